@@ -202,7 +202,15 @@ typedef struct sis_row_form {
  * model is in use. */
 int sis_model_take_rows(sis_model *model, const sis_row_form *form);
 
-/* Another handle of an opened model, for use beside it, with a masked token and texts of its own: a
+/* From now on rows of a FILE.onnx that have as many values as this shape are of this shape. Needed where a
+ * network leaves several sizes free, and a number of values does not tell a wide image from a high one;
+ * axes of size 1 may be left out. SIS_E_ARGUMENT: the network takes no such rows, or this handle was told
+ * another shape of as many values: then it is a matter for another handle (sis_model_share).
+ * SIS_E_UNSUPPORTED for other kinds. Not while the model is in use. And: was it told so? */
+int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank);
+int sis_model_takes_shape(const sis_model *model, const size_t *dims, size_t rank);
+
+/* Another handle of an opened model, for use beside it, with a masked token, texts and shapes of its own: a
  * network is shared, of a cmd: model another child is started. Close it before the first. So each
  * task has a handle to tell things to (sis/task.h). SIS_E_UNSUPPORTED: nothing can be told to models
  * of this kind, so there is no need of another. */

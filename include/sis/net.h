@@ -73,6 +73,13 @@ typedef struct sis_net_shape {
 /* Shape of one row, without the axis that counts rows. */
 void sis_net_input_shape(const sis_net *net, sis_net_shape *shape);
 
+/* How many sizes of a row are free. */
+size_t sis_net_free_sizes(const sis_net *net);
+
+/* The shape that an array of these axes has as a row: axes of size 1 may be missing in it, or be too
+ * many. SIS_E_ARGUMENT: it does not fit what the network takes. */
+int sis_net_fit(const sis_net *net, const size_t *dims, size_t rank, sis_net_shape *shape);
+
 /* Values in one row; 0 if the network takes rows of different lengths. */
 size_t sis_net_values(const sis_net *net);
 
@@ -164,6 +171,10 @@ typedef struct sis_net_batch {
     size_t n_rows, n_values;
     int embedded; /* token models: rows are embeddings (length, dim) instead of ids (length) */
     int jobs;     /* threads; 0 or 1: the caller's alone */
+    const sis_net_shape
+        *shape; /* of each row (of ids, if rows are embeddings), as sis_net_fit gives it.
+                                   NULL: what n_values tells; of two sizes that are free both are
+                                   alike, as those of a square image */
 } sis_net_batch;
 
 /* Scores for each row of a batch, whose rows are not looked at. */
@@ -205,6 +216,7 @@ typedef struct sis_net_walk_opt {
     int by_cost;   /* choose by what it costs: no walk for an input of so few features that a
                       backward selection is over before it has paid to make one; and full passes in
                       batches once they turn out to be faster. Margins are the same */
+    const sis_net_shape *shape; /* of the row, as in a sis_net_batch */
 } sis_net_walk_opt;
 
 /* A walk over one input (sis.h) that computes only what masking a feature changes; margins as

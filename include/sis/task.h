@@ -252,6 +252,10 @@ typedef struct sis_example {
 int sis_task_load(const sis_task *task, size_t i, sis_example *out);
 void sis_example_release(sis_example *example);
 
+/* The model as it is asked about an example: sis_task_model, but where a network leaves several sizes free
+ * and examples have as many values in different shapes. There each such shape has a handle of its own. */
+const sis_model *sis_task_model_of(const sis_task *task, const sis_example *example);
+
 /* The record of an example and what was found for it; NULL: what it is, without an answer.
  * Everything in it is borrowed from the three, and lives until this thread asks the task for another
  * example. */

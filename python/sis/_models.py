@@ -33,9 +33,12 @@ class Opened:
     def bind(self, encoder, row):
         if encoder is not None and encoder.kind == "table":
             check_columns(encoder.names, self.columns)
-        if self.core.n_outputs == 0:
-            self.core.measure(np.ascontiguousarray(row, dtype=float))
-        return self.core
+        core = self.core
+        if self.shape.count(0) > 1 and encoder is not None and len(encoder.shape or ()) > 1:
+            core = core.shaped(encoder.shape)  # a number of values does not tell high from wide
+        if core.n_outputs == 0:
+            core.measure(np.ascontiguousarray(row, dtype=float))
+        return core
 
 
 def columns_in(meta):

@@ -52,6 +52,7 @@ static PyObject *raise_code(int code) {
 typedef struct {
     PyObject_HEAD sis_model model;
     int opened;       /* by sis_model_open */
+    PyObject *base;   /* the Model that this is a handle of, or NULL */
     PyObject *call;   /* callable (rows, how many, values, ours) -> buffer of scores */
     PyObject *raised; /* what it raised, until it is raised again */
     PyObject **rows;  /* (n_rows) bytearrays that masked copies are written into, under the GIL */
@@ -60,12 +61,15 @@ typedef struct {
 
 /* A callable holds what holds the model more often than not. */
 static int model_traverse(Model *m, visitproc visit, void *arg) {
+    Py_VISIT(m->base);
     Py_VISIT(m->call);
     Py_VISIT(m->raised);
     return 0;
 }
 
 static int model_clear(Model *m) {
+    if (!m->opened)
+        Py_CLEAR(m->base); /* a handle is closed first */
     Py_CLEAR(m->call);
     Py_CLEAR(m->raised);
     return 0;
@@ -75,7 +79,7 @@ static void model_dealloc(Model *m) {
     PyObject_GC_UnTrack(m);
     if (m->opened) {
         Py_BEGIN_ALLOW_THREADS sis_model_close(&m->model);
-        Py_END_ALLOW_THREADS
+        Py_END_ALLOW_THREADS m->opened = 0;
     }
     model_clear(m);
     for (size_t i = 0; i < m->n_rows; i++)
@@ -264,6 +268,36 @@ static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
     return (PyObject *)m;
 }
 
+/* Numbers of a Python sequence; -1 with an exception: they are none, or too many. */
+static int sizes_get(PyObject *list, size_t *dims, size_t most, size_t *n) {
+    PyObject *fast = PySequence_Fast(list, "expected a shape");
+    *n = fast ? (size_t)PySequence_Fast_GET_SIZE(fast) : 0;
+    if (fast && *n > most)
+        PyErr_SetString(PyExc_ValueError, "too many axes");
+    for (size_t d = 0; fast && d < *n && !PyErr_Occurred(); d++)
+        dims[d] = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)d));
+    Py_XDECREF(fast);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *model_shaped(Model *m, PyObject *shape) {
+    size_t dims[SIS_NET_MAX_RANK], rank;
+    if (sizes_get(shape, dims, SIS_NET_MAX_RANK, &rank) != 0)
+        return NULL;
+    Model *handle = (Model *)PyType_GenericAlloc(Py_TYPE(m), 0);
+    if (!handle)
+        return NULL;
+    int error = sis_model_share(&m->model, &handle->model);
+    handle->opened = error == SIS_OK;
+    handle->base = Py_NewRef((PyObject *)m);
+    if (error == SIS_OK)
+        error = sis_model_take_shape(&handle->model, dims, rank);
+    if (error == SIS_OK)
+        return (PyObject *)handle;
+    Py_DECREF(handle);
+    return raise_code(error);
+}
+
 /* Rows of doubles, (n, width). */
 typedef struct {
     Py_buffer b;
@@ -400,6 +434,8 @@ static PyMethodDef model_methods[] = {
     {"open", (PyCFunction)(void (*)(void))model_open, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "open(spec, timeout=60.0): a model as the program's --model names it"},
     {"measure", (PyCFunction)model_measure, METH_O, "measure(row): how many outputs there are"},
+    {"shaped", (PyCFunction)model_shaped, METH_O,
+     "shaped(shape) -> a handle of a network, whose rows have this shape"},
     {"predict", (PyCFunction)model_predict, METH_VARARGS,
      "predict(rows, n, jobs=1) -> bytes of (n, n_outputs) doubles"},
     {"about", (PyCFunction)model_about, METH_NOARGS, "about() -> what a network carries"},

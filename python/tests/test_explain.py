@@ -334,6 +334,31 @@ class Files(unittest.TestCase):
                                 sis.Results(r.lines).verify(model, x, mask="zero")))
 
     @unittest.skipUnless(PROGRAM, "needs the program")
+    def test_networks_that_leave_sizes_free(self):
+        try:
+            import onnx
+        except ImportError:
+            self.skipTest("needs python3-onnx")
+        h, floats = onnx.helper, onnx.TensorProto.FLOAT
+        graph = h.make_graph(
+            [h.make_node("ReduceMean", ["x"], ["m"], axes=[1, 3], keepdims=0),
+             h.make_node("ReduceMax", ["m"], ["y"], axes=[1], keepdims=1)], "g",
+            [h.make_tensor_value_info("x", floats, [None, 1, None, None])],
+            [h.make_tensor_value_info("y", floats, [None, 1])])
+        model = os.path.join(tempfile.mkdtemp(), "free.onnx")
+        onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=7), model)
+        x = np.arange(32, dtype=np.float32)
+        explainer = sis.Explainer(model, threshold=9, mask="zero")
+        for shape, score in (((2, 1, 2, 8), 11.5), ((2, 1, 8, 2), 14.5), ((2, 1, 4, 4), 13.5)):
+            given = x.reshape(shape)
+            self.same(model, given, "x.npy", dict(threshold=9, mask="zero"), ["-t", "9", "--mask", "zero"])
+            r = explainer(given)
+            self.assertEqual([r[0].score, r[1].score], [score, score + 16])
+            self.assertTrue(all(a["holds"] for a in r.verify()))
+        with self.assertRaisesRegex(sis.Error, "the model takes \\(1, any, any\\)"):
+            explainer(x.reshape(1, 2, 4, 4))
+
+    @unittest.skipUnless(PROGRAM, "needs the program")
     def test_tables(self):
         try:
             import pandas

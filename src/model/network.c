@@ -28,7 +28,8 @@ static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values)
                                        : embedded       ? n_values * m->tokens.dim
                                                         : n_values,
                            .embedded = embedded,
-                           .jobs = 1};
+                           .jobs = 1,
+                           .shape = sis__shapes_find(&m->shapes, n_values)};
 }
 
 /* Rows of the batch as the network takes them, to be freed. */
@@ -95,6 +96,7 @@ static int embed(void *ctx, const double *row, size_t n_values, double *point) {
 static int gradient(void *ctx, const sis_slopes *s) {
     const network_model *m = (const network_model *)ctx;
     size_t n = s->n * s->width, outputs = m->n_outputs;
+    size_t values_each = m->tokens.matrix ? m->tokens.dim : 1;
     float *points = SIS_NEW_RAW(float, n), *d_points = SIS_NEW_RAW(float, n);
     double *margins = SIS_NEW_RAW(double, s->n *outputs);
     int error = points && d_points && margins ? SIS_OK : SIS_E_NOMEM;
@@ -104,7 +106,8 @@ static int gradient(void *ctx, const sis_slopes *s) {
                                  .n_rows = s->n,
                                  .n_values = s->width,
                                  .embedded = m->tokens.matrix != NULL,
-                                 .jobs = 1};
+                                 .jobs = 1,
+                                 .shape = sis__shapes_find(&m->shapes, s->width / values_each)};
     const sis_net_grad grad = {.output = s->output, .of_margins = 1, .d_rows = d_points};
     if (error == SIS_OK)
         error = check_outputs(m, &batch);
@@ -130,7 +133,9 @@ static int gradient(void *ctx, const sis_slopes *s) {
 
 static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **out) {
     const network_model *m = (const network_model *)ctx;
-    const sis_net_walk_opt opt = {.memory = memory, .by_cost = !m->always_walk};
+    const sis_net_walk_opt opt = {.memory = memory,
+                                  .by_cost = !m->always_walk,
+                                  .shape = sis__shapes_find(&m->shapes, input->n_values)};
     return m->tokens.matrix ? sis__tokens_walk(&m->tokens, m->net, input, &opt, out)
                             : sis_net_walk(m->net, input, &opt, out);
 }
@@ -157,11 +162,12 @@ static void network_close(void *ctx) {
         sis_net_free(m->net);
     sis__mixed_free(&m->mixed);
     sis__texts_free(m->texts);
+    sis__shapes_release(&m->shapes);
     free(m->tokens.mask);
     free(m);
 }
 
-/* The same network, and a masked token of its own. */
+/* The same network, and a masked token and shapes of its own. */
 static int network_share(void *ctx, void **out) {
     const network_model *m = (const network_model *)ctx;
     network_model *twin = (network_model *)sis__copy(m, 1, sizeof *m);
@@ -170,6 +176,7 @@ static int network_share(void *ctx, void **out) {
     twin->borrowed = 1;
     twin->mixed = (sis__mixed){0};
     twin->texts = NULL;
+    twin->shapes = (sis__shapes){0};
     if (m->tokens.mask)
         twin->tokens.mask = (float *)sis__copy(m->tokens.mask, m->tokens.dim, sizeof(float));
     if (m->tokens.mask && !twin->tokens.mask) {
@@ -192,6 +199,25 @@ static int network_take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     network_model *m = (network_model *)ctx;
     sis__texts_free(m->texts);
     return sis__texts_new(m->net, pieces, n, &m->texts);
+}
+
+static int network_take_shape(void *ctx, const size_t *dims, size_t rank) {
+    network_model *m = (network_model *)ctx;
+    sis_net_shape shape;
+    int error = sis_net_fit(m->net, dims, rank, &shape);
+    return error ? error : sis__shapes_add(&m->shapes, &shape);
+}
+
+static int network_takes_shape(const void *ctx, const size_t *dims, size_t rank) {
+    const network_model *m = (const network_model *)ctx;
+    sis_net_shape shape;
+    size_t n = 1;
+    if (sis_net_fit(m->net, dims, rank, &shape) != SIS_OK)
+        return 0;
+    for (size_t d = 0; d < shape.rank; d++)
+        n *= shape.dims[d];
+    const sis_net_shape *told = sis__shapes_find(&m->shapes, n);
+    return told && sis__shape_same(told, &shape);
 }
 
 /* Only asked of networks of free length. */
@@ -330,6 +356,8 @@ const sis__model_kind sis__model_network = {
     .predict = predict,
     .take_texts = network_take_texts,
     .take_rows = network_take_rows,
+    .take_shape = network_take_shape,
+    .takes_shape = network_takes_shape,
     .share = network_share,
     .close = network_close,
 };

@@ -147,6 +147,18 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
     return error == SIS_OK ? forget_rows(model) : error;
 }
 
+int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->take_shape
+               ? kind->take_shape(model->ctx, dims, rank)
+               : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files are told of shapes");
+}
+
+int sis_model_takes_shape(const sis_model *model, const size_t *dims, size_t rank) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->takes_shape && kind->takes_shape(model->ctx, dims, rank);
+}
+
 int sis_model_share(const sis_model *model, sis_model *out) {
     const sis__model_kind *kind = kind_of(model);
     void *twin = NULL;

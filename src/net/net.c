@@ -5,6 +5,7 @@
  * compile it once so that anything unsupported is refused now rather than later.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,21 +133,29 @@ static void confirm_final(sis_net *net, const sis__geometry *g) {
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
+/* Rows of `places` times what is fixed. Sizes that are free are alike, but for that of colours, which comes first where
+ * all three are free. */
+static int try_rows(const sis_net *net, size_t places, sis__geometry **g) {
+    sis_net_shape s;
+    size_t open = sis_net_free_sizes(net), n = 1;
+    sis_net_input_shape(net, &s);
+    int coloured = open == 3 && s.rank == 3;
+    size_t sides = open - (size_t)coloured;
+    size_t side = (size_t)(pow((double)places, 1 / (double)(sides ? sides : 1)) + 0.5);
+    for (size_t d = 0; d < s.rank; d++) {
+        s.dims[d] = s.dims[d] ? s.dims[d] : coloured && d == 0 ? 3 : side;
+        n *= s.dims[d];
+    }
+    return sis__cache_geometry(net, &(sis__row_form){.n_values = n, .shape = &s}, g);
+}
+
 /* Compile for the declared shape, or, where lengths are free, for the first guess that fits: what is
  * not supported then is not supported at all; that a guessed length does not fit says nothing. */
 static int check_runs(sis_net *net) {
     static const size_t guesses[] = {64, 1024, 224 * 224};
     const sis__value *v = &net->graph.values[net->input];
     sis__geometry *g = NULL;
-    int open = 0, error = SIS_OK;
-    for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
-        open += v->dims[d] < 0;
-    if (open > 2)
-        return refuse_rows(
-            net,
-            sis__fail(SIS_E_UNSUPPORTED,
-                      "input %s leaves more than two sizes free; export the model with fixed sizes",
-                      v->name));
+    int open = sis_net_free_sizes(net) > 0, error = SIS_OK;
     size_t rest = 1;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
         size_t size = v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
@@ -155,12 +164,12 @@ static int check_runs(sis_net *net) {
                              v->name);
         rest *= size;
     }
-    error = sis__cache_geometry(net, 0, rest * (open ? guesses[0] : 1), &g);
+    error = try_rows(net, open ? guesses[0] : 1, &g);
     if (error == SIS_E_MODEL && !open) /* inputs by name may still do */
         return refuse_rows(net, sis__fail_in(SIS_E_UNSUPPORTED, "no row could be tried out"));
     int unfit = open && error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM;
     for (size_t i = 1; unfit && error && i < sizeof guesses / sizeof *guesses; i++)
-        error = sis__cache_geometry(net, 0, rest * guesses[i], &g);
+        error = try_rows(net, guesses[i], &g);
     confirm_final(net, error ? NULL : g);
     if (!error)
         sis__cache_done(net, g);
@@ -319,7 +328,7 @@ int sis_net_write(const sis_net *net, const char *path) {
 
 int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
     sis__geometry *g;
-    int error = sis__cache_geometry(net, 0, sis_net_values(net), &g);
+    int error = sis__cache_geometry(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g);
     if (error)
         return error;
     sis__feed feed = {.value = g->start};
@@ -354,6 +363,59 @@ void sis_net_input_shape(const sis_net *net, sis_net_shape *shape) {
         shape->dims[shape->rank++] = v->dims[d] < 0 ? 0 : (size_t)v->dims[d];
 }
 
+size_t sis_net_free_sizes(const sis_net *net) {
+    sis_net_shape s;
+    size_t n = 0;
+    sis_net_input_shape(net, &s);
+    for (size_t d = 0; d < s.rank; d++)
+        n += s.dims[d] == 0;
+    return n;
+}
+
+enum { FORM = 128 };
+
+/* "(3, any, any)" */
+static void put_shape(const size_t *dims, size_t rank, char text[FORM]) {
+    size_t used = (size_t)snprintf(text, FORM, "(");
+    for (size_t d = 0; d < rank && used < FORM; d++)
+        used +=
+            (size_t)(dims[d] ? snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d])
+                             : snprintf(text + used, FORM - used, "%sany", d ? ", " : ""));
+    if (used < FORM)
+        snprintf(text + used, FORM - used, ")");
+}
+
+/* Axes of an array are taken one after the other. One of size 1 may be left out where there are too
+ * many, and is put in where there are too few: first where 1 is what the network wants, then in front. */
+int sis_net_fit(const sis_net *net, const size_t *dims, size_t rank, sis_net_shape *shape) {
+    sis_net_input_shape(net, shape);
+    size_t at = 0, ones = 0, fits = 1;
+    for (size_t d = 0; d < shape->rank; d++)
+        ones += shape->dims[d] == 1;
+    for (size_t d = 0; d < shape->rank; d++) {
+        size_t wanted = shape->dims[d], left = shape->rank - d;
+        ones -= wanted == 1;
+        while (rank - at > left && dims[at] == 1)
+            at++;
+        int missing = rank - at < left;
+        if (missing && (wanted == 1 || (wanted == 0 && rank - at + ones < left)))
+            shape->dims[d] = 1;
+        else if (at < rank && (wanted == 0 || wanted == dims[at]))
+            shape->dims[d] = dims[at++];
+        else
+            fits = 0;
+    }
+    while (at < rank && dims[at] == 1)
+        at++;
+    if (fits && at == rank)
+        return SIS_OK;
+    char found[FORM], taken[FORM];
+    sis_net_input_shape(net, shape);
+    put_shape(dims, rank, found);
+    put_shape(shape->dims, shape->rank, taken);
+    return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; the model takes %s", found, taken);
+}
+
 size_t sis_net_values(const sis_net *net) {
     sis_net_shape s;
     size_t n = 1;
@@ -367,7 +429,7 @@ size_t sis_net_values(const sis_net *net) {
 static int ask(const sis_net *net, size_t *outputs, double *flops) {
     sis__geometry *g;
     size_t n = sis_net_values(net);
-    if (n == 0 || sis__cache_geometry(net, 0, n, &g) != SIS_OK)
+    if (n == 0 || sis__cache_geometry(net, &(sis__row_form){.n_values = n}, &g) != SIS_OK)
         return -1;
     *outputs = g->n_outputs;
     *flops = g->flops;

@@ -267,6 +267,8 @@ static int wants_first(const sis_net *net, size_t channels, int first) {
     for (size_t d = 0; d < s.rank; d++)
         if (s.dims[d] != 1)
             dims[rank++] = s.dims[d];
+    if (rank == 3 && channels > 1 && dims[0] == 0 && dims[2] == 0)
+        return 1; /* nothing is said: as ONNX has it */
     if (rank < 2 || dims[0] == dims[rank - 1])
         return first;
     return dims[0] == channels ? 1 : dims[rank - 1] == channels ? 0 : first;
@@ -284,6 +286,21 @@ static layout layout_of(const sis_task *t, const sis_data *data, size_t row) {
     return a;
 }
 
+/* The shape of an example of texts is for others to say. */
+static const size_t *shape_in(const sis_task *t, const sis_data *data, size_t row, size_t dims[3],
+                              size_t *rank) {
+    const size_t *shape = sis_data_shape(data, row, rank);
+    layout a = layout_of(t, data, row);
+    if (a.channels == 1 || a.first == a.wanted_first)
+        return shape;
+    if (a.wanted_first) { /* (h, w, c) -> (c, h, w) */
+        dims[0] = shape[2], dims[1] = shape[0], dims[2] = shape[1];
+    } else { /* (4, length) -> (length, 4) */
+        dims[0] = shape[1], dims[1] = shape[0];
+    }
+    return dims;
+}
+
 /* ---- Examples of another form -------------------------------------------------------------- */
 
 enum { FORM = 128 };
@@ -292,7 +309,9 @@ enum { FORM = 128 };
 static void put_shape(const size_t *dims, size_t rank, char text[FORM]) {
     size_t used = (size_t)snprintf(text, FORM, "(");
     for (size_t d = 0; d < rank && used < FORM; d++)
-        used += (size_t)snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d]);
+        used +=
+            (size_t)(dims[d] ? snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d])
+                             : snprintf(text + used, FORM - used, "%sany", d ? ", " : ""));
     if (used < FORM)
         snprintf(text + used, FORM - used, ")");
 }
@@ -326,6 +345,8 @@ static void put_wanted(const sis__task_encoding *e, char text[2 * FORM]) {
         snprintf(text, 2 * FORM, "sequences of %zu bases", n / 4);
     else if (strcmp(kind, "table") == 0)
         snprintf(text, 2 * FORM, "rows of %zu numbers", n);
+    else if (n == 0)
+        snprintf(text, 2 * FORM, "arrays of shape %s", form);
     else
         snprintf(text, 2 * FORM, "%s of %zu values, %s",
                  strcmp(kind, "image") == 0 ? "images" : "arrays", n, form);
@@ -416,27 +437,13 @@ static const char *misfit_hint(const sis__task_encoding *e, const sis_data *data
     return "";
 }
 
-/* Of a network that leaves two sizes free rows are squares: nothing but the number of their values says what they are. */
-static int check_square(const sis_task *t, const sis_data *data, size_t row) {
-    sis_net_shape s = {0};
-    size_t rank, sides[SIS_NET_MAX_RANK], n = 0;
-    const size_t *own = sis_data_shape(data, row, &rank);
-    char number[SIS_ID_SIZE];
-    int image = sis__task_is_kind(data, "image");
-    if (t->encoding.net)
-        sis_net_input_shape(t->encoding.net, &s);
-    for (size_t d = 0; d < s.rank; d++)
-        if (s.dims[d] == 0)
-            sides[n++] = d;
-    if (n != 2 || (image ? rank < 2 : rank != s.rank))
-        return SIS_OK;
-    size_t high = own[image ? 0 : sides[0]], wide = own[image ? 1 : sides[1]];
-    return high == wide
-               ? SIS_OK
-               : sis__fail(SIS_E_UNSUPPORTED,
-                           "--input: example %s is %zu x %zu; the model leaves both sizes free, "
-                           "and then they have to be alike: export it with fixed sizes",
-                           sis_data_id(data, row, number), high, wide);
+/* Does it fit a network that leaves several sizes free? What has no shape, a row of a table, is looked at when it is
+ * asked about. */
+static int is_misshapen(const sis_task *t, const sis_data *data, size_t row) {
+    size_t rank, dims[3];
+    sis_net_shape fit;
+    const size_t *shape = shape_in(t, data, row, dims, &rank);
+    return rank > 1 && sis_net_fit(t->encoding.net, shape, rank, &fit) != SIS_OK;
 }
 
 /* Refuse an example that is not of the form the model takes. */
@@ -444,11 +451,10 @@ static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     const sis_net *net = t->encoding.net;
     size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
     char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
-    if (wanted == 0 && !t->encoding.token && !t->encoding.rows.wanted)
-        return check_square(t, data, row);
-    if (wanted == 0 || t->encoding.rows.wanted ||
-        (wanted == width && !is_other_size(net, data, row) &&
-         !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
+    if (wanted == 0 ? !sis__task_needs_shapes(t) || !is_misshapen(t, data, row)
+                    : t->encoding.rows.wanted ||
+                          (wanted == width && !is_other_size(net, data, row) &&
+                           !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
         return SIS_OK;
     put_example(data, row, found);
     put_wanted(&t->encoding, takes);
@@ -491,22 +497,8 @@ int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t
 
 /* ---- What they are ------------------------------------------------------------------------- */
 
-const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank) {
-    const size_t *shape = sis_data_shape(t->source.data, e->row, rank);
-    layout a = layout_of(t, t->source.data, e->row);
-    if (t->encoding.texts) {
-        *rank = 1;
-        e->dims[0] = e->input.n_values;
-        return e->dims;
-    }
-    if (a.channels == 1 || a.first == a.wanted_first)
-        return shape;
-    if (a.wanted_first) { /* (h, w, c) -> (c, h, w) */
-        e->dims[0] = shape[2], e->dims[1] = shape[0], e->dims[2] = shape[1];
-    } else { /* (4, length) -> (length, 4) */
-        e->dims[0] = shape[1], e->dims[1] = shape[0];
-    }
-    return e->dims;
+const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], size_t *rank) {
+    return shape_in(t, t->source.data, row, dims, rank);
 }
 
 int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out) {

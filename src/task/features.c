@@ -22,6 +22,10 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) 
                               "%s: examples %zu and %zu have %zu and %zu values; it needs equally "
                               "many",
                               option, sis__task_row(s, 0), sis__task_row(s, i), *width, other);
+        else if (error == SIS_OK && sis__task_other_shape(t, s->data, sis__task_row(s, i)))
+            error = sis__fail(SIS_E_ARGUMENT,
+                              "%s: images %zu and %zu have different sides; it needs them alike",
+                              option, sis__task_row(s, 0), sis__task_row(s, i));
     }
     return error;
 }
@@ -58,10 +62,9 @@ static int find_map(sis_task *t, const char *text) {
         return t->encoding.texts || (t->encoding.token && strcmp(text, "token") == 0)
                    ? SIS_OK
                    : sis__fail(SIS_E_OPTION, "--features %s: is for texts", text);
-    int error = sis__task_same_widths(t, "--features", &width);
-    if (error != SIS_OK)
-        return error;
-    error = sis__task_parts_read(text, &t->features);
+    int error = sis__task_parts_read(text, &t->features);
+    if (error == SIS_OK && !t->features.parts)
+        error = sis__task_same_widths(t, "--features", &width);
     if (error != SIS_OK || t->features.parts)
         return error;
     if (strncmp(text, "axis:", 5) == 0)

@@ -95,6 +95,7 @@ static int load_output(const sis_task *t, const sis_model *model, sis_example *e
     }
     sis_opt plain;
     sis_opt_init(&plain);
+    model = sis__task_model_for(t, model, e->row);
     double *scores = SIS_NEW_RAW(double, model->n_outputs);
     int error = scores ? sis_predict(model, &e->input, 1, &plain, scores) : SIS_E_NOMEM;
     if (error == SIS_OK)
@@ -135,6 +136,15 @@ int sis_task_load(const sis_task *t, size_t i, sis_example *out) {
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
+/* Texts are as many values as they have become. */
+static const size_t *record_shape(const sis_task *t, sis_example *e, size_t *rank) {
+    if (!t->encoding.texts)
+        return sis__task_shape(t, e->row, e->dims, rank);
+    *rank = 1;
+    e->dims[0] = e->input.n_values;
+    return e->dims;
+}
+
 /* What an example is: its kind, and what it takes to draw it. */
 static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     const sis_net *net = t->encoding.net;
@@ -144,7 +154,7 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     r->kind = kind ? kind : words ? "text" : sis_data_kind(data);
     r->label = sis_data_label(data, e->row);
     if (!t->encoding.pieces.items) { /* numbers of pieces say nothing */
-        r->shape = sis__task_shape(t, e, &r->rank);
+        r->shape = record_shape(t, e, &r->rank);
         r->values = e->input.values;
         r->n_values = e->input.n_values;
         r->feature_map = e->input.feature_of;

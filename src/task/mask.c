@@ -91,6 +91,10 @@ int sis__task_donors_open(const sis_task *t, const char *option, const char *pat
             error =
                 sis__fail(SIS_E_ARGUMENT, "%s: example %zu of %s has %zu values, the input has %zu",
                           option, i, *path ? path : "the background", width, wanted);
+        else if (error == SIS_OK && sis__task_other_shape(t, d->data, i))
+            error = sis__fail(SIS_E_ARGUMENT,
+                              "%s: image %zu of %s has other sides than those of the input", option,
+                              i, *path ? path : "the background");
     }
     if (error != SIS_OK) {
         sis_data_free(d->read);

@@ -60,7 +60,7 @@ static int open_picture(const sis_task *t, sis_example *e, picture *p) {
     if (!own)
         return SIS_E_NOMEM;
     r.collection.n_features = sis__task_own_features(t, e->row, own);
-    r.shape = sis__task_shape(t, e, &r.rank);
+    r.shape = sis__task_shape(t, e->row, e->dims, &r.rank);
     *p = (picture){.values = e->input.values};
     int is = sis_record_raster(&r, &p->at) && pixels_of(p) * p->at.channels == e->input.n_values;
     free(own);

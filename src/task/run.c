@@ -58,7 +58,7 @@ int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const 
     } else if (error == SIS_OK && e->excuse) {
         error = fail_softly(e->excuse, 0, found);
     } else if (error == SIS_OK) {
-        error = sis__task_method_find(t, i, e, model, opt, found);
+        error = sis__task_method_find(t, i, e, sis__task_model_for(t, model, e->row), opt, found);
         if (is_soft(t, error))
             error = fail_softly(sis_error_detail(), count_features(e), found);
     }
@@ -284,6 +284,7 @@ typedef struct {
     sis_input *inputs;
     double *scores; /* (n, outputs) */
     size_t n, room, bytes;
+    const sis_model *model; /* that they are asked of */
 } block;
 
 static void empty(block *b) {
@@ -306,6 +307,16 @@ static int add_row(const sis_task *t, size_t row, block *b) {
     return e->id ? SIS_OK : SIS_E_NOMEM;
 }
 
+static int score_block(const sis_task *t, const sis_opt *opt, block *b, size_t first,
+                       sis_task_scored *done, void *ctx) {
+    size_t outputs = t->model.n_outputs;
+    int error = b->n ? sis_predict(b->model, b->inputs, b->n, opt, b->scores) : SIS_OK;
+    for (size_t k = 0; error == SIS_OK && k < b->n; k++)
+        error = done(ctx, first + k, b->scores + k * outputs);
+    empty(b);
+    return error;
+}
+
 /* Score n examples: of the task, which[k] (NULL: k) for each, or without a source those of the data
  * set from the first on; in blocks of a quarter of the memory. */
 static int score_rows(const sis_task *t, const sis__task_source *s, const size_t *which, size_t n,
@@ -319,16 +330,17 @@ static int score_rows(const sis_task *t, const sis__task_source *s, const size_t
     b.inputs = SIS_NEW(sis_input, b.room);
     b.scores = (double *)sis__alloc_raw(b.room, outputs * sizeof *b.scores);
     int error = b.examples && b.inputs && b.scores ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0, first = 0; error == SIS_OK && i < n; i++) {
-        error = add_row(t, s ? sis__task_row(s, which ? which[i] : i) : i, &b);
-        if (error != SIS_OK || (i + 1 < n && b.n < b.room && b.bytes < opt.memory / 4))
-            continue;
-        error = sis_predict(&t->model, b.inputs, b.n, &opt, b.scores);
-        for (size_t k = 0; error == SIS_OK && k < b.n; k++)
-            error = done(ctx, first + k, b.scores + k * outputs);
-        empty(&b);
-        first = i + 1;
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        size_t row = s ? sis__task_row(s, which ? which[i] : i) : i;
+        const sis_model *model = sis__task_model_for(t, &t->model, row);
+        if (model != b.model || b.n == b.room || b.bytes >= opt.memory / 4)
+            error = score_block(t, &opt, &b, i - b.n, done, ctx);
+        b.model = model;
+        if (error == SIS_OK)
+            error = add_row(t, row, &b);
     }
+    if (error == SIS_OK)
+        error = score_block(t, &opt, &b, n - b.n, done, ctx);
     empty(&b);
     free(b.examples);
     free(b.inputs);

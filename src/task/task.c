@@ -294,8 +294,12 @@ static int open_model(sis_task *t) {
 
 /* Some masks, and texts, are told to the model: not to one that others use. */
 int sis__task_own_model(sis_task *t) {
+    return t->alike ? SIS_OK : sis__task_take_model(t);
+}
+
+int sis__task_take_model(sis_task *t) {
     sis_model own;
-    if (t->own_model || t->alike)
+    if (t->own_model)
         return SIS_OK;
     int error = sis_model_share(&t->model, &own);
     if (error == SIS_E_UNSUPPORTED)
@@ -364,8 +368,12 @@ static int prepare(sis_task *t) {
     int error = sis__task_encode_begin(t);
     if (error == SIS_OK)
         error = check_examples(t);
+    if (error == SIS_OK) /* before it is asked about one */
+        error = sis__task_shapes_tell(t, 1);
     if (error == SIS_OK)
         error = measure(t);
+    if (error == SIS_OK)
+        error = sis__task_shapes_tell(t, t->source.n);
     if (error == SIS_OK && !t->opt.plain)
         error = check_ids(&t->source);
     if (error == SIS_OK && !t->opt.plain)
@@ -514,6 +522,7 @@ void sis_task_free(sis_task *t) {
         sis__task_deck_free(t->mask.deck);
     }
     free_texts(t->outputs.labels, t->outputs.n);
+    sis__task_shapes_release(t);
     if (t->own_model)
         sis_model_close(&t->model);
     sis__task_encode_release(&t->encoding);
@@ -549,6 +558,10 @@ const sis_data *sis_task_data(const sis_task *t) {
 
 const sis_model *sis_task_model(const sis_task *t) {
     return &t->model;
+}
+
+const sis_model *sis_task_model_of(const sis_task *t, const sis_example *e) {
+    return sis__task_model_for(t, &t->model, e->row);
 }
 
 size_t sis_task_dropped(const sis_task *t) {

@@ -13,6 +13,7 @@
  *     mask.c      what a missing feature looks like
  *     blur.c      and if it is the image itself, blurred
  *     output.c    which output is meant
+ *     shapes.c    what shape examples have, where the network leaves it open
  *     load.c      all of that for one example
  *     method.c    how to explain, what earlier results say about it
  *     guarantee.c for what subsets are to be sufficient, and proofs
@@ -156,6 +157,9 @@ struct sis_task {
     sis_model model;
     int own_model; /* closed with the task */
     int alike;     /* it is that of the task that this one is like */
+    sis_model *
+        others; /* (n_others) further handles, where examples have as many values in other shapes */
+    size_t n_others;
     sis__task_source source;
     sis__task_encoding encoding;
     sis__task_features features;
@@ -184,6 +188,9 @@ void sis__given_free(sis_net_tensor *t, size_t n);
 
 /* Before something is told to the model: a handle of the task's own, if it has none. */
 int sis__task_own_model(sis_task *t);
+
+/* The same, also for a task that is like another one. */
+int sis__task_take_model(sis_task *t);
 
 /* Are masks drawn for each example anew, or may records ask for it? */
 int sis__task_redraws(const sis_task *t);
@@ -218,8 +225,8 @@ typedef struct sis__task_raster {
 /* 0: the example is no image. */
 int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out);
 
-/* The shape of an example as the model takes it: borrowed, or written to e->dims. */
-const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank);
+/* The shape of an example as the model takes it: borrowed, or written to dims. */
+const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], size_t *rank);
 
 /* What the features of an example are by themselves: a number for each value to `map`, unless that
  * is NULL; how many there are. */
@@ -313,6 +320,21 @@ size_t sis__task_output(const sis_task *t, const double *scores);
 /* Have all examples the same number of values? A failure that names the option if not; the width if
  * so. */
 int sis__task_same_widths(const sis_task *t, const char *option, size_t *width);
+
+/* ---- shapes.c ------------------------------------------------------------------------------ */
+
+/* Does the network leave so much open that it has to be told the shape of an example? */
+int sis__task_needs_shapes(const sis_task *t);
+
+/* Tell it those of the first n examples. */
+int sis__task_shapes_tell(sis_task *t, size_t n);
+void sis__task_shapes_release(sis_task *t);
+
+/* The model for an example: `model`, or the handle that knows its shape. */
+const sis_model *sis__task_model_for(const sis_task *t, const sis_model *model, size_t row);
+
+/* Is an example of a data set an image of another shape than the first of the task? */
+int sis__task_other_shape(const sis_task *t, const sis_data *data, size_t row);
 
 /* ---- load.c -------------------------------------------------------------------------------- */
 

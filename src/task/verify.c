@@ -124,11 +124,19 @@ static int add_record(const sis_task *t, const sis_record *r, block *b) {
     return sis_task_match(t, e, r);
 }
 
-/* How many records from the first on are about the same decision. */
-static size_t count_alike(const sis_record *r, size_t n) {
+/* The model that the record's example is asked of. */
+static const sis_model *model_of(const sis_task *t, const sis_record *r) {
+    size_t at = t->n_others ? sis_task_find(t, r->id) : SIZE_MAX;
+    return at == SIZE_MAX ? &t->model
+                          : sis__task_model_for(t, &t->model, sis__task_row(&t->source, at));
+}
+
+/* How many records from the first on are about the same decision of the same model. */
+static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
     size_t alike = 1;
     while (alike < n && alike < BLOCK && r[alike].threshold == r[0].threshold &&
-           r[alike].below == r[0].below && same_guarantee(&r[alike], &r[0]))
+           r[alike].below == r[0].below && same_guarantee(&r[alike], &r[0]) &&
+           model_of(t, &r[alike]) == model_of(t, r))
         alike++;
     return alike;
 }
@@ -145,9 +153,11 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
     int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
     if (error)
         return error;
-    const sis_model *model = records->keep ? &lead : &t->model;
-    if (records->keep)
-        sis_model_lead(&t->model, &lead);
+    const sis_model *model = model_of(t, records);
+    if (records->keep) {
+        sis_model_lead(model, &lead);
+        model = &lead;
+    }
     if (kind_of(records) != SIS_GUARANTEE_CHANCE)
         return sis_verify_many(model, b->inputs, b->n, opt, b->claims, out);
     size_t done = 0;
@@ -181,7 +191,7 @@ int sis_task_verify(sis_task *t, const sis_record *records, size_t n, sis_audit 
         error = sis__fail(SIS_E_OPTION, "this task has no examples and masks to verify records by");
     size_t done = 0;
     for (size_t more; error == SIS_OK && done < n; done += more) {
-        more = count_alike(records + done, n - done);
+        more = count_alike(t, records + done, n - done);
         error = verify_block(t, records + done, more, b, out + done);
         if (error != SIS_OK)
             break;

@@ -26,13 +26,18 @@ echo "several inputs of any length"
 sis model state.onnx
 printf 'a,b\n1,2\n' > x.csv
 sis predict -m state.onnx -i x.csv --explain x --with state=2 2>&1
-echo "two sizes free: squares alone"
+echo "two sizes free"
 /usr/bin/python3 - <<'END'
 import numpy as np
 values = np.arange(16, dtype=np.float32)
 np.save("square.npy", values.reshape(1, 1, 4, 4))
 np.save("wide.npy", values.reshape(1, 1, 2, 8))
+np.save("planes.npy", values.reshape(1, 2, 2, 4))
+np.save("list.npy", values.reshape(1, 16)[:, :15])
 END
-sis predict -m image.onnx -i square.npy
-sis predict -m image.onnx -i wide.npy 2>&1
-echo "status $?"
+for data in square wide planes list; do
+    sis predict -m image.onnx -i $data.npy 2>&1
+    echo "status $?"
+done
+sis explain -q -m image.onnx -i wide.npy --mask zero --threshold 11 -o wide.jsonl && sis verify -q wide.jsonl -m image.onnx -i wide.npy | grep -o '"holds":true'
+grep -o '"shape":[^"]*' wide.jsonl

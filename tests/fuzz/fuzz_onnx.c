@@ -20,7 +20,7 @@ static void use(const sis_net *net) {
     if (x && y && m && dx) {
         for (size_t i = 0; i < rows * p; i++)
             x[i] = (float)(i % 7) - 2;
-        sis_net_batch batch = {x, rows, p, 0, 1};
+        sis_net_batch batch = {x, rows, p, 0, 1, NULL};
         sis_net_grad grad = {.d_rows = dx};
         sis_net_forward(net, &batch, y);
         sis_net_margins(net, &batch, m);

@@ -27,7 +27,7 @@ static void token_models_start_at_ids_or_embeddings(void **state) {
         float *embedded = (float *)malloc(9 * p * dim * sizeof *embedded);
         for (size_t i = 0; i < 9 * p; i++)
             memcpy(embedded + i * dim, matrix + (size_t)ids[i] * dim, dim * sizeof *matrix);
-        sis_net_batch b = {ids, 9, p, 0, 1}, e = {embedded, 9, p * dim, 1, 2};
+        sis_net_batch b = {ids, 9, p, 0, 1, NULL}, e = {embedded, 9, p * dim, 1, 2, NULL};
         assert_int_equal(sis_net_forward(net, &b, a), 0);
         assert_int_equal(sis_net_forward(net, &e, c), 0);
         assert_memory_equal(a, c, sizeof a);
@@ -43,7 +43,7 @@ static void token_models_start_at_ids_or_embeddings(void **state) {
     const float *matrix;
     size_t words, dim;
     float x[1] = {0}, y[16];
-    sis_net_batch e = {x, 1, 1, 1, 1};
+    sis_net_batch e = {x, 1, 1, 1, 1, NULL};
     assert_int_equal(sis_net_embedding(net, &matrix, &words, &dim), SIS_E_ARGUMENT);
     assert_int_equal(sis_net_forward(net, &e, y), SIS_E_ARGUMENT);
     e.embedded = 0;
@@ -62,7 +62,7 @@ static void margins_see_beyond_the_score(void **state) {
     sis_net_add_node(b, "Softmax", "x", "y");
     sis_net_add_output(b, "y");
     assert_int_equal(sis_net_build(b, &net), 0);
-    sis_net_batch batch = {x[0], 2, 3, 0, 1};
+    sis_net_batch batch = {x[0], 2, 3, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, scores), 0);
     assert_int_equal(sis_net_margins(net, &batch, margins), 0);
     assert_true(scores[0] == 1 && scores[3] == 1);
@@ -101,7 +101,7 @@ static void a_cast_that_loses_digits_ends_the_search_for_a_link(void **state) {
     (void)state;
     float x[2] = {0.7f, 40};
     double margins[2];
-    sis_net_batch batch = {x, 1, 2, 0, 1};
+    sis_net_batch batch = {x, 1, 2, 0, 1, NULL};
     sis_net *net = behind_sigmoid(cast_to_whole_numbers);
     assert_false(sis_net_has_link(net));
     assert_int_equal(sis_net_margins(net, &batch, margins), 0);
@@ -169,7 +169,7 @@ static void shape_arithmetic_is_folded(void **state) {
     if (sis_net_build(b, &net) != 0)
         fail_msg("%s", sis_error_detail());
     assert_int_equal(sis_net_outputs(net), 3);
-    assert_int_equal(sis__cache_geometry(net, 0, 24, &g), 0);
+    assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = 24}, &g), 0);
     assert_true(g->batched);
     assert_int_equal(g->plans[SIS__SCORES][0]->n_steps, 4); /* Reshape Transpose LSTM Squeeze */
     sis_net_free(net);
@@ -192,10 +192,10 @@ static void lengths_may_be_left_free(void **state) {
     assert_int_equal(sis_net_outputs(net), 0);
     float *x = random_floats(&r, 4 * 300, 1.0), y[6];
     for (size_t length = 5; length <= 150; length += 29) {
-        sis_net_batch batch = {x, 2, 4 * length, 0, 1};
+        sis_net_batch batch = {x, 2, 4 * length, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &batch, y), 0);
     }
-    sis_net_batch odd = {x, 1, 31, 0, 1}, small = {x, 1, 16, 0, 1};
+    sis_net_batch odd = {x, 1, 31, 0, 1, NULL}, small = {x, 1, 16, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &odd, y), SIS_E_ARGUMENT);
     assert_int_equal(sis_net_forward(net, &small, y), SIS_E_FORMAT); /* shorter than the window */
     char *text;
@@ -218,7 +218,7 @@ static void parameters_can_be_replaced(void **state) {
         assert_int_equal(sis_net_param_set(net, i, v), 0);
         free(v);
     }
-    sis_net_batch b = {x, 1, n, 0, 1};
+    sis_net_batch b = {x, 1, n, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &b, y), 0);
     for (size_t i = 0; i < 7; i++)
         assert_true(fabs(y[i] - 1.0 / 7) < 1e-6);

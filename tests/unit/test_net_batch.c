@@ -40,7 +40,7 @@ static void check_network(const family *f, unsigned seed) {
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (int jobs = 1; jobs <= 3; jobs++) {
             size_t from = (ROWS - counts[c]) / 2;
-            sis_net_batch many = {x + from * p, counts[c], p, 0, jobs};
+            sis_net_batch many = {x + from * p, counts[c], p, 0, jobs, NULL};
             assert_int_equal(sis_net_forward(net, &many, scores), 0);
             assert_memory_equal(scores, alone + from * k, counts[c] * k * sizeof *scores);
             assert_int_equal(sis_net_margins(net, &many, margins), 0);
@@ -68,7 +68,8 @@ static void rows_run_together_where_that_is_the_same(void **state) {
         sis_net *net;
         sis__geometry *g;
         assert_int_equal(families[i].build(1, &net), 0);
-        assert_int_equal(sis__cache_geometry(net, 0, sis_net_values(net), &g), 0);
+        assert_int_equal(
+            sis__cache_geometry(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g), 0);
         if (strcmp(families[i].name, "mixing") == 0)
             assert_false(g->batched);
         else if (!g->batched)
@@ -95,7 +96,7 @@ static int build_named(const char *name, sis_net **net) {
 static void score_afresh(const char *name, const float *row, size_t p, float *scores) {
     sis_net *net;
     assert_int_equal(build_named(name, &net), 0);
-    assert_int_equal(sis_net_forward(net, &(sis_net_batch){row, 1, p, 0, 1}, scores), 0);
+    assert_int_equal(sis_net_forward(net, &(sis_net_batch){row, 1, p, 0, 1, NULL}, scores), 0);
     sis_net_free(net);
 }
 
@@ -122,7 +123,7 @@ static void check_alike(const char *name) {
         size_t n = 1 + sis__rng_below(&r, ALIKE - 1);
         float *x = random_rows(net, &r, n, &p);
         make_alike(&r, base, x, n, p);
-        assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, n, p, 0, 1}, scores), 0);
+        assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, n, p, 0, 1, NULL}, scores), 0);
         for (size_t i = 0; i < n; i++) {
             score_afresh(name, x + i * p, p, alone);
             assert_memory_equal(scores + i * k, alone, k * sizeof *alone);
@@ -191,9 +192,9 @@ static void reusing_memory_changes_nothing(void **state) {
         assert_int_equal(families[i].build(1, &net), 0);
         sis__rng_init(&r, 12);
         float *x = random_rows(net, &r, 1, &p), scores[64];
-        sis_net_batch one = {x, 1, p, 0, 1};
+        sis_net_batch one = {x, 1, p, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &one, scores), 0);
-        assert_int_equal(sis__cache_geometry(net, 0, p, &g), 0);
+        assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = p}, &g), 0);
         sis__feed feed = {.value = net->input, .rank = 1, .dims = {1}};
         for (size_t d = 0; d < g->rank; d++)
             feed.dims[feed.rank++] = g->dims[d];
@@ -231,7 +232,7 @@ static int call(void *ctx, size_t item, int worker) {
     shared *s = (shared *)ctx;
     (void)worker;
     size_t length = 6 + item * 7 % 20;
-    sis_net_batch b = {s->x, 1, 3 * length, 0, 1};
+    sis_net_batch b = {s->x, 1, 3 * length, 0, 1, NULL};
     return sis_net_forward(s->net, &b, &s->scores[s->second][item]);
 }
 
@@ -275,7 +276,7 @@ static void margins_and_scores_agree(void **state) {
         float *x = random_rows(net, &r, 6, &p), scores[6 * 64];
         double margins[6 * 64];
         assert_true(6 * k <= sizeof scores / sizeof *scores);
-        sis_net_batch batch = {x, 6, p, 0, 1};
+        sis_net_batch batch = {x, 6, p, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &batch, scores), 0);
         assert_int_equal(sis_net_margins(net, &batch, margins), 0);
         int logarithm = strcmp(families[i].name, "cnn") == 0;
@@ -305,7 +306,7 @@ static void zero_times_an_infinite_weight_is_not_a_number(void **state) {
         sis_net_add_node(b, "Gemm", "x w", "y");
         sis_net_add_output(b, "y");
         assert_int_equal(sis_net_build(b, &net), 0);
-        assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 3, IN, 0, 1}, y), 0);
+        assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 3, IN, 0, 1, NULL}, y), 0);
         for (size_t i = 0; i < 3 * OUT; i++)
             assert_true(infinite && i % OUT == 7 ? isnan(y[i]) : y[i] == 0);
         sis_net_free(net);

@@ -39,7 +39,7 @@ static int try_bytes(const void *bytes, size_t n) {
     if (p && k && p * k < 1 << 20 && sis_net_flops(net) < 1e6) {
         float *x = (float *)calloc(p, sizeof *x), *y = (float *)calloc(k, sizeof *y);
         float *dx = (float *)calloc(p, sizeof *dx);
-        sis_net_batch b = {x, 1, p, 0, 1};
+        sis_net_batch b = {x, 1, p, 0, 1, NULL};
         sis_net_grad g = {.d_rows = dx};
         sis_net_forward(net, &b, y);
         sis_net_gradient(net, &b, &g);
@@ -348,7 +348,7 @@ static void long_chains_are_quick(void **state) {
     }
     sis_net_add_output(b, in);
     assert_int_equal(sis_net_build(b, &net), 0);
-    sis_net_batch batch = {x, 1, 4, 0, 1};
+    sis_net_batch batch = {x, 1, 4, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 1 && y[1] == 0 && y[2] == 3 && y[3] == 0);
     sis_net_free(net);
@@ -374,7 +374,7 @@ static void windows_of_padding_are_the_lowest_integer(void **state) {
     sis_net_add_output(b, "y");
     if (sis_net_build(b, &net) != 0)
         fail_msg("%s", sis_error_detail());
-    sis_net_batch batch = {x, 1, 8, 0, 1};
+    sis_net_batch batch = {x, 1, 8, 0, 1, NULL};
     assert_int_equal(sis_net_outputs(net), 14);
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[2] == -128 && y[3] == 1 && y[6] == 4 && y[9] == -128 && y[13] == 8);

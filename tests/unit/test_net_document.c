@@ -50,7 +50,7 @@ static sis_net *net_of(Onnx__ModelProto *doc, int code) {
 
 static float score(const sis_net *net, const float *x, size_t n) {
     float y[8];
-    sis_net_batch b = {x, 1, n, 0, 1};
+    sis_net_batch b = {x, 1, n, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &b, y), 0);
     return y[0];
 }
@@ -335,7 +335,7 @@ static void loops_take_as_many_rows_as_a_round_can(void **state) {
     float *x = malloc((size_t)ROWS * N * sizeof *x), *y = malloc((size_t)ROWS * WIDE * sizeof *y);
     for (size_t i = 0; i < (size_t)ROWS * N; i++)
         x[i] = (float)(i % 13) - (float)(i / N);
-    assert_int_equal(sis__cache_geometry(net, 0, N, &g), 0);
+    assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = N}, &g), 0);
     assert_true(g->chunk >= 64);
     sis__cache_done(net, g);
     sis_net_batch batch = {.rows = x, .n_rows = ROWS, .n_values = N, .jobs = 1};

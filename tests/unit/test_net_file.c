@@ -28,7 +28,7 @@ static void what_is_written_reads_back_equal(void **state) {
         size_t k = sis_net_outputs(net);
         float *x = random_rows(net, &r, 3, &p), y[2][3 * 16];
         assert_true(k <= 16);
-        sis_net_batch b = {x, 3, p, 0, 1};
+        sis_net_batch b = {x, 3, p, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &b, y[0]), 0);
         assert_int_equal(sis_net_forward(again, &b, y[1]), 0);
         assert_memory_equal(y[0], y[1], 3 * k * sizeof(float));
@@ -155,7 +155,7 @@ static int parse_and_use(void *ctx) {
     float scores[64];
     size_t n;
     int error = sis_net_parse(p->bytes, p->n, &net);
-    sis_net_batch b = {p->rows, 3, p->n_values, 0, 2};
+    sis_net_batch b = {p->rows, 3, p->n_values, 0, 2, NULL};
     if (!error)
         error = sis_net_forward(net, &b, scores);
     if (!error)

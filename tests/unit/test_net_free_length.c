@@ -185,7 +185,7 @@ static void a_long_kernel_keeps_the_softmax(void **state) {
     assert_true(sis_net_has_link(net));
     for (size_t i = 0; i < 150; i++)
         row[i] = (float)sis__rng_normal(&r);
-    sis_net_batch batch = {row, 1, 150, 0, 2};
+    sis_net_batch batch = {row, 1, 150, 0, 2, NULL};
     assert_int_equal(sis_net_forward(net, &batch, scores), SIS_OK);
     assert_int_equal(sis_net_margins(net, &batch, margins), SIS_OK);
     assert_float_equal(margins[0], log((double)scores[0] / (double)scores[1]), 1e-4);

@@ -129,7 +129,7 @@ static void check_network(const char *name, sis_net *net, size_t n_rows, unsigne
     sis__rng_init(&r, seed);
     size_t p, k = sis_net_outputs(net);
     float *x = random_rows(net, &r, n_rows, &p), *weights = random_floats(&r, n_rows * k, 1.0);
-    sis_net_batch b = {x, n_rows, p, 0, 1};
+    sis_net_batch b = {x, n_rows, p, 0, 1, NULL};
     check_params(name, net, &b, weights, k);
     float *embedded = NULL;
     if (sis_net_is_token(net)) {
@@ -139,7 +139,7 @@ static void check_network(const char *name, sis_net *net, size_t n_rows, unsigne
         embedded = (float *)malloc(n_rows * p * dim * sizeof *embedded);
         for (size_t i = 0; i < n_rows * p; i++)
             memcpy(embedded + i * dim, matrix + (size_t)x[i] * dim, dim * sizeof *embedded);
-        b = (sis_net_batch){embedded, n_rows, p * dim, 1, 1};
+        b = (sis_net_batch){embedded, n_rows, p * dim, 1, 1, NULL};
     }
     check_rows(name, net, b, weights, k, 0);
     if (sis_net_has_link(net))
@@ -208,7 +208,7 @@ static void sums_do_not_depend_on_threads(void **state) {
             sums[jobs - 1][i] = (float *)calloc(q.count, sizeof(float));
         }
         rows[jobs - 1] = (float *)calloc(150 * p, sizeof(float));
-        sis_net_batch b = {x, 150, p, 0, jobs};
+        sis_net_batch b = {x, 150, p, 0, jobs, NULL};
         sis_net_grad g = {.output = 2, .d_rows = rows[jobs - 1], .d_params = sums[jobs - 1]};
         assert_int_equal(sis_net_gradient(net, &b, &g), 0);
     }
@@ -237,7 +237,7 @@ static void what_has_no_gradient_says_so(void **state) {
         if (strcmp(families[i].name, "trees") != 0)
             continue;
         assert_int_equal(families[i].build(1, &net), 0);
-        sis_net_batch b = {x, 1, 3, 0, 1};
+        sis_net_batch b = {x, 1, 3, 0, 1, NULL};
         sis_net_grad g = {.output = 0, .d_rows = dx};
         assert_int_equal(sis_net_gradient(net, &b, &g), SIS_E_UNSUPPORTED);
         g.output = 2;
@@ -246,7 +246,7 @@ static void what_has_no_gradient_says_so(void **state) {
     }
     assert_int_equal(families[4].build(1, &net), 0); /* token ids */
     float ids[20] = {0}, d[20];
-    sis_net_batch b = {ids, 1, 20, 0, 1};
+    sis_net_batch b = {ids, 1, 20, 0, 1, NULL};
     sis_net_grad g = {.d_rows = d};
     assert_int_equal(sis_net_gradient(net, &b, &g), SIS_E_UNSUPPORTED);
     assert_message_has("embeddings");
@@ -259,7 +259,7 @@ static int gradient_again(void *ctx) {
     float *x = (float *)calloc(p, sizeof *x), *dx = (float *)calloc(p, sizeof *dx);
     int error = SIS_E_NOMEM;
     if (x && dx) {
-        sis_net_batch b = {x, 1, p, 0, 1};
+        sis_net_batch b = {x, 1, p, 0, 1, NULL};
         sis_net_grad g = {.d_rows = dx};
         sis__cache_clear(net->cache);
         error = sis_net_gradient(net, &b, &g);

@@ -42,7 +42,7 @@ static void inputs_lie_side_by_side_in_a_row(void **state) {
     float slopes[10];
     assert_int_equal(sis_net_values(net), 5);
     assert_int_equal(sis_net_inputs(net), 2);
-    sis_net_batch batch = {rows[0], 2, 5, 0, 1};
+    sis_net_batch batch = {rows[0], 2, 5, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 8 && y[1] == 10 && y[2] == 7 && y[3] == 12);
     sis_net_grad grad = {.output = 1, .d_rows = slopes};
@@ -60,7 +60,7 @@ static void an_input_can_be_given(void **state) {
     assert_int_equal(sis_net_values(net), 5);
     assert_int_equal(sis_net_set_input(net, "b", &t), 0);
     assert_int_equal(sis_net_values(net), 3);
-    sis_net_batch batch = {row, 1, 3, 0, 1};
+    sis_net_batch batch = {row, 1, 3, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 19 && y[1] == 32);
     sis_net_tensor bad = {.type = SIS_NET_FLOATS, .shape = {2, {1, 5}}, .data = (float[5]){0}};
@@ -111,17 +111,17 @@ static void masks_follow_tokens_and_their_embeddings(void **state) {
     size_t words, dim;
     assert_true(sis_net_is_token(net));
     assert_int_equal(sis_net_values(net), 0); /* any length */
-    sis_net_batch batch = {ids[0], 2, 4, 0, 1};
+    sis_net_batch batch = {ids[0], 2, 4, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 2 && y[1] == 20 && y[2] == 4 && y[3] == 40);
     assert_int_equal(sis_net_embedding(net, &matrix, &words, &dim), 0);
     for (size_t i = 0; i < 8; i++)
         memcpy(embedded + 2 * i, matrix + 2 * (size_t)ids[i / 4][i % 4], 2 * sizeof *embedded);
-    batch = (sis_net_batch){embedded, 2, 8, 1, 1};
+    batch = (sis_net_batch){embedded, 2, 8, 1, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, z), 0);
     assert_memory_equal(y, z, sizeof y);
     assert_int_equal(sis_net_set_padding(net, 3), 0);
-    batch = (sis_net_batch){ids[0], 1, 3, 0, 1};
+    batch = (sis_net_batch){ids[0], 1, 3, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 1.5f && y[1] == 15);
     sis_net_free(net);
@@ -157,7 +157,7 @@ static void shapes_may_depend_on_values(void **state) {
     if (sis_net_build(b, &net) != 0)
         fail_msg("%s", sis_error_detail());
     float x[2][4] = {{1, -2, 3, -4}, {-1, -1, -1, 5}}, y[2], slopes[8];
-    sis_net_batch batch = {x[0], 2, 4, 0, 2};
+    sis_net_batch batch = {x[0], 2, 4, 0, 2, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 4 && y[1] == 5);
     assert_int_equal(sis_net_gradient(net, &batch, &(sis_net_grad){.d_rows = slopes}),

@@ -61,18 +61,18 @@ static void mnist_8_gives_its_recorded_outputs(void **state) {
     }
     assert_int_equal(sis_net_values(net), 784);
     assert_int_equal(sis_net_outputs(net), 10);
-    sis_net_batch all = {rows, 3, 784, 0, 1};
+    sis_net_batch all = {rows, 3, 784, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &all, got), 0);
     for (size_t i = 0; i < 30; i++)
         assert_true(fabs(got[i] - want[i]) <= 1e-3 * fabs(want[i]) + 1e-2);
     for (size_t i = 0; i < 3; i++) {
         float alone[10];
-        sis_net_batch one = {rows + i * 784, 1, 784, 0, 1};
+        sis_net_batch one = {rows + i * 784, 1, 784, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &one, alone), 0);
         assert_memory_equal(alone, got + i * 10, sizeof alone);
     }
     sis__geometry *g;
-    assert_int_equal(sis__cache_geometry(net, 0, 784, &g), 0);
+    assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = 784}, &g), 0);
     assert_true(g->batched);
     sis_net_free(net);
 }
@@ -93,7 +93,7 @@ static void other_exports_load_and_run(void **state) {
         assert_int_equal(sis_net_values(net), models[i].values);
         assert_int_equal(sis_net_outputs(net), models[i].outputs);
         assert_int_equal(sis_net_has_link(net), models[i].link);
-        sis_net_batch b = {x, 1, models[i].values, 0, 1};
+        sis_net_batch b = {x, 1, models[i].values, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &b, y), 0);
         for (size_t k = 0; k < models[i].outputs; k++)
             assert_true(isfinite(y[k]));

@@ -26,7 +26,8 @@ static void rows_are_refused(sis_net_builder *b, const char *words) {
     size_t n;
     char *text;
     assert_int_equal(sis_net_build(b, &net), 0);
-    assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 1, 4, 0, 1}, y), SIS_E_UNSUPPORTED);
+    assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 1, 4, 0, 1, NULL}, y),
+                     SIS_E_UNSUPPORTED);
     assert_message_has(words);
     assert_int_equal(sis_net_describe(net, NULL, &text), 0);
     assert_non_null(strstr(text, words));
@@ -35,7 +36,7 @@ static void rows_are_refused(sis_net_builder *b, const char *words) {
     assert_true(((const float *)out[0].data)[7] == 12);
     sis_net_tensors_free(out, n);
     assert_int_equal(sis_net_set_input(net, "z", &in[0]), 0);
-    assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 1, 4, 0, 1}, y), 0);
+    assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 1, 4, 0, 1, NULL}, y), 0);
     assert_true(y[3] == 8);
     sis_net_free(net);
 }

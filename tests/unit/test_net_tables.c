@@ -70,7 +70,7 @@ static sis_net *build_ensemble(const ensemble *e) {
 static void expect_scores(const ensemble *e, const float *x, const double *want) {
     sis_net *net = build_ensemble(e);
     float got[3];
-    sis_net_batch b = {x, 1, 3, 0, 1};
+    sis_net_batch b = {x, 1, 3, 0, 1, NULL};
     assert_int_equal(sis_net_outputs(net), (size_t)e->outputs);
     assert_int_equal(sis_net_forward(net, &b, got), 0);
     for (int64_t k = 0; k < e->outputs; k++)
@@ -237,7 +237,7 @@ static void linear_models_match_their_formula(void **state) {
     sis_net_attr_int(b, "targets", 2);
     sis_net_add_output(b, "y");
     assert_int_equal(sis_net_build(b, &net), 0);
-    sis_net_batch batch = {x, 1, 2, 0, 1};
+    sis_net_batch batch = {x, 1, 2, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(fabs(y[0] - (2 + 2 * -4 + 0.5)) < 1e-6 && fabs(y[1] - (-1 - 4)) < 1e-6);
     sis_net_free(net);
@@ -269,7 +269,7 @@ static void normalizers_divide_by_their_norm(void **state) {
         sis_net_attr_text(b, "norm", names[i]);
         sis_net_add_output(b, "y");
         assert_int_equal(sis_net_build(b, &net), 0);
-        sis_net_batch batch = {x, 2, 3, 0, 1};
+        sis_net_batch batch = {x, 2, 3, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &batch, y), 0);
         for (int k = 0; k < 3; k++)
             assert_true(fabs(y[k] - x[k] / by[i]) < 1e-6 && y[3 + k] == 0);

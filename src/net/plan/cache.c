@@ -362,43 +362,55 @@ static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) 
 
 /* ---- Geometries ---------------------------------------------------------------------------- */
 
-/* Shape of one row from what the input declares and the number of values. */
-static int find_dims(const sis_net *net, int embedded, size_t n_values, sis__geometry *g) {
+/* What n values are that leave `open` sizes free: one takes them all, two are alike, as the sides of an
+ * image are where nothing else is said. */
+static int guess_sizes(const sis__value *v, size_t open, size_t n, size_t *size) {
+    size_t side = (size_t)(sqrt((double)n) + 0.5);
+    *size = open == 1 ? n : side;
+    if (open == 1 || (open == 2 && side * side == n))
+        return SIS_OK;
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "input %s leaves %zu sizes free, and a row of so many values does not say "
+                     "what they are; give images or arrays, which have a shape",
+                     v->name, open);
+}
+
+/* Shape of one row from what the input declares, and what is told of the row or else its number of values. */
+static int find_dims(const sis_net *net, const sis__row_form *form, sis__geometry *g) {
     const sis__value *v = &net->graph.values[net->input];
-    size_t first = net->counted ? 1 : 0, known = 1, open = SIZE_MAX, second = SIZE_MAX;
+    const sis_net_shape *told = form->shape && form->shape->rank ? form->shape : NULL;
+    size_t first = net->counted ? 1 : 0, known = 1, open = 0, size = 1;
+    g->n_values = form->n_values;
+    if (told && told->rank != v->rank - first)
+        return sis__fail(SIS_E_ARGUMENT, "a row of %zu axes; input %s has %zu", told->rank, v->name,
+                         v->rank - first);
     for (size_t d = first; d < v->rank; d++) {
-        int64_t size = v->dims[d];
-        if (size < 0 && open != SIZE_MAX)
-            second = g->rank;
-        else if (size < 0)
-            open = g->rank;
-        g->dims[g->rank++] = size < 0 ? 1 : (size_t)size;
-        known *= g->dims[g->rank - 1];
+        size_t own = v->dims[d] >= 0 ? (size_t)v->dims[d] : told ? told->dims[d - first] : 1;
+        open += v->dims[d] < 0 && !told;
+        if (own && known > SIS__MAX_COUNT / own)
+            return sis__fail(SIS_E_UNSUPPORTED, "rows of more than 2^31 values");
+        g->dims[g->rank++] = own;
+        known *= own;
     }
-    if (embedded) {
+    if (form->embedded) {
         const sis__value *m = &net->graph.values[net->embedding];
         if (g->rank == SIS__MAX_RANK - 1)
             return sis__fail(SIS_E_UNSUPPORTED, "embeddings of an input of %zu axes", g->rank);
         g->dims[g->rank++] = (size_t)m->dims[1];
         known *= (size_t)m->dims[1];
     }
-    if (second != SIZE_MAX && known) { /* both alike: a square image */
-        size_t side = (size_t)(sqrt((double)(n_values / known)) + 0.5);
-        if (side * side * known != n_values)
-            return sis__fail(SIS_E_UNSUPPORTED,
-                             "input %s leaves two sizes free, and %zu values are no square; export "
-                             "the model with fixed sizes",
-                             v->name, n_values);
-        g->dims[open] = g->dims[second] = side;
-        known = n_values;
-    } else if (open != SIZE_MAX && known && n_values % known == 0) {
-        g->dims[open] = n_values / known;
-        known = n_values;
+    if (open && known && form->n_values % known == 0) {
+        int error = guess_sizes(v, open, form->n_values / known, &size);
+        if (error)
+            return error;
+        known = form->n_values;
     }
-    g->n_values = n_values;
-    if (known != n_values)
+    for (size_t d = first; d < v->rank; d++)
+        if (v->dims[d] < 0 && !told)
+            g->dims[d - first] = size;
+    if (known != form->n_values)
         return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values a row, not %zu", known,
-                         n_values);
+                         form->n_values);
     return SIS_OK;
 }
 
@@ -534,10 +546,11 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     return SIS_OK;
 }
 
-static sis__geometry *find_geometry(const struct sis__cache *c, int start, size_t n_values) {
+static sis__geometry *find_geometry(const struct sis__cache *c, const sis__geometry *like) {
     for (sis__geometry *g = c->geometries; g; g = g->next)
-        if (g->start == start && g->n_values == n_values)
-            return g;
+        if (g->start == like->start && g->n_values == like->n_values &&
+            memcmp(g->dims, like->dims, like->rank * sizeof *g->dims) == 0)
+            return g; /* of one start all have as many axes */
     return NULL;
 }
 
@@ -555,12 +568,12 @@ static sis__geometry *evict(struct sis__cache *c) {
     return g;
 }
 
-/* Find it, or with `made` put that in; counts the caller as a user. *spare is to be freed. */
-static sis__geometry *enter(struct sis__cache *c, int start, size_t n_values, sis__geometry *made,
+/* Find one like it, or with `made` put that in; counts the caller as a user. *spare is to be freed. */
+static sis__geometry *enter(struct sis__cache *c, const sis__geometry *like, sis__geometry *made,
                             sis__geometry **spare) {
     *spare = NULL;
     pthread_mutex_lock(&c->lock);
-    sis__geometry *g = find_geometry(c, start, n_values);
+    sis__geometry *g = find_geometry(c, like);
     if (!g && made) {
         g = made;
         g->next = c->geometries;
@@ -583,27 +596,25 @@ void sis__cache_done(const sis_net *net, sis__geometry *g) {
     pthread_mutex_unlock(&net->cache->lock);
 }
 
-int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out) {
-    int ready = sis_net_ready(net);
-    if (ready)
-        return ready;
-    int start = embedded ? net->embedded : net->input;
-    sis__geometry *spare;
-    if ((*out = enter(net->cache, start, n_values, NULL, &spare)) != NULL)
+int sis__cache_geometry(const sis_net *net, const sis__row_form *form, sis__geometry **out) {
+    int error = sis_net_ready(net);
+    if (error)
+        return error;
+    sis__geometry like = {.start = form->embedded ? net->embedded : net->input,
+                          .counted = net->counted},
+                  *spare;
+    if ((error = find_dims(net, form, &like)) != SIS_OK)
+        return error;
+    if ((*out = enter(net->cache, &like, NULL, &spare)) != NULL)
         return SIS_OK;
-    sis__geometry *g = SIS_NEW(sis__geometry, 1);
+    sis__geometry *g = (sis__geometry *)sis__copy(&like, 1, sizeof like);
     if (!g)
         return SIS_E_NOMEM;
-    g->start = start;
-    g->counted = net->counted;
-    int error = find_dims(net, embedded, n_values, g);
-    if (!error)
-        error = measure(net, embedded, g);
-    if (error) {
+    if ((error = measure(net, form->embedded, g)) != SIS_OK) {
         geometry_free(g);
         return error;
     }
-    *out = enter(net->cache, start, n_values, g, &spare);
+    *out = enter(net->cache, &like, g, &spare);
     if (spare)
         geometry_free(spare);
     return SIS_OK;

@@ -2,8 +2,8 @@
  *
  * Plans, runs and packed weights that a network keeps, shared by all threads that use it.
  *
- * A geometry is one way rows can come in: at the network's input or at the embeddings, with so many
- * values each. It knows whether rows may be run together and how many at a time pay. Plans are made
+ * A geometry is one way rows can come in: at the network's input or at the embeddings, with such a
+ * shape. It knows whether rows may be run together and how many at a time pay. Plans are made
  * for powers of two of rows; runs (the memory of a thread) are kept for the next caller.
  */
 #ifndef SIS_NET_PLAN_CACHE_H
@@ -40,13 +40,20 @@ typedef struct sis__geometry {
     struct sis__geometry *next;
 } sis__geometry;
 
+/* How a row comes in. */
+typedef struct sis__row_form {
+    int embedded;               /* as embeddings, not as ids */
+    size_t n_values;            /* of one row */
+    const sis_net_shape *shape; /* as sis_net_batch has it */
+} sis__row_form;
+
 struct sis__cache *sis__cache_new(void);
 void sis__cache_free(struct sis__cache *c);
 
-/* The geometry for rows of n_values, made on first use; give it back with sis__cache_done. A
+/* The geometry for such rows, made on first use; give it back with sis__cache_done. A
  * network keeps a few: one that rows of a thousand lengths go through does not keep a thousand
  * plans. */
-int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out);
+int sis__cache_geometry(const sis_net *net, const sis__row_form *form, sis__geometry **out);
 void sis__cache_done(const sis_net *net, sis__geometry *g);
 
 /* A run for 2^log2_rows rows, and its return. */

@@ -82,7 +82,7 @@ int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry *
         return sis__fail(SIS_E_ARGUMENT, "the model has no embeddings to start from");
     if (b->n_values == 0)
         return sis__fail(SIS_E_ARGUMENT, "rows without values");
-    return sis__cache_geometry(net, b->embedded, b->n_values, g);
+    return sis__cache_geometry(net, &(sis__row_form){b->embedded, b->n_values, b->shape}, g);
 }
 
 /* Those of all outputs of m rows. */

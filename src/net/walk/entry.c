@@ -66,7 +66,7 @@ static int entry_init(sis__entry *f, const sis__net_input *s) {
     if (error == SIS_OK)
         error = sis__run_new(f->plan, &f->run);
     if (error == SIS_OK)
-        error = sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g);
+        error = sis__net_input_geometry(s, &g);
     f->geometry = g;
     if (error == SIS_OK && s->output >= f->plan->tensors[s->net->pre_output].count)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",

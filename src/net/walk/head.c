@@ -104,7 +104,7 @@ static int check_batches(sis__head *h, int *together) {
     const sis__net_input *s = h->s;
     sis__geometry *g;
     sis__run *r;
-    int error = sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g);
+    int error = sis__net_input_geometry(s, &g);
     *together = 0;
     if (error)
         return error;

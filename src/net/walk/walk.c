@@ -49,6 +49,8 @@ static int net_input_init(sis__net_input *s, const sis_net *net, const sis_input
                           .fed = embedded ? net->embedded : net->input,
                           .output = input->output,
                           .memory = opt && opt->memory ? opt->memory : (size_t)1 << 30};
+    if (opt && opt->shape)
+        s->shape = *opt->shape;
     int error = sis__prepared_input_init(&s->in, input, 1);
     if (error != SIS_OK)
         return error;
@@ -66,8 +68,12 @@ int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked,
                            size_t n, double *margins) {
     size_t outputs = 0;
     float *rows = (float *)sis__alloc_raw(n, s->in.n_values * sizeof *rows);
-    sis_net_batch b = {
-        .rows = rows, .n_rows = n, .n_values = s->in.n_values, .embedded = s->embedded, .jobs = 1};
+    sis_net_batch b = {.rows = rows,
+                       .n_rows = n,
+                       .n_values = s->in.n_values,
+                       .embedded = s->embedded,
+                       .jobs = 1,
+                       .shape = &s->shape};
     int error = rows ? sis_net_batch_outputs(s->net, &b, &outputs) : SIS_E_NOMEM;
     double *all = error == SIS_OK ? (double *)sis__alloc_raw(n, outputs * sizeof *all) : NULL;
     if (error == SIS_OK && !all)
@@ -83,9 +89,13 @@ int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked,
     return error;
 }
 
+int sis__net_input_geometry(const sis__net_input *s, sis__geometry **g) {
+    return sis__cache_geometry(s->net, &(sis__row_form){s->embedded, s->in.n_values, &s->shape}, g);
+}
+
 int sis__net_input_plan(const sis__net_input *s, int output, sis__plan **plan) {
     sis__geometry *g;
-    int error = sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g);
+    int error = sis__net_input_geometry(s, &g);
     if (error != SIS_OK)
         return error;
     sis__feed feed = {.value = s->fed, .rank = g->rank + (size_t)g->counted};
@@ -695,7 +705,7 @@ static const double cheap_pass = 2e5;
 /* Operations of a full pass; 0 if they are not known. */
 static double flops_of_pass(const sis__net_input *s) {
     sis__geometry *g;
-    if (sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g) != SIS_OK)
+    if (sis__net_input_geometry(s, &g) != SIS_OK)
         return 0;
     double flops = g->flops;
     sis__cache_done(s->net, g);

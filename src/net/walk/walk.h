@@ -52,6 +52,7 @@ typedef struct sis__net_input {
     int embedded;           /* values are embeddings */
     int fed;                /* value of the graph that rows go into: net->input, or net->embedded */
     sis__prepared_input in; /* in single precision, too */
+    sis_net_shape shape;    /* of the row; rank 0: its number of values tells it */
     size_t output;          /* whose margins are asked for */
     size_t memory;          /* bytes a walk should stay below */
     sis__entry *entry;      /* what its first layer sees (entry.h); NULL: nothing that simple */
@@ -144,6 +145,10 @@ int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *inp
 /* Margins by full passes with these features masked and each of tops[0..n) on top (-1: nothing). */
 int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked, const int *tops,
                            size_t n, double *margins);
+
+/* How its rows come in (net/plan/cache.h). */
+struct sis__geometry;
+int sis__net_input_geometry(const sis__net_input *s, struct sis__geometry **g);
 
 /* A plan of one row of the input from where it is fed to `output` (a value; -1: what the last
  * activation reads) that keeps every activation. */

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Networks that leave several sizes of their rows free: what is told of the shape of a row counts. The
+ * oracle is the same network with those sizes fixed.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sis/data.h>
+#include <sis/model.h>
+#include <sis/net.h>
+#include <sis/task.h>
+
+#include "model/shapes.h"
+#include "support_data.h"
+#include "support_net.h"
+
+enum { CHANNELS = 3, MOST = 3 * 9 * 9 };
+
+/* Convolution, maximum of two by two, mean over all places, two scores. 0: a free size. */
+static sis_net *build(size_t channels, size_t height, size_t width) {
+    sis_net *net;
+    sis__rng r;
+    sis__rng_init(&r, 8);
+    sis_net_builder *b = sis_net_builder_new("shapes");
+    sis_net_add_input(b, "x", 0, SHAPE(0, channels, height, width));
+    add_random(b, "w1", SHAPE(5, CHANNELS, 3, 3), &r, 0.6);
+    add_random(b, "b1", SHAPE(5), &r, 0.1);
+    add_random(b, "w2", SHAPE(5, 2), &r, 0.9);
+    sis_net_add_node(b, "Conv", "x w1 b1", "c");
+    sis_net_attr_ints(b, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+    sis_net_add_node(b, "Relu", "c", "r");
+    sis_net_add_node(b, "MaxPool", "r", "m");
+    sis_net_attr_ints(b, "kernel_shape", (int64_t[]){2, 2}, 2);
+    sis_net_add_node(b, "GlobalAveragePool", "m", "g");
+    sis_net_add_node(b, "Flatten", "g", "f");
+    sis_net_add_node(b, "Gemm", "f w2", "z");
+    sis_net_add_node(b, "Softmax", "z", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    return net;
+}
+
+static const size_t sides[][2] = {{4, 9}, {9, 4}, {6, 6}, {2, 7}};
+enum { N_SIDES = sizeof sides / sizeof *sides };
+
+static void fill(double *x, double *z, size_t n, unsigned seed) {
+    sis__rng r;
+    sis__rng_init(&r, seed);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = sis__rng_uniform(&r);
+        z[i] = 0;
+    }
+}
+
+/* ---- Arrays as rows ------------------------------------------------------------------------ */
+
+static void arrays_fit_up_to_axes_of_one(void **state) {
+    (void)state;
+    static const struct {
+        size_t net[3], rank, dims[5], fits, as[3];
+    } cases[] = {
+        {{3, 0, 0}, 3, {3, 4, 9}, 1, {3, 4, 9}},
+        {{3, 0, 0}, 3, {1, 4, 9}, 0, {0}},
+        {{3, 0, 0}, 2, {4, 9}, 0, {0}},
+        {{1, 0, 0}, 2, {4, 9}, 1, {1, 4, 9}},
+        {{0, 0, 1}, 2, {4, 9}, 1, {4, 9, 1}},
+        {{0, 0, 1}, 3, {4, 9, 1}, 1, {4, 9, 1}},
+        {{0, 0, 0}, 2, {4, 9}, 1, {1, 4, 9}},
+        {{0, 0, 0}, 1, {9}, 1, {1, 1, 9}},
+        {{1, 0, 0}, 4, {1, 1, 4, 9}, 1, {1, 4, 9}},
+        {{3, 0, 0}, 5, {1, 1, 3, 4, 9}, 1, {3, 4, 9}},
+        {{0, 0, 3}, 3, {4, 9, 3}, 1, {4, 9, 3}},
+        {{0, 0, 3}, 3, {3, 4, 9}, 0, {0}},
+        {{0, 0, 0}, 4, {2, 3, 4, 5}, 0, {0}},
+        {{1, 0, 0}, 3, {4, 9, 1}, 0, {0}},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        sis_net_shape got;
+        sis_net *net;
+        sis_net_builder *b = sis_net_builder_new("fit");
+        sis_net_add_input(b, "x", 0, SHAPE(0, cases[k].net[0], cases[k].net[1], cases[k].net[2]));
+        sis_net_add_node(b, "GlobalMaxPool", "x", "y");
+        sis_net_add_output(b, "y");
+        assert_int_equal(sis_net_build(b, &net), SIS_OK);
+        int error = sis_net_fit(net, cases[k].dims, cases[k].rank, &got);
+        assert_int_equal(error, cases[k].fits ? SIS_OK : SIS_E_ARGUMENT);
+        if (!error)
+            assert_memory_equal(got.dims, cases[k].as, sizeof cases[k].as);
+        sis_net_free(net);
+    }
+    sis_net *net = build(CHANNELS, 0, 0);
+    sis_net_shape got;
+    assert_int_equal(sis_net_free_sizes(net), 2);
+    assert_int_equal(sis_net_fit(net, (size_t[]){4, 9, 3}, 3, &got), SIS_E_ARGUMENT);
+    assert_message_has("(4, 9, 3); the model takes (3, any, any)");
+    sis_net_free(net);
+}
+
+/* ---- Networks ------------------------------------------------------------------------------ */
+
+/* Margins and slopes of a row in both. */
+static void assert_same_rows(const sis_net *open, const sis_net *fixed,
+                             const sis_net_shape *shape) {
+    float x[MOST], slopes[2][MOST];
+    double margins[2][2];
+    size_t n = shape->dims[0] * shape->dims[1] * shape->dims[2];
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(i * 37 % 101) / 101;
+    for (int k = 0; k < 2; k++) {
+        sis_net_batch b = {.rows = x, .n_rows = 1, .n_values = n, .shape = k ? NULL : shape};
+        sis_net_grad g = {.output = 1, .of_margins = 1, .d_rows = slopes[k]};
+        assert_int_equal(sis_net_margins(k ? fixed : open, &b, margins[k]), SIS_OK);
+        assert_int_equal(sis_net_gradient(k ? fixed : open, &b, &g), SIS_OK);
+    }
+    assert_memory_equal(margins[0], margins[1], sizeof margins[0]);
+    assert_memory_equal(slopes[0], slopes[1], n * sizeof *slopes[0]);
+}
+
+static void rows_of_any_shape_are_those_of_fixed_networks(void **state) {
+    (void)state;
+    for (size_t channels = 0; channels <= CHANNELS; channels += CHANNELS) {
+        sis_net *open = build(channels, 0, 0);
+        for (size_t round = 0; round < 2; round++)
+            for (size_t k = 0; k < N_SIDES; k++) {
+                sis_net *fixed = build(CHANNELS, sides[k][0], sides[k][1]);
+                assert_same_rows(open, fixed, SHAPE(CHANNELS, sides[k][0], sides[k][1]));
+                sis_net_free(fixed);
+            }
+        sis_net_free(open);
+    }
+}
+
+static void shapes_that_are_none_of_the_networks_are_refused(void **state) {
+    sis_net *net = build(CHANNELS, 0, 0);
+    float x[MOST] = {0};
+    double margins[2];
+    (void)state;
+    sis_net_batch b = {.rows = x, .n_rows = 1, .n_values = 108, .shape = SHAPE(CHANNELS, 4, 8)};
+    assert_int_equal(sis_net_margins(net, &b, margins), SIS_E_ARGUMENT);
+    b.shape = SHAPE(4, 27);
+    assert_int_equal(sis_net_margins(net, &b, margins), SIS_E_ARGUMENT);
+    b.shape = SHAPE(CHANNELS, (size_t)1 << 40, (size_t)1 << 40);
+    assert_int_equal(sis_net_margins(net, &b, margins), SIS_E_UNSUPPORTED);
+    b.shape = NULL;
+    assert_int_equal(sis_net_margins(net, &b, margins), SIS_OK); /* a square */
+    b.n_values = 42;
+    assert_int_equal(sis_net_margins(net, &b, margins), SIS_E_UNSUPPORTED);
+    assert_message_has("leaves 2 sizes free");
+    sis_net_free(net);
+}
+
+/* ---- Models -------------------------------------------------------------------------------- */
+
+/* The same collection, by walks and by full passes, as that of the fixed network. */
+static void assert_same_explained(const sis_model *model, size_t height, size_t width) {
+    double x[MOST], z[MOST], score[2], masked[2];
+    sis_model fixed;
+    sis_collection c[3];
+    size_t n = CHANNELS * height * width;
+    open_network(build(CHANNELS, height, width), &fixed);
+    fill(x, z, n, (unsigned)height);
+    sis_input in = {.values = x, .mask = z, .n_values = n}, mask = {.values = z, .n_values = n};
+    sis_opt opt = decision(0);
+    assert_int_equal(sis_predict(&fixed, &in, 1, &opt, score), SIS_OK);
+    assert_int_equal(sis_predict(&fixed, &mask, 1, &opt, masked), SIS_OK);
+    opt.threshold = (score[0] + masked[0]) / 2;
+    opt.below = score[0] < masked[0];
+    assert_int_equal(sis_collect(&fixed, &in, &opt, &c[0]), SIS_OK);
+    assert_int_equal(sis_collect(model, &in, &opt, &c[1]), SIS_OK);
+    opt.exact = 1;
+    assert_int_equal(sis_collect(model, &in, &opt, &c[2]), SIS_OK);
+    assert_true(c[0].n_subsets > 0);
+    assert_same_subsets(&c[0], &c[1]);
+    assert_same_subsets(&c[0], &c[2]);
+    for (size_t k = 0; k < 3; k++)
+        sis_collection_release(&c[k]);
+    sis_model_close(&fixed);
+}
+
+static void a_handle_knows_one_shape_for_each_number_of_values(void **state) {
+    sis_model model, other;
+    double x[MOST] = {0};
+    (void)state;
+    open_network(build(CHANNELS, 0, 0), &model);
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3), SIS_OK);
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){CHANNELS, 2, 7}, 3), SIS_OK);
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3), SIS_OK);
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){CHANNELS, 9, 4}, 3), SIS_E_ARGUMENT);
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){4, 9}, 2), SIS_E_ARGUMENT);
+    assert_true(sis_model_takes_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3));
+    assert_false(sis_model_takes_shape(&model, (size_t[]){CHANNELS, 9, 4}, 3));
+    assert_int_equal(sis_model_measure(&model, x, CHANNELS * 36), SIS_OK);
+    assert_int_equal(sis_model_share(&model, &other), SIS_OK);
+    assert_false(sis_model_takes_shape(&other, (size_t[]){CHANNELS, 4, 9}, 3));
+    assert_int_equal(sis_model_take_shape(&other, (size_t[]){CHANNELS, 9, 4}, 3), SIS_OK);
+    assert_same_explained(&model, 4, 9);
+    assert_same_explained(&model, 2, 7);
+    assert_same_explained(&other, 9, 4);
+    assert_same_explained(&other, 5, 5); /* nothing was told: a square */
+    sis_model_close(&other);
+    sis_model_close(&model);
+    assert_int_equal(sis_model_take_shape(&(sis_model){.predict = sum_values}, (size_t[]){2, 2}, 2),
+                     SIS_E_UNSUPPORTED);
+}
+
+static void a_thousand_shapes_are_found_again(void **state) {
+    sis__shapes s = {0};
+    (void)state;
+    assert_null(sis__shapes_find(&s, 7));
+    for (size_t k = 1; k <= 1000; k++)
+        assert_int_equal(sis__shapes_add(&s, SHAPE(k, 3)), SIS_OK);
+    for (size_t k = 1; k <= 1000; k++) {
+        assert_int_equal(sis__shapes_find(&s, 3 * k)->dims[0], k);
+        assert_null(sis__shapes_find(&s, 3 * k + 1));
+    }
+    assert_int_equal(sis__shapes_add(&s, SHAPE(3, 1000)), SIS_E_ARGUMENT);
+    assert_int_equal(sis__shapes_add(&s, SHAPE(3, 0)), SIS_E_ARGUMENT);
+    sis__shapes_release(&s);
+}
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+/* A folder of images of these sides, all of them with three channels. */
+static const char *picture_folder(void) {
+    static char folder[2048];
+    char path[2200];
+    double pixels[MOST];
+    snprintf(folder, sizeof folder, "%s", folder_path("pictures"));
+    mkdir(folder, 0700);
+    for (size_t k = 0; k < N_SIDES; k++) {
+        size_t n = CHANNELS * sides[k][0] * sides[k][1];
+        for (size_t i = 0; i < n; i++)
+            pixels[i] = (double)((i * 31 + k) % 97) / 97;
+        snprintf(path, sizeof path, "%s/%zu.png", folder, k);
+        assert_int_equal(
+            sis_png_write(path, pixels, (size_t[]){sides[k][0], sides[k][1], CHANNELS}), SIS_OK);
+    }
+    return folder;
+}
+
+/* Is what a task says of its one example what the network of these sides says? */
+static void assert_scores_of(sis_task *t, size_t i, const double *scores) {
+    sis_example e;
+    sis_model fixed;
+    double own[2];
+    sis_opt opt = decision(0);
+    assert_int_equal(sis_task_load(t, i, &e), SIS_OK);
+    open_network(build(CHANNELS, sides[i][0], sides[i][1]), &fixed);
+    assert_int_equal(sis_predict(&fixed, &e.input, 1, &opt, own), SIS_OK);
+    assert_memory_equal(own, scores, sizeof own);
+    assert_int_equal(sis_predict(sis_task_model_of(t, &e), &e.input, 1, &opt, own), SIS_OK);
+    assert_memory_equal(own, scores, sizeof own);
+    sis_model_close(&fixed);
+    sis_example_release(&e);
+}
+
+static int check_scores(void *ctx, size_t i, const double *scores) {
+    assert_scores_of((sis_task *)ctx, i, scores);
+    return 0;
+}
+
+static sis_task_opt options(const sis_model *model, const char *input) {
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.opened = model;
+    o.input = input;
+    o.mask = "zero";
+    o.threshold = "p50";
+    return o;
+}
+
+static int keep_record(void *ctx, size_t i, const sis_record *r) {
+    (void)i;
+    assert_int_equal(r->shape[1] * r->shape[2] * CHANNELS, r->n_values);
+    return r->collection.status == SIS_STATUS_ERROR ? -1 : (++*(size_t *)ctx, 0);
+}
+
+static void images_of_all_sides_go_through_one_task(void **state) {
+    sis_model model;
+    sis_task *t;
+    sis_example wide, high;
+    size_t n = 0;
+    (void)state;
+    open_network(build(CHANNELS, 0, 0), &model);
+    sis_task_opt o = options(&model, picture_folder());
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        o.search.jobs = jobs;
+        if (sis_task_open(&o, &t) != SIS_OK)
+            fail_msg("%s", sis_error_detail());
+        assert_int_equal(sis_task_predict(t, NULL, N_SIDES, check_scores, t), SIS_OK);
+        assert_int_equal(sis_task_run(t, NULL, N_SIDES, keep_record, &n), SIS_OK);
+        assert_int_equal(sis_task_load(t, 0, &wide), SIS_OK);
+        assert_int_equal(sis_task_load(t, 1, &high), SIS_OK);
+        assert_ptr_equal(sis_task_model_of(t, &wide), sis_task_model(t));
+        assert_ptr_not_equal(sis_task_model_of(t, &high), sis_task_model(t));
+        sis_example_release(&wide);
+        sis_example_release(&high);
+        sis_task_free(t);
+    }
+    assert_int_equal(n, 2 * N_SIDES);
+    assert_false(
+        sis_model_takes_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3)); /* it is another's */
+    sis_model_close(&model);
+}
+
+static int verify_one(void *ctx, size_t i, const sis_record *r) {
+    sis_audit a = {0};
+    (void)i;
+    int error = sis_task_verify((sis_task *)ctx, r, 1, &a);
+    assert_true(error != SIS_OK || a.holds);
+    sis_audit_release(&a);
+    return error;
+}
+
+static void their_records_are_verified(void **state) {
+    sis_model model;
+    sis_task *t, *about;
+    (void)state;
+    open_network(build(CHANNELS, 0, 0), &model);
+    sis_task_opt o = options(&model, picture_folder());
+    assert_int_equal(sis_task_open(&o, &t), SIS_OK);
+    assert_int_equal(sis_task_run(t, NULL, N_SIDES, verify_one, t), SIS_OK);
+    for (size_t k = 0; k < 2; k++) { /* requests that come one at a time */
+        double x[MOST] = {0.5}, z[MOST];
+        sis_data *data;
+        size_t n = 0, dims[] = {1, CHANNELS, sides[k][0], sides[k][1]};
+        fill(x, z, CHANNELS * 36, 3);
+        assert_int_equal(sis_data_from_values(x, 4, dims, NULL, &data), SIS_OK);
+        assert_int_equal(sis_task_about(t, data, &about), SIS_OK);
+        assert_int_equal(sis_task_run(about, NULL, 1, keep_record, &n), SIS_OK);
+        sis_task_free(about);
+        sis_data_free(data);
+    }
+    sis_task_free(t);
+    sis_model_close(&model);
+}
+
+static void what_needs_equal_sides_says_so(void **state) {
+    sis_model model;
+    sis_task *t;
+    (void)state;
+    open_network(build(CHANNELS, 0, 0), &model);
+    sis_task_opt o = options(&model, picture_folder());
+    o.rows = "0,1";
+    o.mask = "mean";
+    assert_int_equal(sis_task_open(&o, &t), SIS_E_ARGUMENT);
+    assert_message_has("different sides");
+    o.mask = "zero";
+    o.features = "grid:4"; /* each image has its own */
+    assert_int_equal(sis_task_open(&o, &t), SIS_OK);
+    sis_task_free(t);
+    o.features = "axis:0";
+    assert_int_equal(sis_task_open(&o, &t), SIS_E_ARGUMENT);
+    sis_model_close(&model);
+}
+
+static int open_once(void *ctx) {
+    sis_task *t;
+    const char *const *from = (const char *const *)ctx;
+    sis_task_opt o = options(NULL, from[1]);
+    o.model = from[0];
+    o.threshold = "0.5";
+    o.rows = "0,1";
+    int error = sis_task_open(&o, &t);
+    sis_task_free(t);
+    return error;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    char path[2048];
+    (void)state;
+    snprintf(path, sizeof path, "%s", folder_path("open.onnx"));
+    sis_net *net = build(CHANNELS, 0, 0);
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    const char *from[] = {path, picture_folder()};
+    assert_true(with_failing_allocations(open_once, (void *)from) > 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_fit_up_to_axes_of_one),
+        cmocka_unit_test(rows_of_any_shape_are_those_of_fixed_networks),
+        cmocka_unit_test(shapes_that_are_none_of_the_networks_are_refused),
+        cmocka_unit_test(a_handle_knows_one_shape_for_each_number_of_values),
+        cmocka_unit_test(a_thousand_shapes_are_found_again),
+        cmocka_unit_test(images_of_all_sides_go_through_one_task),
+        cmocka_unit_test(their_records_are_verified),
+        cmocka_unit_test(what_needs_equal_sides_says_so),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
