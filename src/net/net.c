@@ -18,6 +18,7 @@
 #include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/recipes.h"
+#include "net/onnx/sparse.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
@@ -276,6 +277,8 @@ static int parse(const void *bytes, size_t n, const char *path, sis_net **out) {
         return error;
     if (path)
         error = sis__external_load((Onnx__ModelProto *)doc, path);
+    if (!error)
+        error = sis__sparse_expand((Onnx__ModelProto *)doc);
     if (!error)
         error = sis__functions_expand((Onnx__ModelProto *)doc);
     if (!error)

@@ -242,7 +242,7 @@ static int names_fault(const Onnx__GraphProto *p, const char *message) {
     for (size_t i = 0; i < p->n_initializer; i++)
         if (says(message, "tensor", p->initializer[i]->name))
             return 1;
-    return strstr(message, "sparse initializers") != NULL;
+    return strstr(message, "sparse tensor") != NULL;
 }
 
 typedef struct {

@@ -385,9 +385,6 @@ static int reserve(loader *l) {
 }
 
 static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelProto *doc) {
-    if (proto->n_sparse_initializer)
-        return sis__fail(SIS_E_UNSUPPORTED,
-                         "sparse initializers are not supported; save dense ones");
     loader l = {.g = g, .proto = proto, .doc = doc};
     int error = reserve(&l);
     for (size_t i = 0; i < proto->n_initializer && !error; i++)
