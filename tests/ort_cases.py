@@ -471,6 +471,21 @@ case("found_half_inside", [op("Cast", "x", "h", to=10), op("Sub", "h w", "s"), o
 case("found_half_moved", [op("Cast", "x", "h", to=10), op("Slice", "h o t o", "s"), op("Cast", "s", "f", to=1), op("Sub", "f g", "y")], {"x": fine},
      {"o": np.array([1]), "t": np.array([3]), "g": np.array([1], np.float32)})
 case("found_half_there_and_back", [op("Cast", "x", "h", to=10), op("Cast", "h", "f", to=1), op("Sub", "f g", "y")], {"x": fine}, {"g": np.array([1], np.float32)})
+spread = dict(coefficients=[0.1, -0.05, 0.08, 0.02, 0.06, -0.1, -0.07, 0.05, 0.03], intercepts=[0.4, 0.5, 0.6], post_transform="PROBIT")
+near = {"x": f(5, 3)}
+case("probit_linear_classes", op("LinearClassifier", "x", "l p", ML, classlabels_ints=[1, 2, 3], **spread), near)
+case("probit_linear_targets", op("LinearRegressor", "x", "y", ML, targets=3, **spread), near)
+case("probit_linear_target", op("LinearRegressor", "x", "y", ML, targets=1, coefficients=[0.1, -0.05, 0.08], intercepts=[0.4], post_transform="PROBIT"), near)
+leaves = dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0],
+              nodes_falsenodeids=[2, 0, 0], nodes_values=[0.3, 0.0, 0.0])
+for kind_of in ("class", "target"):
+    votes = {kind_of + "_treeids": [0] * 6, kind_of + "_nodeids": [1, 1, 1, 2, 2, 2], kind_of + "_ids": [0, 1, 2] * 2, kind_of + "_weights": [0.2, 0.3, 0.5, 0.7, 0.05, 0.25]}
+    more = dict(classlabels_int64s=[0, 1, 2]) if kind_of == "class" else dict(n_targets=3)
+    case("probit_trees_" + kind_of, op("TreeEnsembleClassifier" if kind_of == "class" else "TreeEnsembleRegressor", "x", "l p" if kind_of == "class" else "y", ML,
+                                       post_transform="PROBIT", **leaves, **votes, **more), near)
+for post in ("LOGISTIC", "PROBIT"):  # ONNX Runtime does not look at it
+    case("svm_target_" + post, op("SVMRegressor", "x", "y", ML, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=[0.1, -0.05, 0.08], rho=[0.4], n_supports=0,
+                                  post_transform=post), near)
 
 
 RUN = r"""

@@ -324,7 +324,8 @@ static int read_linear(reading *r, const sis__step *s, size_t *node) {
     sis__circuit_node n = {0};
     weight_list l = {.n = &n};
     size_t source;
-    if (m->post == SIS__POST_SOFTMAX_ZERO || r->c->end != SIS__END_MARGINS)
+    if (m->post == SIS__POST_SOFTMAX_ZERO || m->post == SIS__POST_PROBIT ||
+        r->c->end != SIS__END_MARGINS)
         return refuse(r, s);
     error = read_tensor(r, s->inputs[0], &source);
     if (!error)

@@ -184,6 +184,9 @@ static int check_trees(const sis__trees *t) {
     if (t->post == SIS__POST_SOFTMAX_ZERO)
         return sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of a tree ensemble that leaves "
                                             "sums of 0 out of its softmax (SOFTMAX_ZERO)");
+    if (t->post == SIS__POST_PROBIT)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "nothing can be proved of a tree ensemble whose scores are probits");
     if (t->forest.how == SIS__TREES_MIN || t->forest.how == SIS__TREES_MAX)
         return sis__fail(SIS_E_UNSUPPORTED,
                          "nothing can be proved of a tree ensemble whose score is the least or the "

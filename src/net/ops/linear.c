@@ -14,8 +14,8 @@
 /* ---- Shared with trees ----------------------------------------------------------------------- */
 
 int sis__post_read(sis__cx *c, sis__post *post) {
-    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
-    *post = (sis__post)sis__attr_choice(c, "post_transform", names, 4);
+    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+    *post = (sis__post)sis__attr_choice(c, "post_transform", names, 5);
     return c->error;
 }
 
@@ -62,14 +62,25 @@ static void softmax(float *v, size_t n, int skip_zero) {
         v[i] = (float)(v[i] / sum);
 }
 
+/* Where the normal distribution reaches p, by Winitzki's formula for the inverse of erf, which ONNX Runtime
+ * uses too: right to two digits. NaN outside of 0 to 1. */
+static float probit(float p) {
+    const float a = 0.147f, u = 2 * p - 1, rest = logf((1 - u) * (1 + u));
+    float v = 2 / (3.14159265f * a) + 0.5f * rest;
+    return copysignf(1.41421356f * sqrtf(sqrtf(v * v - rest / a) - v), u);
+}
+
 void sis__post_apply(sis__post post, float *scores, size_t n) {
     if (post == SIS__POST_SOFTMAX || post == SIS__POST_SOFTMAX_ZERO)
         softmax(scores, n, post == SIS__POST_SOFTMAX_ZERO);
     else if (post == SIS__POST_LOGISTIC)
         sis__kernels_best()->sigmoid(scores, scores, n);
+    for (size_t i = 0; post == SIS__POST_PROBIT && i < n; i++)
+        scores[i] = probit(scores[i]);
 }
 
-/* dscores of one row, before post, from dscores after it; scores are those after it. */
+/* dscores of one row, before post, from dscores after it; scores are those after it. The slope of a
+ * probit is that of what its formula stands for. */
 static void post_backward(sis__post post, const float *scores, const float *after, float *before,
                           size_t n) {
     double dot = 0;
@@ -78,7 +89,9 @@ static void post_backward(sis__post post, const float *scores, const float *afte
     for (size_t i = 0; i < n; i++)
         before[i] = post == SIS__POST_NONE       ? after[i]
                     : post == SIS__POST_LOGISTIC ? after[i] * scores[i] * (1 - scores[i])
-                                                 : (float)(scores[i] * (after[i] - dot));
+                    : post == SIS__POST_PROBIT
+                        ? after[i] * 2.5066283f * expf(0.5f * scores[i] * scores[i])
+                        : (float)(scores[i] * (after[i] - dot));
 }
 
 size_t sis__best_of(const float *scores, size_t n) {
@@ -133,6 +146,9 @@ static int classifier_shape(sis__cx *c) {
     if (l->rows != l->outputs && !(l->rows == 1 && l->outputs == 2))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
                             l->rows, l->outputs);
+    if (l->rows < l->outputs && l->post == SIS__POST_PROBIT)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                            "a probit of one row of coefficients for 2 classes");
     if (l->rows < l->outputs && l->post != SIS__POST_LOGISTIC)
         l->post = SIS__POST_NONE; /* ONNX Runtime leaves both scores as they are */
     sis__cx_output(c, 0, type, 1, &l->n);

@@ -103,9 +103,8 @@ static int svm_regressor_forward(const sis__step *s, sis__run *r) {
             sum += (double)p->coefficients[v] * kernel_of(p, x, p->vectors + v * p->width);
         sum += (double)p->rho[0];
         float *y = sis__out(s, r, 0) + i;
-        *y = p->one_class ? (sum > 0 ? 1.0f : -1.0f) : (float)sum;
-        if (!p->one_class)
-            sis__post_apply(p->post, y, 1);
+        *y = p->one_class ? (sum > 0 ? 1.0f : -1.0f)
+                          : (float)sum; /* as ONNX Runtime: no post_transform */
     }
     return SIS_OK;
 }

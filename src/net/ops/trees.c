@@ -389,12 +389,12 @@ static int build_ensemble(sis__cx *c, sis__trees *t) {
  * other way round, and what decides there is what is to be explained. */
 static void read_codes(sis__cx *c, sis__trees *t) {
     static const sis__post posts[] = {SIS__POST_NONE, SIS__POST_LOGISTIC, SIS__POST_SOFTMAX,
-                                      SIS__POST_SOFTMAX_ZERO};
+                                      SIS__POST_SOFTMAX_ZERO, SIS__POST_PROBIT};
     static const sis__aggregate how[] = {SIS__TREES_AVERAGE, SIS__TREES_SUM, SIS__TREES_MIN,
                                          SIS__TREES_MAX};
     int64_t code = sis__attr_int(c, "aggregate_function", 1);
     int64_t post = sis__attr_int(c, "post_transform", 0);
-    if (code < 0 || code > 3 || post < 0 || post > 3)
+    if (code < 0 || code > 3 || post < 0 || post > 4)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %lld, post_transform %lld",
                      (long long)code, (long long)post);
     if (c->error)

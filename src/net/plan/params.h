@@ -148,7 +148,8 @@ typedef enum sis__post {
     SIS__POST_NONE,
     SIS__POST_SOFTMAX,
     SIS__POST_LOGISTIC,
-    SIS__POST_SOFTMAX_ZERO
+    SIS__POST_SOFTMAX_ZERO,
+    SIS__POST_PROBIT
 } sis__post;
 
 /* LinearClassifier, LinearRegressor: x (n, width) -> scores (n, outputs). */
