@@ -20,6 +20,8 @@
 typedef struct {
     int no_timing;
     size_t memory;
+    const char *explain;
+    cli_list with;
     cli_common common;
 } model_options;
 
@@ -27,6 +29,7 @@ static const cli_option options[] = {
     {"no-timing", 0, NULL, CLI_FLAG(model_options, no_timing),
      "do not measure a backward selection"},
     CLI_MEMORY(model_options, memory),
+    CLI_INPUTS(model_options, explain, with),
     CLI_GROUP(model_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -420,9 +423,15 @@ static int run(const void *p, const cli_list *args) {
                          "FILE.txt",
                          path);
     char said[1024];
-    int error = sis_model_open(path, NULL, &model);
+    sis_task_opt task;
+    sis_task_opt_init(&task);
+    task.model = path;
+    task.open.explain = o->explain;
+    task.with = o->with.items;
+    task.n_with = o->with.n;
+    int error = sis_task_open_model(&task, &model), told = o->explain || o->with.n;
     snprintf(said, sizeof said, "%s", sis_error_detail());
-    if ((error || sis_model_note(&model)) && describe_refused(path) == 0) {
+    if ((error || sis_model_note(&model)) && !told && describe_refused(path) == 0) {
         if (!error)
             sis_model_close(&model);
         return CLI_DONE;
@@ -455,7 +464,10 @@ const cli_command cli_model = {
     .min_args = 1,
     .max_args = 1,
     .run = run,
-    .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"}, {0}},
+    .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"},
+                                      {"sis model two.onnx --explain x --with w=3",
+                                       "The same of a network with another input, which is 3."},
+                                      {0}},
     .description =
         "Of an ONNX file: prints the input, what else the file carries (the kind of input, names "
         "of values, labels, "

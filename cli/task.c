@@ -115,13 +115,7 @@ const cli_option cli_source_options[] = {
          "themselves. Networks in .onnx files only."},
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
-    {"explain", 0, "NAME", CLI_STRING(cli_source, explain), "input that examples go into",
-     .rare = 1,
-     .more = "Of a network with several inputs. By default they lie side by side in an example, in "
-             "the order of the file; or, if one of them is token ids, that one, and the others "
-             "follow from it: masks, token types, positions, lengths. sis model lists them."},
-    {"with", 0, "NAME=FILE", CLI_LIST(cli_source, with), "another input: an array, or a number",
-     .rare = 1, .more = "May be given several times. A number fills the whole input."},
+    CLI_INPUTS(cli_source, explain, with),
     CLI_OPENING(cli_source, open),
     {0},
 };

@@ -12,6 +12,23 @@
 #include "cli.h"
 #include "opening.h"
 
+/* Which input of a network examples go into, and what the others are. */
+#define CLI_INPUTS(type, explained, given)                                                         \
+    {"explain",                                                                                    \
+     0,                                                                                            \
+     "NAME",                                                                                       \
+     CLI_STRING(type, explained),                                                                  \
+     "input that examples go into",                                                                \
+     .rare = 1,                                                                                    \
+     .more =                                                                                       \
+         "Of a network with several inputs. By default they lie side by side in an example, in "   \
+         "the order of the file; or, if one of them is token ids, that one, and the others "       \
+         "follow from it: masks, token types, positions, lengths. sis model lists them."},         \
+    {                                                                                              \
+        "with", 0, "NAME=FILE", CLI_LIST(type, given), "another input: an array, or a number",     \
+            .rare = 1, .more = "May be given several times. A number fills the whole input."       \
+    }
+
 /* Which model, which examples. */
 typedef struct cli_source {
     const char *model, *input, *rows, *label, *id;

@@ -149,6 +149,9 @@ typedef struct sis_task_opt {
 /* Every default. */
 void sis_task_opt_init(sis_task_opt *opt);
 
+/* The model that they name (model, open, with) by itself, for use without examples; yours to close. */
+int sis_task_open_model(const sis_task_opt *opt, sis_model *out);
+
 /* ---- Records one by one -------------------------------------------------------------------- */
 
 typedef struct sis_task sis_task;

@@ -269,26 +269,27 @@ static int check_examples(const sis_task *t) {
 
 /* ---- The model ----------------------------------------------------------------------------- */
 
+int sis_task_open_model(const sis_task_opt *opt, sis_model *out) {
+    sis_model_opt open = opt->open;
+    sis_net_tensor *with = NULL;
+    int error = opt->n_with ? sis__given_read(opt->with, opt->n_with, &with) : SIS_OK;
+    if (with) { /* only needed to open it */
+        open.with = with;
+        open.n_with = opt->n_with;
+    }
+    if (!error)
+        error = sis_model_open(opt->model, &open, out);
+    sis__given_free(with, opt->n_with);
+    return error;
+}
+
 static int open_model(sis_task *t) {
     if (t->opt.opened) {
         t->model = *t->opt.opened;
         return SIS_OK;
     }
-    sis_net_tensor *with = NULL;
-    size_t n = t->opt.n_with;
-    int error = n ? sis__given_read(t->opt.with, n, &with) : SIS_OK;
-    if (with) {
-        t->opt.open.with = with;
-        t->opt.open.n_with = n;
-    }
-    if (!error)
-        error = sis_model_open(t->opt.model, &t->opt.open, &t->model);
+    int error = sis_task_open_model(&t->opt, &t->model);
     t->own_model = error == SIS_OK;
-    if (with) { /* only needed to open it */
-        t->opt.open.with = NULL;
-        t->opt.open.n_with = 0;
-    }
-    sis__given_free(with, n);
     return error;
 }
 

@@ -13,3 +13,8 @@ for options in "--explain z --with w=3" "--with v=1" "--with w"; do
     sis predict -m two.onnx -i x.csv $options 2>&1
     echo "status $?"
 done
+echo "# what is in it, with the other input given"
+sis model two.onnx --no-timing | sed -n '1,3p'
+sis model two.onnx --no-timing --explain x --with w=3 | sed -n '1,3p'
+sis model two.onnx --explain z 2>&1
+echo "status $?"
