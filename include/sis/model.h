@@ -202,6 +202,11 @@ typedef struct sis_row_form {
  * model is in use. */
 int sis_model_take_rows(sis_model *model, const sis_row_form *form);
 
+/* From now on a row of a FILE.onnx that was exported for a fixed number of rows (ten images, say) is one of them
+ * (sis_net_count_rows): n_values and n_outputs of the model are set anew. Refused for handles of
+ * sis_model_share and where rows depend on each other. Not while the model is in use. */
+int sis_model_take_batch(sis_model *model);
+
 /* From now on rows of a FILE.onnx that have as many values as this shape are of this shape. Needed where a
  * network leaves several sizes free, and a number of values does not tell a wide image from a high one;
  * axes of size 1 may be left out. SIS_E_ARGUMENT: the network takes no such rows, or this handle was told

@@ -73,6 +73,12 @@ typedef struct sis_net_shape {
 /* Shape of one row, without the axis that counts rows. */
 void sis_net_input_shape(const sis_net *net, sis_net_shape *shape);
 
+/* The first axis of its input, of a fixed size (as of an export for ten images), counts rows from now on: each is one row.
+ * SIS_E_ARGUMENT: there is no such axis; SIS_E_UNSUPPORTED: rows of a batch depend on each other, which is tried out. Where
+ * the graph has their number built in, only full passes of whole batches are made. Not while another thread
+ * uses the network; on failure it is as before. */
+int sis_net_count_rows(sis_net *net);
+
 /* How many sizes of a row are free. */
 size_t sis_net_free_sizes(const sis_net *net);
 

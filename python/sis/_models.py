@@ -34,6 +34,9 @@ class Opened:
         if encoder is not None and encoder.kind == "table":
             check_columns(encoder.names, self.columns)
         core = self.core
+        if len(self.shape) > 1 and self.shape[0] > 1 and len(row) * self.shape[0] == int(np.prod(self.shape)):
+            core.take_batch()  # exported for so many rows
+            self.shape = self.shape[1:]
         if self.shape.count(0) > 1 and encoder is not None and len(encoder.shape or ()) > 1:
             core = core.shaped(encoder.shape)  # a number of values does not tell high from wide
         if core.n_outputs == 0:

@@ -298,6 +298,14 @@ static PyObject *model_shaped(Model *m, PyObject *shape) {
     return raise_code(error);
 }
 
+static PyObject *model_take_batch(Model *m, PyObject *none) {
+    (void)none;
+    int error;
+    Py_BEGIN_ALLOW_THREADS error = sis_model_take_batch(&m->model);
+    Py_END_ALLOW_THREADS if (error != SIS_OK) return raise_code(error);
+    Py_RETURN_NONE;
+}
+
 /* Rows of doubles, (n, width). */
 typedef struct {
     Py_buffer b;
@@ -434,6 +442,8 @@ static PyMethodDef model_methods[] = {
     {"open", (PyCFunction)(void (*)(void))model_open, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "open(spec, timeout=60.0): a model as the program's --model names it"},
     {"measure", (PyCFunction)model_measure, METH_O, "measure(row): how many outputs there are"},
+    {"take_batch", (PyCFunction)model_take_batch, METH_NOARGS,
+     "take_batch(): a row is one of the fixed number of rows that a network was exported for"},
     {"shaped", (PyCFunction)model_shaped, METH_O,
      "shaped(shape) -> a handle of a network, whose rows have this shape"},
     {"predict", (PyCFunction)model_predict, METH_VARARGS,

@@ -337,6 +337,7 @@ class Files(unittest.TestCase):
     def test_networks_that_leave_sizes_free(self):
         try:
             import onnx
+            import onnx.numpy_helper
         except ImportError:
             self.skipTest("needs python3-onnx")
         h, floats = onnx.helper, onnx.TensorProto.FLOAT
@@ -357,6 +358,23 @@ class Files(unittest.TestCase):
             self.assertTrue(all(a["holds"] for a in r.verify()))
         with self.assertRaisesRegex(sis.Error, "the model takes \\(1, any, any\\)"):
             explainer(x.reshape(1, 2, 4, 4))
+
+    @unittest.skipUnless(PROGRAM, "needs the program")
+    def test_networks_exported_for_some_rows(self):
+        try:
+            import onnx
+            import onnx.numpy_helper
+        except ImportError:
+            self.skipTest("needs python3-onnx")
+        h, floats = onnx.helper, onnx.TensorProto.FLOAT
+        graph = h.make_graph([h.make_node("Reshape", ["x", "s"], ["f"]), h.make_node("ReduceSum", ["f", "a"], ["y"])], "g",
+                             [h.make_tensor_value_info("x", floats, [5, 2, 3])], [h.make_tensor_value_info("y", floats, [5, 1])],
+                             [onnx.numpy_helper.from_array(np.array(v), k) for k, v in (("s", [5, 6]), ("a", [1]))])
+        model = os.path.join(tempfile.mkdtemp(), "five.onnx")
+        onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=7), model)
+        x = np.arange(12, dtype=np.float32).reshape(2, 2, 3)
+        r = self.same(model, x, "x.npy", dict(threshold=9, mask="zero"), ["-t", "9", "--mask", "zero"])
+        self.assertEqual([q.score for q in r], [15, 51])
 
     @unittest.skipUnless(PROGRAM, "needs the program")
     def test_tables(self):

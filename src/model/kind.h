@@ -32,6 +32,9 @@ typedef struct sis__model_kind {
     /* As sis_model_take_rows says. NULL: this kind takes numbers. */
     int (*take_rows)(void *ctx, const sis_row_form *form);
 
+    /* As sis_model_take_batch says. NULL: this kind has none. */
+    int (*take_batch)(sis_model *model);
+
     /* As sis_model_take_shape and sis_model_takes_shape say. NULL: the number of values says it all. */
     int (*take_shape)(void *ctx, const size_t *dims, size_t rank);
     int (*takes_shape)(const void *ctx, const size_t *dims, size_t rank);

@@ -208,6 +208,24 @@ static int network_take_shape(void *ctx, const size_t *dims, size_t rank) {
     return error ? error : sis__shapes_add(&m->shapes, &shape);
 }
 
+/* What depends on the network's rows. */
+static void describe(network_model *m, sis_model *out) {
+    m->n_outputs = sis_net_outputs(m->net);
+    out->n_outputs = m->n_outputs;
+    out->n_values = sis_net_values(m->net);
+    out->link = sis_net_has_link(m->net) ? sis_net_link : NULL;
+}
+
+static int network_take_batch(sis_model *model) {
+    network_model *m = (network_model *)model->ctx;
+    if (m->borrowed)
+        return sis__fail(SIS_E_UNSUPPORTED, "a model that others use takes whole batches");
+    int error = sis_net_count_rows(m->net);
+    if (error == SIS_OK)
+        describe(m, model);
+    return error;
+}
+
 static int network_takes_shape(const void *ctx, const size_t *dims, size_t rank) {
     const network_model *m = (const network_model *)ctx;
     sis_net_shape shape;
@@ -294,18 +312,15 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
         return error == SIS_E_UNSUPPORTED && !opt->normalize ? run_elsewhere(spec, opt, out)
                                                              : error;
     }
-    m->n_outputs = sis_net_outputs(m->net);
     *out = (sis_model){.predict = predict,
                        .ctx = m,
-                       .n_outputs = m->n_outputs,
-                       .n_values = sis_net_values(m->net),
                        .max_rows = ROWS,
-                       .link = sis_net_has_link(m->net) ? sis_net_link : NULL,
                        .worker_new = sis_worker_share,
                        .walk_new = walk_new,
                        .gradient = gradient,
                        .embed = m->tokens.matrix ? embed : NULL,
                        .dim = m->tokens.dim};
+    describe(m, out);
     return SIS_OK;
 }
 
@@ -356,6 +371,7 @@ const sis__model_kind sis__model_network = {
     .predict = predict,
     .take_texts = network_take_texts,
     .take_rows = network_take_rows,
+    .take_batch = network_take_batch,
     .take_shape = network_take_shape,
     .takes_shape = network_takes_shape,
     .share = network_share,

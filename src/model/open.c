@@ -147,6 +147,13 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
     return error == SIS_OK ? forget_rows(model) : error;
 }
 
+int sis_model_take_batch(sis_model *model) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->take_batch
+               ? kind->take_batch(model)
+               : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files are told of batches");
+}
+
 int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank) {
     const sis__model_kind *kind = kind_of(model);
     return kind && kind->take_shape

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "net/kernels/kernels.h"
 #include "net/onnx/external.h"
 #include "net/onnx/functions.h"
@@ -50,6 +51,8 @@ static int find_input(sis_net *net) {
     if (!v->shaped)
         return sis__fail(SIS_E_UNSUPPORTED, "input %s declares no shape; export the model with one",
                          v->name);
+    if (net->rows && v->rank > 0 && v->dims[0] == (int64_t)net->rows)
+        g->values[net->input].dims[0] = -1; /* one of them is a row */
     net->counted = v->rank > 0 && (v->dims[0] == -1 || v->dims[0] == 1);
     return SIS_OK;
 }
@@ -331,6 +334,8 @@ int sis_net_write(const sis_net *net, const char *path) {
 
 int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
     sis__geometry *g;
+    if (net->whole)
+        return sis__fail(SIS_E_UNSUPPORTED, "only whole batches of %zu rows can be run", net->rows);
     int error = sis__cache_geometry(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g);
     if (error)
         return error;
@@ -343,6 +348,77 @@ int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
     sis__plan_spec spec = {
         .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .keep_all = 1};
     return sis__plan_new(net, &spec, plan);
+}
+
+/* ---- Batches ------------------------------------------------------------------------------- */
+
+enum { MOST_ROWS = 4096 };
+
+/* A batch of n values; whole numbers fit everything. */
+static void fill_batch(const sis_net *net, float *values, size_t n) {
+    sis__rng rng;
+    sis__rng_init(&rng, 5);
+    for (size_t i = 0; i < n; i++)
+        values[i] = sis_net_integers(net) ? (float)sis__rng_below(&rng, 2)
+                                          : (float)(2 * sis__rng_uniform(&rng) - 1);
+}
+
+/* Does each row by itself, or with copies of others in its batch, score what it does in this one? */
+static int check_apart(const sis_net *net, const float *values, size_t n, const float *scores,
+                       size_t n_scores) {
+    size_t rows = net->rows, width = n / rows, each = 0;
+    sis_net_batch b = {.rows = values, .n_rows = 1, .n_values = width, .jobs = 1};
+    float *own = SIS_NEW(float, n_scores);
+    int error = own ? sis_net_batch_outputs(net, &b, &each) : SIS_E_NOMEM, same = 1;
+    if (!error && each * rows != n_scores)
+        error = sis__fail(SIS_E_UNSUPPORTED, "%zu scores for %zu rows", n_scores, rows);
+    for (size_t i = 0; !error && i < rows; i++) {
+        b.rows = values + i * width;
+        error = sis_net_forward(net, &b, own + i * each);
+    }
+    for (size_t i = 0; !error && i < n_scores; i++)
+        same &= fabsf(own[i] - scores[i]) <= 1e-5f * (1 + fabsf(scores[i]));
+    free(own);
+    return error || same ? error : sis__fail(SIS_E_UNSUPPORTED, "rows depend on each other");
+}
+
+/* Rows by themselves; else, where the graph does not allow that, batches of their number. */
+static int split_batch(sis_net *net, size_t rows, const float *values, size_t n,
+                       const float *scores, size_t n_scores) {
+    int error = SIS_E_UNSUPPORTED;
+    net->rows = rows;
+    for (net->whole = 0; error && error != SIS_E_NOMEM && net->whole < 2; net->whole++) {
+        error = sis__net_reload(net);
+        if (!error)
+            error = check_apart(net, values, n, scores, n_scores);
+        if (!error)
+            return SIS_OK;
+    }
+    net->rows = 0;
+    net->whole = 0;
+    int again = sis__net_reload(net);
+    return again ? again : error;
+}
+
+int sis_net_count_rows(sis_net *net) {
+    sis_net_shape s;
+    size_t n = sis_net_values(net), n_scores = sis_net_outputs(net);
+    sis_net_input_shape(net, &s);
+    if (net->counted || net->graph.n_inputs != 1 || s.rank < 2 || s.dims[0] < 2 ||
+        s.dims[0] > MOST_ROWS || n == 0 || n_scores == 0)
+        return sis__fail(SIS_E_ARGUMENT, "the model was not exported for a number of rows");
+    float *values = SIS_NEW(float, n), *scores = SIS_NEW(float, n_scores);
+    int error = values && scores ? SIS_OK : SIS_E_NOMEM;
+    if (!error) {
+        fill_batch(net, values, n);
+        const sis_net_batch b = {.rows = values, .n_rows = 1, .n_values = n, .jobs = 1};
+        error = sis_net_forward(net, &b, scores);
+    }
+    if (!error)
+        error = split_batch(net, s.dims[0], values, n, scores, n_scores);
+    free(values);
+    free(scores);
+    return error;
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */

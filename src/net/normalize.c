@@ -29,9 +29,10 @@ static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {
     *shape = (sis_net_shape){0};
     if (n == 1)
         return SIS_OK;
-    if (row.rank == 3 && row.dims[0] == n)
+    const size_t *dims = row.dims + (row.rank == 4); /* a batch of fixed size */
+    if ((row.rank == 3 || row.rank == 4) && dims[0] == n)
         *shape = (sis_net_shape){.rank = 3, .dims = {n, 1, 1}};
-    else if (row.rank == 3 && row.dims[2] == n)
+    else if ((row.rank == 3 || row.rank == 4) && dims[2] == n)
         *shape = (sis_net_shape){.rank = 1, .dims = {n}};
     else
         return sis__fail(SIS_E_ARGUMENT,
@@ -57,8 +58,9 @@ static int check_numbers(const double *mean, const double *deviation, size_t n) 
 static int check_document(const Onnx__ModelProto *doc, const char *name) {
     for (size_t i = 0; i < doc->n_opset_import; i++)
         if (!*doc->opset_import[i]->domain && doc->opset_import[i]->version < 7)
-            return sis__fail(SIS_E_ARGUMENT, "--normalize: the network is of an ONNX version before "
-                                             "7; export it anew");
+            return sis__fail(SIS_E_ARGUMENT,
+                             "--normalize: the network is of an ONNX version before "
+                             "7; export it anew");
     for (size_t i = 0; i < doc->graph->n_input; i++) {
         const Onnx__ValueInfoProto *v = doc->graph->input[i];
         if (strcmp(v->name, name) == 0 && v->type &&
@@ -66,9 +68,10 @@ static int check_document(const Onnx__ModelProto *doc, const char *name) {
             v->type->tensor_type->elem_type == FLOATS)
             return SIS_OK;
     }
-    return sis__fail(SIS_E_ARGUMENT,
-                     "--normalize: this network does not take images as floats, or several inputs at "
-                     "once (--explain NAME picks one)");
+    return sis__fail(
+        SIS_E_ARGUMENT,
+        "--normalize: this network does not take images as floats, or several inputs at "
+        "once (--explain NAME picks one)");
 }
 
 /* ---- The document -------------------------------------------------------------------------- */

@@ -392,7 +392,7 @@ static int image_size(const sis_net *net, size_t size[3]) {
     sis_net_shape s = {0};
     sis_net_input_shape(net, &s);
     const size_t *dims = s.dims;
-    while (s.rank > 1 && *dims == 1)
+    while (s.rank > 1 && (*dims == 1 || s.rank == 4)) /* one for colours, or a batch */
         dims++, s.rank--;
     if (s.rank == 1)
         return square_size(dims[0], size);

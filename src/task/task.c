@@ -364,9 +364,27 @@ static int needs_mask(const sis_task *t) {
            (!checking || own || t->encoding.texts || sis__task_is_kind(t->source.data, "dna"));
 }
 
+/* Is an example one row of the batch that a network was exported for? Where it cannot be told so, the message is
+ * that the example does not fit. */
+static int find_batch(sis_task *t) {
+    sis_net_shape s = {0};
+    const sis_net *net = t->encoding.net;
+    size_t n = net ? sis_net_values(net) : 0, width = 0;
+    if (n == 0 || t->source.n == 0 || !t->own_model || t->encoding.texts || t->encoding.rows.wanted)
+        return SIS_OK;
+    sis_net_input_shape(net, &s);
+    int error = sis__task_width(t, t->source.data, sis__task_row(&t->source, 0), &width);
+    if (error || s.rank < 2 || s.dims[0] < 2 || width * s.dims[0] != n)
+        return error;
+    error = sis_model_take_batch(&t->model);
+    return error == SIS_E_ARGUMENT || error == SIS_E_UNSUPPORTED ? SIS_OK : error;
+}
+
 /* What all examples share, once these are there. */
 static int prepare(sis_task *t) {
     int error = sis__task_encode_begin(t);
+    if (error == SIS_OK)
+        error = find_batch(t);
     if (error == SIS_OK)
         error = check_examples(t);
     if (error == SIS_OK) /* before it is asked about one */

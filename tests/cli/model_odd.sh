@@ -41,3 +41,22 @@ for data in square wide planes list; do
 done
 sis explain -q -m image.onnx -i wide.npy --mask zero --threshold 11 -o wide.jsonl && sis verify -q wide.jsonl -m image.onnx -i wide.npy | grep -o '"holds":true'
 grep -o '"shape":[^"]*' wide.jsonl
+echo "exported for four rows"
+/usr/bin/python3 - <<'END'
+import numpy as np, onnx
+from onnx import TensorProto as T, helper as h, numpy_helper
+def save(path, nodes, out):
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, [4, 1, 2, 3])], [h.make_tensor_value_info("y", T.FLOAT, out)],
+                         [numpy_helper.from_array(np.array([4, 6]), "s")])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=7), path)
+save("four.onnx", [h.make_node("Reshape", ["x", "s"], ["f"]), h.make_node("ReduceMean", ["f"], ["y"], axes=[1], keepdims=1)], [4, 1])
+save("mean.onnx", [h.make_node("ReduceMean", ["x"], ["y"], axes=[0], keepdims=0)], [1, 2, 3])
+np.save("rows.npy", np.arange(12, dtype=np.float32).reshape(2, 1, 2, 3))
+np.save("batch.npy", np.arange(24, dtype=np.float32).reshape(1, 4, 1, 2, 3))
+END
+for model in four mean; do
+    for data in rows batch; do
+        sis predict -m $model.onnx -i $data.npy 2>&1
+    done
+done
+sis explain -q -m four.onnx -i rows.npy --mask zero --threshold 2 -o four.jsonl && sis verify -q four.jsonl -m four.onnx -i rows.npy | grep -o '"holds":true'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Networks that leave several sizes of their rows free: what is told of the shape of a row counts. The
- * oracle is the same network with those sizes fixed.
+ * oracle is the same network with those sizes fixed. And those that fix how many rows there are.
  */
 #include "support.h"
 
@@ -17,6 +17,7 @@
 #include <sis/task.h>
 
 #include "model/shapes.h"
+#include "net/onnx/proto.h"
 #include "support_data.h"
 #include "support_net.h"
 
@@ -224,6 +225,145 @@ static void a_thousand_shapes_are_found_again(void **state) {
     sis__shapes_release(&s);
 }
 
+/* ---- Batches of a fixed size ----------------------------------------------------------------- */
+
+enum { ROWS = 6, STEPS = 4, WIDE = 3, UNITS = 5 };
+
+/* The network above for so many rows, whose number is in a Reshape; 0: any. */
+static sis_net *build_batch(size_t rows) {
+    sis_net *net;
+    sis__rng r;
+    sis__rng_init(&r, 9);
+    sis_net_builder *b = sis_net_builder_new("batch");
+    sis_net_add_input(b, "x", 0, SHAPE(rows, CHANNELS, 8, 8));
+    add_random(b, "w1", SHAPE(4, CHANNELS, 3, 3), &r, 0.6);
+    add_random(b, "w2", SHAPE(144, 3), &r, 0.4);
+    sis_net_add_ints(b, "s", SHAPE(2), (int64_t[]){rows ? (int64_t)rows : -1, 144});
+    sis_net_add_node(b, "Conv", "x w1", "c");
+    sis_net_add_node(b, "Relu", "c", "r");
+    sis_net_add_node(b, "Reshape", "r s", "f");
+    sis_net_add_node(b, "MatMul", "f w2", "z");
+    sis_net_add_node(b, "Softmax", "z", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    return net;
+}
+
+/* A recurrent one, with an initial state for each of its rows; 0: without. */
+static sis_net *build_recurrent(size_t rows) {
+    static const float zeros[ROWS * UNITS];
+    sis_net *net;
+    sis__rng r;
+    sis__rng_init(&r, 10);
+    sis_net_builder *b = sis_net_builder_new("recurrent");
+    sis_net_add_input(b, "x", 0, SHAPE(rows, STEPS, WIDE));
+    add_random(b, "w", SHAPE(1, 4 * UNITS, WIDE), &r, 0.6);
+    add_random(b, "u", SHAPE(1, 4 * UNITS, UNITS), &r, 0.6);
+    add_random(b, "v", SHAPE(UNITS, 2), &r, 0.8);
+    if (rows)
+        sis_net_add_param(b, "h", SHAPE(1, rows, UNITS), zeros);
+    sis_net_add_node(b, "Transpose", "x", "t");
+    sis_net_attr_ints(b, "perm", (int64_t[]){1, 0, 2}, 3);
+    sis_net_add_node(b, "LSTM", rows ? "t w u - - h" : "t w u", "all last");
+    sis_net_attr_int(b, "hidden_size", UNITS);
+    sis_net_add_ints(b, "a", SHAPE(1), (int64_t[]){0});
+    sis_net_add_node(b, "Squeeze", "last a", "q");
+    sis_net_add_node(b, "MatMul", "q v", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    return net;
+}
+
+/* Any number of rows scores, and has the slopes, that it has in the network for any number. */
+static void assert_rows_told_apart(sis_net *net, sis_net *any, size_t width) {
+    float x[11 * MOST], scores[2][11 * 3], slopes[2][11 * MOST];
+    assert_int_equal(sis_net_count_rows(net), SIS_OK);
+    assert_int_equal(sis_net_values(net), width);
+    for (size_t i = 0; i < 11 * width; i++)
+        x[i] = (float)(i * 29 % 83) / 83 - 0.3f;
+    for (size_t n = 11; n > 0; n -= n > 5 ? 5 : 1) {
+        sis_net_batch b = {.rows = x, .n_rows = n, .n_values = width, .jobs = 2};
+        for (int k = 0; k < 2; k++) {
+            sis_net_grad g = {.output = 1, .of_margins = 1, .d_rows = slopes[k]};
+            assert_int_equal(sis_net_forward(k ? any : net, &b, scores[k]), SIS_OK);
+            assert_int_equal(sis_net_gradient(k ? any : net, &b, &g), SIS_OK);
+        }
+        assert_memory_equal(scores[0], scores[1], n * sis_net_outputs(any) * sizeof(float));
+        assert_memory_equal(slopes[0], slopes[1], n * width * sizeof(float));
+    }
+    assert_int_equal(sis_net_count_rows(net), SIS_E_ARGUMENT); /* they are told apart already */
+}
+
+static void rows_of_a_fixed_batch_are_told_apart(void **state) {
+    (void)state;
+    sis_net *net = build_batch(ROWS), *any = build_batch(0);
+    assert_rows_told_apart(net, any, CHANNELS * 64);
+    double x[CHANNELS * 64], z[CHANNELS * 64];
+    fill(x, z, CHANNELS * 64, 2);
+    sis_input in = {.values = x, .mask = z, .n_values = CHANNELS * 64};
+    sis_walk *w; /* a row by itself has walks */
+    assert_int_equal(sis_net_walk(net, &in, NULL, &w), SIS_OK);
+    w->ops->free(w);
+    sis_net_free(net);
+    sis_net_free(any);
+}
+
+static void batches_that_stay_whole_are_run_as_such(void **state) {
+    double x[STEPS * WIDE], z[STEPS * WIDE];
+    sis_walk *w;
+    (void)state;
+    sis_net *net = build_recurrent(ROWS), *any = build_recurrent(0);
+    assert_rows_told_apart(net, any, STEPS * WIDE);
+    fill(x, z, STEPS * WIDE, 2);
+    sis_input in = {.values = x, .mask = z, .n_values = STEPS * WIDE};
+    assert_int_equal(sis_net_walk(net, &in, NULL, &w), SIS_E_UNSUPPORTED);
+    sis_net_free(net);
+    sis_net_free(any);
+}
+
+static void rows_that_depend_on_each_other_stay_together(void **state) {
+    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
+    sis_net *net;
+    (void)state;
+    sis_net_builder *b = sis_net_builder_new("mean");
+    sis_net_add_input(b, "x", 0, SHAPE(4, 2));
+    sis_net_add_node(b, "ReduceMean", "x", "m");
+    sis_net_attr_ints(b, "axes", (int64_t[]){0}, 1);
+    sis_net_add_node(b, "Sub", "x m", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    assert_int_equal(sis_net_count_rows(net), SIS_E_UNSUPPORTED);
+    assert_int_equal(sis_net_values(net), 8);
+    assert_int_equal(
+        sis_net_forward(net, &(sis_net_batch){.rows = x, .n_rows = 1, .n_values = 8}, y), SIS_OK);
+    assert_true(y[0] == -3 && y[7] == 3);
+    sis_net_free(net);
+}
+
+static int count_once(void *ctx) {
+    sis_net *net;
+    const ProtobufCBinaryData *from = (const ProtobufCBinaryData *)ctx;
+    int error = sis_net_parse(from->data, from->len, &net);
+    if (error == SIS_OK)
+        error = sis_net_count_rows(net);
+    if (error == SIS_OK)
+        assert_int_equal(sis_net_values(net), STEPS * WIDE);
+    sis_net_free(net);
+    return error;
+}
+
+static void batches_survive_failing_allocations(void **state) {
+    ProtobufCBinaryData from;
+    void *bytes;
+    (void)state;
+    sis_net *net = build_recurrent(ROWS);
+    assert_int_equal(sis_net_pack(net, &bytes, &from.len), SIS_OK);
+    sis_net_free(net);
+    from.data = (uint8_t *)bytes;
+    assert_true(with_failing_allocations(count_once, &from) > 10);
+    free(bytes);
+}
+
 /* ---- Tasks --------------------------------------------------------------------------------- */
 
 /* A folder of images of these sides, all of them with three channels. */
@@ -390,6 +530,10 @@ int main(void) {
         cmocka_unit_test(shapes_that_are_none_of_the_networks_are_refused),
         cmocka_unit_test(a_handle_knows_one_shape_for_each_number_of_values),
         cmocka_unit_test(a_thousand_shapes_are_found_again),
+        cmocka_unit_test(rows_of_a_fixed_batch_are_told_apart),
+        cmocka_unit_test(batches_that_stay_whole_are_run_as_such),
+        cmocka_unit_test(rows_that_depend_on_each_other_stay_together),
+        cmocka_unit_test(batches_survive_failing_allocations),
         cmocka_unit_test(images_of_all_sides_go_through_one_task),
         cmocka_unit_test(their_records_are_verified),
         cmocka_unit_test(what_needs_equal_sides_says_so),

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "net/onnx/proto.h"
 #include "net/ops/ops.h"
+#include "net/plan/net.h"
 
 static int view(sis__cx *c, size_t rank, const size_t *dims) {
     sis__cx_alias(c);
@@ -42,6 +43,12 @@ static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, 
     return guess ? batch : 1;
 }
 
+/* Is it the number of rows that the file was exported for, and stands for one now? */
+static int is_batch(const sis__cx *c, int64_t size) {
+    const sis_net *net = c->plan->net;
+    return net->rows > 1 && !net->whole && size == (int64_t)net->rows;
+}
+
 static int reshape_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     size_t n, dims[SIS__MAX_RANK], known = 1, open = SIZE_MAX;
@@ -52,8 +59,10 @@ static int reshape_shape(sis__cx *c) {
         return c->error;
     if (n > SIS__MAX_RANK)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
+    int lead = n && (target[0] == 1 || is_batch(c, target[0]));
     for (size_t d = 0; d < n; d++) {
         int64_t v = target[d] == 0 && !zero && d < x->rank ? (int64_t)x->dims[d] : target[d];
+        v = lead && d == 0 ? 1 : v;
         if (v < -1 || v > INT32_MAX || (v == -1 && open != SIZE_MAX))
             return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d, (long long)v);
         dims[d] = v < 0 ? 1 : (size_t)v;
@@ -64,7 +73,7 @@ static int reshape_shape(sis__cx *c) {
     }
     int fits = open == SIZE_MAX ? known * c->plan->batch == x->count
                                 : open > 0 && known && x->count % (known * c->plan->batch) == 0;
-    if (fits && n && target[0] == 1) {
+    if (fits && lead) {
         dims[0] = rows_of_one(c, x, dims, n);
         known *= dims[0];
     }

@@ -176,6 +176,7 @@ int sis__cache_keep_made(const sis_net *net, const sis__made *made) {
 static int make_plan(const sis_net *net, const sis__geometry *g, sis__target t, size_t rows,
                      sis__plan **out) {
     sis__feed feed = {.value = g->start};
+    rows = g->fixed ? g->fixed : rows;
     if (g->counted)
         feed.dims[feed.rank++] = rows;
     for (size_t d = 0; d < g->rank; d++)
@@ -194,6 +195,7 @@ static int make_plan(const sis_net *net, const sis__geometry *g, sis__target t, 
 static int get_plan(const sis_net *net, sis__geometry *g, sis__target t, int log2_rows,
                     const sis__plan **out) {
     struct sis__cache *c = net->cache;
+    log2_rows = g->fixed ? 0 : log2_rows;
     pthread_mutex_lock(&c->lock);
     *out = g->plans[t][log2_rows];
     pthread_mutex_unlock(&c->lock);
@@ -218,6 +220,7 @@ int sis__cache_take(const sis_net *net, sis__geometry *g, sis__target t, int log
                     sis__run **r) {
     struct sis__cache *c = net->cache;
     const sis__plan *plan;
+    log2_rows = g->fixed ? 0 : log2_rows;
     pthread_mutex_lock(&c->lock);
     struct sis__runs *kept = g->runs[t][log2_rows];
     if (kept)
@@ -241,6 +244,7 @@ void sis__cache_give(const sis_net *net, sis__geometry *g, sis__target t, int lo
         return;
     }
     kept->run = r;
+    log2_rows = g->fixed ? 0 : log2_rows;
     pthread_mutex_lock(&c->lock);
     kept->next = g->runs[t][log2_rows];
     g->runs[t][log2_rows] = kept;
@@ -513,11 +517,24 @@ static int fits(const sis__plan *one, int log2_rows) {
             (one->arena << log2_rows) <= max_probe_bytes);
 }
 
+/* One plan for all: as many rows of it are used as the next smaller power of two. */
+static int measure_whole(sis__geometry *g, const sis__plan *plan, size_t count) {
+    if (count % g->fixed)
+        return sis__fail(SIS_E_UNSUPPORTED, "%zu scores for %zu rows", count, g->fixed);
+    g->n_outputs = count / g->fixed;
+    g->flops = plan->flops / (double)g->fixed;
+    g->chunk = 1;
+    while (2 * g->chunk <= g->fixed)
+        g->chunk *= 2;
+    g->batched = 1;
+    return SIS_OK;
+}
+
 /* Plans of one row and of the largest number that pays and is safe. */
 static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     const sis__plan *one;
     int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
-    if (error == SIS_E_UNSUPPORTED) {
+    if (error == SIS_E_UNSUPPORTED && !g->fixed) {
         int other = measure_by_value(net, embedded, g);
         if (other != SIS_E_UNSUPPORTED)
             return other;
@@ -526,11 +543,13 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     if (error)
         return error;
     const sis__tensor *y = &one->tensors[net->output];
-    if (y->dtype == SIS__I64 || y->dtype == SIS__BOOL)
+    if ((y->dtype == SIS__I64 || y->dtype == SIS__BOOL) && !g->fixed)
         return measure_by_value(net, embedded, g);
     if (y->dtype != SIS__F32)
         return sis__fail(SIS_E_MODEL, "output %s holds %s, not scores",
                          net->graph.values[net->output].name, sis__dtype_name(y->dtype));
+    if (g->fixed)
+        return measure_whole(g, one, y->count);
     g->n_outputs = y->count;
     g->flops = one->flops;
     g->chunk = 1;
@@ -601,7 +620,8 @@ int sis__cache_geometry(const sis_net *net, const sis__row_form *form, sis__geom
     if (error)
         return error;
     sis__geometry like = {.start = form->embedded ? net->embedded : net->input,
-                          .counted = net->counted},
+                          .counted = net->counted,
+                          .fixed = net->whole ? net->rows : 0},
                   *spare;
     if ((error = find_dims(net, form, &like)) != SIS_OK)
         return error;

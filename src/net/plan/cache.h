@@ -24,9 +24,10 @@ typedef enum sis__target {
 } sis__target;
 
 typedef struct sis__geometry {
-    int start;                        /* value that rows are fed to */
-    int counted;                      /* its first axis counts rows */
-    size_t n_values;                  /* of one row */
+    int start;       /* value that rows are fed to */
+    int counted;     /* its first axis counts rows */
+    size_t fixed;    /* runs are of so many rows, whatever is asked; 0: any number */
+    size_t n_values; /* of one row */
     size_t rank, dims[SIS__MAX_RANK]; /* of one row; without the axis that counts them */
     size_t n_outputs;                 /* of one row */
     int batched;                      /* rows may be run together */

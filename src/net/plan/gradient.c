@@ -77,6 +77,8 @@ static int run_piece(void *ctx, size_t item, int worker) {
         for (size_t c = 0; !j->grad->of_margins && c < k; c++)
             dy[i * k + c] = (float)seed(j, p.row + i, c);
     }
+    if (j->g->fixed) /* rows of a batch that nobody asked for */
+        memset(dy + p.n * k, 0, (j->g->fixed - p.n) * k * sizeof *dy);
     if ((error = sis__run_backward(r)) == 0 && j->grad->d_rows)
         memcpy(j->grad->d_rows + p.row * j->g->n_values, dx, p.n * j->g->n_values * sizeof *dx);
     return error;

@@ -22,9 +22,11 @@ struct sis_net {
     int input, output; /* values: what rows are fed to, what scores are read from */
     int pre_output;    /* value the final activation reads; = output if there is none */
     sis__final final;
-    int embedding;            /* token models: value of the embedding matrix; else -1 */
-    int embedded;             /* token models: value that the embedding Gather computes; else -1 */
-    int counted;              /* the first axis of the input counts rows */
+    int embedding; /* token models: value of the embedding matrix; else -1 */
+    int embedded;  /* token models: value that the embedding Gather computes; else -1 */
+    int counted;   /* the first axis of the input counts rows */
+    size_t rows;   /* of a batch that the file fixes, if its rows are told apart; else 0 */
+    int whole;     /* then: only batches of so many can be run */
     struct sis__cache *cache; /* plans, runs and packed weights, shared by threads */
     struct sis__words *words; /* texts */
     struct sis__given *given; /* inputs that are constants */

@@ -729,6 +729,9 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     w->walk.ops = &ops;
     w->pace.fixed = opt && opt->by_cost ? free_to_choose : SIZE_MAX;
     int error = net_input_init(&w->input, net, input, opt);
+    if (error == SIS_OK && net->whole)
+        error =
+            sis__fail(SIS_E_UNSUPPORTED, "only whole batches of %zu rows can be run", net->rows);
     if (error != SIS_OK)
         return error;
     w->masked = SIS_NEW(unsigned char, w->input.in.n);
