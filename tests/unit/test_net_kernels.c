@@ -756,30 +756,124 @@ static void maxima_agree_with_naive_ones(void **state) {
     free(x);
 }
 
+static void products_apart_are_added_as_a_whole(void **state) {
+    (void)state;
+    enum { M = 29, N = 37, K = 41 };
+    sis__rng r;
+    sis__rng_init(&r, 31);
+    float *a = fill(&r, M * (K + 3)), *b = fill(&r, K * N), *c = fill(&r, M * N);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t m = 1; m <= M; m++) {
+            float sums[M * N] = {0}, y[M * N];
+            float *packed = (float *)malloc(sis__packed_size(*kn, K, N) * sizeof *packed);
+            sis__pack(*kn, K, N, b, N, 1, packed);
+            memcpy(y, c, sizeof y);
+            (*kn)->gemm(m, N, K, a, K + 3, 1, packed, sums, N);
+            (*kn)->gemm_apart(m, N, K, a, K + 3, packed, y, N);
+            for (size_t i = 0; i < M * N; i++)
+                assert_true(same_bits(y[i], i < m * N ? c[i] + sums[i] : c[i]));
+            free(packed);
+        }
+    free(a);
+    free(b);
+    free(c);
+}
+
+/* A step of random rows, for kernels that pack differently. */
+enum { CELL_ROWS = 14 };
+typedef struct {
+    sis__cell_step s;
+    float *values, *r[2], *h, *c, *packed[2];
+    const float *x[CELL_ROWS];
+} cell_case;
+
+static void cell_case_init(cell_case *k, const sis__kernels *kn, size_t hidden, size_t gates) {
+    sis__rng r;
+    size_t early = gates == 4 ? 4 : 2, n = CELL_ROWS;
+    sis__rng_init(&r, hidden);
+    *k = (cell_case){.s = {.n = n, .hidden = hidden}};
+    k->values = fill(&r, n * gates * hidden);
+    k->r[0] = fill(&r, early * hidden * hidden);
+    k->r[1] = fill(&r, hidden * hidden);
+    k->h = fill(&r, n * hidden);
+    k->c = fill(&r, n * hidden);
+    for (size_t i = 0; i < 2; i++) {
+        size_t wide = i == 0 ? early * hidden : hidden;
+        k->packed[i] = (float *)malloc(sis__packed_size(kn, hidden, wide) * sizeof(float));
+        sis__pack(kn, hidden, wide, k->r[i], 1, hidden, k->packed[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        k->x[i] = k->values + i * gates * hidden;
+    k->s.r = k->packed[0];
+    k->s.r_reset = k->packed[1];
+    k->s.reset_bias = gates == 3 ? k->r[0] : NULL;
+    k->s.h = k->h;
+    k->s.x = k->x;
+    k->s.c = k->c;
+    k->s.to = (float *)calloc(n * hidden, sizeof(float));
+    k->s.gates = (float *)calloc(n * 4 * hidden, sizeof(float));
+    k->s.room = (float *)malloc(sis__cell_room(kn, gates, hidden) * sizeof(float));
+}
+
+static void cell_case_release(cell_case *k) {
+    float *const all[] = {k->values,    k->r[0], k->r[1],    k->h,      k->c,
+                          k->packed[0], k->s.to, k->s.gates, k->s.room, k->packed[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void run_cells(const sis__kernels *kn, const cell_case *k, size_t gates) {
+    (gates == 4 ? kn->lstm : kn->gru_reset)(&k->s);
+}
+
+static void assert_close(const float *a, const float *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        assert_true(fabsf(a[i] - b[i]) < 4e-6f);
+}
+
 static void cells_agree_with_naive_ones(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 8);
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
-        for (size_t n = 1; n < 70; n += 3) {
-            float *g = fill(&r, 4 * n), *c = fill(&r, n), *h = fill(&r, n);
-            float *g2 = (float *)malloc(4 * n * sizeof *g2), c2[70], h2[70], h3[70];
-            memcpy(g2, g, 4 * n * sizeof *g2);
-            memcpy(c2, c, n * sizeof *c);
-            (*kn)->lstm(g, c, h, n);
-            sis__kernels_naive.lstm(g2, c2, h2, n);
-            for (size_t i = 0; i < n; i++)
-                assert_true(fabsf(c[i] - c2[i]) < 2e-6f && fabsf(h[i] - h2[i]) < 2e-6f &&
-                            fabsf(g[i] - g2[i]) < 2e-6f);
-            (*kn)->gru(g, g + n, h, h3, n);
-            sis__kernels_naive.gru(g, g + n, h, h2, n);
-            for (size_t i = 0; i < n; i++)
-                assert_true(fabsf(h3[i] - h2[i]) < 2e-6f);
-            free(g);
-            free(g2);
-            free(c);
-            free(h);
-        }
+        for (size_t hidden = 1; hidden < 70; hidden += hidden % 16 == 0 ? 1 : 3)
+            for (size_t gates = 3; gates <= 4; gates++) {
+                cell_case a, b;
+                cell_case_init(&a, *kn, hidden, gates);
+                cell_case_init(&b, &sis__kernels_naive, hidden, gates);
+                run_cells(*kn, &a, gates);
+                run_cells(&sis__kernels_naive, &b, gates);
+                assert_close(a.s.to, b.s.to, CELL_ROWS * hidden);
+                assert_close(a.c, b.c, CELL_ROWS * hidden);
+                assert_close(a.s.gates, b.s.gates, CELL_ROWS * 4 * hidden);
+                float h[70], z[70];
+                (*kn)->gru(a.s.gates, a.values, a.h, h, hidden);
+                sis__kernels_naive.gru(a.s.gates, a.values, a.h, z, hidden);
+                assert_close(h, z, hidden);
+                cell_case_release(&a);
+                cell_case_release(&b);
+            }
+}
+
+/* To the bit, and whether gates are asked for or not. */
+static void cells_do_not_depend_on_the_rows_beside(void **state) {
+    (void)state;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t hidden = 5; hidden < 300; hidden += hidden < 60 ? 9 : 83)
+            for (size_t gates = 3; gates <= 4; gates++)
+                for (size_t n = 1; n < CELL_ROWS; n++) {
+                    cell_case a, b;
+                    cell_case_init(&a, *kn, hidden, gates);
+                    cell_case_init(&b, *kn, hidden, gates);
+                    run_cells(*kn, &a, gates);
+                    float *unasked = b.s.gates;
+                    b.s.n = n;
+                    b.s.gates = NULL;
+                    run_cells(*kn, &b, gates);
+                    b.s.gates = unasked;
+                    assert_memory_equal(a.s.to, b.s.to, n * hidden * sizeof(float));
+                    assert_memory_equal(a.c, b.c, n * hidden * sizeof(float));
+                    cell_case_release(&a);
+                    cell_case_release(&b);
+                }
 }
 
 /* Gates and states stay within their limits, however large a sum is, and close to the true value. */
@@ -833,7 +927,9 @@ int main(void) {
         cmocka_unit_test(maxima_of_windows_are_those_of_lines),
         cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),
+        cmocka_unit_test(products_apart_are_added_as_a_whole),
         cmocka_unit_test(cells_agree_with_naive_ones),
+        cmocka_unit_test(cells_do_not_depend_on_the_rows_beside),
         cmocka_unit_test(cells_are_accurate_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

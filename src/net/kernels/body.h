@@ -72,7 +72,7 @@ INLINE __m256i lanes_below(size_t n) {
 }
 
 INLINE vec load_some(const float *p, size_t n) {
-    return (vec)_mm256_maskload_ps(p, lanes_below(n));
+    return n >= LANES ? load(p) : (vec)_mm256_maskload_ps(p, lanes_below(n));
 }
 
 INLINE vec fill_some(const float *p, size_t n, float other) {
@@ -277,6 +277,12 @@ static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, til
     }
 }
 
+/* Rows of the next strip. A tile of fewer than 4 waits for its own sums, so that few that would be left
+ * over are given some of those before. */
+INLINE size_t strip_height(size_t left) {
+    return left > MR && left < MR + 4 ? (left + 1) / 2 : left < MR ? left : MR;
+}
+
 /* A strip of rows of a. */
 static void copy_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
                        float *strip) {
@@ -288,18 +294,32 @@ static void copy_strip(size_t rows, size_t k, const float *a, size_t a_row, size
                 strip[i * STEP + p] = a[i * a_row + p * a_col];
 }
 
-static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
-                 const float *b, float *c, size_t ldc) {
+/* apart: sums of k <= KC terms start from zero and are then added to c. */
+INLINE void any_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                     const float *b, float *c, size_t ldc, const int apart) {
+    static const float zeros[MR];
     float strip[MR * STEP];
     for (size_t from = 0; from < k; from += KC) {
         size_t depth = k - from < KC ? k - from : KC;
-        for (size_t i = 0; i < m; i += MR) {
-            size_t rows = m - i < MR ? m - i : MR;
+        for (size_t i = 0, rows; i < m; i += rows) {
+            rows = strip_height(m - i);
             tile t = {.k = depth, .left = COPIED, .a = strip, .c = c + i * ldc, .ldc = ldc};
+            t.start = apart ? zeros : NULL;
+            t.add = apart;
             copy_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
             run_strip(rows, n, b + from * NR, k, &t);
         }
     }
+}
+
+static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                 const float *b, float *c, size_t ldc) {
+    any_gemm(m, n, k, a, a_row, a_col, b, c, ldc, 0);
+}
+
+static void gemm_apart(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
+                       float *c, size_t ldc) {
+    any_gemm(m, n, k, a, a_row, 1, b, c, ldc, 1);
 }
 
 /* Rows so far apart that they take each other's place in the nearest cache are copied. */
@@ -313,8 +333,8 @@ static void linear(const sis__linear_product *p) {
     int copy = in_the_way(p->k);
     for (size_t from = 0; from == 0 || from < p->k; from += KC) {
         size_t depth = p->k - from < KC ? p->k - from : KC;
-        for (size_t i = 0; i < p->m; i += MR) {
-            size_t rows = p->m - i < MR ? p->m - i : MR;
+        for (size_t i = 0, rows; i < p->m; i += rows) {
+            rows = strip_height(p->m - i);
             const float *a = p->a + i * p->k + from;
             tile t = {.k = depth, .left = copy ? COPIED : IN_PLACE, .a = copy ? strip : a};
             t.a_row = p->k;
@@ -651,65 +671,217 @@ static float max_of(const float *x, size_t n) {
 
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
 
-/* tanh by a quotient of polynomials, fitted so that the largest relative error up to 9.04, where a float
- * is 1, is least: 7e-9 of the quotient, 3e-7 with rounding. All that a cell needs, for half of the
- * work. */
-INLINE vec cell_tanh(vec x) {
-    vec t = within(x, all(-9.04f), all(9.04f)), q = t * t;
-    vec p = all(-8.22838434e-14f);
-    p = p * q + 5.1776583e-11f;
-    p = p * q - 2.00190815e-8f;
-    p = p * q + 1.11039135e-5f;
-    p = p * q + 3.09916073e-3f;
-    p = p * q + 0.130797237f;
-    p = p * q + 1.0f;
-    vec d = all(2.53914885e-4f);
-    d = d * q + 2.44761016e-2f;
-    d = d * q + 0.464130491f;
-    d = d * q + 1.0f;
-    return within(t * p / d, all(-1.0f), all(1.0f));
+/* tanh as a quotient n / d of polynomials, fitted so that the largest relative error up to 9.04, where a
+ * float is 1, is least: 3e-8 of the quotient, 3e-7 with rounding. All that a cell needs, for half of the
+ * work. Behind 9.04 the quotient grows beyond 1, at the limit of x^2 by more than rounding takes away, so
+ * that n, which is cut to -d .. d, is d there to the bit. What becomes of several quotients is divided
+ * once. */
+typedef struct {
+    vec n, d;
+} quotient;
+
+/* The smaller one; NaN if x is. */
+INLINE vec at_most(vec x, float limit) {
+#if VBYTES == 64
+    return (vec)_mm512_min_ps((__m512)all(limit), (__m512)x);
+#elif VBYTES == 32
+    return (vec)_mm256_min_ps((__m256)all(limit), (__m256)x);
+#else
+    return pick(x > limit, all(limit), x);
+#endif
 }
 
-/* sigmoid, within 2e-7 */
-INLINE vec gate_of(vec x) {
-    return cell_tanh(x * 0.5f) * 0.5f + 0.5f;
+#define POLYNOMIAL(x, a, b, c, d, e) (((((x) * (e) + (d)) * (x) + (c)) * (x) + (b)) * (x) + (a))
+
+INLINE quotient tanh_parts(vec x) {
+    vec q = at_most(x * x, 94.09f);
+    vec n = POLYNOMIAL(q, 1.0f, 0.133813933f, 3.49591812e-3f, 2.06103905e-5f, 1.33488358e-8f);
+    vec d = POLYNOMIAL(q, 1.0f, 0.467147142f, 2.58785095e-2f, 3.28599563e-4f, 7.77578521e-7f);
+    return (quotient){within(x * n, -d, d), d};
+}
+
+/* sigmoid, within 2e-7: (d + n) / 2d of x / 2, whose powers of two are in the factors. */
+INLINE quotient gate_parts(vec x) {
+    vec q = at_most(x * x, 4 * 94.09f);
+    vec n = POLYNOMIAL(q, 0.5f, 0.133813933f / 8, 3.49591812e-3f / 32, 2.06103905e-5f / 128,
+                       1.33488358e-8f / 512);
+    vec d = POLYNOMIAL(q, 1.0f, 0.467147142f / 4, 2.58785095e-2f / 16, 3.28599563e-4f / 64,
+                       7.77578521e-7f / 256);
+    return (quotient){within(x * n + d, all(0.0f), d + d), d + d};
+}
+#undef POLYNOMIAL
+
+INLINE vec over(quotient x) {
+    return x.n / x.d;
+}
+
+/* a * b + c, rounded once where the machine can: not left to the compiler where c is a product, too. */
+INLINE vec fused(vec a, vec b, vec c) {
+#if VBYTES == 64
+    return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif VBYTES == 32
+    return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
 }
 
 static void gates_of(float *gates, size_t n) {
-    size_t j = 0;
-    for (; j + LANES <= n; j += LANES)
-        store(gates + j, gate_of(load(gates + j)));
-    if (j < n)
-        store_some(gates + j, gate_of(load_some(gates + j, n - j)), n - j);
+    for (size_t j = 0; j < n; j += LANES)
+        store_some(gates + j, over(gate_parts(load_some(gates + j, n - j))), n - j);
 }
 
-/* n values of a cell: a whole vector, or what is left. */
-INLINE void lstm_part(float *gates, float *c, float *h, size_t hidden, size_t n) {
-    vec i = gate_of(load_some(gates, n)), o = gate_of(load_some(gates + hidden, n));
-    vec f = gate_of(load_some(gates + 2 * hidden, n));
-    vec g = cell_tanh(load_some(gates + 3 * hidden, n));
-    vec kept = f * load_some(c, n), state = kept + i * g;
-    store_some(gates, i, n);
-    store_some(gates + hidden, o, n);
-    store_some(gates + 2 * hidden, f, n);
-    store_some(gates + 3 * hidden, g, n);
-    store_some(c, state, n);
-    store_some(h, o * cell_tanh(state), n);
+/* h . r^T of a strip of rows from row i on, for `units` units from u on of each of several gates whose
+ * weights lie in r one behind the other: side by side in c, from zero on. */
+static void strip_sums(const sis__cell_step *s, size_t i, size_t rows, const float *r, size_t gates,
+                       size_t u, size_t units, float *c, size_t ldc) {
+    static const float zeros[MR];
+    float strip[MR * STEP];
+    size_t k = s->hidden;
+    int copy = in_the_way(k);
+    for (size_t from = 0; from < k; from += KC) {
+        size_t depth = k - from < KC ? k - from : KC;
+        const float *h = s->h + i * k + from;
+        tile t = {.k = depth, .left = copy ? COPIED : IN_PLACE, .a = copy ? strip : h, .a_row = k};
+        t.start = from == 0 ? zeros : NULL;
+        t.ldc = ldc;
+        if (copy)
+            copy_strip(rows, depth, h, k, 1, strip);
+        for (size_t g = 0; g < gates; g++) {
+            t.c = c + g * units;
+            run_strip(rows, units == k ? gates * k : units, r + (g * k + u) * k + from * NR, k, &t);
+            if (units == k)
+                break; /* panels go on from one gate to the next */
+        }
+    }
 }
 
-static void lstm(float *gates, float *c, float *h, size_t hidden) {
-    size_t j = 0;
-    for (; j + LANES <= hidden; j += LANES)
-        lstm_part(gates + j, c + j, h + j, hidden, LANES);
-    if (j < hidden)
-        lstm_part(gates + j, c + j, h + j, hidden, hidden - j);
+/* Units whose sums are computed together, so that their weights stay in the nearest cache: those of a
+ * panel, or all where panels have units of two gates. */
+INLINE size_t units_of(size_t hidden) {
+    return hidden % NR == 0 ? NR : hidden;
+}
+
+/* Units of a row, or of several, that begin at `unit`. */
+typedef struct {
+    const sis__cell_step *s;
+    size_t row, unit;
+    float *sums;  /* of the first gate; those of the others are `units` apart */
+    size_t units, /* that the sums are of */
+        gates;
+} cell_place;
+
+/* Sums of a gate: what was projected and what comes from the state. n units: a whole vector, or what
+ * is left. */
+INLINE vec gate_sums(const cell_place *p, const size_t gate, size_t n) {
+    size_t at = gate * p->s->hidden + p->unit;
+    vec x = load_some(p->s->x[p->row] + at, n);
+    if (p->s->more)
+        x = x + load_some(p->s->more[p->row] + at, n);
+    return x + load_some(p->sums + gate * p->units, n);
+}
+
+INLINE void put_gate(const cell_place *p, const size_t gate, vec v, size_t n) {
+    size_t hidden = p->s->hidden;
+    store_some(p->s->gates + (p->row * 4 + gate) * hidden + p->unit, v, n);
+}
+
+/* A cell in parts that wait for little, each for all rows of a strip before the next; what one leaves for
+ * the next takes the place of sums. LSTM: what is added to the state, the state, h. */
+INLINE void lstm_added(const cell_place *p, size_t n) {
+    quotient in = gate_parts(gate_sums(p, 0, n)), g = tanh_parts(gate_sums(p, 3, n));
+    if (p->s->gates) {
+        put_gate(p, 0, over(in), n);
+        put_gate(p, 3, over(g), n);
+    }
+    store_some(p->sums, in.n * g.n / (in.d * g.d), n);
+}
+
+INLINE void lstm_state(const cell_place *p, size_t n) {
+    float *c = p->s->c + p->row * p->s->hidden + p->unit;
+    vec f = over(gate_parts(gate_sums(p, 2, n)));
+    if (p->s->gates)
+        put_gate(p, 2, f, n);
+    store_some(c, fused(f, load_some(c, n), load_some(p->sums, n)), n);
+}
+
+INLINE void lstm_out(const cell_place *p, size_t n) {
+    size_t at = p->row * p->s->hidden + p->unit;
+    quotient out = gate_parts(gate_sums(p, 1, n)), h = tanh_parts(load_some(p->s->c + at, n));
+    if (p->s->gates)
+        put_gate(p, 1, over(out), n);
+    store_some(p->s->to + at, out.n * h.n / (out.d * h.d), n);
+}
+
+/* GRU: the candidate before tanh, h. */
+INLINE void gru_candidate(const cell_place *p, size_t n) {
+    size_t at = 2 * p->s->hidden + p->unit;
+    vec x = load_some(p->s->x[p->row] + at, n), term = load_some(p->sums + 2 * p->units, n);
+    if (p->s->more)
+        x = x + load_some(p->s->more[p->row] + at, n);
+    if (p->s->reset_bias)
+        term = term + load_some(p->s->reset_bias + p->unit, n);
+    vec r = over(gate_parts(gate_sums(p, 1, n)));
+    store_some(p->sums + p->units, fused(r, term, x), n);
+}
+
+INLINE void gru_out(const cell_place *p, size_t n) {
+    size_t at = p->row * p->s->hidden + p->unit;
+    quotient z = gate_parts(gate_sums(p, 0, n));
+    quotient g = tanh_parts(load_some(p->sums + p->units, n));
+    vec kept = z.n * g.d * load_some(p->s->h + at, n);
+    store_some(p->s->to + at, fused(z.d - z.n, g.n, kept) / (z.d * g.d), n);
+}
+
+/* A part for all units of so many rows. */
+#define EACH_UNIT(name)                                                                            \
+    static void name##_of_rows(cell_place p, size_t rows) {                                        \
+        for (; rows > 0; rows--, p.row++, p.sums += p.gates * p.units) {                           \
+            cell_place at = p;                                                                     \
+            size_t left = p.units;                                                                 \
+            for (; left >= LANES; left -= LANES, at.unit += LANES, at.sums += LANES)               \
+                name(&at, LANES);                                                                  \
+            if (left > 0)                                                                          \
+                name(&at, left);                                                                   \
+        }                                                                                          \
+    }
+EACH_UNIT(lstm_added)
+EACH_UNIT(lstm_state)
+EACH_UNIT(lstm_out)
+EACH_UNIT(gru_candidate)
+EACH_UNIT(gru_out)
+#undef EACH_UNIT
+
+static void lstm(const sis__cell_step *s) {
+    size_t units = units_of(s->hidden);
+    for (size_t u = 0; u < s->hidden; u += units)
+        for (size_t i = 0, rows; i < s->n; i += rows) {
+            rows = strip_height(s->n - i);
+            cell_place p = {s, i, u, s->room, units, 4};
+            strip_sums(s, i, rows, s->r, 4, u, units, s->room, 4 * units);
+            lstm_added_of_rows(p, rows);
+            lstm_state_of_rows(p, rows);
+            lstm_out_of_rows(p, rows);
+        }
+}
+
+static void gru_reset(const sis__cell_step *s) {
+    size_t units = units_of(s->hidden);
+    for (size_t u = 0; u < s->hidden; u += units)
+        for (size_t i = 0, rows; i < s->n; i += rows) {
+            rows = strip_height(s->n - i);
+            cell_place p = {s, i, u, s->room, units, 3};
+            strip_sums(s, i, rows, s->r, 2, u, units, s->room, 3 * units);
+            strip_sums(s, i, rows, s->r_reset, 1, u, units, s->room + 2 * units, 3 * units);
+            gru_candidate_of_rows(p, rows);
+            gru_out_of_rows(p, rows);
+        }
 }
 
 INLINE void gru_part(const float *z, const float *candidate, const float *h_before, float *h,
                      size_t n) {
-    vec u = load_some(z, n), g = cell_tanh(load_some(candidate, n));
-    vec kept = u * load_some(h_before, n);
-    store_some(h, kept + (1.0f - u) * g, n);
+    vec u = load_some(z, n), kept = u * load_some(h_before, n);
+    store_some(h, fused(1.0f - u, over(tanh_parts(load_some(candidate, n))), kept), n);
 }
 
 static void gru(const float *z, const float *candidate, const float *h_before, float *h,
@@ -738,6 +910,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .nr = NR,
     .mr = MR,
     .gemm = gemm,
+    .gemm_apart = gemm_apart,
     .gemm_packed = gemm_packed,
     .linear = linear,
     .depthwise = depthwise,
@@ -764,6 +937,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .lstm = lstm,
     .gates = gates_of,
     .gru = gru,
+    .gru_reset = gru_reset,
     .gemm_placed = gemm_placed,
     .columns_placed = columns_placed,
     .max_up = max_up,

@@ -106,6 +106,10 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
     }
 }
 
+size_t sis__cell_room(const sis__kernels *kn, size_t gates, size_t hidden) {
+    return kn->mr * gates * (hidden % kn->nr == 0 ? kn->nr : hidden);
+}
+
 size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v) {
     return (n + (k > v ? k : v)) * kn->nr;
 }
@@ -132,6 +136,16 @@ static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_ro
 }
 
 /* a is packed in strips of one row: pieces of k, each (m, piece). */
+static void naive_gemm_apart(size_t m, size_t n, size_t k, const float *a, size_t a_row,
+                             const float *b, float *c, size_t ldc) {
+    for (size_t i = 0; i < m * n; i++) {
+        float sum = 0;
+        for (size_t p = 0; p < k; p++)
+            sum += a[i / n * a_row + p] * b[i % n * k + p];
+        c[i / n * ldc + i % n] += sum;
+    }
+}
+
 static float naive_part(const sis__packed_product *p, size_t i, size_t j, size_t part, float sum) {
     size_t piece = sis__piece_of(p->k, p->parts), depth = p->k / p->parts;
     for (size_t q = part * depth; q < (part + 1) * depth; q++) {
@@ -364,15 +378,44 @@ static void naive_silu(const float *x, float *y, size_t n) {
         y[i] = x[i] * logistic(x[i]);
 }
 
-static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
-    for (size_t j = 0; j < hidden; j++) {
-        float *i = gates + j, *o = i + hidden, *f = o + hidden, *g = f + hidden;
-        *i = logistic(*i);
-        *o = logistic(*o);
-        *f = logistic(*f);
-        *g = tanhf(*g);
-        c[j] = *f * c[j] + *i * *g;
-        h[j] = *o * tanhf(c[j]);
+static float naive_x(const sis__cell_step *s, size_t row, size_t at) {
+    return s->x[row][at] + (s->more ? s->more[row][at] : 0);
+}
+
+/* x + h . r^T of a unit; r as the naive kernels pack it: (units, k). */
+static float naive_gate_sum(const sis__cell_step *s, size_t row, const float *r, size_t unit,
+                            float x) {
+    float sum = 0;
+    for (size_t p = 0; p < s->hidden; p++)
+        sum += s->h[row * s->hidden + p] * r[unit * s->hidden + p];
+    return x + sum;
+}
+
+static void naive_lstm(const sis__cell_step *s) {
+    size_t hidden = s->hidden;
+    for (size_t at = 0; at < s->n * hidden; at++) {
+        size_t row = at / hidden, j = at % hidden;
+        float gate[4];
+        for (size_t k = 0; k < 4; k++) {
+            float sum =
+                naive_gate_sum(s, row, s->r, k * hidden + j, naive_x(s, row, k * hidden + j));
+            gate[k] = k < 3 ? logistic(sum) : tanhf(sum);
+            if (s->gates)
+                s->gates[(row * 4 + k) * hidden + j] = gate[k];
+        }
+        s->c[at] = gate[2] * s->c[at] + gate[0] * gate[3];
+        s->to[at] = gate[1] * tanhf(s->c[at]);
+    }
+}
+
+static void naive_gru_reset(const sis__cell_step *s) {
+    size_t hidden = s->hidden;
+    for (size_t at = 0; at < s->n * hidden; at++) {
+        size_t row = at / hidden, j = at % hidden;
+        float z = logistic(naive_gate_sum(s, row, s->r, j, naive_x(s, row, j)));
+        float r = logistic(naive_gate_sum(s, row, s->r, hidden + j, naive_x(s, row, hidden + j)));
+        float term = naive_gate_sum(s, row, s->r_reset, j, s->reset_bias ? s->reset_bias[j] : 0);
+        s->to[at] = z * s->h[at] + (1 - z) * tanhf(naive_x(s, row, 2 * hidden + j) + r * term);
     }
 }
 
@@ -538,6 +581,7 @@ const sis__kernels sis__kernels_naive = {
     .nr = 1,
     .mr = 1,
     .gemm = naive_gemm,
+    .gemm_apart = naive_gemm_apart,
     .gemm_packed = naive_gemm_packed,
     .linear = naive_linear,
     .depthwise = naive_depthwise,
@@ -564,6 +608,7 @@ const sis__kernels sis__kernels_naive = {
     .lstm = naive_lstm,
     .gates = naive_gates,
     .gru = naive_gru,
+    .gru_reset = naive_gru_reset,
     .dense = naive_gemm,
     .dense_wide = naive_dense_wide,
     .gemm_placed = naive_gemm_placed,

@@ -201,6 +201,22 @@ typedef struct sis__standard {
     float scale, shift;
 } sis__standard;
 
+/* One time of n rows of a recurrent layer: sums x + h . r^T of all gates (LSTM i o f c, GRU z r h), each
+ * product summed from zero on, then the cell. Rows do not influence each other. */
+typedef struct sis__cell_step {
+    size_t n, hidden;
+    const float *r;          /* packed (hidden, 4 * hidden); GRU: (hidden, 2 * hidden) of z and r */
+    const float *r_reset;    /* GRU: packed (hidden, hidden) of the candidate */
+    const float *reset_bias; /* GRU: (hidden) added to the product that is reset, or NULL */
+    const float *h;          /* (n, hidden) */
+    const float *const *x;   /* (n) projections of each row: (gates * hidden) */
+    const float *const *more; /* (n) that are added to these; NULL: none */
+    float *c;                 /* LSTM: (n, hidden), replaced */
+    float *to;                /* (n, hidden) the new h, elsewhere than h */
+    float *gates; /* LSTM: (n, 4 * hidden) activated, may be where x is; NULL: nowhere */
+    float *room;  /* sis__cell_room() */
+} sis__cell_step;
+
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
     size_t nr;        /* columns of a panel of the packed right side */
@@ -211,7 +227,12 @@ typedef struct sis__kernels {
     void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                  const float *b, float *c, size_t ldc);
 
-    /* The same for a left side packed by sis__pack_left, starting from row_start[i] (zero if NULL)
+    /* The same of rows that lie side by side and at most SIS__PIECE terms, which are summed from zero
+     * on and then added to c. */
+    void (*gemm_apart)(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
+                       float *c, size_t ldc);
+
+    /* The same as gemm for a left side packed by sis__pack_left, starting from row_start[i] (zero if NULL)
      * instead of what c holds. */
     void (*gemm_packed)(const sis__packed_product *p);
 
@@ -255,9 +276,9 @@ typedef struct sis__kernels {
     /* The largest of n > 0 values. */
     float (*max_of)(const float *x, size_t n);
 
-    /* One LSTM step of one row: gates (4, hidden) in order i o f c, before activation, replaced by
-     * the activated ones; c (hidden) is updated and h (hidden) written. */
-    void (*lstm)(float *gates, float *c, float *h, size_t hidden);
+    /* One time of n rows of an LSTM, and of a GRU whose candidate is reset behind the product. */
+    void (*lstm)(const sis__cell_step *s);
+    void (*gru_reset)(const sis__cell_step *s);
     /* sigmoid of n values in place as the cells have it: within 2e-7 of it, where `sigmoid` is
      * relatively precise. */
     void (*gates)(float *gates, size_t n);
@@ -323,6 +344,9 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 /* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
+
+/* Floats for the sums of a strip of rows. */
+size_t sis__cell_room(const sis__kernels *kn, size_t gates, size_t hidden);
 
 /* Floats for the scores of a panel of queries, and for these or their results. */
 size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v);

@@ -82,7 +82,11 @@ static void record_step(const sis__pass *a, size_t t, float *gates, float *term)
 }
 
 static void step(const sis__pass *a, size_t t, float *gates) {
-    record_step(a, t, gates, a->spare);
+    if (a->p->linear_before_reset && !other_squash(a)) {
+        sis__cell_step c = {.h = a->h, .reset_bias = reset_bias(a)};
+        sis__pass_cells(a, t, gates, &c, sis__kernels_best()->gru_reset);
+    } else
+        record_step(a, t, gates, a->spare);
 }
 
 static int gru_forward(const sis__step *s, sis__run *r) {

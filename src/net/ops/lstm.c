@@ -64,20 +64,21 @@ static const float *multiplied(const sis__pass *a) {
     return a->spare;
 }
 
-/* All rows at time t; gates (rows, 4*hidden) hold the projection and receive the activations. */
+/* All rows at time t; gates (rows, 4*hidden) hold the projection and, if there is a tape, receive the
+ * activations. */
 static void step(const sis__pass *a, size_t t, float *gates) {
     const sis__recurrent *p = a->p;
     const sis__kernels *kn = sis__kernels_best();
     size_t gh = 4 * p->hidden;
-    kn->gemm(a->rows, gh, p->hidden, multiplied(a), p->hidden, 1, a->rz, gates, gh);
-    for (size_t b = 0; b < a->rows; b++) {
-        if (!sis__pass_alive(a, t, b))
-            continue;
-        if (is_plain(a))
-            kn->lstm(gates + b * gh, a->c + b * p->hidden, a->h + b * p->hidden, p->hidden);
-        else
-            slow_cell(a, gates + b * gh, a->c + b * p->hidden, a->h + b * p->hidden);
+    if (is_plain(a)) {
+        sis__cell_step c = {.h = multiplied(a), .gates = a->s->tape ? gates : NULL};
+        sis__pass_cells(a, t, gates, &c, kn->lstm);
+        return;
     }
+    kn->gemm(a->rows, gh, p->hidden, multiplied(a), p->hidden, 1, a->rz, gates, gh);
+    for (size_t b = 0; b < a->rows; b++)
+        if (sis__pass_alive(a, t, b))
+            slow_cell(a, gates + b * gh, a->c + b * p->hidden, a->h + b * p->hidden);
 }
 
 /* ---- Forward ------------------------------------------------------------------------------- */

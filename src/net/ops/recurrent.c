@@ -226,11 +226,14 @@ static size_t round_up(size_t floats) {
     return (floats + 15) / 16 * 16 * sizeof(float);
 }
 
+enum { POINTER = sizeof(void *) / 4 }; /* floats */
+
 /* Scratch of a pass; in gradient plans also everything BPTT keeps (see lstm.c, gru.c). */
 static size_t scratch_of(const sis__recurrent *p, int gradients) {
     size_t gh = p->gates * p->hidden, rows = p->seq * p->batch;
     size_t n = round_up(gh) + round_up(sis__pass_block(p) * p->batch * gh) +
-               5 * round_up(p->batch * p->hidden);
+               5 * round_up(p->batch * p->hidden) + round_up(POINTER * p->batch) +
+               round_up(sis__cell_room(sis__kernels_best(), p->gates, p->hidden));
     if (!p->w_packed[0])
         n += sis__product_scratch(p->input, gh) + 64;
     if (!p->r_packed[0])
@@ -345,6 +348,8 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
     a->h = take(&free, p->batch * p->hidden);
     a->c = take(&free, p->batch * p->hidden);
     a->spare = take(&free, 3 * p->batch * p->hidden);
+    a->x = (const float **)(void *)take(&free, POINTER * p->batch);
+    a->room = take(&free, sis__cell_room(sis__kernels_best(), p->gates, p->hidden));
     const float *w = sis__in(s, r, SIS__W) + d * gh * p->input;
     const float *rec = sis__in(s, r, SIS__R) + d * gh * p->hidden;
     a->w = p->w_packed[d] ? p->w_packed[d] : pack_now(&free, w, p->input, gh);
@@ -381,6 +386,49 @@ void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates) 
 int sis__pass_alive(const sis__pass *a, size_t t, size_t b) {
     const int64_t *n = (const int64_t *)(const void *)sis__in(a->s, a->r, SIS__LENGTHS);
     return !n || (int64_t)t < n[b];
+}
+
+static int all_alive(const sis__pass *a, size_t t) {
+    size_t b = 0;
+    while (sis__in(a->s, a->r, SIS__LENGTHS) && b < a->rows && sis__pass_alive(a, t, b))
+        b++;
+    return b == a->rows || !sis__in(a->s, a->r, SIS__LENGTHS);
+}
+
+/* Rows b.. b + n - 1. */
+static void some_cells(const sis__pass *a, size_t b, size_t n, const sis__cell_step *c,
+                       sis__pass_kernel kernel) {
+    size_t hidden = a->p->hidden, at = b * hidden;
+    sis__cell_step some = *c;
+    some.n = n;
+    some.h += at;
+    some.x += b;
+    some.c += at;
+    some.to += at;
+    if (some.gates)
+        some.gates += a->p->gates * at;
+    kernel(&some);
+    memcpy(a->h + at, some.to, n * hidden * sizeof *a->h);
+}
+
+void sis__pass_cells(const sis__pass *a, size_t t, const float *gates, sis__cell_step *c,
+                     sis__pass_kernel kernel) {
+    const sis__recurrent *p = a->p;
+    c->hidden = p->hidden;
+    c->r = a->rz;
+    c->r_reset = a->rh;
+    c->x = a->x;
+    c->c = a->c;
+    c->to = a->spare + p->batch * p->hidden;
+    c->room = a->room;
+    for (size_t b = 0; b < a->rows; b++)
+        a->x[b] = gates + b * p->gates * p->hidden;
+    if (all_alive(a, t))
+        some_cells(a, 0, a->rows, c, kernel);
+    else
+        for (size_t b = 0; b < a->rows; b++)
+            if (sis__pass_alive(a, t, b))
+                some_cells(a, b, 1, c, kernel);
 }
 
 void sis__pass_emit(const sis__pass *a, size_t t) {

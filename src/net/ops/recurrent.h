@@ -11,6 +11,7 @@
 #ifndef SIS_NET_OPS_RECURRENT_H
 #define SIS_NET_OPS_RECURRENT_H
 
+#include "net/kernels/kernels.h"
 #include "net/plan/context.h"
 
 /* Inputs of both operators. */
@@ -38,6 +39,8 @@ typedef struct sis__pass {
     float *gates;             /* (block, batch, gates*hidden) */
     float *h, *c;             /* (batch, hidden) */
     float *spare;             /* (batch, 3*hidden) for the operator */
+    const float **x;          /* (batch) projections of a time */
+    float *room;              /* of a cell step */
     char *free;               /* the rest of the scratch memory */
 } sis__pass;
 
@@ -46,6 +49,12 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d);
 
 /* gates (n, a->rows, gates*hidden) = bias + x . w^T for times from..from+n-1. */
 void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates);
+
+/* All rows at time t by a kernel for all at once, but for those whose sequence has ended: fills in what
+ * the pass knows of `c`. gates (rows, gates*hidden): projections. h is replaced. */
+typedef void (*sis__pass_kernel)(const sis__cell_step *c);
+void sis__pass_cells(const sis__pass *a, size_t t, const float *gates, sis__cell_step *c,
+                     sis__pass_kernel kernel);
 
 /* Is time t still within row b's sequence? */
 int sis__pass_alive(const sis__pass *a, size_t t, size_t b);

@@ -130,25 +130,30 @@ static void cell_project(const recurrent_cell *c, size_t n, const float *x, floa
     sis__kernels_best()->gemm(n, c->width, c->input, x, c->input, 1, c->w, gates, c->width);
 }
 
-static void lstm_step(const recurrent_cell *c, size_t n, float *gates, float *h, float *state) {
-    const sis__kernels *kn = sis__kernels_best();
-    kn->gemm(n, c->width, c->hidden, h, c->hidden, 1, c->rz, gates, c->width);
-    for (size_t i = 0; i < n; i++)
-        kn->lstm(gates + i * c->width, state + i * c->hidden, h + i * c->hidden, c->hidden);
+/* Of a GRU whose candidate is reset in front of the product. */
+static void early_reset_step(const recurrent_cell *c, const sis__cell_step *s, float *gates) {
+    sis__gru g = {c->hidden, 0, c->rz, c->rh, c->reset_bias, NULL, 0};
+    for (size_t i = 0; i < s->n; i++)
+        if (s->x[i] != gates + i * c->width)
+            memcpy(gates + i * c->width, s->x[i], c->width * sizeof *gates);
+    sis__gru_gates(&g, s->n, s->h, gates, s->to);
+    for (size_t i = 0; i < s->n; i++)
+        sis__kernels_best()->gru(gates + i * c->width, gates + i * c->width + 2 * c->hidden,
+                                 s->h + i * c->hidden, s->to + i * c->hidden, c->hidden);
 }
 
-/* One time of n rows: gates as projected; h and c (n, hidden) are replaced; spare (n, hidden). */
-static void cell_step(const recurrent_cell *c, size_t n, float *gates, float *h, float *state,
-                      float *spare) {
-    if (c->gates == 4) {
-        lstm_step(c, n, gates, h, state);
-        return;
-    }
-    sis__gru g = {c->hidden, c->linear_before_reset, c->rz, c->rh, c->reset_bias, NULL, 0};
-    sis__gru_gates(&g, n, h, gates, spare);
-    for (size_t i = 0; i < n; i++)
-        sis__kernels_best()->gru(gates + i * c->width, gates + i * c->width + 2 * c->hidden,
-                                 h + i * c->hidden, h + i * c->hidden, c->hidden);
+/* One time of n rows. s: n, h, x, c, to, room are set; gates (n, width) are overwritten. */
+static void cell_step(const recurrent_cell *c, sis__cell_step *s, float *gates) {
+    s->hidden = c->hidden;
+    s->r = c->rz;
+    s->r_reset = c->rh;
+    s->reset_bias = c->reset_bias;
+    if (c->gates == 4)
+        sis__kernels_best()->lstm(s);
+    else if (c->linear_before_reset)
+        sis__kernels_best()->gru_reset(s);
+    else
+        early_reset_step(c, s, gates);
 }
 
 /* ---- A chain ------------------------------------------------------------------------------- */
@@ -186,7 +191,7 @@ typedef struct {
     size_t input;     /* values of a time */
     float *whole, *absent, *present; /* (length, input) nothing masked, all of it; the base */
     int *part_of;                    /* (length, input) whose value each is */
-    float *own, *own_input;          /* (input), (width) of a candidate at a time of several */
+    float *own;                      /* (input) of a candidate at a time of several */
     unsigned char *masked;           /* (features) */
     candidate *candidates;           /* (features) */
     float *base;                     /* (length + 1 - base_from, state) */
@@ -202,7 +207,8 @@ typedef struct {
     size_t n_rows;
     float *h[MOST_CELLS], *c[MOST_CELLS]; /* (features, hidden) */
     unsigned char *as_it_was, *as_base;   /* (features) by row: at the end of a block */
-    float *gates, *outputs, *spare;
+    const float **x;                      /* (features) projections of a time */
+    float *gates, *outputs, *room;
 } recurrent_chain;
 
 enum { BLOCK_TIMES = 16 };          /* of a block, at most */
@@ -230,27 +236,31 @@ static float *kept_at(const recurrent_chain *s, int feature, size_t t) {
     return s->kept + (c->kept_at + t / s->every - c->from / s->every) * s->state;
 }
 
-/* The same where the time is of several: its own, which the next call overwrites. */
-static const float *own_input(const recurrent_chain *s, int feature, size_t t) {
+/* The same where the time is of several: the base's, or its own in `room`. */
+static const float *own_input(const recurrent_chain *s, int feature, size_t t, float *room) {
     const int *part_of = s->part_of + t * s->input;
+    const candidate *c = &s->candidates[feature < 0 ? 0 : feature];
     int differs = 0;
+    if (feature < 0 || t < c->from || t >= c->to)
+        return s->inputs[0] + t * s->cells[0].width;
     memcpy(s->own, s->present + t * s->input, s->input * sizeof *s->own);
-    for (size_t k = 0; feature >= 0 && k < s->input; k++)
+    for (size_t k = 0; k < s->input; k++)
         if (part_of[k] == feature) {
             s->own[k] = s->absent[t * s->input + k];
             differs = 1;
         }
     if (!differs)
         return s->inputs[0] + t * s->cells[0].width;
-    cell_project(&s->cells[0], 1, s->own, s->own_input);
-    return s->own_input;
+    cell_project(&s->cells[0], 1, s->own, room);
+    return room;
 }
 
-/* Projected input of time t with `feature` masked on top; -1: the base. */
-static const float *input_at(const recurrent_chain *s, int feature, size_t t) {
+/* Projected input of time t with `feature` masked on top; -1: the base. It may be put into room
+ * (width). */
+static const float *input_at(const recurrent_chain *s, int feature, size_t t, float *room) {
     int owner = s->owner[t];
     if (owner == SEVERAL)
-        return own_input(s, feature, t);
+        return own_input(s, feature, t, room);
     int masked = owner >= 0 && (owner == feature || s->masked[owner]);
     return s->inputs[masked] + t * s->cells[0].width;
 }
@@ -373,6 +383,14 @@ static void keep(recurrent_chain *s, size_t k, size_t n, size_t t, int compare) 
     }
 }
 
+/* One time of cell k of the first n rows, whose projections s->x shows; h goes to `out`, too. */
+static void step_rows(recurrent_chain *s, size_t k, size_t n, float *gates, float *out) {
+    sis__cell_step step = {.n = n, .h = s->h[k], .x = s->x, .c = s->c[k], .to = out};
+    step.room = s->room;
+    cell_step(&s->cells[k], &step, gates);
+    memcpy(s->h[k], out, n * s->cells[k].hidden * sizeof *out);
+}
+
 static void run_cell(recurrent_chain *s, size_t k, const block *b) {
     const recurrent_cell *cell = &s->cells[k];
     float *gates = s->gates, *out = s->outputs;
@@ -380,12 +398,11 @@ static void run_cell(recurrent_chain *s, size_t k, const block *b) {
         cell_project(cell, b->total, s->outputs, s->gates);
     for (size_t i = 0; i < b->n; i++) {
         size_t n = b->rows[i], t = b->from + i;
-        for (size_t r = 0; k == 0 && r < n; r++)
-            memcpy(gates + r * cell->width, input_at(s, s->rows[r], t),
-                   cell->width * sizeof *gates);
-        cell_step(cell, n, gates, s->h[k], s->c[k], s->spare);
-        if (k + 1 < s->n_cells)
-            memcpy(out, s->h[k], n * cell->hidden * sizeof *out);
+        for (size_t r = 0; r < n; r++) {
+            float *row = gates + r * cell->width;
+            s->x[r] = k > 0 ? row : input_at(s, s->rows[r], t, row);
+        }
+        step_rows(s, k, n, gates, out);
         keep(s, k, n, t, i + 1 == b->n);
         gates += n * cell->width;
         out += n * cell->hidden;
@@ -478,11 +495,10 @@ static int chain_moved(recurrent_chain *s, int feature) {
 static void step_base(recurrent_chain *s, size_t t) {
     for (size_t k = 0; k < s->n_cells; k++) {
         const recurrent_cell *cell = &s->cells[k];
-        if (k == 0)
-            memcpy(s->gates, input_at(s, -1, t), cell->width * sizeof *s->gates);
-        else
+        s->x[0] = k > 0 ? s->gates : input_at(s, -1, t, s->gates);
+        if (k > 0)
             cell_project(cell, 1, s->h[k - 1], s->gates);
-        cell_step(cell, 1, s->gates, s->h[k], s->c[k], s->spare);
+        step_rows(s, k, 1, s->gates, s->outputs);
     }
 }
 
@@ -631,13 +647,15 @@ static int start_base(recurrent_chain *s) {
 }
 
 static int allocate_batch(recurrent_chain *s) {
-    size_t width = 0, hidden = 0, p = s->features;
+    size_t width = 0, hidden = 0, room = 0, p = s->features;
     size_t rows = p > CHAIN_ROWS ? p : CHAIN_ROWS;
     int fine = 1;
     for (size_t k = 0; k < s->n_cells; k++) {
         const recurrent_cell *c = &s->cells[k];
         width = c->width > width ? c->width : width;
         hidden = c->hidden > hidden ? c->hidden : hidden;
+        size_t more = sis__cell_room(sis__kernels_best(), c->gates, c->hidden);
+        room = more > room ? more : room;
         s->h[k] = SIS_NEW(float, p * c->hidden);
         s->c[k] = SIS_NEW(float, p * c->hidden);
         fine = fine && s->h[k] && s->c[k];
@@ -649,9 +667,10 @@ static int allocate_batch(recurrent_chain *s) {
     s->as_base = SIS_NEW(unsigned char, p);
     s->gates = SIS_NEW(float, rows *width);
     s->outputs = SIS_NEW(float, rows *hidden);
-    s->spare = SIS_NEW(float, p *hidden);
+    s->x = SIS_NEW(const float *, p);
+    s->room = SIS_NEW(float, room);
     return fine && s->todo && s->starts && s->rows && s->as_it_was && s->as_base && s->gates &&
-                   s->outputs && s->spare
+                   s->outputs && s->x && s->room
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -675,12 +694,11 @@ static int allocate_chain(recurrent_chain *s) {
     s->present = SIS_NEW_RAW(float, values);
     s->part_of = SIS_NEW_RAW(int, values);
     s->own = SIS_NEW_RAW(float, s->input);
-    s->own_input = SIS_NEW_RAW(float, s->cells[0].width);
     s->masked = SIS_NEW(unsigned char, s->features);
     s->candidates = SIS_NEW(candidate, s->features);
     s->final = SIS_NEW(float, s->features * s->state);
     return s->owner && s->inputs[0] && s->inputs[1] && s->whole && s->absent && s->present &&
-                   s->part_of && s->own && s->own_input && s->masked && s->candidates && s->final
+                   s->part_of && s->own && s->masked && s->candidates && s->final
                ? allocate_batch(s)
                : SIS_E_NOMEM;
 }
@@ -723,7 +741,6 @@ static void chain_free(recurrent_chain *s) {
     free(s->present);
     free(s->part_of);
     free(s->own);
-    free(s->own_input);
     free(s->masked);
     free(s->candidates);
     free(s->base);
@@ -736,7 +753,8 @@ static void chain_free(recurrent_chain *s) {
     free(s->as_base);
     free(s->gates);
     free(s->outputs);
-    free(s->spare);
+    free(s->x);
+    free(s->room);
     free(s);
 }
 
