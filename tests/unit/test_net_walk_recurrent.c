@@ -63,7 +63,8 @@ static void random_shape(sis__rng *r, shape *s) {
     if (s->end == LAST_C && s->gru[s->layers - 1])
         s->end = LAST_H;
     s->joined = s->end == LAST_H && s->layout != BATCH_FIRST && sis__rng_below(r, 2);
-    for (size_t k = 0; s->joined && k < s->layers; k++)
+    int alike = s->joined || (both(s) && sis__rng_below(r, 3)); /* as most networks have it */
+    for (size_t k = 0; alike && k < s->layers; k++)
         s->hidden[k] = s->hidden[0];
 }
 
@@ -381,6 +382,49 @@ static void little_memory_gives_the_same(void **state) {
     assert_true(made * step > 20 && refused * step > 3);
 }
 
+/* Two layers both ways, with memory for all that is kept, for less and for nothing, read at the last
+ * time, at the first of one direction, or at all times. */
+static void two_layers_both_ways_give_the_same(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 11);
+    deviation d = {0};
+    int made = 0, refused = 0;
+    int step = rounds(48) < 48 ? 5 : 1;
+    for (int k = 0; k < 48; k += step) {
+        shape p = {.length = 30,
+                   .dim = 3,
+                   .layers = 2,
+                   .hidden = {16 + (size_t)(k % 3), 16 + (size_t)(k % 3)},
+                   .gru = {k % 2, k / 2 % 2},
+                   .linear_before_reset = k % 5 > 0,
+                   .no_bias = k % 7 == 0,
+                   .initial = k % 4 == 1,
+                   .direction = "bidirectional",
+                   .layout = TURNED,
+                   .end = k / 4 % 3 == 0   ? LAST_H
+                          : k / 4 % 3 == 1 ? GATHER_LAST
+                                           : MEAN,
+                   .size = k % 3 ? 0.5 : 0.05,
+                   .outputs = 1};
+        subject s;
+        sis_walk *w;
+        subject_of(&p, &r, &s);
+        int error = rule_walk_new(&w, &s, (size_t)50000 << k % 6);
+        assert_true(error == SIS_OK || error == SIS_E_UNSUPPORTED);
+        if (error == SIS_OK) {
+            check_sweep(&s, w, &r, 8, &d);
+            made++;
+        } else {
+            refused++;
+        }
+        rule_walk_free(w);
+        subject_release(&s);
+    }
+    assert_true(d.worst == 0);
+    assert_true(made * step > 20 && refused * step > 3);
+}
+
 static const shape simple = {.length = 6,
                              .dim = 3,
                              .layers = 1,
@@ -525,13 +569,13 @@ static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 6);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         shape p = {.length = 8,
                    .dim = 2,
                    .layers = k == 3 ? 1 : 2,
-                   .hidden = {3, 4},
+                   .hidden = {3, k == 4 ? 3 : 4},
                    .gru = {k % 2, 0},
-                   .direction = k == 3 ? "bidirectional" : "forward",
+                   .direction = k >= 3 ? "bidirectional" : "forward",
                    .layout = k == 2 ? TOKENS : TURNED,
                    .end = k == 1 ? MEAN : LAST_H,
                    .size = 0.5,
@@ -554,6 +598,7 @@ int main(void) {
         cmocka_unit_test(margins_are_full_passes_to_the_bit),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(little_memory_gives_the_same),
+        cmocka_unit_test(two_layers_both_ways_give_the_same),
         cmocka_unit_test(everything_else_is_left_to_others),
         cmocka_unit_test(layers_go_as_far_as_they_are_read),
         cmocka_unit_test(nan_is_an_error),

@@ -244,8 +244,8 @@ static int conv_shape(sis__cx *c) {
     const float *constant = (const float *)sis__cx_constant(c, 1);
     size_t depth = depth_of(w), per = w->filters / w->groups;
     if (constant)
-        w->packed = sis__cx_pack(
-            c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups, rows_of(w), w->kernel[2]});
+        w->packed = sis__cx_pack(c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups,
+                                                   rows_of(w), w->kernel[2], 0});
     c->step->scratch =
         (scratch_floats(w, kn->nr) + (constant ? 0 : sis__packed_left_size(kn, per, depth))) *
         sizeof(float);

@@ -190,28 +190,29 @@ static int set_outputs(sis__cx *c, const sis__recurrent *p) {
     return c->error;
 }
 
+/* (n, k) of rows `row` apart, transposed. */
+static const float *pack_part(sis__cx *c, const float *at, size_t n, size_t k, size_t row) {
+    return sis__cx_pack(
+        c, &(sis__matrix){.at = at, .k = k, .n = n, .row = row, .transposed = 1, .alpha = 1.0f});
+}
+
 static int pack_weights(sis__cx *c, sis__recurrent *p) {
     const float *w = (const float *)sis__cx_constant(c, SIS__W);
     const float *r = (const float *)sis__cx_constant(c, SIS__R);
     size_t gh = p->gates * p->hidden, early = p->gates == 4 ? gh : 2 * p->hidden;
+    int halves = p->directions == 2 && p->input == 2 * p->hidden && p->hidden <= SIS__PIECE;
     for (size_t d = 0; d < p->directions; d++) {
         const float *rd = r ? r + d * gh * p->hidden : NULL;
-        if (w)
-            p->w_packed[d] = sis__cx_pack(c, &(sis__matrix){.at = w + d * gh * p->input,
-                                                            .k = p->input,
-                                                            .n = gh,
-                                                            .transposed = 1,
-                                                            .alpha = 1.0f});
+        const float *wd = w ? w + d * gh * p->input : NULL;
+        if (wd)
+            p->w_packed[d] = pack_part(c, wd, gh, halves ? p->hidden : p->input, p->input);
+        if (wd && halves)
+            p->w_late[d] = pack_part(c, wd + p->hidden, gh, p->hidden, p->input);
         if (rd)
-            p->r_packed[d] = sis__cx_pack(
-                c, &(sis__matrix){
-                       .at = rd, .k = p->hidden, .n = early, .transposed = 1, .alpha = 1.0f});
+            p->r_packed[d] = pack_part(c, rd, early, p->hidden, p->hidden);
         if (rd && early < gh)
-            p->rh_packed[d] = sis__cx_pack(c, &(sis__matrix){.at = rd + early * p->hidden,
-                                                             .k = p->hidden,
-                                                             .n = gh - early,
-                                                             .transposed = 1,
-                                                             .alpha = 1.0f});
+            p->rh_packed[d] =
+                pack_part(c, rd + early * p->hidden, gh - early, p->hidden, p->hidden);
     }
     return c->error;
 }
@@ -353,6 +354,7 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
     const float *w = sis__in(s, r, SIS__W) + d * gh * p->input;
     const float *rec = sis__in(s, r, SIS__R) + d * gh * p->hidden;
     a->w = p->w_packed[d] ? p->w_packed[d] : pack_now(&free, w, p->input, gh);
+    a->w_late = p->w_late[d];
     a->rz = p->r_packed[d] ? p->r_packed[d] : pack_now(&free, rec, p->hidden, early);
     if (early < gh)
         a->rh = p->rh_packed[d] ? p->rh_packed[d]
@@ -371,16 +373,18 @@ void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates) 
     const sis__kernels *kn = sis__kernels_best();
     const float *x = sis__in(a->s, a->r, SIS__X);
     size_t gh = p->gates * p->hidden, next = p->batch_first ? p->input : p->batch * p->input;
+    size_t k = a->w_late ? p->hidden : p->input;
+    int together = !p->batch_first && a->rows == p->batch;
+    size_t parts = together ? 1 : a->rows, rows = together ? n * p->batch : n;
     for (size_t i = 0; i < n * a->rows; i++)
         memcpy(gates + i * gh, a->bias, gh * sizeof *gates);
-    if (!p->batch_first && a->rows == p->batch) {
-        kn->gemm(n * p->batch, gh, p->input, x + from * p->batch * p->input, p->input, 1, a->w,
-                 gates, gh);
-        return;
+    next = together ? p->input : next;
+    for (size_t b = 0; b < parts; b++) {
+        const float *at = x + row_x(p, from, b) * p->input;
+        kn->gemm(rows, gh, k, at, next, 1, a->w, gates + b * gh, parts * gh);
+        if (a->w_late)
+            kn->gemm_apart(rows, gh, k, at + k, next, a->w_late, gates + b * gh, parts * gh);
     }
-    for (size_t b = 0; b < a->rows; b++)
-        kn->gemm(n, gh, p->input, x + row_x(p, from, b) * p->input, next, 1, a->w, gates + b * gh,
-                 a->rows * gh);
 }
 
 int sis__pass_alive(const sis__pass *a, size_t t, size_t b) {

@@ -34,20 +34,23 @@ typedef struct sis__pass {
     size_t d; /* direction */
     int backwards;
     size_t rows; /* that are computed: 1 as long as all are alike, else all of the batch */
-    const float *w, *rz, *rh; /* packed, see sis__recurrent */
-    float *bias;              /* (gates*hidden) that goes into every projection */
-    float *gates;             /* (block, batch, gates*hidden) */
-    float *h, *c;             /* (batch, hidden) */
-    float *spare;             /* (batch, 3*hidden) for the operator */
-    const float **x;          /* (batch) projections of a time */
-    float *room;              /* of a cell step */
-    char *free;               /* the rest of the scratch memory */
+    const float *w, *w_late, *rz, *rh; /* packed, see sis__recurrent */
+    float *bias;                       /* (gates*hidden) that goes into every projection */
+    float *gates;                      /* (block, batch, gates*hidden) */
+    float *h, *c;                      /* (batch, hidden) */
+    float *spare;                      /* (batch, 3*hidden) for the operator */
+    const float **x;                   /* (batch) projections of a time */
+    float *room;                       /* of a cell step */
+    char *free;                        /* the rest of the scratch memory */
 } sis__pass;
 
 /* Lay out scratch memory, pack weights that are not constant, set h and c to the initial states. */
 void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d);
 
-/* gates (n, a->rows, gates*hidden) = bias + x . w^T for times from..from+n-1. */
+/* gates (n, a->rows, gates*hidden) = bias + x . w^T for times from..from+n-1. A layer both ways that reads
+ * twice as many values as it has units, as on top of another one, sums their halves apart: (bias + x1 .
+ * w1^T) + x2 . w2^T. Each half is then what one direction below adds, and walks keep the one that is as
+ * it was. */
 void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates);
 
 /* All rows at time t by a kernel for all at once, but for those whose sequence has ended: fills in what

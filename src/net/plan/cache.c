@@ -105,7 +105,8 @@ static const packed_matrix *find_packed(const struct sis__cache *c, const sis__m
     for (const packed_matrix *p = c->packed; p; p = p->next)
         if (p->of.at == b->at && p->of.k == b->k && p->of.n == b->n &&
             p->of.transposed == b->transposed && p->of.alpha == b->alpha &&
-            p->of.lefts == b->lefts && p->of.rows == b->rows && p->of.run == b->run)
+            p->of.lefts == b->lefts && p->of.rows == b->rows && p->of.run == b->run &&
+            p->of.row == b->row)
             return p;
     return NULL;
 }

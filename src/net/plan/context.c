@@ -182,11 +182,11 @@ float *sis__matrix_pack(const sis__matrix *b) {
     const sis__kernels *kn = sis__kernels_best();
     if (b->lefts)
         return pack_lefts(kn, b);
-    size_t size = sis__packed_size(kn, b->k, b->n);
+    size_t size = sis__packed_size(kn, b->k, b->n), row = b->row ? b->row : b->k;
     float *to = SIS_NEW_RAW(float, size);
     if (!to)
         return NULL;
-    sis__pack(kn, b->k, b->n, b->at, b->transposed ? 1 : b->n, b->transposed ? b->k : 1, to);
+    sis__pack(kn, b->k, b->n, b->at, b->transposed ? 1 : b->n, b->transposed ? row : 1, to);
     for (size_t i = 0; b->alpha != 1.0f && i < size; i++)
         to[i] *= b->alpha;
     return to;

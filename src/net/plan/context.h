@@ -85,6 +85,7 @@ typedef struct sis__matrix {
     int transposed;
     float alpha;
     size_t lefts, rows, run; /* rows of the kernel, and their length */
+    size_t row;              /* transposed: from one row to the next; 0: k */
 } sis__matrix;
 const float *sis__cx_pack(sis__cx *c, const sis__matrix *b);
 /* The same into new memory. */

@@ -132,6 +132,9 @@ typedef struct sis__recurrent {
      * gates*hidden) for an LSTM; for a GRU r of z and r (hidden, 2*hidden) and r of h (hidden,
      * hidden). NULL if not constant. */
     const float *w_packed[2], *r_packed[2], *rh_packed[2];
+    /* Not NULL: w_packed is of the first half of the inputs, this of the second, which is summed by
+     * itself. See sis__pass_project(). */
+    const float *w_late[2];
 } sis__recurrent;
 
 typedef struct sis__fill { /* ConstantOfShape */

@@ -32,8 +32,8 @@
  * Everything is computed by the kernels of a full pass in the same order, so margins are those of a
  * full pass to the bit.
  *
- * Layers may be stacked, all in one direction; one bidirectional layer alone is two chains. Initial
- * states and lengths must be constant.
+ * Layers may be stacked, all in one direction; a bidirectional layer is two chains, and may have another
+ * one on top that reads both (upper_layer). Initial states and lengths must be constant.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ typedef struct {
     size_t width;                /* gates * hidden */
     size_t state;                /* floats: hidden, in an LSTM twice that */
     int linear_before_reset;
-    const float *w, *rz, *rh; /* packed, see sis__recurrent */
-    float *bias;              /* (width), and (hidden) for a candidate that is reset */
+    const float *w, *w_late, *rz, *rh; /* packed, see sis__recurrent */
+    float *bias;                       /* (width), and (hidden) for a candidate that is reset */
     float *reset_bias;
     float *start; /* (state) before time 0 */
 } recurrent_cell;
@@ -105,6 +105,7 @@ static int cell_init(recurrent_cell *c, const sis__step *s, sis__run *r, size_t 
                           .state = p->gates == 4 ? 2 * p->hidden : p->hidden,
                           .linear_before_reset = p->linear_before_reset,
                           .w = a.w,
+                          .w_late = a.w_late,
                           .rz = a.rz,
                           .rh = a.rh};
     c->bias = (float *)sis__copy(a.bias, c->width, sizeof *c->bias);
@@ -123,19 +124,42 @@ static int cell_init(recurrent_cell *c, const sis__step *s, sis__run *r, size_t 
     return SIS_OK;
 }
 
+static void fill_rows(size_t n, size_t width, const float *row, float *to) {
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * width, row, width * sizeof *to);
+}
+
 /* gates (n, width) = bias + x (n, input) . w^T */
 static void cell_project(const recurrent_cell *c, size_t n, const float *x, float *gates) {
-    for (size_t i = 0; i < n; i++)
-        memcpy(gates + i * c->width, c->bias, c->width * sizeof *gates);
-    sis__kernels_best()->gemm(n, c->width, c->input, x, c->input, 1, c->w, gates, c->width);
+    const sis__kernels *kn = sis__kernels_best();
+    size_t k = c->w_late ? c->hidden : c->input;
+    fill_rows(n, c->width, c->bias, gates);
+    kn->gemm(n, c->width, k, x, c->input, 1, c->w, gates, c->width);
+    if (c->w_late)
+        kn->gemm_apart(n, c->width, k, x + k, c->input, c->w_late, gates, c->width);
+}
+
+/* What one half of the inputs, h (n, hidden) of one direction below, adds to that. */
+static void cell_project_half(const recurrent_cell *c, size_t half, size_t n, const float *h,
+                              float *gates) {
+    const sis__kernels *kn = sis__kernels_best();
+    if (half == 0) {
+        fill_rows(n, c->width, c->bias, gates);
+        kn->gemm(n, c->width, c->hidden, h, c->hidden, 1, c->w, gates, c->width);
+    } else
+        kn->linear(&(sis__linear_product){n, c->width, c->hidden, h, c->w_late, NULL, gates});
 }
 
 /* Of a GRU whose candidate is reset in front of the product. */
 static void early_reset_step(const recurrent_cell *c, const sis__cell_step *s, float *gates) {
     sis__gru g = {c->hidden, 0, c->rz, c->rh, c->reset_bias, NULL, 0};
-    for (size_t i = 0; i < s->n; i++)
-        if (s->x[i] != gates + i * c->width)
-            memcpy(gates + i * c->width, s->x[i], c->width * sizeof *gates);
+    for (size_t i = 0; i < s->n; i++) {
+        float *row = gates + i * c->width;
+        if (s->more)
+            sis__kernels_best()->add(s->x[i], 1, s->more[i], 1, row, c->width);
+        else if (s->x[i] != row)
+            memcpy(row, s->x[i], c->width * sizeof *row);
+    }
     sis__gru_gates(&g, s->n, s->h, gates, s->to);
     for (size_t i = 0; i < s->n; i++)
         sis__kernels_best()->gru(gates + i * c->width, gates + i * c->width + 2 * c->hidden,
@@ -167,6 +191,9 @@ typedef struct {
     size_t length;
     size_t memory; /* bytes for the states of candidates */
     int all_times; /* states of every time will be asked for, not only of the last */
+    const recurrent_cell
+        *above[2]; /* cells that read a half of their inputs here, and will ask for */
+    size_t half;   /* what that adds to their sums; NULL: none */
 } chain_spec;
 
 enum { CHAIN_ROWS = 256 }; /* rows times times of a block, if it has several times */
@@ -184,6 +211,8 @@ typedef struct {
     recurrent_cell cells[MOST_CELLS];
     size_t n_cells, length, features;
     size_t state, part[MOST_CELLS]; /* floats of a state; where each cell's begin */
+    const recurrent_cell *above[2]; /* cells that read the last one's h as a half of their inputs */
+    size_t half, sums[2];           /* which; where in a state its sums for them are */
     size_t first;                   /* time before which nothing is ever masked */
     size_t base_from;               /* first time whose base state is kept, less one */
     int *owner;                     /* (length) feature of each time; NOBODY, SEVERAL */
@@ -270,7 +299,7 @@ static const float *input_at(const recurrent_chain *s, int feature, size_t t, fl
 static const float *chain_at(const recurrent_chain *s, int feature, size_t time) {
     if (feature < 0 || time < s->candidates[feature].from)
         return base_at(s, time);
-    if (time + 1 == s->length)
+    if (time + 1 == s->length && !s->all_times)
         return s->final + (size_t)feature * s->state;
     return kept_at(s, feature, time);
 }
@@ -409,6 +438,20 @@ static void run_cell(recurrent_chain *s, size_t k, const block *b) {
     }
 }
 
+/* Sums of the cells above for the times of a block, whose h are in s->outputs. */
+static void run_above(recurrent_chain *s, const block *b) {
+    for (size_t d = 0; d < 2; d++) {
+        const float *from = s->gates;
+        if (!s->above[d])
+            continue;
+        cell_project_half(s->above[d], s->half, b->total, s->outputs, s->gates);
+        for (size_t i = 0; i < b->n; i++)
+            for (size_t r = 0; r < b->rows[i]; r++, from += s->above[d]->width)
+                memcpy(kept_at(s, s->rows[r], b->from + i) + s->sums[d], from,
+                       s->above[d]->width * sizeof *from);
+    }
+}
+
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
 static void set_up_to_date(recurrent_chain *s, int feature, int moved) {
@@ -478,6 +521,7 @@ static void chain_run(recurrent_chain *s, const int *features, size_t n) {
         begin_comparing(s, t - 1);
         for (size_t k = 0; k < s->n_cells; k++)
             run_cell(s, k, &b);
+        run_above(s, &b);
         end_block(s, t);
     }
 }
@@ -502,13 +546,22 @@ static void step_base(recurrent_chain *s, size_t t) {
     }
 }
 
+/* The batch's row 0 is the base's state after time t. */
+static void store_base(recurrent_chain *s, size_t t) {
+    for (size_t k = 0; k < s->n_cells; k++)
+        store_cell(s, k, 0, base_at(s, t));
+    for (size_t d = 0; d < 2; d++)
+        if (s->above[d])
+            cell_project_half(s->above[d], s->half, 1, s->h[s->n_cells - 1],
+                              base_at(s, t) + s->sums[d]);
+}
+
 /* States of the base from time t on, from the one before it. */
 static void run_base(recurrent_chain *s, size_t t) {
     load_row(s, 0, base_at(s, t - 1));
     for (; t < s->length; t++) {
         step_base(s, t);
-        for (size_t k = 0; k < s->n_cells; k++)
-            store_cell(s, k, 0, base_at(s, t));
+        store_base(s, t);
     }
 }
 
@@ -566,8 +619,8 @@ static void chain_begin(recurrent_chain *s) {
     load_row(s, 0, s->base);
     for (size_t t = 0; t < s->first; t++) {
         step_base(s, t);
-        for (size_t k = 0; k < s->n_cells && (s->all_times || t + 1 == s->first); k++)
-            store_cell(s, k, 0, base_at(s, t));
+        if (s->all_times || t + 1 == s->first)
+            store_base(s, t);
     }
 }
 
@@ -650,6 +703,8 @@ static int allocate_batch(recurrent_chain *s) {
     size_t width = 0, hidden = 0, room = 0, p = s->features;
     size_t rows = p > CHAIN_ROWS ? p : CHAIN_ROWS;
     int fine = 1;
+    for (size_t d = 0; d < 2; d++)
+        width = s->above[d] && s->above[d]->width > width ? s->above[d]->width : width;
     for (size_t k = 0; k < s->n_cells; k++) {
         const recurrent_cell *c = &s->cells[k];
         width = c->width > width ? c->width : width;
@@ -714,6 +769,12 @@ static int chain_init(recurrent_chain *s, const sis__entry *f, const chain_spec 
         s->part[k] = s->state;
         s->state += s->cells[k].state;
     }
+    s->half = spec->half;
+    for (size_t d = 0; d < 2; d++) {
+        s->above[d] = spec->above[d];
+        s->sums[d] = s->state;
+        s->state += s->above[d] ? s->above[d]->width : 0;
+    }
     int error = check_size(s, spec->memory);
     if (error == SIS_OK)
         error = allocate_chain(s);
@@ -777,10 +838,171 @@ static int chain_new(const sis__entry *f, chain_spec *spec, recurrent_chain **ou
     return SIS_OK;
 }
 
-/* Elements of the cut that lie side by side: part of the state of a chain after some time. */
+/* ---- A layer both ways on top of another one ------------------------------------------------- */
+
+/* It reads both halves of the layer below at every time. Masking changes what one direction says in front
+ * of a feature and what the other says behind it; what the rest adds to the sums of the gates is kept
+ * with the states of the chains below. All times are gone through again, since the first one changes,
+ * too: all candidates side by side. */
+typedef struct {
+    recurrent_cell cells[2]; /* of each direction */
+    size_t length, features;
+    size_t upto[2];   /* times that are gone through; 0: nobody reads this direction */
+    int all_times;    /* states of all times are kept, not only of the last of these */
+    float *states[2]; /* (features + 1, times, state); last those of the base */
+    recurrent_chain *below[2];
+
+    /* The batch under way. */
+    int *rows; /* (features + 1) */
+    const float **x, **more;
+    float *h, *c, *to, *gates, *inputs, *room; /* of UPPER_ROWS rows */
+} upper_layer;
+
+enum { UPPER_ROWS = 96 };
+
+static void upper_free(upper_layer *u) {
+    if (!u)
+        return;
+    for (size_t d = 0; d < 2; d++) {
+        cell_release(&u->cells[d]);
+        free(u->states[d]);
+    }
+    free(u->rows);
+    free(u->x);
+    free(u->more);
+    free(u->h);
+    free(u->c);
+    free(u->to);
+    free(u->gates);
+    free(u->inputs);
+    free(u->room);
+    free(u);
+}
+
+/* State of direction d after a time of it with this feature masked; -1: the base. */
+static float *upper_at(const upper_layer *u, size_t d, int feature, size_t time) {
+    size_t row = feature < 0 ? u->features : (size_t)feature;
+    size_t times = u->all_times ? u->upto[d] : 1;
+    return u->states[d] + (row * times + (u->all_times ? time : 0)) * u->cells[d].state;
+}
+
+/* State of one direction below at a time of direction d. */
+static const float *state_below(const upper_layer *u, size_t d, size_t half, int feature,
+                                size_t time) {
+    return chain_at(u->below[half], feature, half == d ? time : u->length - 1 - time);
+}
+
+/* Projections of n rows in two parts, which are kept, or, where that does not pay, by products. */
+static void upper_inputs(upper_layer *u, size_t d, const int *rows, size_t n, size_t time) {
+    const recurrent_cell *c = &u->cells[d];
+    int kept = u->below[0]->above[d] != NULL;
+    for (size_t i = 0; i < n; i++) {
+        const float *one = state_below(u, d, 0, rows[i], time);
+        const float *other = state_below(u, d, 1, rows[i], time);
+        float *to = u->inputs + i * c->input;
+        u->x[i] = kept ? one + u->below[0]->sums[d] : u->gates + i * c->width;
+        u->more[i] = other + u->below[1]->sums[d];
+        if (!kept) {
+            memcpy(to, one, c->hidden * sizeof *to);
+            memcpy(to + c->hidden, other, c->hidden * sizeof *to);
+        }
+    }
+    if (!kept)
+        cell_project(c, n, u->inputs, u->gates);
+}
+
+static void upper_store(const upper_layer *u, size_t d, const int *rows, size_t n, size_t time) {
+    size_t hidden = u->cells[d].hidden;
+    for (size_t i = 0; i < n; i++) {
+        float *to = upper_at(u, d, rows[i], time);
+        memcpy(to, u->h + i * hidden, hidden * sizeof *to);
+        if (u->cells[d].gates == 4)
+            memcpy(to + hidden, u->c + i * hidden, hidden * sizeof *to);
+    }
+}
+
+/* Direction d of at most UPPER_ROWS rows. */
+static void upper_run_some(upper_layer *u, size_t d, const int *rows, size_t n) {
+    const recurrent_cell *c = &u->cells[d];
+    fill_rows(n, c->hidden, c->start, u->h);
+    if (c->gates == 4)
+        fill_rows(n, c->hidden, c->start + c->hidden, u->c);
+    for (size_t t = 0; t < u->upto[d]; t++) {
+        sis__cell_step step = {.n = n, .h = u->h, .x = u->x, .c = u->c, .to = u->to};
+        step.more = u->below[0]->above[d] ? u->more : NULL;
+        step.room = u->room;
+        upper_inputs(u, d, rows, n, t);
+        cell_step(c, &step, u->gates);
+        float *last = u->h;
+        u->h = u->to;
+        u->to = last;
+        if (u->all_times || t + 1 == u->upto[d])
+            upper_store(u, d, rows, n, t);
+    }
+}
+
+static void upper_run(upper_layer *u, size_t n_rows) {
+    for (size_t d = 0; d < 2; d++)
+        for (size_t i = 0; i < n_rows; i += UPPER_ROWS)
+            upper_run_some(u, d, u->rows + i, n_rows - i < UPPER_ROWS ? n_rows - i : UPPER_ROWS);
+}
+
+/* Candidates of which something below was computed anew. */
+static void upper_update(upper_layer *u, const int *features, size_t n) {
+    size_t n_rows = 0;
+    for (size_t i = 0; i < n; i++)
+        if (u->below[0]->candidates[features[i]].moved ||
+            u->below[1]->candidates[features[i]].moved)
+            u->rows[n_rows++] = features[i];
+    upper_run(u, n_rows);
+}
+
+static void upper_reset(upper_layer *u) {
+    u->rows[0] = -1;
+    upper_run(u, 1);
+}
+
+static int upper_allocate(upper_layer *u, size_t memory) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t width = 0, room = 0, rows = u->features + 1, n = UPPER_ROWS;
+    size_t hidden = u->cells[0].hidden, input = u->cells[0].input;
+    double floats = 0;
+    for (size_t d = 0; d < 2; d++) {
+        size_t more = sis__cell_room(kn, u->cells[d].gates, hidden);
+        room = more > room ? more : room;
+        width = u->cells[d].width > width ? u->cells[d].width : width;
+        floats +=
+            (double)rows * (double)(u->all_times ? u->upto[d] : 1) * (double)u->cells[d].state;
+    }
+    if (floats * sizeof(float) > (double)memory)
+        return SIS_E_UNSUPPORTED;
+    for (size_t d = 0; d < 2; d++) {
+        u->states[d] = (float *)sis__alloc(rows * (u->all_times ? u->upto[d] : 1),
+                                           u->cells[d].state * sizeof(float));
+        if (!u->states[d])
+            return SIS_E_NOMEM;
+    }
+    u->rows = SIS_NEW(int, rows);
+    u->x = SIS_NEW(const float *, n);
+    u->more = SIS_NEW(const float *, n);
+    u->h = SIS_NEW(float, n *hidden);
+    u->c = SIS_NEW(float, n *hidden);
+    u->to = SIS_NEW(float, n *hidden);
+    u->gates = SIS_NEW(float, n *width);
+    u->inputs = SIS_NEW(float, n *input);
+    u->room = SIS_NEW(float, room);
+    return u->rows && u->x && u->more && u->h && u->c && u->to && u->gates && u->inputs && u->room
+               ? SIS_OK
+               : SIS_E_NOMEM;
+}
+
+/* Elements of the cut that lie side by side: part of the state of a chain after some time. Chain 2 and 3
+ * are the directions of the layer above. */
 typedef struct {
     size_t chain, time, at, n;
 } stretch;
+
+enum { UPPER = 2 };
 
 typedef struct {
     sis__ruled ruled;
@@ -788,6 +1010,7 @@ typedef struct {
     sis__entry *entry;
     recurrent_chain *chains[2];
     size_t n_chains;
+    upper_layer *upper; /* NULL: none */
     stretch *stretches; /* (n_stretches) that the cut is made of, in order */
     size_t n_stretches;
     int all_times; /* the cut looks at more than last states */
@@ -839,6 +1062,7 @@ static int find_next(sis__run *r, int tensor, const sis__step **next) {
 typedef struct {
     const sis__step *step;
     size_t cell; /* of its chains */
+    int upper;   /* of the layer above */
     size_t output;
     size_t first; /* number of its first element; those of all taps are counted on */
 } tap;
@@ -847,6 +1071,7 @@ typedef struct {
 typedef struct {
     chain_spec chains[2];
     size_t n;
+    upper_layer *upper; /* NULL: none */
     const sis__step *last;
     tap taps[3 * MOST_CELLS];
     size_t n_taps, elements;
@@ -856,6 +1081,7 @@ static void release_cells(recurrence *c) {
     for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < c->chains[i].n_cells; k++)
             cell_release(&c->chains[i].cells[k]);
+    upper_free(c->upper);
 }
 
 static int add_cell(recurrence *c, size_t which, const sis__step *s, sis__run *r) {
@@ -884,23 +1110,45 @@ static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
     return error;
 }
 
+/* A layer on top of one that runs both ways; SIS_E_UNSUPPORTED leaves everything as it was. */
+static int add_upper(recurrence *c, const sis__step *s, sis__run *r) {
+    const sis__recurrent *p = &s->p.recurrent;
+    if (c->upper || p->directions != 2 || !p->w_late[0] || p->seq != c->chains[0].length ||
+        p->hidden != c->chains[0].cells[0].hidden)
+        return SIS_E_UNSUPPORTED;
+    upper_layer *u = SIS_NEW(upper_layer, 1);
+    int error = u ? SIS_OK : SIS_E_NOMEM;
+    for (size_t d = 0; d < 2 && error == SIS_OK; d++)
+        error = cell_init(&u->cells[d], s, r, d);
+    if (error != SIS_OK) {
+        upper_free(u);
+        return error;
+    }
+    u->length = p->seq;
+    c->upper = u;
+    c->last = s;
+    return SIS_OK;
+}
+
 /* Outputs of a layer from this one on, where they are read. */
 static void add_taps(recurrence *c, const sis__plan *p, const sis__step *s, size_t cell,
                      size_t output) {
     for (; output < s->n_outputs && output < 3; output++)
         if (is_read(p, s->outputs[output])) {
-            c->taps[c->n_taps++] = (tap){s, cell, output, c->elements};
+            c->taps[c->n_taps++] = (tap){s, cell, c->upper && s == c->last, output, c->elements};
             c->elements += p->tensors[s->outputs[output]].count;
         }
 }
 
 static void note_layer(const recurrent_walk *w, const recurrence *c, int error) {
     if (error == SIS_OK)
-        sis__net_input_note(w->s, c->last, "states kept; from the feature on");
+        sis__net_input_note(w->s, c->last,
+                            c->upper ? "half of its sums kept; all times"
+                                     : "states kept; from the feature on");
 }
 
 /* The stack of layers in front, as high as it goes; whatever is above is the head's. */
-static int find_recurrence(recurrent_walk *w, recurrence *c) {
+static int find_recurrence(recurrent_walk *w, recurrence *c, int upper) {
     if (!w->entry)
         return SIS_E_UNSUPPORTED;
     sis__run *r = w->entry->run;
@@ -915,9 +1163,11 @@ static int find_recurrence(recurrent_walk *w, recurrence *c) {
         const sis__step *below = c->last;
         size_t cell = c->chains[0].n_cells - 1;
         s = NULL;
-        if (c->n == 1 && is_read(r->plan, below->outputs[0]))
+        if ((c->n == 1 || (upper && !c->upper)) && is_read(r->plan, below->outputs[0]))
             error = find_next(r, below->outputs[0], &s);
-        int added = s && error == SIS_OK ? add_layer(c, s, r) : SIS_E_UNSUPPORTED;
+        int added = !s || error != SIS_OK ? SIS_E_UNSUPPORTED
+                    : c->n == 1           ? add_layer(c, s, r)
+                                          : add_upper(c, s, r);
         more = added == SIS_OK;
         error = added == SIS_E_UNSUPPORTED ? error : added;
         add_taps(c, r->plan, below, cell, (size_t)more);
@@ -938,9 +1188,9 @@ static stretch locate(const recurrence *c, size_t q) {
     const sis__recurrent *p = &t->step->p.recurrent;
     size_t h = q % p->hidden, direction = q / p->hidden % p->directions;
     size_t time = q / p->hidden / p->directions, at = t->output == 2 ? p->hidden : 0;
-    for (size_t k = 0; k < t->cell; k++)
+    for (size_t k = 0; k < t->cell && !t->upper; k++)
         at += c->chains[0].cells[k].state;
-    stretch e = {direction, p->seq - 1, at + h, 1};
+    stretch e = {direction + (t->upper ? UPPER : 0), p->seq - 1, at + h, 1};
     if (t->output == 0)
         e.time = c->chains[direction].reverse ? p->seq - 1 - time : time;
     return e;
@@ -1020,10 +1270,10 @@ static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor) {
     w->ruled.width = w->entry->plan->tensors[tensor].count;
     w->stretches = SIS_NEW(stretch, w->ruled.width);
     w->n_stretches = 0;
-    w->all_times = 0;
+    w->all_times = c->upper != NULL;
     for (size_t i = 0; w->stretches && i < w->ruled.width; i++) {
         stretch e = locate(c, (size_t)number[i]);
-        w->all_times |= e.time + 1 < c->last->p.recurrent.seq;
+        w->all_times |= e.chain < UPPER && e.time + 1 < c->last->p.recurrent.seq;
         if (w->n_stretches > 0 && continues(&w->stretches[w->n_stretches - 1], &e))
             w->stretches[w->n_stretches - 1].n++;
         else
@@ -1065,7 +1315,9 @@ static int find_cut(recurrent_walk *w, const recurrence *c) {
 static void fill_row(const recurrent_walk *w, int feature, float *row) {
     for (size_t i = 0; i < w->n_stretches; i++) {
         const stretch *e = &w->stretches[i];
-        const float *state = chain_at(w->chains[e->chain], feature, e->time);
+        const float *state = e->chain < UPPER
+                                 ? chain_at(w->chains[e->chain], feature, e->time)
+                                 : upper_at(w->upper, e->chain - UPPER, feature, e->time);
         memcpy(row, state + e->at, e->n * sizeof *row);
         row += e->n;
     }
@@ -1077,6 +1329,8 @@ static int recurrent_reset(sis__ruled *r, const unsigned char *masked) {
     recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < w->n_chains; i++)
         chain_reset(w->chains[i], masked);
+    if (w->upper)
+        upper_reset(w->upper);
     return SIS_OK;
 }
 
@@ -1084,6 +1338,8 @@ static void recurrent_update(sis__ruled *r, const int *features, size_t n) {
     recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < w->n_chains; i++)
         chain_run(w->chains[i], features, n);
+    if (w->upper)
+        upper_update(w->upper, features, n);
 }
 
 static sis__change recurrent_row(sis__ruled *r, int feature, float *row) {
@@ -1106,12 +1362,43 @@ static int recurrent_mask(sis__ruled *r, int feature) {
     return SIS_OK;
 }
 
+static void release_layers(recurrent_walk *w) {
+    for (size_t i = 0; i < 2; i++) {
+        chain_free(w->chains[i]);
+        w->chains[i] = NULL;
+    }
+    upper_free(w->upper);
+    w->upper = NULL;
+    free(w->stretches);
+    w->stretches = NULL;
+}
+
 static void recurrent_close(sis__ruled *r) {
     recurrent_walk *w = (recurrent_walk *)r;
-    for (size_t i = 0; i < 2; i++)
-        chain_free(w->chains[i]);
-    free(w->stretches);
+    release_layers(w);
     free(w);
+}
+
+/* How far the layer above is read, and what the chains below keep for it: not for a few times. */
+static int plan_upper(recurrent_walk *w, recurrence *c) {
+    upper_layer *u = c->upper;
+    u->features = w->s->in.n;
+    for (size_t i = 0; i < w->n_stretches; i++) {
+        const stretch *e = &w->stretches[i];
+        size_t *upto = e->chain < UPPER ? NULL : &u->upto[e->chain - UPPER];
+        if (upto && e->time + 1 > *upto)
+            *upto = e->time + 1;
+    }
+    for (size_t i = 0; i < w->n_stretches; i++) {
+        const stretch *e = &w->stretches[i];
+        u->all_times |= e->chain >= UPPER && e->time + 1 < u->upto[e->chain - UPPER];
+    }
+    for (size_t i = 0; i < 2; i++)
+        for (size_t d = 0; d < 2; d++) {
+            c->chains[i].half = i;
+            c->chains[i].above[d] = 4 * u->upto[d] > u->length ? &u->cells[d] : NULL;
+        }
+    return upper_allocate(u, w->s->memory / 8);
 }
 
 static int make_chains(recurrent_walk *w, recurrence *c) {
@@ -1123,25 +1410,42 @@ static int make_chains(recurrent_walk *w, recurrence *c) {
         c->chains[i].n_cells = 0; /* taken over */
     }
     w->n_chains = c->n;
+    w->upper = c->upper;
+    c->upper = NULL; /* taken over */
+    for (size_t i = 0; w->upper && i < 2; i++)
+        w->upper->below[i] = w->chains[i];
+    return error;
+}
+
+/* upper: with a layer above, if there is one. */
+static int open_layers(recurrent_walk *w, int upper) {
+    recurrence c = {.n = 0};
+    int error = find_recurrence(w, &c, upper);
+    if (error == SIS_OK)
+        error = find_cut(w, &c);
+    if (error == SIS_OK && c.upper)
+        error = plan_upper(w, &c);
+    if (error == SIS_OK)
+        error = w->ruled.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
+    release_cells(&c);
     return error;
 }
 
 static int recurrent_open(const sis__net_input *s, sis__ruled **out) {
     recurrent_walk *w = SIS_NEW(recurrent_walk, 1);
-    recurrence c = {.n = 0};
     *out = w ? &w->ruled : NULL;
     if (!w)
         return SIS_E_NOMEM;
     w->s = s;
     w->entry = s->entry;
     w->ruled.exact = 1;
-    int error = find_recurrence(w, &c);
-    if (error == SIS_OK)
-        error = find_cut(w, &c);
-    if (error == SIS_OK)
-        error = w->ruled.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
-    release_cells(&c);
-    return error;
+    int error = open_layers(w, 1);
+    if (error != SIS_E_UNSUPPORTED)
+        return error;
+    release_layers(w); /* it may have been too much: the layer above is the head's */
+    sis__head_free(w->ruled.head);
+    w->ruled.head = NULL;
+    return open_layers(w, 0);
 }
 
 const sis__rule sis__rule_recurrent = {
