@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Small encoders as PyTorch exports them (bench/transformer.py): how fast are plain passes, and
- * walks whose masked tokens stay in the sequence or leave it, beside ONNX Runtime's batches, all on
- * the same cores in the same run.
+ * walks whose masked tokens stay in the sequence or leave it, beside ONNX Runtime's batches of the
+ * best length; one core each, in seconds of processor time, by turns.
  *
- *     bench_transformer [--jobs N] [--seconds S] [NAME...]
+ *     bench_transformer [--seconds S] [--folder MODELS] [NAME...]
  *
+ * MODELS is where transformer.py has written them before; without it, it is asked to do so first.
  * For each model scores are compared with ONNX Runtime's, and the order of one selection with that of
  * full passes. Skipped without python3-torch; without ONNX Runtime ($SIS_ORT, or what make bench
  * installs) there are no ratios.
@@ -14,16 +15,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sis/model.h>
 #include <sis/net.h>
 
-#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 
-enum { BATCH = 32, MOST_JOBS = 64, WORDS = 500, PADDING = 0 };
+enum { BATCH = 64, WORDS = 500, PADDING = 0 }; /* BATCH: rows of a call at most */
+
+/* Of processor time, which is what passes on an idle machine: other work does not count. */
+static double seconds_of_work(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 typedef struct {
     const char *name;
@@ -40,41 +48,48 @@ static const subject subjects[] = {
 typedef struct {
     sis_model model;
     size_t length;
-    double *rows; /* (MOST_JOBS, length) */
+    double *rows; /* (BATCH, length) */
     double *mask; /* (length) */
 } bench;
 
 /* ---- Measurements ------------------------------------------------------------------------------ */
 
-/* Rows a second of one call for a batch, on all cores. */
-static double pass_rate(const bench *b, int jobs, double *scores) {
-    double began = sis__seconds();
-    size_t n = b->model.n_outputs;
+/* Rows a second of one call with n rows. */
+static double pass_rate(const bench *b, size_t n, double *scores) {
+    double began = seconds_of_work();
     const sis_net *net = sis_model_net(&b->model);
-    if (!net) /* ONNX Runtime has threads of its own */
-        return b->model.predict(b->model.ctx, b->rows, BATCH, b->length, scores) == 0
-                   ? BATCH / (sis__seconds() - began)
+    if (!net)
+        return b->model.predict(b->model.ctx, b->rows, n, b->length, scores) == 0
+                   ? (double)n / (seconds_of_work() - began)
                    : NAN;
     const float *matrix;
     size_t words, dim;
     if (sis_net_embedding(net, &matrix, &words, &dim) != 0)
         return NAN;
-    float *x = malloc(BATCH * b->length * dim * sizeof *x);
-    for (size_t i = 0; i < BATCH * b->length; i++)
+    float *x = malloc(n * b->length * dim * sizeof *x);
+    for (size_t i = 0; i < n * b->length; i++)
         memcpy(x + i * dim, matrix + (size_t)b->rows[i] * dim, dim * sizeof *x);
     sis_net_batch batch = {
-        .rows = x, .n_rows = BATCH, .n_values = b->length * dim, .embedded = 1, .jobs = jobs};
+        .rows = x, .n_rows = n, .n_values = b->length * dim, .embedded = 1, .jobs = 1};
     int error = sis_net_margins(net, &batch, scores);
     free(x);
-    for (size_t i = 0; i < BATCH * n; i++)
+    for (size_t i = 0; i < n * b->model.n_outputs; i++)
         scores[i] = b->model.link ? b->model.link(scores[i]) : scores[i];
-    return error == 0 ? BATCH / (sis__seconds() - began) : NAN;
+    return error == 0 ? (double)n / (seconds_of_work() - began) : NAN;
 }
 
-static int select_one(void *ctx, size_t item, int worker) {
-    const bench *b = (const bench *)ctx;
-    (void)worker;
-    sis_input in = {.values = b->rows + item * b->length, .mask = b->mask, .n_values = b->length};
+/* The same with as many rows in a call as are best. */
+static double best_rate(const bench *b, double *scores) {
+    double best = 0;
+    for (size_t n = 4; n <= BATCH; n *= 2)
+        best = fmax(best, pass_rate(b, n, scores));
+    return best;
+}
+
+/* Masked copies a second of a selection. */
+static double walk_rate(const bench *b) {
+    double began = seconds_of_work(), p = (double)b->length;
+    sis_input in = {.values = b->rows, .mask = b->mask, .n_values = b->length};
     sis_opt opt;
     sis_opt_init(&opt);
     sis_walk *w = NULL;
@@ -84,15 +99,7 @@ static int select_one(void *ctx, size_t item, int worker) {
         error = sis_backselect(w, &opt, &t);
     sis_trace_release(&t);
     sis_walk_free(w);
-    return error;
-}
-
-/* Masked copies a second of selections, one on each core. */
-static double walk_rate(const bench *b, int jobs) {
-    double began = sis__seconds(), p = (double)b->length;
-    if (sis__parallel(jobs, (size_t)jobs, select_one, (void *)(uintptr_t)b) != 0)
-        return NAN;
-    return jobs * p * (p + 1) / 2 / (sis__seconds() - began);
+    return error == 0 ? p * (p + 1) / 2 / (seconds_of_work() - began) : NAN;
 }
 
 /* Does a selection mask in the order that full passes would choose? */
@@ -127,33 +134,33 @@ static void set_mask(bench *b, int removes) {
 }
 
 /* The best of several rounds, in each of which all have their turn. */
-static int measure(bench *own, bench *ort, int jobs, double seconds, rates *best) {
-    double scores[2][BATCH * 2], end = sis__seconds() + seconds;
+static int measure(bench *own, bench *ort, double seconds, rates *best) {
+    double scores[2][BATCH * 2], end = seconds_of_work() + seconds;
     int agree = 1;
-    for (int round = 0; round < 2 || sis__seconds() < end; round++) {
-        best->plain = fmax(best->plain, pass_rate(own, jobs, scores[0]));
-        for (int k = 0; ort && k < 3; k++)
-            best->ort = fmax(best->ort, pass_rate(ort, jobs, scores[1]));
+    for (int round = 0; round < 2 || seconds_of_work() < end; round++) {
+        best->plain = fmax(best->plain, best_rate(own, scores[0]));
+        if (ort)
+            best->ort = fmax(best->ort, best_rate(ort, scores[1]));
         for (size_t i = 0; ort && i < BATCH * 2; i++)
             agree &= fabs(scores[0][i] - scores[1][i]) < 1e-4;
         set_mask(own, 0);
-        best->masks = fmax(best->masks, walk_rate(own, jobs));
+        best->masks = fmax(best->masks, walk_rate(own));
         set_mask(own, 1);
-        best->removal = fmax(best->removal, walk_rate(own, jobs));
+        best->removal = fmax(best->removal, walk_rate(own));
     }
     return agree;
 }
 
-static int open_bench(const char *spec, const subject *s, int jobs, bench *b) {
+static int open_bench(const char *spec, const subject *s, bench *b) {
     sis_model_opt opt;
     sis__rng r;
     sis_model_opt_init(&opt);
-    opt.jobs = strncmp(spec, "ort:", 4) == 0 ? 1 : jobs; /* the session takes all cores */
+    opt.jobs = sis__cores(); /* one thread for this user */
     sis__rng_init(&r, 3);
     *b = (bench){.length = s->length};
-    b->rows = malloc(MOST_JOBS * s->length * sizeof *b->rows);
+    b->rows = malloc(BATCH * s->length * sizeof *b->rows);
     b->mask = malloc(s->length * sizeof *b->mask);
-    for (size_t i = 0; i < MOST_JOBS * s->length; i++)
+    for (size_t i = 0; i < BATCH * s->length; i++)
         b->rows[i] = (double)(1 + sis__rng_below(&r, WORDS - 1));
     int error = sis_model_open(spec, &opt, &b->model);
     return error == 0 ? sis_model_measure(&b->model, b->rows, s->length) : error;
@@ -165,20 +172,20 @@ static void close_bench(bench *b) {
     free(b->mask);
 }
 
-static int run(const subject *s, const char *folder, int jobs, double seconds) {
+static int run(const subject *s, const char *folder, double seconds) {
     char path[1024], spec[1040];
     bench own, ort;
     rates best = {0};
     snprintf(path, sizeof path, "%s/%s.onnx", folder, s->name);
     snprintf(spec, sizeof spec, "ort:%s", path);
-    int error = open_bench(path, s, jobs, &own), there = open_bench(spec, s, jobs, &ort) == 0;
+    int error = open_bench(path, s, &own), there = open_bench(spec, s, &ort) == 0;
     if (error != 0) {
         fprintf(stderr, "%s: %s\n", s->name, sis_error_detail());
         return 1;
     }
     set_mask(&own, 1);
     int agree = s->length > 64 || same_order(&own);
-    agree &= measure(&own, there ? &ort : NULL, jobs, seconds, &best);
+    agree &= measure(&own, there ? &ort : NULL, seconds, &best);
     printf("%-18s %6zu %9.0f %9.0f %9.0f", s->name, s->length, best.plain, best.masks,
            best.removal);
     if (there)
@@ -217,34 +224,34 @@ static void remove_models(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-    int jobs = sis__cores(), differ = 0, named = 0;
+    int differ = 0, named = 0;
     double seconds = 4;
-    char folder[] = "/tmp/sis-transformer-XXXXXX";
+    char made[] = "/tmp/sis-transformer-XXXXXX";
+    const char *folder = NULL;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc)
-            jobs = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
             seconds = atof(argv[i + 1]);
+        if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
+            folder = argv[i + 1];
         named |= strncmp(argv[i], "encoder", 7) == 0;
     }
-    jobs = jobs < 1 ? 1 : jobs > MOST_JOBS ? MOST_JOBS : jobs;
     if (!getenv("SIS_ORT"))
         setenv("SIS_ORT", SIS_SOURCE_DIR "/build/ort/libonnxruntime.so.1", 0);
-    if (!make_models(folder)) {
+    if (!folder && !make_models(made)) {
         printf("skipped: the models are made by python3-torch and python3-onnx\n");
-        remove_models(folder);
+        remove_models(made);
         return 0;
     }
-    printf("%d cores; rows a second, masked copies a second; ORT: ONNX Runtime, batches of %d\n",
-           jobs, BATCH);
+    printf("one core; rows and masked copies a second of processor time; ORT: ONNX Runtime\n");
     printf("%-18s %6s %9s %9s %9s %9s %9s %9s %9s\n", "model", "tokens", "plain", "masks",
            "removal", "ORT", "plain/ORT", "masks/ORT", "rem./ORT");
     for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
         int wanted = !named;
         for (int i = 1; i < argc; i++)
             wanted |= strcmp(argv[i], subjects[k].name) == 0;
-        differ |= wanted && run(&subjects[k], folder, jobs, seconds);
+        differ |= wanted && run(&subjects[k], folder ? folder : made, seconds);
     }
-    remove_models(folder);
+    if (!folder)
+        remove_models(made);
     return differ;
 }
