@@ -72,24 +72,49 @@ static void two_vectors(size_t m, const panel *t) {
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-INLINE vec changed(const sis__score_step *t, vec x, vec y) {
-    return t->how == SIS__SCORES_TIMES ? x * y : t->how == SIS__SCORES_OVER ? x / y : x + y;
-}
-
-/* By a number: all scores alike. */
-INLINE void change_all(const sis__score_step *t, float *s, size_t n) {
-    vec y = all(t->number);
-    for (size_t i = 0; i < n; i += LANES)
-        store(s + i, changed(t, load(s + i), y));
-}
-
-/* By a map that is the same for all queries. */
-static void change_keys(const sis__score_step *t, size_t n, size_t lanes, float *s) {
-    for (size_t j = 0; j < n; j++, s += lanes) {
-        vec y = all(t->hidden ? t->number : t->map[j * t->col]);
-        for (size_t v = 0; v < lanes && (!t->hidden || t->hidden[j * t->col]); v += LANES)
-            store(s + v, t->hidden ? y : load(s + v) + y);
+/* `count` vectors of scores, `vecs` to a key, from key j on as a step changes them that treats all
+ * queries alike. */
+INLINE void change_alike(const size_t vecs, const size_t count, const sis__score_step *t, size_t j,
+                         vec *x) {
+    vec y[AT_ONCE];
+    if (t->how == SIS__SCORES_HIDE) {
+        UNROLL for (size_t i = 0; i < count; i++) x[i] =
+            t->hidden[(j + i / vecs) * t->col] ? all(t->number) : x[i];
+        return;
     }
+    UNROLL for (size_t i = 0; i < count; i++) y[i] =
+        all(t->map ? t->map[(j + i / vecs) * t->col] : t->number);
+    if (t->how == SIS__SCORES_TIMES) {
+        UNROLL for (size_t i = 0; i < count; i++) x[i] = rounded(x[i] * y[i]);
+    } else if (t->how == SIS__SCORES_OVER) {
+        UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] / y[i];
+    } else {
+        UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] + y[i];
+    }
+}
+
+/* The same by several steps, in memory; and the largest of each lane. */
+INLINE void change_some(const size_t vecs, const size_t count, const sis__attention *a, size_t from,
+                        size_t j, float *s, vec *top) {
+    vec x[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = load(s + i * LANES);
+    for (size_t t = from; t < a->n_steps; t++)
+        change_alike(vecs, count, &a->steps[t], j, x);
+    UNROLL for (size_t i = 0; i < count; i++) {
+        store(s + i * LANES, x[i]);
+        top[i % vecs] = larger_number(x[i], top[i % vecs]);
+    }
+}
+
+/* All scores (n, lanes) by the steps from `from` on. */
+INLINE void change_keys(const size_t vecs, const sis__attention *a, size_t from, float *s,
+                        vec *top) {
+    const size_t keys = AT_ONCE / vecs;
+    size_t j = 0;
+    for (; j + keys <= a->n; j += keys)
+        change_some(vecs, AT_ONCE, a, from, j, s + j * vecs * LANES, top);
+    for (; j < a->n; j++)
+        change_some(vecs, vecs, a, from, j, s + j * vecs * LANES, top);
 }
 
 static void change_each(const sis__score_step *t, size_t first, size_t queries, size_t n,
@@ -104,18 +129,22 @@ static void change_each(const sis__score_step *t, size_t first, size_t queries, 
         }
 }
 
-/* Scores (n, lanes) of the queries from `first` on as a step changes them. */
-static void change_scores(const sis__attention *a, const sis__score_step *t, size_t first,
-                          size_t lanes, float *s) {
-    if (t->row)
-        change_each(t, first, a->m - first < lanes ? a->m - first : lanes, a->n, lanes, s);
-    else if (t->map || t->hidden)
-        change_keys(t, a->n, lanes, s);
-    else if (t->how == SIS__SCORES_TIMES)
-        change_all(&(sis__score_step){.how = SIS__SCORES_TIMES, .number = t->number}, s,
-                   a->n * lanes);
-    else
-        change_all(t, s, a->n * lanes);
+/* The steps for the queries from `first` on, up to the last that does not treat all of them alike; how many
+ * that are. */
+static size_t change_first(const sis__attention *a, size_t first, size_t lanes, float *s) {
+    size_t queries = a->m - first < lanes ? a->m - first : lanes, done = a->n_steps;
+    while (done > 0 && !a->steps[done - 1].row)
+        done--;
+    for (size_t t = 0; t < done; t++)
+        if (a->steps[t].row)
+            change_each(&a->steps[t], first, queries, a->n, lanes, s);
+        else
+            for (size_t i = 0; i < a->n * lanes; i += LANES) {
+                vec x = load(s + i);
+                change_alike(1, 1, &a->steps[t], i / lanes, &x);
+                store(s + i, x);
+            }
+    return done;
 }
 
 /* As exponentials_of sums them up. */
@@ -153,15 +182,14 @@ INLINE void weigh(const size_t vecs, const size_t count, float *s, const vec *to
     }
 }
 
-/* The softmax of each lane over n <= SHARES scores: the bits of softmax_rows. */
-INLINE void softmax_down(const size_t vecs, float *s, size_t n) {
+/* The softmax of each lane over all n <= SHARES scores, after the steps from `from` on: the bits of
+ * softmax_rows. */
+INLINE void softmax_down(const size_t vecs, const sis__attention *a, size_t from, float *s) {
     vec top[2] = {all(-INFINITY), all(-INFINITY)}, share[2];
     ivec none[2];
     lane_sums t[2] = {{{0}, {0}, {0}}, {{0}, {0}, {0}}};
-    size_t i = 0, total = n * vecs;
-    for (size_t j = 0; j < n; j++)
-        UNROLL for (size_t v = 0; v < vecs; v++) top[v] =
-            larger_number(load(s + (j * vecs + v) * LANES), top[v]);
+    size_t i = 0, n = a->n, total = n * vecs;
+    change_keys(vecs, a, from, s, top);
     UNROLL for (size_t v = 0; v < vecs; v++) {
         none[v] = top[v] == -INFINITY;
         top[v] = pick(none[v], all(0.0f), top[v]);
@@ -181,22 +209,59 @@ INLINE void softmax_down(const size_t vecs, float *s, size_t n) {
 
 /* ---- Panels -------------------------------------------------------------------------------- */
 
+#if VBYTES >= 32
+/* y (8, 8) = x (8, 8) turned, rows so far apart. */
+INLINE void turn_block(const float *x, size_t x_row, float *y, size_t y_row) {
+    __m256 r[8], t[8];
+    UNROLL for (size_t i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(x + i * x_row);
+    UNROLL for (size_t i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    UNROLL for (size_t i = 0; i < 8; i += 4) {
+        r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+        r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xEE);
+        r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
+    }
+    UNROLL for (size_t i = 0; i < 4; i++) {
+        _mm256_storeu_ps(y + i * y_row, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(y + (i + 4) * y_row, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+    }
+}
+#else
+INLINE void turn_block(const float *x, size_t x_row, float *y, size_t y_row) {
+    for (size_t i = 0; i < 8; i++)
+        for (size_t j = 0; j < 8; j++)
+            y[j * y_row + i] = x[i * x_row + j];
+}
+#endif
+
+/* y (n, m) = x (m, n) turned: values of x lie x_col apart in a row, those of y y_col. */
+static void turn(size_t m, size_t n, const sis__operand *x, float *y, size_t y_row, size_t y_col) {
+    size_t whole_m = x->col == 1 && y_col == 1 ? m / 8 * 8 : 0, whole_n = whole_m ? n / 8 * 8 : 0;
+    for (size_t i = 0; i < whole_m; i += 8)
+        for (size_t j = 0; j < whole_n; j += 8)
+            turn_block(x->at + i * x->row + j, x->row, y + j * y_row + i, y_row);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = i < whole_m ? whole_n : 0; j < n; j++)
+            y[j * y_row + i * y_col] = x->at[i * x->row + j * x->col];
+}
+
 /* The queries from `first` on side by side, missing ones as 0: (k, lanes). */
 static void gather_queries(const sis__attention *a, size_t first, size_t lanes, float *to) {
-    const float *q = a->q.at + first * a->q.row;
+    sis__operand q = {a->q.at + first * a->q.row, a->q.row, a->q.col};
     size_t queries = a->m - first < lanes ? a->m - first : lanes;
-    for (size_t p = 0; p < a->k; p++, to += lanes)
-        for (size_t i = 0; i < lanes; i++)
-            to[i] = i < queries ? q[i * a->q.row + p * a->q.col] : 0.0f;
+    for (size_t p = 0; queries < lanes && p < a->k; p++)
+        memset(to + p * lanes + queries, 0, (lanes - queries) * sizeof *to);
+    turn(queries, a->k, &q, to, lanes, 1);
 }
 
 /* Sums (v, lanes) to where results lie. */
 static void spread_sums(const sis__attention *a, size_t first, size_t lanes, const float *from) {
-    float *y = a->y + first * a->y_row;
     size_t queries = a->m - first < lanes ? a->m - first : lanes;
-    for (size_t i = 0; i < queries; i++)
-        for (size_t d = 0; d < a->v; d++)
-            y[i * a->y_row + d * a->y_col] = from[d * lanes + i];
+    turn(a->v, queries, &(sis__operand){from, lanes, 1}, a->y + first * a->y_row, a->y_row,
+         a->y_col);
 }
 
 static void attend(const sis__attention *a, size_t first, size_t lanes) {
@@ -204,12 +269,11 @@ static void attend(const sis__attention *a, size_t first, size_t lanes) {
     void (*product)(size_t, const panel *) = lanes > LANES ? two_vectors : one_vector;
     gather_queries(a, first, lanes, small);
     product(a->n, &(panel){a->k, a->keys.at, a->keys.row, a->keys.col, small, scores});
-    for (size_t t = 0; t < a->n_steps; t++)
-        change_scores(a, &a->steps[t], first, lanes, scores);
+    size_t done = change_first(a, first, lanes, scores);
     if (lanes > LANES)
-        softmax_down(2, scores, a->n);
+        softmax_down(2, a, done, scores);
     else
-        softmax_down(1, scores, a->n);
+        softmax_down(1, a, done, scores);
     product(a->v, &(panel){a->n, a->values.at, a->values.col, a->values.row, scores, small});
     spread_sums(a, first, lanes, small);
 }
