@@ -596,7 +596,7 @@ static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
         assert_memory_equal(y, want, n * sizeof *y);
     }
     sis__layer_norm l = {.n = n, .epsilon = 1e-5f, .scale = scale, .shift = shift};
-    kn->layer_norm(&l, x, y, 2);
+    kn->layer_norm(&l, x, NULL, y, 2);
     for (size_t row = 0; row < 2; row++) {
         float mean = (float)(kn->sum(x + row * n, n) / (double)n), deviation;
         kn->sub(x + row * n, 1, &mean, 0, want, n);
@@ -607,6 +607,12 @@ static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
         kn->add(want, 1, shift, 1, want, n);
         assert_memory_equal(y + row * n, want, n * sizeof *y);
     }
+    kn->add(x, 1, scale, 1, want, n); /* of a sum: in the place of either */
+    kn->layer_norm(&l, want, NULL, want, 1);
+    kn->layer_norm(&l, x, scale, y, 1);
+    assert_memory_equal(y, want, n * sizeof *y);
+    kn->layer_norm(&l, x, scale, x, 1);
+    assert_memory_equal(x, want, n * sizeof *y);
     free(x);
     free(scale);
     free(shift);

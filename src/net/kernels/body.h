@@ -578,8 +578,8 @@ INLINE void power_of_two(const size_t count, vec *x) {
 INLINE void erf_at_once(const size_t count, vec *x) {
     static const float low[] = {5.05109947e-3f, -2.68025512e-2f, 1.12827175e-1f, -3.76125719e-1f,
                                 1.2837916e-1f};
-    static const float high[] = {-4.48271184e-3f, 3.2430305e-2f, -1.50686656e-1f, -9.18422064e-1f,
-                                 -1.62738229f,    -1.654821e-4f};
+    static const float high[] = {-4.48271184e-3f, 3.2430305e-2f, -1.50686656e-1f,
+                                 -9.18422064e-1f, -1.62738229f,  -1.654821e-4f};
     vec near[AT_ONCE], e[AT_ONCE], t[AT_ONCE];
     UNROLL for (size_t i = 0; i < count; i++) t[i] = within(magnitude(x[i]), all(0.0f), all(4.0f));
     UNROLL for (size_t i = 0; i < count; i++) e[i] = all(2.92185212e-4f);

@@ -325,7 +325,11 @@ static void naive_gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
     }
 }
 
-static void naive_layer_norm(const sis__layer_norm *l, const float *x, float *y, size_t m) {
+static void naive_layer_norm(const sis__layer_norm *l, const float *x, const float *more, float *y,
+                             size_t m) {
+    for (size_t i = 0; more && i < m * l->n; i++)
+        y[i] = x[i] + more[i];
+    x = more ? y : x;
     for (size_t r = 0; r < m; r++, x += l->n, y += l->n) {
         double squares[16] = {0};
         float mean = (float)(naive_sum(x, l->n) / (double)l->n);

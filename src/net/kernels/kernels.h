@@ -165,7 +165,8 @@ typedef struct sis__gelu {
     } order; /* what half is multiplied with */
 } sis__gelu;
 
-/* Rows of n: d = x - mean(x); y = d / sqrt(mean(d * d) + epsilon) * scale + shift. */
+/* Rows of n, to which another one may be added first: d = x - mean(x); y = d / sqrt(mean(d * d) + epsilon) *
+ * scale + shift. */
 typedef struct sis__layer_norm {
     size_t n;
     float epsilon;
@@ -263,7 +264,8 @@ typedef struct sis__kernels {
     /* What several operators in a row compute, rounded after each of them. y may be x. */
     void (*attention)(const sis__attention *a);
     void (*gelu)(const sis__gelu *g, const float *x, float *y, size_t n);
-    void (*layer_norm)(const sis__layer_norm *l, const float *x, float *y, size_t m);
+    void (*layer_norm)(const sis__layer_norm *l, const float *x, const float *more, float *y,
+                       size_t m); /* more (m, n) or NULL; y may be it, too */
 
     void (*relu)(const float *x, float *y, size_t n);
 

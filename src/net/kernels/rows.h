@@ -209,31 +209,70 @@ static void softmax_rows(const float *x, float *y, size_t m, size_t n) {
 
 /* ---- Chains -------------------------------------------------------------------------------- */
 
-INLINE void gelu_at_once(const sis__gelu *g, const size_t count, vec *x) {
+/* times and order are constants where this is inlined: as questions inside the loop they take a tenth of it. */
+INLINE void gelu_at_once(const int times, const int order, const sis__gelu *g, const size_t count,
+                         vec *x) {
     vec e[AT_ONCE];
-    UNROLL for (size_t i = 0; i < count; i++) e[i] =
-        rounded(g->times ? x[i] * g->by : x[i] / g->by);
+    UNROLL for (size_t i = 0; i < count; i++) e[i] = rounded(times ? x[i] * g->by : x[i] / g->by);
     erf_at_once(count, e);
     UNROLL for (size_t i = 0; i < count; i++) e[i] = rounded(e[i]) + g->one;
     UNROLL for (size_t i = 0; i < count; i++) x[i] =
-        g->order == SIS__HALF_LAST   ? (x[i] * e[i]) * g->half
-        : g->order == SIS__HALF_OF_X ? (x[i] * g->half) * e[i]
-                                     : x[i] * (e[i] * g->half);
+        order == SIS__HALF_LAST   ? (x[i] * e[i]) * g->half
+        : order == SIS__HALF_OF_X ? (x[i] * g->half) * e[i]
+                                  : x[i] * (e[i] * g->half);
 }
 
-static void gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
+INLINE void gelu_row(const int times, const int order, const sis__gelu *g, const float *x, float *y,
+                     size_t n) {
     vec v[AT_ONCE];
     size_t i = 0;
     for (; i + AT_ONCE * LANES <= n; i += AT_ONCE * LANES) {
         UNROLL for (size_t k = 0; k < AT_ONCE; k++) v[k] = load(x + i + k * LANES);
-        gelu_at_once(g, AT_ONCE, v);
+        gelu_at_once(times, order, g, AT_ONCE, v);
         UNROLL for (size_t k = 0; k < AT_ONCE; k++) store(y + i + k * LANES, v[k]);
     }
     for (; i < n; i += LANES) {
         v[0] = load_some(x + i, n - i);
-        gelu_at_once(g, 1, v);
+        gelu_at_once(times, order, g, 1, v);
         store_some(y + i, v[0], n - i);
     }
+}
+
+INLINE void gelu_order(const int times, const sis__gelu *g, const float *x, float *y, size_t n) {
+    if (g->order == SIS__HALF_LAST)
+        gelu_row(times, SIS__HALF_LAST, g, x, y, n);
+    else if (g->order == SIS__HALF_OF_X)
+        gelu_row(times, SIS__HALF_OF_X, g, x, y, n);
+    else
+        gelu_row(times, SIS__HALF_OF_E, g, x, y, n);
+}
+
+static void gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
+    if (g->times)
+        gelu_order(1, g, x, y, n);
+    else
+        gelu_order(0, g, x, y, n);
+}
+
+/* y = x + more; the sum of it, as sum_of_row has it. */
+static double sum_of_two(const float *x, const float *more, float *y, size_t n) {
+    wide s[SUM_VECS] = {{0}};
+    size_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        UNROLL for (size_t k = 0; k < SUMS / LANES; k++) {
+            vec v = load(x + i + k * LANES) + load(more + i + k * LANES);
+            store(y + i + k * LANES, v);
+            s[2 * k] += low_half(v);
+            s[2 * k + 1] += high_half(v);
+        }
+    for (size_t k = 0; i + k * LANES < n; k++) {
+        size_t at = i + k * LANES;
+        vec v = load_some(x + at, n - at) + load_some(more + at, n - at);
+        store_some(y + at, v, n - at);
+        s[2 * k] += low_half(v);
+        s[2 * k + 1] += high_half(v);
+    }
+    return add_lanes(s);
 }
 
 /* Squares of LANES values onto the two sums that they belong to. */
@@ -276,18 +315,25 @@ static void scale_and_shift(const sis__layer_norm *l, float deviation, float *y)
 }
 
 /* Each step for several rows: the next one waits for all of a row. */
-static void layer_norm(const sis__layer_norm *l, const float *x, float *y, size_t m) {
+static void layer_norm(const sis__layer_norm *l, const float *x, const float *more, float *y,
+                       size_t m) {
     enum { ROWS = 4 };
     float mean[ROWS], deviation[ROWS];
-    for (size_t rows; m; m -= rows, x += rows * l->n, y += rows * l->n) {
+    for (size_t rows, at = 0; m; m -= rows, at += rows * l->n) {
+        float *to = y + at;
+        const float *from = more ? to : x + at;
         rows = m < ROWS ? m : ROWS;
-        for (size_t i = 0; i < rows; i++)
-            mean[i] = (float)(sum_of_row(x + i * l->n, l->n) / (double)l->n);
         for (size_t i = 0; i < rows; i++) {
-            double squares = centre(x + i * l->n, mean[i], y + i * l->n, l->n);
+            size_t row = at + i * l->n;
+            double sum =
+                more ? sum_of_two(x + row, more + row, y + row, l->n) : sum_of_row(x + row, l->n);
+            mean[i] = (float)(sum / (double)l->n);
+        }
+        for (size_t i = 0; i < rows; i++) {
+            double squares = centre(from + i * l->n, mean[i], to + i * l->n, l->n);
             deviation[i] = sqrtf((float)(squares / (double)l->n) + l->epsilon);
         }
         for (size_t i = 0; i < rows; i++)
-            scale_and_shift(l, deviation[i], y + i * l->n);
+            scale_and_shift(l, deviation[i], to + i * l->n);
     }
 }

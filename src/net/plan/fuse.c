@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Several operators at once. Exporters write a GELU as five operators, a SiLU as two and a layer
- * normalisation as nine, turn queries, keys and values before they multiply them, and add biases to
+ * normalisation as nine, behind a sum, turn queries, keys and values before they multiply them, and add biases to
  * products; attention is two products with a softmax between them (fuse_attention.c). Each
  * such chain becomes one step, which takes the place of the chain's last one; the others are left
  * to sis__plan_new to drop. What it computes is rounded as the chain's operators round, so plans
@@ -190,8 +190,8 @@ static int fuse_silu(const fuser *f, const sis__step *sigmoid) {
 
 static int layer_norm_forward(const sis__step *s, sis__run *r) {
     const sis__layer_norm *l = (const sis__layer_norm *)s->p.own;
-    sis__kernels_best()->layer_norm(l, sis__in(s, r, 0), sis__out(s, r, 0),
-                                    sis__tin(s, r, 0)->count / l->n);
+    sis__kernels_best()->layer_norm(l, sis__in(s, r, 0), s->n_inputs > 1 ? sis__in(s, r, 1) : NULL,
+                                    sis__out(s, r, 0), sis__tin(s, r, 0)->count / l->n);
     return SIS_OK;
 }
 
@@ -228,6 +228,17 @@ static sis__step *find_square(const fuser *f, int d, sis__step **divided) {
     return NULL;
 }
 
+/* The inputs of a normalisation of x: x, or the two that it is the sum of if nobody else reads it. How many. */
+static size_t inputs_of_norm(const fuser *f, int x, int *inputs) {
+    const sis__step *sum = sis__fuser_maker(f, x, SIS__OP_ADD);
+    int alone = sum && f->reads[x] == 2; /* once for the mean, once without it */
+    for (size_t i = 0; i < 2 && alone; i++)
+        alone = sis__same_shape(tensor_of(f, sum->inputs[i]), tensor_of(f, x));
+    inputs[0] = alone ? sum->inputs[0] : x;
+    inputs[1] = alone ? sum->inputs[1] : -1;
+    return alone ? 2 : 1;
+}
+
 static int fuse_layer_norm(const fuser *f, const sis__step *sub) {
     int x = sub->inputs[0], d = sub->outputs[0];
     sis__step *mean = sis__fuser_maker(f, sub->inputs[1], SIS__OP_REDUCE_MEAN), *divided;
@@ -261,7 +272,9 @@ static int fuse_layer_norm(const fuser *f, const sis__step *sub) {
     last->ops = &layer_norm_op;
     last->p.own = kept;
     last->flops += 8.0 * (double)tensor_of(f, x)->count;
-    return sis__fuser_set_inputs(f, last, &x, 1);
+    int inputs[2];
+    size_t n_inputs = inputs_of_norm(f, x, inputs);
+    return sis__fuser_set_inputs(f, last, inputs, n_inputs);
 }
 
 /* ---- Products that a bias is added to -------------------------------------------------------- */
