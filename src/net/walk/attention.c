@@ -9,9 +9,9 @@
  *
  * Where a masked token is hidden from attention (the padding token, with a mask that follows from it)
  * it need not be there: its weight is exactly 0 in every sum, and sums run in order, so the head
- * gives the same bits for the shorter sequence. Which tokens may go is tried out when a walk is made,
- * each alone and in random sets, against rows that have them; what the head reads itself (the first
- * token) stays.
+ * gives the same bits for the shorter sequence, for the present state and for a candidate, which
+ * lacks one more. Which tokens may go is tried out when a walk is made, each alone and in random sets,
+ * against rows that have them; what the head reads itself (the first token) stays.
  *
  * Arithmetic is that of full passes throughout.
  */
@@ -28,7 +28,9 @@
 #include "net/walk/walk.h"
 
 enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */
-enum { BLOCK = 32 };               /* rows at a time: whole batches of the head */
+static const size_t NONE = SIZE_MAX, STAYS = SIZE_MAX - 1;
+enum { BLOCK = 32 };  /* rows at a time: whole batches of the head */
+enum { LENGTHS = 2 }; /* candidates have a multiple of so many tokens: few plans serve all */
 
 typedef struct {
     sis__ruled ruled; /* first: see walk.h; its head is one of `heads` */
@@ -49,6 +51,10 @@ typedef struct {
     unsigned char *gone;   /* (n_tokens) in the present state */
     unsigned char *going;  /* (n_tokens) in the next one */
     sis__head **heads;     /* (n_tokens + 1) by the number of tokens; NULL: not made yet */
+    int shorter;           /* candidates lack their own token, too */
+    size_t stay;           /* tokens of the present state */
+    size_t *
+        own; /* (features) the place of the one token that leaves with it; NONE, STAYS: none does */
 
     unsigned char *masked; /* (features) */
     size_t version;        /* of the base */
@@ -356,16 +362,21 @@ static int place_values(attention *a) {
 
 /* ---- States -------------------------------------------------------------------------------------- */
 
-/* The head for so many tokens. */
-static int get_head(attention *a, size_t tokens) {
+/* A head for so many tokens. */
+static int make_head(attention *a, size_t tokens, sis__head **head) {
     size_t at = a->n_tokens ? tokens : 0;
     int error = SIS_OK;
     if (!a->heads[at])
         error = sis__head_new_length(a->s, a->cuts, a->n_cuts, at ? a->axes : NULL, tokens,
                                      &a->heads[at]);
     if (error == SIS_OK)
-        a->ruled.head = a->heads[at];
+        *head = a->heads[at];
     return error;
+}
+
+/* That of the present state. */
+static int get_head(attention *a, size_t tokens) {
+    return make_head(a, tokens, &a->ruled.head);
 }
 
 /* Features that are still there. */
@@ -377,16 +388,16 @@ static size_t features_left(const attention *a) {
 }
 
 /* Tokens that go: masked ones that may, as long as attention has something else to look at whatever is
- * masked next. Lengths are multiples of 4, so that few plans serve all. Returns how many stay. */
+ * masked next, and up to whole LENGTHS, candidates having one less. Returns how many stay. */
 static size_t let_go(const attention *a, unsigned char *gone) {
-    size_t stay = a->n_tokens;
+    size_t stay = a->n_tokens, less = (size_t)a->shorter;
     int none = features_left(a) < 2;
     for (size_t k = 0; k < a->n_tokens; k++) {
         int f = a->feature_of_token[k];
         gone[k] = a->may_go[k] && !none && (f < 0 || a->masked[f]);
         stay -= gone[k];
     }
-    for (size_t k = 0; k < a->n_tokens && (stay % 4 || stay < 2); k++) {
+    for (size_t k = 0; k < a->n_tokens && ((stay - less) % LENGTHS || stay < 2 + less); k++) {
         stay += gone[k];
         gone[k] = 0;
     }
@@ -431,10 +442,24 @@ static void lay_out(attention *a) {
     a->version++;
 }
 
+/* Which candidates lack a token: those that have one of their own, which may go, as long as there is something
+ * else to look at. */
+static void find_own(attention *a) {
+    int some = a->shorter && features_left(a) >= 2 && a->stay > 2;
+    for (size_t j = 0; j < a->s->in.n; j++)
+        a->own[j] = some ? NONE : STAYS;
+    for (size_t k = 0, place = 0; k < a->n_tokens && some; place += !a->gone[k++]) {
+        int f = a->feature_of_token[k];
+        if (f >= 0 && !a->gone[k])
+            a->own[f] = a->may_go[k] && a->own[f] == NONE ? place : STAYS;
+    }
+}
+
 static int enter_state(attention *a) {
-    size_t stay = let_go(a, a->gone);
-    int error = get_head(a, stay);
+    a->stay = let_go(a, a->gone);
+    int error = get_head(a, a->stay);
     lay_out(a);
+    find_own(a);
     return error;
 }
 
@@ -454,6 +479,7 @@ static int attention_mask(sis__ruled *r, int feature) {
     for (size_t i = a->start[feature]; i < a->start[feature + 1]; i++)
         a->base[a->place[i]] = a->value[i];
     a->version++;
+    find_own(a);
     return SIS_OK;
 }
 
@@ -464,18 +490,37 @@ static sis__change attention_row(sis__ruled *r, int feature, float *row) {
     return feature >= 0 && a->idle[feature] ? SIS__NOTHING : SIS__CHANGED;
 }
 
+/* Up to BLOCK rows: those that lack a token, or those that do not. */
+static int margins_of(attention *a, const float *rows, size_t n, int lacking, double *margins) {
+    sis__row_change changes[BLOCK];
+    size_t tokens[BLOCK], row[BLOCK], some = 0;
+    double found[BLOCK];
+    sis__head *head = a->ruled.head;
+    for (size_t k = 0; k < n; k++) {
+        int f = (int)rows[k];
+        size_t from = f >= 0 ? a->start[f] : 0, to = f >= 0 ? a->start[f + 1] : 0;
+        if ((f >= 0 && a->own[f] < STAYS) != lacking)
+            continue;
+        tokens[some] = lacking ? a->own[f] : STAYS;
+        changes[some] = (sis__row_change){to - from, a->place + from, a->value + from};
+        row[some++] = k;
+    }
+    int error = lacking && some ? make_head(a, a->stay - 1, &head) : SIS_OK;
+    if (error == SIS_OK)
+        error = lacking ? sis__head_margins_without(head, a->base, a->version, tokens, some, found)
+                        : sis__head_margins_near(head, a->base, a->version, changes, some, found);
+    for (size_t k = 0; k < some && error == SIS_OK; k++)
+        margins[row[k]] = found[k];
+    return error;
+}
+
 static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
     attention *a = (attention *)r;
-    sis__row_change changes[BLOCK];
     int error = SIS_OK;
     for (size_t i = 0, some; i < n && error == SIS_OK; i += some) {
         some = n - i < BLOCK ? n - i : BLOCK;
-        for (size_t k = 0; k < some; k++) {
-            int f = (int)rows[i + k];
-            size_t from = f >= 0 ? a->start[f] : 0, to = f >= 0 ? a->start[f + 1] : 0;
-            changes[k] = (sis__row_change){to - from, a->place + from, a->value + from};
-        }
-        error = sis__head_margins_near(r->head, a->base, a->version, changes, some, margins + i);
+        for (int lacking = 0; lacking < 2 && error == SIS_OK; lacking++)
+            error = margins_of(a, rows + i, some, lacking, margins + i);
     }
     return error;
 }
@@ -602,6 +647,7 @@ static void attention_close(sis__ruled *r) {
     free(a->place);
     free(a->value);
     free(a->idle);
+    free(a->own);
     free(a);
 }
 
@@ -628,10 +674,11 @@ static int make_room(attention *a) {
     a->place = SIS_NEW_RAW(size_t, w);
     a->value = SIS_NEW_RAW(float, w);
     a->idle = SIS_NEW(unsigned char, n);
+    a->own = SIS_NEW(size_t, n);
     a->start = SIS_NEW(size_t, n + 1);
     a->masked = SIS_NEW(unsigned char, n);
     return a->feature && a->token && a->x && a->z && a->base && a->place && a->value && a->start &&
-                   a->masked && a->idle
+                   a->masked && a->idle && a->own
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -657,6 +704,7 @@ static int find_tokens_that_go(attention *a, int apart) {
         error = get_head(a, a->n_tokens);
     if (error == SIS_OK && a->n_tokens > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a);
+    a->shorter = error == SIS_OK && a->n_tokens > 2 && sis__head_leaves_out(a->ruled.head);
     memset(a->masked, 0, a->s->in.n);
     if (error == SIS_OK)
         error = enter_state(a);

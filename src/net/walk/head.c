@@ -35,10 +35,12 @@ struct sis__head {
     int last;                  /* value that the margins are read from */
     sis__plan *plans[N_SIZES]; /* NULL: not used, or not yet */
     sis__run *runs[N_SIZES];
-    int together;            /* rows may be run together */
-    int tried[N_SIZES];      /* whether plan and run can be had */
-    size_t version[N_SIZES]; /* the base that all rows of a run hold; 0: something else */
-    int *views;              /* (n_views) a single cut and what else shows its memory */
+    int together;             /* rows may be run together */
+    int tried[N_SIZES];       /* whether plan and run can be had */
+    size_t version[N_SIZES];  /* the base that all rows of a run hold; 0: something else */
+    size_t *without[N_SIZES]; /* (rows) the token of that base that each lacks; NULL: none */
+    int lacks[N_SIZES];       /* they do, instead of being near it */
+    int *views;               /* (n_views) a single cut and what else shows its memory */
     size_t n_views;
 };
 
@@ -213,6 +215,7 @@ void sis__head_free(sis__head *h) {
     for (size_t i = 0; h && i < N_SIZES; i++) {
         sis__run_free(h->runs[i]);
         sis__plan_free(h->plans[i]);
+        free(h->without[i]);
     }
     if (h) {
         free(h->cuts);
@@ -287,11 +290,17 @@ static int run_piece(sis__head *h, size_t i, const float *rows, size_t n, double
 
 /* ---- Rows near a base --------------------------------------------------------------------------- */
 
-/* All rows of run i become the base, in memory of its own. */
-static void feed_base(sis__head *h, size_t i, const float *base) {
+/* Rows of run i lie in memory of its own. */
+static void own_rows(sis__head *h, size_t i) {
     sis__run *r = h->runs[i];
     for (size_t k = 0; k < h->n_views; k++)
         r->data[h->views[k]] = r->base + r->plan->tensors[h->cuts[0].value].offset;
+}
+
+/* All rows of run i become the base. */
+static void feed_base(sis__head *h, size_t i, const float *base) {
+    sis__run *r = h->runs[i];
+    own_rows(h, i);
     for (size_t c = 0, at = 0; c < h->n_cuts; at += count_of(h, c++))
         for (size_t k = 0; k < sizes[i]; k++)
             put_row(h, r, c, k, sizes[i], base + at);
@@ -324,15 +333,89 @@ int sis__head_margins_near(sis__head *h, const float *base, size_t version,
         if (n >= sizes[i])
             error = get_run(h, i);
         for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
-            if (h->version[i] != version)
+            if (h->version[i] != version || h->lacks[i])
                 feed_base(h, i, base);
             h->version[i] = version;
+            h->lacks[i] = 0;
             for (size_t k = 0; k < sizes[i]; k++)
                 change_row(h, i, k, &changes[k], NULL);
             error = run_fed(h, i, sizes[i], margins);
             for (size_t k = 0; k < sizes[i]; k++)
                 change_row(h, i, k, &changes[k], base);
             changes += sizes[i];
+            margins += sizes[i];
+        }
+    }
+    return error;
+}
+
+/* ---- Rows that lack a token of a base ----------------------------------------------------------- */
+
+int sis__head_leaves_out(const sis__head *h) {
+    for (size_t c = 0; c < h->n_cuts; c++)
+        if (h->along[c] != 0)
+            return 0;
+    return h->axes != NULL;
+}
+
+/* Tokens of the base from `token` on into those of a row of run i from `to` on. */
+static void put_tokens(const sis__head *h, size_t i, size_t row, const float *base, size_t token,
+                       size_t to, size_t n) {
+    for (size_t c = 0, at = 0; c < h->n_cuts && n; c++) {
+        const sis__tensor *like = h->cuts[c].like;
+        size_t count = count_of(h, c), inner = 1;
+        for (size_t d = (size_t)h->axes[c] + 1; d < like->rank; d++)
+            inner *= like->dims[d];
+        size_t outer = count / inner / h->size;
+        for (size_t o = 0; o < outer; o++)
+            put_values(like->dtype, base + at + (o * (h->size + 1) + token) * inner, n * inner,
+                       h->runs[i]->data[h->cuts[c].value],
+                       row * count + (o * h->size + to) * inner);
+        at += outer * (h->size + 1) * inner;
+    }
+}
+
+/* A row of run i becomes the base without this token, from the base without another one. */
+static void leave_out(const sis__head *h, size_t i, size_t row, const float *base, size_t token) {
+    size_t before = h->without[i][row];
+    if (before < token)
+        put_tokens(h, i, row, base, before, before, token - before);
+    else
+        put_tokens(h, i, row, base, token + 1, token, before - token);
+    h->without[i][row] = token;
+}
+
+/* All rows of run i become the base without its last token. */
+static int feed_without(sis__head *h, size_t i, const float *base) {
+    if (!h->without[i])
+        h->without[i] = SIS_NEW(size_t, sizes[i]);
+    if (!h->without[i])
+        return SIS_E_NOMEM;
+    own_rows(h, i);
+    for (size_t k = 0; k < sizes[i]; k++) {
+        put_tokens(h, i, k, base, 0, 0, h->size);
+        h->without[i][k] = h->size;
+    }
+    return SIS_OK;
+}
+
+int sis__head_margins_without(sis__head *h, const float *base, size_t version, const size_t *token,
+                              size_t n, double *margins) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < N_SIZES && error == SIS_OK; i++) {
+        if (n >= sizes[i])
+            error = get_run(h, i);
+        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
+            if (h->version[i] != version || !h->lacks[i])
+                error = feed_without(h, i, base);
+            if (error != SIS_OK)
+                break;
+            h->version[i] = version;
+            h->lacks[i] = 1;
+            for (size_t k = 0; k < sizes[i]; k++)
+                leave_out(h, i, k, base, token[k]);
+            error = run_fed(h, i, sizes[i], margins);
+            token += sizes[i];
             margins += sizes[i];
         }
     }

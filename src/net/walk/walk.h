@@ -200,6 +200,13 @@ typedef struct sis__row_change {
 int sis__head_margins_near(sis__head *h, const float *base, size_t version,
                            const sis__row_change *changes, size_t n, double *margins);
 
+/* The same for rows that are `base` without one token each: of a head whose cuts have `size` along `axes`,
+ * where the base has one more. Only what lies between a row's token and the one that was left out there before
+ * is copied. 0: such rows are not laid out one behind the other, and cannot be asked for. */
+int sis__head_leaves_out(const sis__head *h);
+int sis__head_margins_without(sis__head *h, const float *base, size_t version, const size_t *token,
+                              size_t n, double *margins);
+
 /* The dense layer that is all of a head, and what is added to it (or NULL); NULL if that is more or
  * something else. */
 const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias);
