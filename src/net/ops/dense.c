@@ -12,15 +12,9 @@
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 #include "net/ops/quant.h"
+#include "net/plan/cache.h"
 
 static int is_turned(const sis__gemm *g);
-
-static int all_finite(const float *x, size_t n, float times) {
-    int bad = 0;
-    for (size_t i = 0; i < n; i++)
-        bad |= !isfinite(times * x[i]);
-    return !bad;
-}
 
 /* y += a . packed right side. */
 static void multiply_packed(const sis__gemm *g, const sis__operand *a, float *y) {
@@ -61,13 +55,13 @@ static int pack_right(sis__cx *c) {
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0) {
-        g->packed = sis__cx_pack(
-            c, &(sis__matrix){
-                   .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha});
+        sis__matrix right = {
+            .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha};
+        g->packed = sis__cx_pack(c, &right);
         g->wide =
             g->k >= SIS__LONG || (sis__cx_input(c, 0)->rank == 2 && g->k >= SIS__LONG_OF_MAP &&
                                   flattens_map(c->plan->graph, c->node->inputs[0]));
-        g->finite = !g->wide && all_finite(b, g->k * g->n, g->alpha);
+        g->finite = !g->wide && sis__cache_finite(c->plan->net, &right);
         if (c->plan->gradients)
             g->back = sis__cx_pack(
                 c,

@@ -19,6 +19,7 @@
 typedef struct packed_matrix {
     sis__matrix of;
     float *packed;
+    int finite; /* 1: looked at, 3: and so it is */
     struct packed_matrix *next;
 } packed_matrix;
 
@@ -101,8 +102,8 @@ void sis__cache_free(struct sis__cache *c) {
 
 /* ---- Packed weights ------------------------------------------------------------------------- */
 
-static const packed_matrix *find_packed(const struct sis__cache *c, const sis__matrix *b) {
-    for (const packed_matrix *p = c->packed; p; p = p->next)
+static packed_matrix *find_packed(const struct sis__cache *c, const sis__matrix *b) {
+    for (packed_matrix *p = c->packed; p; p = p->next)
         if (p->of.at == b->at && p->of.k == b->k && p->of.n == b->n &&
             p->of.transposed == b->transposed && p->of.alpha == b->alpha &&
             p->of.lefts == b->lefts && p->of.rows == b->rows && p->of.run == b->run &&
@@ -141,6 +142,31 @@ int sis__cache_pack(const sis_net *net, const sis__matrix *b, const float **pack
     }
     *packed = found->packed;
     return SIS_OK;
+}
+
+static int all_finite(const float *x, size_t n, float times) {
+    int bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= !isfinite(times * x[i]);
+    return !bad;
+}
+
+int sis__cache_finite(const sis_net *net, const sis__matrix *b) {
+    struct sis__cache *c = net->cache;
+    if (!c)
+        return all_finite(b->at, b->k * b->n, b->alpha);
+    pthread_mutex_lock(&c->lock);
+    packed_matrix *found = find_packed(c, b);
+    int known = found ? found->finite : 0;
+    pthread_mutex_unlock(&c->lock);
+    if (known)
+        return known == 3;
+    known = all_finite(b->at, b->k * b->n, b->alpha) ? 3 : 1;
+    pthread_mutex_lock(&c->lock);
+    if ((found = find_packed(c, b)) != NULL)
+        found->finite = known;
+    pthread_mutex_unlock(&c->lock);
+    return known == 3;
 }
 
 /* ---- What operators made --------------------------------------------------------------------- */

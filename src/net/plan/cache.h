@@ -74,6 +74,9 @@ void sis__cache_clear(struct sis__cache *c);
 /* b packed, found or made; for matrices that belong to the document. */
 int sis__cache_pack(const sis_net *net, const sis__matrix *b, const float **packed);
 
+/* Is it finite all over, times its alpha? Looked at once for all plans if it has been packed. */
+int sis__cache_finite(const sis_net *net, const sis__matrix *b);
+
 /* What an operator made of a node's attributes alone, which is large and the same in every plan. It
  * lives in memory that belongs to `arena`, a plan with nothing else in it. Keeping one takes the arena
  * over, also on failure. NULL: there is none yet. */

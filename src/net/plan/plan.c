@@ -37,6 +37,7 @@ typedef struct {
     unsigned char *needed; /* (n_nodes) */
     int *last;             /* (n_values) the last node that reads it; n_nodes: it is wanted */
     sis__run fold;         /* data[] of constants, for folding */
+    size_t weights;        /* bytes of the network's */
 } compiler;
 
 static void init_tensors(compiler *k) {
@@ -203,7 +204,7 @@ static int fold(compiler *k, const sis__step *s) {
     size_t bytes = 0;
     for (size_t i = 0; i < s->n_outputs; i++)
         bytes += s->outputs[i] < 0 ? 0 : sis__tensor_bytes(&p->tensors[s->outputs[i]]);
-    size_t limit = max_folded + 4 * sis__net_bytes(p->net);
+    size_t limit = max_folded + 4 * k->weights;
     if (k->spec->values_known)
         limit = max_known;
     double most = k->spec->max_flops > 0  ? k->spec->max_flops
@@ -493,7 +494,7 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     p->max_flops = spec->max_flops;
     p->exceeded = spec->exceeded;
     p->keep_all = spec->keep_all || spec->gradients;
-    compiler k = {.plan = p, .g = p->graph, .spec = spec};
+    compiler k = {.plan = p, .g = p->graph, .spec = spec, .weights = sis__net_bytes(net)};
     int error = compile(&k);
     free(k.needed);
     free(k.last);

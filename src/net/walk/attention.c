@@ -43,6 +43,7 @@ typedef struct {
     int *axes;      /* (n_cuts) of tokens */
     size_t n_cuts, width;
     int *feature, *token; /* (width) behind each value of a row; token NEVER: of none */
+    size_t *alike;        /* (width) values from each on that have both in common */
     float *x, *z;         /* (width) each value as it is, and masked */
 
     size_t n_tokens; /* 0: there is no axis of tokens that all cuts share */
@@ -357,6 +358,11 @@ static int place_values(attention *a) {
             a->token[at] = a->n_tokens ? (int)(i / around.inner % around.size) : NEVER;
         }
     }
+    for (size_t i = a->width; i-- > 0;)
+        a->alike[i] =
+            i + 1 < a->width && a->feature[i] == a->feature[i + 1] && a->token[i] == a->token[i + 1]
+                ? a->alike[i + 1] + 1
+                : 1;
     return SIS_OK;
 }
 
@@ -414,27 +420,32 @@ static void find_idle(attention *a) {
 
 /* base, and where each feature lies in it. */
 static void lay_out(attention *a) {
-    size_t n = a->s->in.n, now = 0;
+    size_t n = a->s->in.n, now = 0, at = 0;
     memset(a->start, 0, (n + 1) * sizeof *a->start);
-    for (size_t i = 0; i < a->width; i++) {
+    for (size_t i = 0, some; i < a->width; i += some) {
         int f = a->feature[i];
+        some = a->alike[i];
         if (a->token[i] >= 0 && a->gone[a->token[i]])
             continue;
-        a->base[now++] = f >= 0 && a->masked[f] ? a->z[i] : a->x[i];
+        memcpy(a->base + now, (f >= 0 && a->masked[f] ? a->z : a->x) + i, some * sizeof *a->base);
+        now += some;
         if (f >= 0)
-            a->start[f + 1]++;
+            a->start[f + 1] += some;
     }
     for (size_t j = 0; j < n; j++)
         a->start[j + 1] += a->start[j];
-    for (size_t i = 0, at = 0; i < a->width; i++) {
+    for (size_t i = 0, some; i < a->width; i += some) {
         int f = a->feature[i];
+        some = a->alike[i];
         if (a->token[i] >= 0 && a->gone[a->token[i]])
             continue;
+        for (size_t e = 0; f >= 0 && e < some; e++)
+            a->place[a->start[f] + e] = at + e;
         if (f >= 0) {
-            a->place[a->start[f]] = at;
-            a->value[a->start[f]++] = a->z[i];
+            memcpy(a->value + a->start[f], a->z + i, some * sizeof *a->value);
+            a->start[f] += some;
         }
-        at++;
+        at += some;
     }
     for (size_t j = n; j > 0; j--)
         a->start[j] = a->start[j - 1];
@@ -634,6 +645,7 @@ static void attention_close(sis__ruled *r) {
     free(a->axes);
     free(a->feature);
     free(a->token);
+    free(a->alike);
     free(a->x);
     free(a->z);
     free(a->feature_of_token);
@@ -668,6 +680,7 @@ static int make_room(attention *a) {
     size_t n = a->s->in.n, w = a->width;
     a->feature = SIS_NEW_RAW(int, w);
     a->token = SIS_NEW_RAW(int, w);
+    a->alike = SIS_NEW_RAW(size_t, w);
     a->x = SIS_NEW_RAW(float, w);
     a->z = SIS_NEW_RAW(float, w);
     a->base = SIS_NEW_RAW(float, w);
@@ -677,8 +690,8 @@ static int make_room(attention *a) {
     a->own = SIS_NEW(size_t, n);
     a->start = SIS_NEW(size_t, n + 1);
     a->masked = SIS_NEW(unsigned char, n);
-    return a->feature && a->token && a->x && a->z && a->base && a->place && a->value && a->start &&
-                   a->masked && a->idle && a->own
+    return a->feature && a->token && a->alike && a->x && a->z && a->base && a->place && a->value &&
+                   a->start && a->masked && a->idle && a->own
                ? SIS_OK
                : SIS_E_NOMEM;
 }
