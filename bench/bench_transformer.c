@@ -153,6 +153,7 @@ static void set_mask(bench *b, int removes) {
 static int measure(bench *own, bench *ort, double seconds, rates *best) {
     double scores[2][BATCH * 2] = {{0}}, end = seconds_of_work() + seconds;
     size_t rows[2] = {best_batch(own), ort ? best_batch(ort) : 0};
+    size_t both = rows[0] < rows[1] ? rows[0] : rows[1];
     int agree = 1;
     for (int round = 0; round < 2 || seconds_of_work() < end; round++) {
         double began = seconds_of_work();
@@ -162,7 +163,7 @@ static int measure(bench *own, bench *ort, double seconds, rates *best) {
         best->plain = fmax(best->plain, calls_rate(own, rows[0], took / 2, scores[0]));
         if (ort)
             best->ort = fmax(best->ort, calls_rate(ort, rows[1], took, scores[1]));
-        for (size_t i = 0; ort && i < 4 * 2; i++)
+        for (size_t i = 0; ort && i < both * 2; i++)
             agree &= fabs(scores[0][i] - scores[1][i]) < 1e-4;
         set_mask(own, 1);
         best->removal = fmax(best->removal, walk_rate(own));

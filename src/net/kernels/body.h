@@ -572,26 +572,26 @@ INLINE void power_of_two(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = (vec)((ivec)p[i] + ((ivec)shifted[i] << 23));
 }
 
-/* erf: x + x * polynomial of x^2 below 0.85, else 1 - 2^polynomial: within 1e-7 of the true value.
- * Polynomials are of the least degree that leaves this error to rounding: a power that is taken off 1 need
- * not be known better. count <= AT_ONCE is a constant where this is inlined. */
+/* erf: x + x * polynomial of x^2 below 1, else 1 - 2^polynomial: within 1e-7 of the true value.
+ * Polynomials have the least degree that leaves this error to rounding: a power that is taken off
+ * 1 need not be known better. count <= AT_ONCE is a constant where this is inlined. */
 INLINE void erf_at_once(const size_t count, vec *x) {
-    static const float low[] = {5.05109947e-3f, -2.68025512e-2f, 1.12827175e-1f, -3.76125719e-1f,
-                                1.2837916e-1f};
-    static const float high[] = {-4.48271184e-3f, 3.2430305e-2f, -1.50686656e-1f,
-                                 -9.18422064e-1f, -1.62738229f,  -1.654821e-4f};
+    static const float low[] = {-8.01020826e-4f, 5.18832961e-3f,  -2.68538129e-2f,
+                                1.12835854e-1f,  -3.76126260e-1f, 1.28379166e-1f};
+    static const float high[] = {-4.24095709e-3f, 3.14584263e-2f, -1.48651496e-1f,
+                                 -9.20765042e-1f, -1.62597501f,   -5.10309357e-4f};
     vec near[AT_ONCE], e[AT_ONCE], t[AT_ONCE];
     UNROLL for (size_t i = 0; i < count; i++) t[i] = within(magnitude(x[i]), all(0.0f), all(4.0f));
-    UNROLL for (size_t i = 0; i < count; i++) e[i] = all(2.92185212e-4f);
+    UNROLL for (size_t i = 0; i < count; i++) e[i] = all(2.67726689e-4f);
     polynomials(count, sizeof high / sizeof *high, high, t, e);
     power_of_two(count, e);
     UNROLL for (size_t i = 0; i < count; i++) t[i] = x[i] * x[i];
-    UNROLL for (size_t i = 0; i < count; i++) near[i] = all(-6.31515251e-4f);
+    UNROLL for (size_t i = 0; i < count; i++) near[i] = all(7.85390657e-5f);
     polynomials(count, sizeof low / sizeof *low, low, t, near);
     UNROLL for (size_t i = 0; i < count; i++) near[i] = near[i] * x[i] + x[i];
     UNROLL for (size_t i = 0; i < count; i++) {
         vec far = (vec)((ivec)(1.0f - e[i]) | ((ivec)x[i] & (int)0x80000000));
-        x[i] = pick(magnitude(x[i]) >= 0.85f, far, near[i]); /* near: NaN, too */
+        x[i] = pick(magnitude(x[i]) >= 1.0f, far, near[i]); /* near: NaN, too */
     }
 }
 
