@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -451,19 +452,6 @@ size_t sis_net_free_sizes(const sis_net *net) {
     return n;
 }
 
-enum { FORM = 128 };
-
-/* "(3, any, any)" */
-static void put_shape(const size_t *dims, size_t rank, char text[FORM]) {
-    size_t used = (size_t)snprintf(text, FORM, "(");
-    for (size_t d = 0; d < rank && used < FORM; d++)
-        used +=
-            (size_t)(dims[d] ? snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d])
-                             : snprintf(text + used, FORM - used, "%sany", d ? ", " : ""));
-    if (used < FORM)
-        snprintf(text + used, FORM - used, ")");
-}
-
 /* Axes of an array are taken one after the other. One of size 1 may be left out where there are too
  * many, and is put in where there are too few: first where 1 is what the network wants, then in front. */
 int sis_net_fit(const sis_net *net, const size_t *dims, size_t rank, sis_net_shape *shape) {
@@ -488,10 +476,10 @@ int sis_net_fit(const sis_net *net, const size_t *dims, size_t rank, sis_net_sha
         at++;
     if (fits && at == rank)
         return SIS_OK;
-    char found[FORM], taken[FORM];
+    char found[SIS__DIMS_TEXT], taken[SIS__DIMS_TEXT];
     sis_net_input_shape(net, shape);
-    put_shape(dims, rank, found);
-    put_shape(shape->dims, shape->rank, taken);
+    sis__dims_text(dims, rank, found);
+    sis__dims_text(shape->dims, shape->rank, taken);
     return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; the model takes %s", found, taken);
 }
 

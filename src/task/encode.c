@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"
@@ -303,52 +304,41 @@ static const size_t *shape_in(const sis_task *t, const sis_data *data, size_t ro
 
 /* ---- Examples of another form -------------------------------------------------------------- */
 
-enum { FORM = 128 };
-
-/* "(3, 8, 8)" */
-static void put_shape(const size_t *dims, size_t rank, char text[FORM]) {
-    size_t used = (size_t)snprintf(text, FORM, "(");
-    for (size_t d = 0; d < rank && used < FORM; d++)
-        used +=
-            (size_t)(dims[d] ? snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d])
-                             : snprintf(text + used, FORM - used, "%sany", d ? ", " : ""));
-    if (used < FORM)
-        snprintf(text + used, FORM - used, ")");
-}
-
 /* What the example is. */
-static void put_example(const sis_data *data, size_t row, char text[2 * FORM]) {
-    char form[FORM];
+static void put_example(const sis_data *data, size_t row, char text[2 * SIS__DIMS_TEXT]) {
+    char form[SIS__DIMS_TEXT];
     size_t rank, width = sis_data_width(data, row);
     const size_t *shape = sis_data_shape(data, row, &rank);
-    put_shape(shape, rank, form);
+    sis__dims_text(shape, rank, form);
     if (sis__task_is_kind(data, "dna"))
-        snprintf(text, 2 * FORM, "a sequence of %zu bases", width / 4);
+        snprintf(text, 2 * SIS__DIMS_TEXT, "a sequence of %zu bases", width / 4);
     else if (sis__task_is_kind(data, "table"))
-        snprintf(text, 2 * FORM, "a row of %zu number%s", width, width == 1 ? "" : "s");
+        snprintf(text, 2 * SIS__DIMS_TEXT, "a row of %zu number%s", width, width == 1 ? "" : "s");
     else
-        snprintf(text, 2 * FORM, "an %s of %zu values, %s", sis_data_kind(data), width, form);
+        snprintf(text, 2 * SIS__DIMS_TEXT, "an %s of %zu values, %s", sis_data_kind(data), width,
+                 form);
 }
 
 /* What the model takes: by what it says of itself, and by its shape. */
-static void put_wanted(const sis__task_encoding *e, char text[2 * FORM]) {
+static void put_wanted(const sis__task_encoding *e, char text[2 * SIS__DIMS_TEXT]) {
     sis_net_shape s = {0};
-    char form[FORM];
+    char form[SIS__DIMS_TEXT];
     size_t n = sis_net_values(e->net);
     const char *kind = sis_net_meta_get(e->net, SIS_NET_META_KIND);
     kind = kind ? kind : "";
     sis_net_input_shape(e->net, &s);
-    put_shape(s.dims, s.rank, form);
+    sis__dims_text(s.dims, s.rank, form);
     if (e->token)
-        snprintf(text, 2 * FORM, "%s%zu token ids", strcmp(kind, "text") ? "" : "texts, or ", n);
+        snprintf(text, 2 * SIS__DIMS_TEXT, "%s%zu token ids",
+                 strcmp(kind, "text") ? "" : "texts, or ", n);
     else if (strcmp(kind, "dna") == 0 && n % 4 == 0)
-        snprintf(text, 2 * FORM, "sequences of %zu bases", n / 4);
+        snprintf(text, 2 * SIS__DIMS_TEXT, "sequences of %zu bases", n / 4);
     else if (strcmp(kind, "table") == 0)
-        snprintf(text, 2 * FORM, "rows of %zu numbers", n);
+        snprintf(text, 2 * SIS__DIMS_TEXT, "rows of %zu numbers", n);
     else if (n == 0)
-        snprintf(text, 2 * FORM, "arrays of shape %s", form);
+        snprintf(text, 2 * SIS__DIMS_TEXT, "arrays of shape %s", form);
     else
-        snprintf(text, 2 * FORM, "%s of %zu values, %s",
+        snprintf(text, 2 * SIS__DIMS_TEXT, "%s of %zu values, %s",
                  strcmp(kind, "image") == 0 ? "images" : "arrays", n, form);
 }
 
@@ -450,7 +440,7 @@ static int is_misshapen(const sis_task *t, const sis_data *data, size_t row) {
 static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     const sis_net *net = t->encoding.net;
     size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
-    char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
+    char found[2 * SIS__DIMS_TEXT], takes[2 * SIS__DIMS_TEXT], number[SIS_ID_SIZE];
     if (wanted == 0 ? !sis__task_needs_shapes(t) || !is_misshapen(t, data, row)
                     : t->encoding.rows.wanted ||
                           (wanted == width && !is_other_size(net, data, row) &&
