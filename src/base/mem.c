@@ -34,9 +34,11 @@ void *sis__alloc(size_t n, size_t size) {
 }
 
 void *sis__alloc_raw(size_t n, size_t size) {
+    const size_t line = 64, page = 4096;
     if (overflows(n, size))
         return refuse(n, size);
-    void *p = malloc(bytes(n, size));
+    size_t total = bytes(n, size);
+    void *p = total < page ? malloc(total) : aligned_alloc(line, (total + line - 1) / line * line);
     return p ? p : refuse(n, size);
 }
 

@@ -11,7 +11,8 @@
 /* n zeroed items of `size` bytes; never NULL for n = 0. Free with free(). */
 void *sis__alloc(size_t n, size_t size);
 
-/* The same without the zeros, for memory that is written before it is read. */
+/* The same without the zeros, for memory that is written before it is read. What takes a page or more
+ * begins with a line of the cache. */
 void *sis__alloc_raw(size_t n, size_t size);
 
 /* `p` grown or shrunk to n items; NULL leaves `p` as it was. */

@@ -31,9 +31,11 @@ static struct {
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
+void *__real_aligned_alloc(size_t alignment, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
+void *__wrap_aligned_alloc(size_t alignment, size_t n);
 
 static void note_calls(void) {
     void *frames[32];
@@ -77,6 +79,10 @@ void *__wrap_calloc(size_t n, size_t size) {
 
 void *__wrap_realloc(void *p, size_t n) {
     return refuse() ? NULL : __real_realloc(p, n);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t n) {
+    return refuse() ? NULL : __real_aligned_alloc(alignment, n);
 }
 
 void fail_allocation(long n, int forever) {

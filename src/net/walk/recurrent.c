@@ -438,6 +438,20 @@ static void run_cell(recurrent_chain *s, size_t k, const block *b) {
     }
 }
 
+/* Rows of sums for the cell above in direction d at time t, each to where it is kept; where the next
+ * one goes is asked for while one is copied. */
+static void keep_sums(recurrent_chain *s, size_t d, size_t t, size_t n, const float *from) {
+    size_t width = s->above[d]->width, line = 64 / sizeof *from;
+    float *next = n ? kept_at(s, s->rows[0], t) + s->sums[d] : NULL;
+    for (size_t r = 0; r < n; r++, from += width) {
+        float *to = next;
+        next = r + 1 < n ? kept_at(s, s->rows[r + 1], t) + s->sums[d] : to;
+        for (size_t i = 0; i < width; i += line)
+            __builtin_prefetch(next + i, 1);
+        memcpy(to, from, width * sizeof *to);
+    }
+}
+
 /* Sums of the cells above for the times of a block, whose h are in s->outputs. */
 static void run_above(recurrent_chain *s, const block *b) {
     for (size_t d = 0; d < 2; d++) {
@@ -445,10 +459,10 @@ static void run_above(recurrent_chain *s, const block *b) {
         if (!s->above[d])
             continue;
         cell_project_half(s->above[d], s->half, b->total, s->outputs, s->gates);
-        for (size_t i = 0; i < b->n; i++)
-            for (size_t r = 0; r < b->rows[i]; r++, from += s->above[d]->width)
-                memcpy(kept_at(s, s->rows[r], b->from + i) + s->sums[d], from,
-                       s->above[d]->width * sizeof *from);
+        for (size_t i = 0; i < b->n; i++) {
+            keep_sums(s, d, b->from + i, b->rows[i], from);
+            from += b->rows[i] * s->above[d]->width;
+        }
     }
 }
 
