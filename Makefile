@@ -37,7 +37,7 @@ tests:
 
 # One test more than there are cores: some of them wait (for time-outs, servers, a browser).
 test: tests
-	@cd $(BUILD) && ctest -j $$(($(JOBS) + 1)) --output-on-failure; status=$$?; \
+	@cd $(BUILD) && $(CURDIR)/tools/in-memory.sh ctest -j $$(($(JOBS) + 1)) --output-on-failure; status=$$?; \
 	    $(CURDIR)/tools/slowest.sh .; exit $$status
 
 # The unit tests once more, compiled to count lines.
@@ -46,7 +46,7 @@ coverage:
 	@cmake -S . -B $(BUILD)/coverage -DCMAKE_BUILD_TYPE=Coverage -DSIS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD)/coverage -j $(JOBS) --target unit_tests -- --no-print-directory
 	@find $(BUILD)/coverage -name '*.gcda' -delete
-	@cd $(BUILD)/coverage && ctest -j $(JOBS) --output-on-failure -R '^unit\.' -E '_asan$$'
+	@cd $(BUILD)/coverage && $(CURDIR)/tools/in-memory.sh ctest -j $(JOBS) --output-on-failure -R '^unit\.' -E '_asan$$'
 	@tools/coverage.sh $(BUILD)/coverage
 
 demo: all
