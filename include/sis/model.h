@@ -91,7 +91,8 @@
 extern "C" {
 #endif
 
-typedef struct sis_net sis_net; /* both in sis/net.h */
+typedef struct sis_net sis_net; /* all three in sis/net.h */
+typedef struct sis_net_shape sis_net_shape;
 typedef struct sis_net_tensor sis_net_tensor;
 
 /* Borrowed by sis_model_open() only. */
@@ -207,16 +208,20 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form);
  * sis_model_share and where rows depend on each other. Not while the model is in use. */
 int sis_model_take_batch(sis_model *model);
 
-/* From now on rows of a FILE.onnx that have as many values as this shape are of this shape. Needed where a
- * network leaves several sizes free, and a number of values does not tell a wide image from a high one;
- * axes of size 1 may be left out. SIS_E_ARGUMENT: the network takes no such rows, or this handle was told
+/* What shape a row has, without the axis that counts rows, 0 for sizes that are free, as a FILE.onnx, an ort:
+ * or an http: model says; no axes: it does not say. */
+void sis_model_row_shape(const sis_model *model, sis_net_shape *shape);
+
+/* From now on rows that have as many values as this shape are of this shape. Needed where a model leaves
+ * several sizes free (sis_model_row_shape), and a number of values does not tell a wide image from a high one;
+ * axes of size 1 may be left out. SIS_E_ARGUMENT: the model takes no such rows, or this handle was told
  * another shape of as many values: then it is a matter for another handle (sis_model_share).
- * SIS_E_UNSUPPORTED for other kinds. Not while the model is in use. And: was it told so? */
+ * SIS_E_UNSUPPORTED: it does not say what it takes. Not while the model is in use. And: was it told so? */
 int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank);
 int sis_model_takes_shape(const sis_model *model, const size_t *dims, size_t rank);
 
 /* Another handle of an opened model, for use beside it, with a masked token, texts and shapes of its own: a
- * network is shared, of a cmd: model another child is started. Close it before the first. So each
+ * network or session is shared, of a cmd: model another child is started. Close it before the first. So each
  * task has a handle to tell things to (sis/task.h). SIS_E_UNSUPPORTED: nothing can be told to models
  * of this kind, so there is no need of another. */
 int sis_model_share(const sis_model *model, sis_model *out);

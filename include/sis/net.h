@@ -79,13 +79,6 @@ void sis_net_input_shape(const sis_net *net, sis_net_shape *shape);
  * uses the network; on failure it is as before. */
 int sis_net_count_rows(sis_net *net);
 
-/* How many sizes of a row are free. */
-size_t sis_net_free_sizes(const sis_net *net);
-
-/* The shape that an array of these axes has as a row: axes of size 1 may be missing in it, or be too
- * many. SIS_E_ARGUMENT: it does not fit what the network takes. */
-int sis_net_fit(const sis_net *net, const size_t *dims, size_t rank, sis_net_shape *shape);
-
 /* Values in one row; 0 if the network takes rows of different lengths. */
 size_t sis_net_values(const sis_net *net);
 
@@ -178,7 +171,7 @@ typedef struct sis_net_batch {
     int embedded; /* token models: rows are embeddings (length, dim) instead of ids (length) */
     int jobs;     /* threads; 0 or 1: the caller's alone */
     const sis_net_shape
-        *shape; /* of each row (of ids, if rows are embeddings), as sis_net_fit gives it.
+        *shape; /* of each row (of ids, if rows are embeddings), all axes of sis_net_input_shape.
                                    NULL: what n_values tells; of two sizes that are free both are
                                    alike, as those of a square image */
 } sis_net_batch;

@@ -27,14 +27,16 @@ class Opened:
         self.mask = np.frombuffer(about["mask"], np.float32).astype(float)
         self.kind = about["meta"].get("sis.kind")
         self.columns = about["names"] or columns_in(about["meta"])
-        self.engine = ("network, walked" if about["network"] else
+        self.network = about["network"]
+        self.engine = ("network, walked" if self.network else
                        "walked" if self.core.walks else "called in batches")
 
     def bind(self, encoder, row):
         if encoder is not None and encoder.kind == "table":
             check_columns(encoder.names, self.columns)
         core = self.core
-        if len(self.shape) > 1 and self.shape[0] > 1 and len(row) * self.shape[0] == int(np.prod(self.shape)):
+        batch = self.shape[0] if self.network and len(self.shape) > 1 else 0
+        if batch > 1 and len(row) * batch == int(np.prod(self.shape)):
             core.take_batch()  # exported for so many rows
             self.shape = self.shape[1:]
         if self.shape.count(0) > 1 and encoder is not None and len(encoder.shape or ()) > 1:

@@ -402,8 +402,8 @@ static PyObject *model_about(Model *m, PyObject *none) {
     const float *mask = net ? sis_net_mask(net, &n) : NULL;
     PyObject *shape = PyList_New(0);
     sis_net_shape s = {0};
-    if (net)
-        sis_net_input_shape(net, &s);
+    if (m->opened)
+        sis_model_row_shape(&m->model, &s);
     for (size_t d = 0; !bad && shape && d < s.rank; d++) {
         PyObject *size = PyLong_FromSize_t(s.dims[d]);
         bad = !size || PyList_Append(shape, size) != 0;

@@ -6,6 +6,41 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
+
+/* Axes of an array are taken one after the other. One of size 1 may be left out where there are too
+ * many, and is put in where there are too few: first where 1 is what is wanted, then in front. */
+static int fit(const size_t *dims, size_t rank, const size_t *wanted, size_t n, size_t *out) {
+    size_t at = 0, ones = 0;
+    for (size_t d = 0; d < n; d++)
+        ones += wanted[d] == 1;
+    for (size_t d = 0; d < n; d++) {
+        size_t left = n - d;
+        ones -= wanted[d] == 1;
+        while (rank - at > left && dims[at] == 1)
+            at++;
+        int missing = rank - at < left;
+        if (missing && (wanted[d] == 1 || (wanted[d] == 0 && rank - at + ones < left)))
+            out[d] = 1;
+        else if (at < rank && (wanted[d] == 0 || wanted[d] == dims[at]))
+            out[d] = dims[at++];
+        else
+            return 0;
+    }
+    while (at < rank && dims[at] == 1)
+        at++;
+    return at == rank;
+}
+
+int sis__dims_fit(const size_t *dims, size_t rank, const size_t *wanted, size_t n, size_t *out) {
+    char found[SIS__DIMS_TEXT], taken[SIS__DIMS_TEXT];
+    if (fit(dims, rank, wanted, n, out))
+        return SIS_OK;
+    sis__dims_text(dims, rank, found);
+    sis__dims_text(wanted, n, taken);
+    return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; the model takes %s", found, taken);
+}
+
 void sis__dims_text(const size_t *dims, size_t rank, char text[SIS__DIMS_TEXT]) {
     size_t used = (size_t)snprintf(text, SIS__DIMS_TEXT, "(");
     for (size_t d = 0; d < rank && used < SIS__DIMS_TEXT; d++) {

@@ -369,6 +369,11 @@ typedef struct {
     size_t asked, sent; /* of these rows; and with those that only fill the tensor */
 } question;
 
+/* That of its rows, where they were said to have one; texts have none. */
+static const sis_net_shape *told_shape(const http_model *m, const question *q) {
+    return m->request.pieces ? NULL : sis__shapes_find(&m->opened.shapes, q->n_values);
+}
+
 static int check_rows(const http_model *m, const question *q) {
     if (m->request.pieces || m->request.form)
         return SIS_OK;
@@ -478,7 +483,7 @@ static void add_number(sis__buf *b, sis__value_type type, double v) {
 static void add_v2_other(const http_model *m, const question *q, size_t i, sis__buf *b) {
     const sis__model_inputs *all = &m->end->inputs;
     sis__fit fit;
-    if (sis__inputs_fit(all, i, q->n_values, &fit) != SIS_OK)
+    if (sis__inputs_fit(all, i, told_shape(m, q), q->n_values, &fit) != SIS_OK)
         return; /* the row itself has been fitted before */
     size_t count = sis__inputs_count(&fit), copies = fit.batched ? q->sent : 1;
     sis__buf_str(b, ",{\"name\":");
@@ -571,7 +576,8 @@ static int write_rows(http_model *m, question *q, sis__buf *body) {
 }
 
 static int write_question(http_model *m, question *q, sis__buf *body, size_t *json_length) {
-    int code = sis__shape_fit(&m->end->shape, m->request.pieces ? 1 : q->n_values, &q->fit);
+    int code = sis__shape_fit(&m->end->shape, told_shape(m, q), m->request.pieces ? 1 : q->n_values,
+                              &q->fit);
     if (code != SIS_OK)
         return code;
     limit_rows(m, q);
@@ -693,6 +699,12 @@ static int take_rows(void *ctx, const sis_row_form *form) {
                          m->end->address);
     m->request.form = form;
     return SIS_OK;
+}
+
+static void row_shape(const void *ctx, sis_net_shape *shape) {
+    const endpoint *e = ((const http_model *)ctx)->end;
+    if (e->has_shape && e->type != SIS__VALUE_BYTES)
+        sis__shape_row(&e->shape, shape);
 }
 
 /* ---- Metadata -------------------------------------------------------------------------------- */
@@ -997,6 +1009,7 @@ static int worker_new(void *ctx, void **worker) {
     http_model *twin = NULL;
     int code = model_new(&twin);
     if (code == SIS_OK) {
+        twin->opened.shapes = m->opened.shapes;
         twin->end = m->end;
         twin->borrowed = 1;
         twin->n_outputs = m->n_outputs;
@@ -1055,6 +1068,7 @@ const sis__model_kind sis__model_http = {
     .predict = predict,
     .take_texts = take_texts,
     .take_rows = take_rows,
+    .row_shape = row_shape,
     .share = worker_new,
     .close = model_free,
 };

@@ -171,6 +171,12 @@ size_t sis__inputs_values(const sis__model_inputs *s) {
     return n;
 }
 
+void sis__inputs_row(const sis__model_inputs *s, sis_net_shape *row) {
+    *row = (sis_net_shape){0};
+    if (s->main < s->n)
+        sis__shape_row(&s->items[s->main].shape, row);
+}
+
 /* What follows has an entry for each token, or one for each row. */
 static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__fit *out) {
     *out = *main;
@@ -191,19 +197,20 @@ static int fit_given(const sis__model_input *in, sis__fit *out) {
     return SIS_OK;
 }
 
-int sis__inputs_fit(const sis__model_inputs *s, size_t i, size_t n_values, sis__fit *out) {
+int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *told,
+                    size_t n_values, sis__fit *out) {
     const sis__model_input *in = &s->items[i];
     sis__fit main;
     if (in->given)
         return fit_given(in, out);
     if (i == s->main)
-        return sis__shape_fit(&in->shape, n_values, out);
+        return sis__shape_fit(&in->shape, told, n_values, out);
     if (s->main == s->n)
         return n_values == sis__inputs_values(s)
-                   ? sis__shape_fit(&in->shape, in->count, out)
+                   ? sis__shape_fit(&in->shape, NULL, in->count, out)
                    : sis__fail(SIS_E_ARGUMENT, "the model's inputs take %zu values a row, not %zu",
                                sis__inputs_values(s), n_values);
-    int error = sis__shape_fit(&s->items[s->main].shape, n_values, &main);
+    int error = sis__shape_fit(&s->items[s->main].shape, told, n_values, &main);
     return error == SIS_OK ? fit_follower(in, &main, out) : error;
 }
 

@@ -42,8 +42,12 @@ int sis__inputs_settle(sis__model_inputs *s, const sis_model_opt *opt);
 /* Values of a row, if only one number fits; else 0. */
 size_t sis__inputs_values(const sis__model_inputs *s);
 
-/* How rows of n_values fill tensor i. */
-int sis__inputs_fit(const sis__model_inputs *s, size_t i, size_t n_values, sis__fit *out);
+/* What a row looks like, 0 for free sizes; no axes: it is cut into parts, or sis__shape_row does not say. */
+void sis__inputs_row(const sis__model_inputs *s, sis_net_shape *row);
+
+/* How rows of n_values, of the shape `told` if that is not NULL, fill tensor i. */
+int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *told,
+                    size_t n_values, sis__fit *out);
 
 /* The values of tensor i for one row: so many, and value k of them. */
 size_t sis__inputs_count(const sis__fit *fit);

@@ -8,6 +8,8 @@
 
 #include <sis/model.h>
 
+#include "model/shapes.h"
+
 typedef struct sis__model_kind {
     const char *prefix,
         *suffix; /* of the specs it opens, suffixes with blanks between; NULL: any */
@@ -35,9 +37,8 @@ typedef struct sis__model_kind {
     /* As sis_model_take_batch says. NULL: this kind has none. */
     int (*take_batch)(sis_model *model);
 
-    /* As sis_model_take_shape and sis_model_takes_shape say. NULL: the number of values says it all. */
-    int (*take_shape)(void *ctx, const size_t *dims, size_t rank);
-    int (*takes_shape)(const void *ctx, const size_t *dims, size_t rank);
+    /* As sis_model_row_shape says; *shape is zeroed. NULL: this kind does not say. */
+    void (*row_shape)(const void *ctx, sis_net_shape *shape);
     void (*close)(void *ctx);
 
     /* A context for sis_model_share(), closed like the first. NULL: nothing can be told to models of
@@ -53,6 +54,10 @@ typedef struct sis__model_kind {
 typedef struct sis__opened {
     const sis__model_kind *kind;
     char note[400]; /* for sis_model_note(); "": none */
+
+    /* That rows were said to have; open.c alone changes it. Workers borrow it with a copy of the context, handles of
+     * sis_model_share() begin anew. */
+    sis__shapes shapes;
 } sis__opened;
 
 extern const sis__model_kind sis__model_command;

@@ -29,7 +29,7 @@ static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values)
                                                         : n_values,
                            .embedded = embedded,
                            .jobs = 1,
-                           .shape = sis__shapes_find(&m->shapes, n_values)};
+                           .shape = sis__shapes_find(&m->opened.shapes, n_values)};
 }
 
 /* Rows of the batch as the network takes them, to be freed. */
@@ -107,7 +107,8 @@ static int gradient(void *ctx, const sis_slopes *s) {
                                  .n_values = s->width,
                                  .embedded = m->tokens.matrix != NULL,
                                  .jobs = 1,
-                                 .shape = sis__shapes_find(&m->shapes, s->width / values_each)};
+                                 .shape =
+                                     sis__shapes_find(&m->opened.shapes, s->width / values_each)};
     const sis_net_grad grad = {.output = s->output, .of_margins = 1, .d_rows = d_points};
     if (error == SIS_OK)
         error = check_outputs(m, &batch);
@@ -135,7 +136,7 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
     const network_model *m = (const network_model *)ctx;
     const sis_net_walk_opt opt = {.memory = memory,
                                   .by_cost = !m->always_walk,
-                                  .shape = sis__shapes_find(&m->shapes, input->n_values)};
+                                  .shape = sis__shapes_find(&m->opened.shapes, input->n_values)};
     return m->tokens.matrix ? sis__tokens_walk(&m->tokens, m->net, input, &opt, out)
                             : sis_net_walk(m->net, input, &opt, out);
 }
@@ -162,12 +163,11 @@ static void network_close(void *ctx) {
         sis_net_free(m->net);
     sis__mixed_free(&m->mixed);
     sis__texts_free(m->texts);
-    sis__shapes_release(&m->shapes);
     free(m->tokens.mask);
     free(m);
 }
 
-/* The same network, and a masked token and shapes of its own. */
+/* The same network, and a masked token of its own. */
 static int network_share(void *ctx, void **out) {
     const network_model *m = (const network_model *)ctx;
     network_model *twin = (network_model *)sis__copy(m, 1, sizeof *m);
@@ -176,7 +176,6 @@ static int network_share(void *ctx, void **out) {
     twin->borrowed = 1;
     twin->mixed = (sis__mixed){0};
     twin->texts = NULL;
-    twin->shapes = (sis__shapes){0};
     if (m->tokens.mask)
         twin->tokens.mask = (float *)sis__copy(m->tokens.mask, m->tokens.dim, sizeof(float));
     if (m->tokens.mask && !twin->tokens.mask) {
@@ -201,11 +200,8 @@ static int network_take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     return sis__texts_new(m->net, pieces, n, &m->texts);
 }
 
-static int network_take_shape(void *ctx, const size_t *dims, size_t rank) {
-    network_model *m = (network_model *)ctx;
-    sis_net_shape shape;
-    int error = sis_net_fit(m->net, dims, rank, &shape);
-    return error ? error : sis__shapes_add(&m->shapes, &shape);
+static void network_row_shape(const void *ctx, sis_net_shape *shape) {
+    sis_net_input_shape(((const network_model *)ctx)->net, shape);
 }
 
 /* What depends on the network's rows. */
@@ -224,18 +220,6 @@ static int network_take_batch(sis_model *model) {
     if (error == SIS_OK)
         describe(m, model);
     return error;
-}
-
-static int network_takes_shape(const void *ctx, const size_t *dims, size_t rank) {
-    const network_model *m = (const network_model *)ctx;
-    sis_net_shape shape;
-    size_t n = 1;
-    if (sis_net_fit(m->net, dims, rank, &shape) != SIS_OK)
-        return 0;
-    for (size_t d = 0; d < shape.rank; d++)
-        n *= shape.dims[d];
-    const sis_net_shape *told = sis__shapes_find(&m->shapes, n);
-    return told && sis__shape_same(told, &shape);
 }
 
 /* Only asked of networks of free length. */
@@ -372,8 +356,7 @@ const sis__model_kind sis__model_network = {
     .take_texts = network_take_texts,
     .take_rows = network_take_rows,
     .take_batch = network_take_batch,
-    .take_shape = network_take_shape,
-    .takes_shape = network_takes_shape,
+    .row_shape = network_row_shape,
     .share = network_share,
     .close = network_close,
 };

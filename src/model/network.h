@@ -8,7 +8,6 @@
 #include <sis/net.h>
 
 #include "model/kind.h"
-#include "model/shapes.h"
 
 /* ---- tokens.c ------------------------------------------------------------------------------ */
 
@@ -70,10 +69,9 @@ typedef struct network_model {
     int borrowed; /* the network belongs to another handle */
     sis__tokens tokens;
     sis__mixed mixed;
-    sis__texts *texts;  /* NULL: rows are no texts */
-    sis__shapes shapes; /* that rows were said to have */
-    size_t n_outputs;   /* 0: not measured yet */
-    int always_walk;    /* whatever that costs: for tests */
+    sis__texts *texts; /* NULL: rows are no texts */
+    size_t n_outputs;  /* 0: not measured yet */
+    int always_walk;   /* whatever that costs: for tests */
 } network_model;
 
 #endif

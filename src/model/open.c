@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "model/kind.h"
@@ -154,16 +155,33 @@ int sis_model_take_batch(sis_model *model) {
                : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files are told of batches");
 }
 
-int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank) {
+void sis_model_row_shape(const sis_model *model, sis_net_shape *shape) {
     const sis__model_kind *kind = kind_of(model);
-    return kind && kind->take_shape
-               ? kind->take_shape(model->ctx, dims, rank)
-               : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files are told of shapes");
+    *shape = (sis_net_shape){0};
+    if (kind && kind->row_shape)
+        kind->row_shape(model->ctx, shape);
+}
+
+/* The shape of an array as a row of the model. */
+static int fit(const sis_model *model, const size_t *dims, size_t rank, sis_net_shape *out) {
+    sis_net_shape wanted;
+    sis_model_row_shape(model, &wanted);
+    out->rank = wanted.rank;
+    return wanted.rank ? sis__dims_fit(dims, rank, wanted.dims, wanted.rank, out->dims)
+                       : sis__fail(SIS_E_UNSUPPORTED, "this model does not say what shape its rows "
+                                                      "have, so it is told of none");
+}
+
+int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank) {
+    sis_net_shape shape;
+    int error = fit(model, dims, rank, &shape);
+    return error ? error : sis__shapes_add(&((sis__opened *)model->ctx)->shapes, &shape);
 }
 
 int sis_model_takes_shape(const sis_model *model, const size_t *dims, size_t rank) {
-    const sis__model_kind *kind = kind_of(model);
-    return kind && kind->takes_shape && kind->takes_shape(model->ctx, dims, rank);
+    sis_net_shape shape;
+    return fit(model, dims, rank, &shape) == SIS_OK &&
+           sis__shapes_has(&((const sis__opened *)model->ctx)->shapes, &shape);
 }
 
 int sis_model_share(const sis_model *model, sis_model *out) {
@@ -175,6 +193,7 @@ int sis_model_share(const sis_model *model, sis_model *out) {
                                             "handle of it");
     int error = kind->share(model->ctx, &twin);
     if (error == SIS_OK) {
+        ((sis__opened *)twin)->shapes = (sis__shapes){0};
         *out = *model;
         out->ctx = twin;
     }
@@ -184,8 +203,10 @@ int sis_model_share(const sis_model *model, sis_model *out) {
 void sis_model_close(sis_model *model) {
     if (!model)
         return;
-    const sis__opened *opened = model->ctx;
-    if (opened)
+    sis__opened *opened = model->ctx;
+    if (opened) {
+        sis__shapes_release(&opened->shapes);
         opened->kind->close(model->ctx);
+    }
     *model = (sis_model){0};
 }

@@ -262,6 +262,11 @@ static int read_maps(ort_model *m, value *v, size_t *n, size_t *first) {
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
+static int fit_input(const ort_model *m, size_t i, size_t n_values, sis__fit *fit) {
+    return sis__inputs_fit(&m->inputs, i, sis__shapes_find(&m->opened.shapes, n_values), n_values,
+                           fit);
+}
+
 /* Rows (n, n_values) as tensor i of the model: those beyond n repeat the last. */
 static int fill(ort_model *m, size_t i, const sis__fit *fit, const double *rows, size_t n,
                 size_t filled, size_t n_values) {
@@ -306,7 +311,7 @@ static int run(ort_model *m, const double *rows, size_t n, size_t filled, size_t
     for (size_t i = 0; i < m->inputs.n && code == SIS_OK; i++) {
         sis__fit fit;
         names[i] = m->inputs.items[i].name;
-        code = sis__inputs_fit(&m->inputs, i, n_values, &fit);
+        code = fit_input(m, i, n_values, &fit);
         if (code == SIS_OK)
             code = fill(m, i, &fit, rows, n, filled, n_values);
         if (code == SIS_OK)
@@ -327,7 +332,7 @@ static int fit_rows(const ort_model *m, size_t n_values, sis__fit *fit) {
     for (size_t k = 0; i == m->inputs.n && k < m->inputs.n; k++)
         if (!m->inputs.items[k].given)
             i = k;
-    return sis__inputs_fit(&m->inputs, i, n_values, fit);
+    return fit_input(m, i, n_values, fit);
 }
 
 /* One pass over n rows: m->scores (n or more, *count / n). */
@@ -580,6 +585,10 @@ static int start_session(ort_model *m, int jobs) {
     return code;
 }
 
+static void row_shape(const void *ctx, sis_net_shape *shape) {
+    sis__inputs_row(&((const ort_model *)ctx)->inputs, shape);
+}
+
 static int worker_new(void *ctx, void **worker) {
     ort_model *w = sis__copy(ctx, 1, sizeof *w);
     *worker = w;
@@ -631,5 +640,7 @@ const sis__model_kind sis__model_ort = {
     .open = ort_open,
     .measure = measure,
     .predict = predict,
+    .row_shape = row_shape,
+    .share = worker_new,
     .close = ort_close,
 };

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -45,29 +46,34 @@ static size_t free_length(size_t n, size_t axes) {
 }
 
 /* One row in the axes from `first` on. */
-static int fill(const sis__shape *s, size_t first, size_t n_values, sis__fit *out) {
+static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, size_t n_values,
+                sis__fit *out) {
+    out->rank = s->rank - first;
+    if (told && told->rank == out->rank) {
+        memcpy(out->dims, told->dims, told->rank * sizeof *told->dims);
+        return 1;
+    }
     size_t free_axes, product = fixed_part(s, first, &free_axes);
     if (product == 0 || n_values % product != 0)
         return 0;
     size_t length = free_length(n_values / product, free_axes);
     if (length == 0)
         return 0;
-    out->rank = s->rank - first;
     for (size_t d = first; d < s->rank; d++)
         out->dims[d - first] = s->dims[d] < 0 ? length : (size_t)s->dims[d];
     return 1;
 }
 
-int sis__shape_fit(const sis__shape *s, size_t n_values, sis__fit *out) {
+int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out) {
     char text[SIS__SHAPE_TEXT];
     *out = (sis__fit){0};
-    if (s->rank > 0 && fill(s, 1, n_values, out)) {
+    if (s->rank > 0 && fill(s, 1, told, n_values, out)) {
         out->batched = 1;
         out->rows = s->dims[0] < 0 ? 0 : (size_t)s->dims[0];
         if (s->dims[0] != 0)
             return SIS_OK;
     }
-    if (fill(s, 0, n_values, out)) {
+    if (fill(s, 0, NULL, n_values, out)) {
         out->batched = 0;
         out->rows = 1;
         return SIS_OK;
@@ -77,6 +83,13 @@ int sis__shape_fit(const sis__shape *s, size_t n_values, sis__fit *out) {
                      "the model takes a tensor of shape %s (-1: free, the first counts the rows); "
                      "rows of %zu values do not fit",
                      text, n_values);
+}
+
+void sis__shape_row(const sis__shape *s, sis_net_shape *row) {
+    *row = (sis_net_shape){0};
+    if (s->rank > 1 && s->rank - 1 <= SIS_NET_MAX_RANK && s->dims[0] <= 1)
+        for (size_t d = 1; d < s->rank; d++)
+            row->dims[row->rank++] = s->dims[d] < 0 ? 0 : (size_t)s->dims[d];
 }
 
 size_t sis__shape_values(const sis__shape *s) {

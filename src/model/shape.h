@@ -6,7 +6,7 @@
 #ifndef SIS_MODEL_SHAPE_H
 #define SIS_MODEL_SHAPE_H
 
-#include <stddef.h>
+#include <sis/net.h>
 
 enum { SIS__RANK = 16, SIS__SHAPE_TEXT = 128 };
 
@@ -23,9 +23,12 @@ typedef struct sis__fit {
     size_t rows;            /* a tensor holds exactly so many; 0: any number */
 } sis__fit;
 
-/* A free axis takes what is left, several are equally long. SIS_E_ARGUMENT if rows of n_values
- * values do not fit; the message tells the shape. */
-int sis__shape_fit(const sis__shape *s, size_t n_values, sis__fit *out);
+/* Rows of n_values values, of the shape `told` (shapes.h). Where that is NULL, a free axis takes what is left,
+ * several are equally long. SIS_E_ARGUMENT if they do not fit; the message tells the shape. */
+int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out);
+
+/* What one row looks like, 0 for free sizes; no axes: there is none for rows, or always several rows. */
+void sis__shape_row(const sis__shape *s, sis_net_shape *row);
 
 /* The only number of values that a row can have; 0: that depends. */
 size_t sis__shape_values(const sis__shape *s);

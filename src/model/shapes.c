@@ -12,8 +12,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-int sis__shape_same(const sis_net_shape *a, const sis_net_shape *b) {
-    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+static size_t count_of(const sis_net_shape *s) {
+    size_t n = 1;
+    for (size_t d = 0; d < s->rank; d++)
+        n *= s->dims[d];
+    return n;
 }
 
 /* Where it is, or would be. */
@@ -39,16 +42,13 @@ static int grow(sis__shapes *s) {
 }
 
 int sis__shapes_add(sis__shapes *s, const sis_net_shape *shape) {
-    size_t n_values = 1;
-    for (size_t d = 0; d < shape->rank; d++)
-        n_values *= shape->dims[d];
+    size_t n_values = count_of(shape);
     if (n_values == 0)
         return sis__fail(SIS_E_ARGUMENT, "a row without values");
-    const sis_net_shape *told = sis__shapes_find(s, n_values);
-    if (told)
-        return sis__shape_same(told, shape)
-                   ? SIS_OK
-                   : sis__fail(SIS_E_ARGUMENT, "rows of %zu values have another shape", n_values);
+    if (sis__shapes_has(s, shape))
+        return SIS_OK;
+    if (sis__shapes_find(s, n_values))
+        return sis__fail(SIS_E_ARGUMENT, "rows of %zu values have another shape", n_values);
     if (2 * (s->n + 1) > s->room && grow(s) != SIS_OK)
         return SIS_E_NOMEM;
     *place_of(s, n_values) = (sis__told_shape){.n_values = n_values, .shape = *shape};
@@ -59,6 +59,12 @@ int sis__shapes_add(sis__shapes *s, const sis_net_shape *shape) {
 const sis_net_shape *sis__shapes_find(const sis__shapes *s, size_t n_values) {
     const sis__told_shape *t = s->room ? place_of(s, n_values) : NULL;
     return t && t->n_values ? &t->shape : NULL;
+}
+
+int sis__shapes_has(const sis__shapes *s, const sis_net_shape *shape) {
+    const sis_net_shape *told = sis__shapes_find(s, count_of(shape));
+    return told && told->rank == shape->rank &&
+           memcmp(told->dims, shape->dims, shape->rank * sizeof *shape->dims) == 0;
 }
 
 void sis__shapes_release(sis__shapes *s) {

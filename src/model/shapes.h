@@ -23,8 +23,9 @@ int sis__shapes_add(sis__shapes *s, const sis_net_shape *shape);
 
 /* That of rows of so many values; NULL: nothing was told. */
 const sis_net_shape *sis__shapes_find(const sis__shapes *s, size_t n_values);
-void sis__shapes_release(sis__shapes *s);
 
-int sis__shape_same(const sis_net_shape *a, const sis_net_shape *b);
+/* Was it told this one? */
+int sis__shapes_has(const sis__shapes *s, const sis_net_shape *shape);
+void sis__shapes_release(sis__shapes *s);
 
 #endif

@@ -138,11 +138,21 @@ static void confirm_final(sis_net *net, const sis__geometry *g) {
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
+/* How many sizes of a row are free. */
+static size_t free_sizes(const sis_net *net) {
+    sis_net_shape s;
+    size_t n = 0;
+    sis_net_input_shape(net, &s);
+    for (size_t d = 0; d < s.rank; d++)
+        n += s.dims[d] == 0;
+    return n;
+}
+
 /* Rows of `places` times what is fixed. Sizes that are free are alike, but for that of colours, which comes first where
  * all three are free. */
 static int try_rows(const sis_net *net, size_t places, sis__geometry **g) {
     sis_net_shape s;
-    size_t open = sis_net_free_sizes(net), n = 1;
+    size_t open = free_sizes(net), n = 1;
     sis_net_input_shape(net, &s);
     int coloured = open == 3 && s.rank == 3;
     size_t sides = open - (size_t)coloured;
@@ -160,7 +170,7 @@ static int check_runs(sis_net *net) {
     static const size_t guesses[] = {64, 1024, 224 * 224};
     const sis__value *v = &net->graph.values[net->input];
     sis__geometry *g = NULL;
-    int open = sis_net_free_sizes(net) > 0, error = SIS_OK;
+    int open = free_sizes(net) > 0, error = SIS_OK;
     size_t rest = 1;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
         size_t size = v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
@@ -441,46 +451,6 @@ void sis_net_input_shape(const sis_net *net, sis_net_shape *shape) {
     *shape = (sis_net_shape){0};
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
         shape->dims[shape->rank++] = v->dims[d] < 0 ? 0 : (size_t)v->dims[d];
-}
-
-size_t sis_net_free_sizes(const sis_net *net) {
-    sis_net_shape s;
-    size_t n = 0;
-    sis_net_input_shape(net, &s);
-    for (size_t d = 0; d < s.rank; d++)
-        n += s.dims[d] == 0;
-    return n;
-}
-
-/* Axes of an array are taken one after the other. One of size 1 may be left out where there are too
- * many, and is put in where there are too few: first where 1 is what the network wants, then in front. */
-int sis_net_fit(const sis_net *net, const size_t *dims, size_t rank, sis_net_shape *shape) {
-    sis_net_input_shape(net, shape);
-    size_t at = 0, ones = 0, fits = 1;
-    for (size_t d = 0; d < shape->rank; d++)
-        ones += shape->dims[d] == 1;
-    for (size_t d = 0; d < shape->rank; d++) {
-        size_t wanted = shape->dims[d], left = shape->rank - d;
-        ones -= wanted == 1;
-        while (rank - at > left && dims[at] == 1)
-            at++;
-        int missing = rank - at < left;
-        if (missing && (wanted == 1 || (wanted == 0 && rank - at + ones < left)))
-            shape->dims[d] = 1;
-        else if (at < rank && (wanted == 0 || wanted == dims[at]))
-            shape->dims[d] = dims[at++];
-        else
-            fits = 0;
-    }
-    while (at < rank && dims[at] == 1)
-        at++;
-    if (fits && at == rank)
-        return SIS_OK;
-    char found[SIS__DIMS_TEXT], taken[SIS__DIMS_TEXT];
-    sis_net_input_shape(net, shape);
-    sis__dims_text(dims, rank, found);
-    sis__dims_text(shape->dims, shape->rank, taken);
-    return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; the model takes %s", found, taken);
 }
 
 size_t sis_net_values(const sis_net *net) {

@@ -260,11 +260,10 @@ typedef struct {
 } layout;
 
 /* Does the model want the channels first? As the data have them if it does not say. */
-static int wants_first(const sis_net *net, size_t channels, int first) {
-    sis_net_shape s = {0};
+static int wants_first(const sis_model *model, size_t channels, int first) {
+    sis_net_shape s;
     size_t dims[SIS_NET_MAX_RANK], rank = 0;
-    if (net)
-        sis_net_input_shape(net, &s);
+    sis_model_row_shape(model, &s);
     for (size_t d = 0; d < s.rank; d++)
         if (s.dims[d] != 1)
             dims[rank++] = s.dims[d];
@@ -283,7 +282,7 @@ static layout layout_of(const sis_task *t, const sis_data *data, size_t row) {
         a = (layout){shape[0], shape[1], 1, 1};
     else if (sis__task_is_kind(data, "image") && rank == 3)
         a = (layout){shape[2], width / shape[2], 0, 0};
-    a.wanted_first = wants_first(t->encoding.net, a.channels, a.first);
+    a.wanted_first = wants_first(&t->model, a.channels, a.first);
     return a;
 }
 
@@ -319,15 +318,22 @@ static void put_example(const sis_data *data, size_t row, char text[2 * SIS__DIM
                  form);
 }
 
+/* Values of a row of the model's; 0: that depends, or it does not say. */
+static size_t count_values(const sis__task_encoding *e, const sis_net_shape *s) {
+    size_t n = e->net || s->rank > 0;
+    for (size_t d = 0; d < s->rank; d++)
+        n *= s->dims[d];
+    return n;
+}
+
 /* What the model takes: by what it says of itself, and by its shape. */
-static void put_wanted(const sis__task_encoding *e, char text[2 * SIS__DIMS_TEXT]) {
-    sis_net_shape s = {0};
+static void put_wanted(const sis__task_encoding *e, const sis_net_shape *s,
+                       char text[2 * SIS__DIMS_TEXT]) {
     char form[SIS__DIMS_TEXT];
-    size_t n = sis_net_values(e->net);
-    const char *kind = sis_net_meta_get(e->net, SIS_NET_META_KIND);
+    size_t n = count_values(e, s);
+    const char *kind = e->net ? sis_net_meta_get(e->net, SIS_NET_META_KIND) : NULL;
     kind = kind ? kind : "";
-    sis_net_input_shape(e->net, &s);
-    sis__dims_text(s.dims, s.rank, form);
+    sis__dims_text(s->dims, s->rank, form);
     if (e->token)
         snprintf(text, 2 * SIS__DIMS_TEXT, "%s%zu token ids",
                  strcmp(kind, "text") ? "" : "texts, or ", n);
@@ -343,25 +349,23 @@ static void put_wanted(const sis__task_encoding *e, char text[2 * SIS__DIMS_TEXT
 }
 
 /* The same number of values along other axes: the values would be taken for others. */
-static int is_turned(const sis_net *net, const sis_data *data, size_t row) {
-    sis_net_shape s = {0};
+static int is_turned(const sis_net_shape *s, const sis_data *data, size_t row) {
     size_t rank, at = 0;
     const size_t *shape = sis_data_shape(data, row, &rank);
     int differs = 0;
-    sis_net_input_shape(net, &s);
     for (size_t d = 0; d < rank; d++) {
         if (shape[d] == 1)
             continue;
-        while (at < s.rank && s.dims[at] == 1)
+        while (at < s->rank && s->dims[at] == 1)
             at++;
-        if (at == s.rank)
+        if (at == s->rank)
             return 0; /* fewer axes: one flat list is as good as another */
-        differs |= s.dims[at] != 0 && s.dims[at] != shape[d];
+        differs |= s->dims[at] != 0 && s->dims[at] != shape[d];
         at++;
     }
-    while (at < s.rank && s.dims[at] == 1)
+    while (at < s->rank && s->dims[at] == 1)
         at++;
-    return differs && at == s.rank;
+    return differs && at == s->rank;
 }
 
 /* A list of n values as a square image, grey or in colours; 0: it is none. */
@@ -376,50 +380,51 @@ static int square_size(size_t n, size_t size[3]) {
     return 0;
 }
 
-/* The images that the network takes, (height, width, channels), and by how many axes it says so; 0
+/* The images that the model takes, (height, width, channels), and by how many axes it says so; 0
  * if it does not. */
-static int image_size(const sis_net *net, size_t size[3]) {
-    sis_net_shape s = {0};
-    sis_net_input_shape(net, &s);
-    const size_t *dims = s.dims;
-    while (s.rank > 1 && (*dims == 1 || s.rank == 4)) /* one for colours, or a batch */
-        dims++, s.rank--;
-    if (s.rank == 1)
+static int image_size(const sis_net_shape *s, size_t size[3]) {
+    const size_t *dims = s->dims;
+    size_t rank = s->rank;
+    while (rank > 1 && (*dims == 1 || rank == 4)) /* one for colours, or a batch */
+        dims++, rank--;
+    if (rank == 1)
         return square_size(dims[0], size);
-    if (s.rank == 3 && dims[0] == 3)
+    if (rank == 3 && dims[0] == 3)
         size[0] = dims[1], size[1] = dims[2], size[2] = 3;
-    else if (s.rank <= 3)
-        size[0] = dims[0], size[1] = dims[1], size[2] = s.rank == 3 ? dims[2] : 1;
+    else if (rank == 2 || rank == 3)
+        size[0] = dims[0], size[1] = dims[1], size[2] = rank == 3 ? dims[2] : 1;
     else
         return 0;
-    return size[0] && size[1] && size[2] && size[2] <= 4 ? (int)s.rank : 0;
+    return size[0] && size[1] && size[2] && size[2] <= 4 ? (int)rank : 0;
 }
 
 int sis__task_fit(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
+    sis_net_shape s;
+    sis_model_row_shape(&t->model, &s);
     if (t->opt.data)
         return sis__fail(SIS_E_OPTION, "--fit: images are resized when they are read from files");
-    if (!e->net || e->token || !image_size(e->net, e->read.fit))
+    if (e->token || !image_size(&s, e->read.fit))
         return sis__fail(SIS_E_OPTION,
                          "--fit: this model does not say the size of the images it takes");
     return SIS_OK;
 }
 
-/* Has the image as many values as the network takes, but other sides? */
-static int is_other_size(const sis_net *net, const sis_data *data, size_t row) {
+/* Has the image as many values as the model takes, but other sides? */
+static int is_other_size(const sis_net_shape *s, const sis_data *data, size_t row) {
     size_t rank, size[3];
     const size_t *own = sis_data_shape(data, row, &rank);
-    if (!sis__task_is_kind(data, "image") || image_size(net, size) < 2)
+    if (!sis__task_is_kind(data, "image") || image_size(s, size) < 2)
         return 0;
     return (rank == 3 ? own[2] : 1) == size[2] && (own[0] != size[0] || own[1] != size[1]);
 }
 
 /* What may be the reason. */
-static const char *misfit_hint(const sis__task_encoding *e, const sis_data *data, size_t width,
-                               size_t wanted) {
-    size_t size[3];
+static const char *misfit_hint(const sis__task_encoding *e, const sis_net_shape *s,
+                               const sis_data *data, size_t row) {
+    size_t size[3], width = sis_data_width(data, row), wanted = count_values(e, s);
     if (sis__task_is_kind(data, "image"))
-        return !e->token && image_size(e->net, size) ? "; --fit resizes images" : "";
+        return !e->token && image_size(s, size) ? "; --fit resizes images" : "";
     if (sis__task_is_kind(data, "array"))
         return width == wanted ? "; transpose it" : " (the first axis of the file counts examples)";
     if (sis__task_is_kind(data, "table") && width > wanted)
@@ -427,30 +432,41 @@ static const char *misfit_hint(const sis__task_encoding *e, const sis_data *data
     return "";
 }
 
-/* Does it fit a network that leaves several sizes free? What has no shape, a row of a table, is looked at when it is
+/* Does it not fit where several sizes are free? What has no shape, a row of a table, is looked at when it is
  * asked about. */
-static int is_misshapen(const sis_task *t, const sis_data *data, size_t row) {
-    size_t rank, dims[3];
-    sis_net_shape fit;
+static int is_misshapen(const sis_task *t, const sis_net_shape *s, const sis_data *data,
+                        size_t row) {
+    size_t rank, dims[3], fit[SIS_NET_MAX_RANK];
     const size_t *shape = shape_in(t, data, row, dims, &rank);
-    return rank > 1 && sis_net_fit(t->encoding.net, shape, rank, &fit) != SIS_OK;
+    return rank > 1 && sis__dims_fit(shape, rank, s->dims, s->rank, fit) != SIS_OK;
+}
+
+/* Does it not fit what the model says it takes? Models elsewhere may take other numbers of values than their shape
+ * lets one think, and say so when they are asked. */
+static int is_misfit(const sis_task *t, const sis_net_shape *s, const sis_data *data, size_t row) {
+    size_t wanted = count_values(&t->encoding, s);
+    if (wanted == 0)
+        return sis__task_needs_shapes(t) && is_misshapen(t, s, data, row);
+    if (t->encoding.rows.wanted)
+        return 0;
+    if (wanted != sis_data_width(data, row))
+        return t->encoding.net != NULL;
+    return is_other_size(s, data, row) ||
+           (sis__task_is_kind(data, "array") && is_turned(s, data, row));
 }
 
 /* Refuse an example that is not of the form the model takes. */
 static int check_form(const sis_task *t, const sis_data *data, size_t row) {
-    const sis_net *net = t->encoding.net;
-    size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
     char found[2 * SIS__DIMS_TEXT], takes[2 * SIS__DIMS_TEXT], number[SIS_ID_SIZE];
-    if (wanted == 0 ? !sis__task_needs_shapes(t) || !is_misshapen(t, data, row)
-                    : t->encoding.rows.wanted ||
-                          (wanted == width && !is_other_size(net, data, row) &&
-                           !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
+    sis_net_shape s;
+    sis_model_row_shape(&t->model, &s);
+    if (!is_misfit(t, &s, data, row))
         return SIS_OK;
     put_example(data, row, found);
-    put_wanted(&t->encoding, takes);
+    put_wanted(&t->encoding, &s, takes);
     return sis__fail(SIS_E_ARGUMENT, "%s: example %s is %s; the model takes %s%s",
                      data == t->source.data ? "--input" : "--mask", sis_data_id(data, row, number),
-                     found, takes, misfit_hint(&t->encoding, data, width, wanted));
+                     found, takes, misfit_hint(&t->encoding, &s, data, row));
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */

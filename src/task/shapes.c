@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What shape examples have, where a network leaves several sizes free: a model sees rows of numbers, and
+ * What shape examples have, where a model leaves several sizes free: it sees rows of numbers, and
  * so many of them may be a wide image or a high one. A handle of a model knows one shape for each number of
  * values (sis_model_take_shape); where examples have as many values in another shape, the task has one
  * more handle.
@@ -14,7 +14,12 @@
 
 int sis__task_needs_shapes(const sis_task *t) {
     const sis__task_encoding *e = &t->encoding;
-    return e->net && !e->texts && !e->rows.wanted && sis_net_free_sizes(e->net) > 1;
+    sis_net_shape s;
+    size_t n_free = 0;
+    sis_model_row_shape(&t->model, &s);
+    for (size_t d = 0; d < s.rank; d++)
+        n_free += s.dims[d] == 0;
+    return !e->texts && !e->rows.wanted && n_free > 1;
 }
 
 /* Does the example say its shape, or is it a list of numbers? */

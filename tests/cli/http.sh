@@ -57,6 +57,17 @@ sis verify r.jsonl -m "$at/ok/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" \
     --mask "mean:$SIS_EXAMPLES/credit.csv" 2>&1 >/dev/null | plain
 grep -o '"model":"[^"]*"' r.jsonl | plain | sort -u
 
+echo "# images of any sides, wide and high, as through a network of our own"
+python3 "$SIS_EXAMPLES/../tests/model/pictures.py"
+for model in lines.onnx "$at/ok/v2/models/lines" "$at/binary/v2/models/lines" "$at/tf/v1/models/lines"; do
+    sis explain -m "$model" -i pictures --mask zero -t 0.5 --quiet --jobs 2 --output r.jsonl --force
+    sis verify r.jsonl -m "$model" -i pictures 2>&1 >/dev/null | plain
+    sis show r.jsonl --quiet >shown
+    [ -e first ] || mv shown first
+    [ ! -e shown ] || cmp first shown
+done
+grep -c 'sufficient subset' first
+
 echo "# texts"
 echo 'A good film, a Good day.' >texts.txt
 sis explain -m "$at/binary/v2/models/mood" -i texts.txt -t 0.8 --class 0 --quiet | sis show -

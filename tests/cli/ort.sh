@@ -18,3 +18,20 @@ sis predict -m ort:det.onnx -i rows.csv --rows 0 2>&1
 sis explain -m det.onnx -i rows.csv --mask zero -t 9 --rows 1 --quiet 2>&1 | sis show -
 sis model det.onnx 2>&1
 sis predict -m ort:rows.csv -i rows.csv 2>&1 | cut -c 1-60
+
+echo "# images of any sides, wide and high, as through our own engine"
+/usr/bin/python3 "$SIS_EXAMPLES/../tests/model/pictures.py" || { echo "no python3" && exit 77; }
+for model in lines.onnx ort:lines.onnx; do
+    sis predict -m $model -i pictures | sed 's/\(\.[0-9]\{5\}\)[0-9]*/\1/'
+    sis explain -m $model -i pictures --mask zero -t 0.5 --quiet --output r.jsonl --force
+    sis verify r.jsonl -m $model -i pictures 2>&1 >/dev/null
+    grep -o '"id":[^,]*\|"shape":[^"]*' r.jsonl | paste -sd ' '
+    sis show r.jsonl --quiet >"${model%%:*}.shown"
+done
+cmp lines.onnx.shown ort.shown && grep -c 'sufficient subset' ort.shown
+
+echo "# colours go where the network wants them"
+for model in hues.onnx ort:hues.onnx; do
+    sis predict -m $model -i pictures 2>&1
+    sis explain -m $model -i coloured --mask zero -t 0.4 --quiet | grep -o '"subsets":.*]}],' | sed 's/"score":[^,]*,//g'
+done

@@ -263,7 +263,7 @@ static void rows_fit_a_shape_in_one_way(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sis__fit fit;
-        int code = sis__shape_fit(&cases[i].shape, cases[i].values, &fit);
+        int code = sis__shape_fit(&cases[i].shape, NULL, cases[i].values, &fit);
         assert_int_equal(code, cases[i].fits ? SIS_OK : SIS_E_ARGUMENT);
         if (!cases[i].fits)
             continue;
@@ -277,6 +277,43 @@ static void rows_fit_a_shape_in_one_way(void **state) {
     assert_int_equal(sis__shape_values(&(sis__shape){2, {1, 4}}), 4);
     assert_int_equal(sis__shape_values(&(sis__shape){2, {-1, -1}}), 0);
     assert_int_equal(sis__shape_values(&(sis__shape){2, {36, 13}}), 0);
+}
+
+/* The brightest line of an image, wide or high. */
+static void shapes_are_told_where_sizes_are_free(void **state) {
+    (void)state;
+    if (no_server())
+        skip();
+    const double image[] = {1, 2, 3, 10, 20, 30};
+    const char *const paths[] = {"ok/v2/models/lines", "binary/v2/models/lines",
+                                 "tf/v1/models/lines"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        double wide, high;
+        sis_net_shape row;
+        void *worker;
+        sis_model model = open_at(server_address("%s", paths[i])), other;
+        sis_model_row_shape(&model, &row);
+        assert_int_equal(row.rank, 3);
+        assert_memory_equal(row.dims, ((size_t[]){1, 0, 0}), 3 * sizeof *row.dims);
+        assert_int_equal(sis_model_measure(&model, image, 6), SIS_E_ARGUMENT); /* no square */
+        assert_int_equal(sis_model_take_shape(&model, (size_t[]){2, 3}, 2), SIS_OK);
+        assert_int_equal(sis_model_take_shape(&model, (size_t[]){3, 2}, 2), SIS_E_ARGUMENT);
+        assert_int_equal(sis_model_measure(&model, image, 6), SIS_OK);
+        assert_int_equal(sis_model_share(&model, &other), SIS_OK);
+        assert_false(sis_model_takes_shape(&other, (size_t[]){2, 3}, 2));
+        assert_int_equal(sis_model_take_shape(&other, (size_t[]){3, 2}, 2), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, image, 1, 6, &wide), SIS_OK);
+        assert_int_equal(other.worker_new(other.ctx, &worker), SIS_OK);
+        assert_int_equal(other.predict(worker, image, 1, 6, &high), SIS_OK);
+        assert_float_equal(wide, 20, 0);
+        assert_float_equal(high, 25, 0);
+        other.worker_free(worker);
+        sis_model_close(&other);
+        sis_model_close(&model);
+    }
+    sis_model untold = open_at(server_address("ok/v2/models/untold"));
+    assert_int_equal(sis_model_take_shape(&untold, (size_t[]){2, 4}, 2), SIS_E_UNSUPPORTED);
+    sis_model_close(&untold);
 }
 
 /* ---- Connections ----------------------------------------------------------------------------- */
@@ -668,6 +705,7 @@ int main(void) {
         cmocka_unit_test(integers_are_checked_before_they_are_sent),
         cmocka_unit_test(shapes_without_an_axis_of_rows_are_filled),
         cmocka_unit_test(rows_fit_a_shape_in_one_way),
+        cmocka_unit_test(shapes_are_told_where_sizes_are_free),
         cmocka_unit_test(connections_are_kept),
         cmocka_unit_test(long_batches_are_cut),
         cmocka_unit_test(time_runs_out),

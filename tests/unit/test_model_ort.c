@@ -478,6 +478,47 @@ static void rows_are_cut_or_others_given(void **state) {
     assert_message_has("no input middle to explain");
 }
 
+/* The brightest line of an image, wide or high. */
+static void shapes_are_told_where_sizes_are_free(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    sis_net_builder *b = sis_net_builder_new("lines");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, 0, 0));
+    sis_net_add_node(b, "ReduceMean", "x", "m");
+    sis_net_attr_ints(b, "axes", (int64_t[]){1, 3}, 2);
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_node(b, "ReduceMax", "m", "y");
+    sis_net_attr_ints(b, "axes", (int64_t[]){1}, 1);
+    sis_net_add_output(b, "y");
+    sis_net *net;
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    char path[512], spec[520];
+    snprintf(path, sizeof path, "%s", file_name("ort_lines.onnx"));
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    const double image[] = {1, 2, 3, 10, 20, 30};
+    double wide, high;
+    void *worker;
+    sis_model model = open_spec(spec), other;
+    assert_int_equal(sis_model_measure(&model, image, 6), SIS_E_ARGUMENT); /* no square */
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){2, 3}, 2), SIS_OK);
+    assert_int_equal(sis_model_take_shape(&model, (size_t[]){3, 2}, 2), SIS_E_ARGUMENT);
+    assert_int_equal(sis_model_measure(&model, image, 6), SIS_OK);
+    assert_int_equal(sis_model_share(&model, &other), SIS_OK);
+    assert_false(sis_model_takes_shape(&other, (size_t[]){2, 3}, 2));
+    assert_int_equal(sis_model_take_shape(&other, (size_t[]){3, 2}, 2), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, image, 1, 6, &wide), SIS_OK);
+    assert_int_equal(other.worker_new(other.ctx, &worker), SIS_OK);
+    assert_int_equal(other.predict(worker, image, 1, 6, &high), SIS_OK);
+    assert_float_equal(wide, 20, 0);
+    assert_float_equal(high, 25, 0);
+    other.worker_free(worker);
+    sis_model_close(&other);
+    sis_model_close(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_masks_follow_from_the_ids),
@@ -487,6 +528,7 @@ int main(void) {
         cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),
         cmocka_unit_test(what_neither_can_run_is_told),
         cmocka_unit_test(models_of_one_input_give_what_was_recorded),
+        cmocka_unit_test(shapes_are_told_where_sizes_are_free),
         cmocka_unit_test(no_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
