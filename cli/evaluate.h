@@ -105,7 +105,8 @@ int eval_model(evaluation *ev);
 
 /* Numbers that the model gives for each example. */
 typedef struct eval_measure {
-    const sis_model *model;
+    const cli_task
+        *task; /* whose model is asked, about the examples at the same places as ev->task's */
     size_t (*count)(const evaluation *ev, size_t example); /* how many there are */
 
     /* To `numbers`, on a thread and with a model of its own, in whatever process: 0 or an error
@@ -133,8 +134,8 @@ int eval_yardsticks(evaluation *ev);
 /* Token F1 and IOU F1 of what people marked. */
 int eval_tokens(evaluation *ev);
 
-/* The hot deck of all inputs that have features; freed by the caller. */
-int eval_open_deck(evaluation *ev, sis_deck **deck);
+/* The hot deck of all inputs that have features, for an option; freed by the caller. */
+int eval_open_deck(evaluation *ev, const char *option, sis_deck **deck);
 
 /* What the yardsticks say cut by cut. */
 void eval_curves(const evaluation *ev, const eval_method *m,

@@ -18,6 +18,13 @@ typedef struct {
     int status; /* of keep() */
 } measuring;
 
+/* The thread's own, or that of another shape of as many values, which threads share. */
+static const sis_model *model_for(const measuring *m, size_t e, const sis_model *own) {
+    const cli_task *t = m->measure->task;
+    const sis_model *asked = sis_task_model_of(t->task, &t->examples[m->ev->examples[e].at]);
+    return asked == sis_task_model(t->task) ? own : asked;
+}
+
 static int find_numbers(measuring *m, size_t e, const sis_model *model, const sis_opt *opt) {
     const evaluation *ev = m->ev;
     size_t n = m->measure->count(ev, e);
@@ -28,7 +35,7 @@ static int find_numbers(measuring *m, size_t e, const sis_model *model, const si
     eval_options_of(ev, ev->examples[e].record, &own);
     own.jobs = 1;
     own.memory = opt->memory;
-    int error = m->measure->find(ev, e, model, &own, numbers);
+    int error = m->measure->find(ev, e, model_for(m, e, model), &own, numbers);
     if (error == SIS_OK)
         error = cli_things_answer(m->things, e, numbers, n * sizeof *numbers);
     free(numbers);
@@ -56,7 +63,7 @@ static int work(void *ctx, cli_things *things) {
     sis_opt opt;
     m->things = things;
     eval_options_of(ev, ev->examples[0].record, &opt);
-    return sis_find_many(m->measure->model, NULL, ev->n_examples, &opt,
+    return sis_find_many(&m->measure->task->model, NULL, ev->n_examples, &opt,
                          &(sis_finder){find, found, m});
 }
 

@@ -189,8 +189,8 @@ static int split_importance(const evaluation *ev, eval_rationale *x) {
 int eval_model(evaluation *ev) {
     int status = find_inputs(ev);
     if (status == CLI_DONE)
-        status = eval_each(
-            ev, &(eval_measure){&ev->task.model, count_numbers, find_numbers, keep_numbers});
+        status =
+            eval_each(ev, &(eval_measure){&ev->task, count_numbers, find_numbers, keep_numbers});
     for (size_t k = 0; status == CLI_DONE && cli_leads() && k < ev->n_methods; k++)
         for (size_t i = 0; status == CLI_DONE && i < ev->methods[k].n_items; i++)
             status = split_importance(ev, &ev->methods[k].items[i]);

@@ -14,17 +14,32 @@
 
 enum { BLOCK = 64 }; /* rationales tried together */
 
+/* Can values of two examples change places? */
+static int same_shape(const cli_task *t, size_t a, size_t b) {
+    return t->inputs[a].n_values == t->inputs[b].n_values &&
+           sis_task_model_of(t->task, &t->examples[a]) ==
+               sis_task_model_of(t->task, &t->examples[b]);
+}
+
 /* Its inputs are kept by ev, which outlives the deck. */
-int eval_open_deck(evaluation *ev, sis_deck **deck) {
+int eval_open_deck(evaluation *ev, const char *option, sis_deck **deck) {
     const cli_task *t = &ev->task;
     int anywhere =
         cli_is_token(t) || (sis_kind_of(sis_data_kind(t->data)) == SIS_KIND_DNA && t->by_default);
-    size_t n = 0;
+    size_t n = 0, first = 0;
     if (!ev->donors && !(ev->donors = cli_grab(t->n, sizeof *ev->donors)))
         return CLI_FAILED;
-    for (size_t i = 0; i < t->n; i++)
-        if (!t->examples[i].excuse)
-            ev->donors[n++] = t->inputs[i];
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->examples[i].excuse)
+            continue;
+        first = n == 0 ? i : first;
+        if (!anywhere && !same_shape(t, first, i))
+            return cli_error(
+                "%s puts in what other examples have in the same place, but \"%s\" has "
+                "another shape than \"%s\"; take examples of one shape (--rows)",
+                option, t->ids[i], t->ids[first]);
+        ev->donors[n++] = t->inputs[i];
+    }
     return cli_fail(sis_deck_new(ev->donors, n, anywhere, deck));
 }
 
@@ -108,8 +123,7 @@ static int robust_second(evaluation *ev) {
         ev->second[e].output = ev->examples[e].record->output;
     }
     if (status == CLI_DONE)
-        status =
-            eval_each(ev, &(eval_measure){&second.model, eval_n_alone, find_second, keep_second});
+        status = eval_each(ev, &(eval_measure){&second, eval_n_alone, find_second, keep_second});
     free(ev->second);
     ev->second = NULL;
     cli_task_close(&second);
@@ -173,12 +187,11 @@ static int keep_robust(evaluation *ev, size_t e, const double *numbers) {
 }
 
 int eval_robust(evaluation *ev) {
-    int status = robust_second(ev);
+    int status = eval_open_deck(ev, "--robust", &ev->deck);
     if (status == CLI_DONE)
-        status = eval_open_deck(ev, &ev->deck);
+        status = robust_second(ev);
     if (status == CLI_DONE)
-        status =
-            eval_each(ev, &(eval_measure){&ev->task.model, count_robust, find_robust, keep_robust});
+        status = eval_each(ev, &(eval_measure){&ev->task, count_robust, find_robust, keep_robust});
     sis_deck_free(ev->deck);
     ev->deck = NULL;
     return status;
@@ -196,7 +209,7 @@ int eval_imputation(evaluation *ev) {
     s->n = ev->o->draws;
     s->by_mask = cli_grab(s->n, sizeof *s->by_mask);
     s->by_deck = cli_grab(s->n, sizeof *s->by_deck);
-    int status = s->by_mask && s->by_deck ? eval_open_deck(ev, &deck) : CLI_FAILED;
+    int status = s->by_mask && s->by_deck ? eval_open_deck(ev, "--imputation", &deck) : CLI_FAILED;
     if (status == CLI_DONE)
         status = cli_fail(sis_deck_study(deck, &ev->task.model, &opt, s->n, ev->o->question.seed,
                                          s->by_mask, s->by_deck));

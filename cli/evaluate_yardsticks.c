@@ -183,15 +183,15 @@ static int keep_numbers(evaluation *ev, size_t e, const double *numbers) {
 }
 
 int eval_yardsticks(evaluation *ev) {
-    int status = eval_open_deck(ev, &ev->deck);
+    int status = eval_open_deck(ev, "--yardsticks", &ev->deck);
     for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++) {
         eval_method *m = &ev->methods[k];
         m->faithfulness = cli_grab(ev->n_examples, sizeof *m->faithfulness);
         status = m->faithfulness ? CLI_DONE : CLI_FAILED;
     }
     if (status == CLI_DONE)
-        status = eval_each(
-            ev, &(eval_measure){&ev->task.model, count_numbers, find_numbers, keep_numbers});
+        status =
+            eval_each(ev, &(eval_measure){&ev->task, count_numbers, find_numbers, keep_numbers});
     sis_deck_free(ev->deck);
     ev->deck = NULL;
     return status;

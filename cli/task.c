@@ -268,12 +268,6 @@ static int load_examples(cli_task *t) {
         return CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
         status = cli_fail(sis_task_load(t->task, i, &t->examples[i]));
-        if (status == CLI_DONE &&
-            sis_task_model_of(t->task, &t->examples[i]) != sis_task_model(t->task))
-            status =
-                cli_error("example %s has as many values as another one in another shape; take "
-                          "images of the same sides (--rows)",
-                          t->examples[i].id);
         t->ids[i] = t->examples[i].id;
         t->inputs[i] = t->examples[i].input;
     }

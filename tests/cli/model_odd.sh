@@ -41,6 +41,14 @@ for data in square wide planes list; do
 done
 sis explain -q -m image.onnx -i wide.npy --mask zero --threshold 11 -o wide.jsonl && sis verify -q wide.jsonl -m image.onnx -i wide.npy | grep -o '"holds":true'
 grep -o '"shape":[^"]*' wide.jsonl
+echo "evaluated, wide and high in one folder"
+/usr/bin/python3 "$SIS_EXAMPLES/../tests/model/pictures.py"
+sis explain -q -m lines.onnx -i pictures --mask zero -t 0.5 -o r.jsonl
+sis evaluate r.jsonl -q -m lines.onnx -i pictures --mask zero --jobs 2 --csv r.csv | sed -n 1,6p
+cut -d , -f 2 r.csv | sort | uniq -c | tr -s ' '
+sis evaluate r.jsonl -q -m lines.onnx -i pictures --mask zero --second-mask value:0.5 --robust 2>&1
+sis evaluate -q -m lines.onnx -i pictures --mask zero --imputation 2>&1
+sis explain -q -m lines.onnx -i pictures --mask zero -t 0.5 --rows 0,2 | sis evaluate - -q -m lines.onnx -i pictures --mask zero --yardsticks --rows 0,2 2>&1
 echo "exported for four rows"
 /usr/bin/python3 - <<'END'
 import numpy as np, onnx
