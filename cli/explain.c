@@ -97,6 +97,10 @@ static void init(void *p) {
     o->confidence = 0.95;
 }
 
+static int keeps_class(const cli_explain_options *o) {
+    return strcmp(o->keep, "class") == 0;
+}
+
 void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
     int below = w->o->below, undecided = c->status == SIS_STATUS_BELOW_THRESHOLD;
     double score = undecided ? c->score : c->masked_score;
@@ -291,9 +295,31 @@ static int explain_all(cli_explaining *w) {
     return w->broken ? CLI_FAILED : cli_fail(error);
 }
 
+/* The same where a class was to be kept, so that there is no threshold. */
+static void remark_class(const cli_explaining *w) {
+    const cli_first *behind = &w->first[SIS_STATUS_BELOW_THRESHOLD];
+    const cli_first *ahead = &w->first[SIS_STATUS_DEFAULT_DECISION];
+    int quiet = w->o->common.quiet;
+    if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
+        cli_note(quiet,
+                 "with everything masked the output is on top already, by %.4g (example %s): take "
+                 "another --mask, or "
+                 "another --class",
+                 ahead->score, ahead->id);
+    else if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0)
+        cli_note(quiet,
+                 "the output is on top nowhere: behind by %.4g at least, in example %s; take "
+                 "another --class",
+                 -behind->score, behind->id);
+}
+
 /* Why nothing was explained, and what would be. */
 static void remark(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
+    if (keeps_class(o)) {
+        remark_class(w);
+        return;
+    }
     const char *sign = o->below ? "<=" : ">=";
     double nearest = w->first[SIS_STATUS_BELOW_THRESHOLD].score;
     double t = sis_task_threshold(w->task);
@@ -321,11 +347,12 @@ static void conclude(const cli_explaining *w) {
     if (w->counts[SIS_STATUS_CUT])
         snprintf(cut, sizeof cut, ", %zu cut short (--resume takes them up again)",
                  w->counts[SIS_STATUS_CUT]);
-    cli_note(o->common.quiet,
-             "%zu explained, %zu %s the threshold, %zu default decisions, %zu errors%s",
+    cli_note(o->common.quiet, "%zu explained, %zu %s, %zu default decisions, %zu errors%s",
              w->counts[SIS_STATUS_EXPLAINED], w->counts[SIS_STATUS_BELOW_THRESHOLD],
-             o->below ? "above" : "below", w->counts[SIS_STATUS_DEFAULT_DECISION],
-             w->counts[SIS_STATUS_ERROR], cut);
+             keeps_class(o) ? "not on top"
+             : o->below     ? "above the threshold"
+                            : "below the threshold",
+             w->counts[SIS_STATUS_DEFAULT_DECISION], w->counts[SIS_STATUS_ERROR], cut);
     if (w->counts[SIS_STATUS_EXPLAINED] + w->counts[SIS_STATUS_CUT] == 0 && !o->resume)
         remark(w);
     if (!o->output && isatty(STDOUT_FILENO))
@@ -372,7 +399,7 @@ static int run(const void *p, const cli_list *args) {
     cli_explaining w = {.o = o};
     sis_task_opt opt;
     (void)args;
-    if (!o->threshold && strcmp(o->keep, "score") == 0)
+    if (!o->threshold && !keeps_class(o))
         return cli_usage("--threshold T is missing: decision: score >= T, or percentile pNN");
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");

@@ -280,9 +280,8 @@ static void print_nothing(const cli_page *p) {
     case SIS_STATUS_BELOW_THRESHOLD:
         cli_paint(p, YELLOW, "not decided");
         fprintf(p->out,
-                "\n      The model does not reach this threshold, so there is no decision to "
-                "explain.\n      %s\n",
-                advice);
+                "\n      The model does not %s, so there is no decision to explain.\n      %s\n",
+                p->r->keep ? "choose this output" : "reach this threshold", advice);
         break;
     case SIS_STATUS_DEFAULT_DECISION:
         cli_paint(p, YELLOW, "decided by default");
@@ -294,10 +293,9 @@ static void print_nothing(const cli_page *p) {
                 c->masked_score, advice);
         else
             fprintf(p->out,
-                    "\n      Even with everything masked the score is %.4g, so no part of this "
-                    "input is "
+                    "\n      Even with everything masked %s %.4g, so no part of this input is "
                     "responsible.\n      %s\n",
-                    c->masked_score, advice);
+                    p->r->keep ? "it is ahead by" : "the score is", c->masked_score, advice);
         break;
     default:
         cli_paint(p, RED, "error");

@@ -131,23 +131,19 @@ class Explanation:
 
 def sentence(e):
     """What was decided, in a line."""
-    sign = "<=" if e.below else ">="
     if e.status == "error":
         return "example %s   %s" % (e.id, e.message)
+    undecided, n = e.status == "below_threshold", len(e.subsets)
+    if e.data.get("keep"):  # a class that is to stay on top: there is no threshold
+        decision = "%s by %.4g" % ("behind" if undecided else "ahead", abs(e.score))
+    else:
+        decision = "score %.4g%s %s %g" % (e.score, ", not" if undecided else "", "<=" if e.below else ">=",
+                                           e.threshold)
     label = " for class %s" % (e.output_label or e.output) if e.data.get("n_outputs", 1) > 1 else ""
-    if e.status == "below_threshold":
-        return "example %s   score %.4g, not %s %g%s   not decided" % (e.id, e.score, sign,
-                                                                       e.threshold, label)
-    if e.status == "default_decision":
-        return "example %s   score %.4g %s %g%s   decided by default" % (e.id, e.score, sign,
-                                                                         e.threshold, label)
-    n = len(e.subsets)
-    if e.status == "cut":
-        return "example %s   score %.4g %s %g%s   cut short by a limit, %d sufficient subset%s so far" % (
-            e.id, e.score, sign, e.threshold, label, n, "" if n == 1 else "s")
-    return "example %s   score %.4g %s %g%s   %d sufficient subset%s%s" % (
-        e.id, e.score, sign, e.threshold, label, n, "" if n == 1 else "s",
-        ", verified" if e.verified else "")
+    found = {"below_threshold": "not decided", "default_decision": "decided by default",
+             "cut": "cut short by a limit, %d sufficient subset%s so far" % (n, "" if n == 1 else "s")}.get(
+        e.status, "%d sufficient subset%s%s" % (n, "" if n == 1 else "s", ", verified" if e.verified else ""))
+    return "example %s   %s%s   %s" % (e.id, decision, label, found)
 
 
 def shown(value):

@@ -349,15 +349,16 @@ class Files(unittest.TestCase):
         model = os.path.join(tempfile.mkdtemp(), "free.onnx")
         onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=7), model)
         x = np.arange(32, dtype=np.float32)
-        explainer = sis.Explainer(model, threshold=9, mask="zero")
-        for shape, score in (((2, 1, 2, 8), 11.5), ((2, 1, 8, 2), 14.5), ((2, 1, 4, 4), 13.5)):
-            given = x.reshape(shape)
-            self.same(model, given, "x.npy", dict(threshold=9, mask="zero"), ["-t", "9", "--mask", "zero"])
-            r = explainer(given)
-            self.assertEqual([r[0].score, r[1].score], [score, score + 16])
-            self.assertTrue(all(a["holds"] for a in r.verify()))
-        with self.assertRaisesRegex(sis.Error, "the model takes \\(1, any, any\\)"):
-            explainer(x.reshape(1, 2, 4, 4))
+        for spec in [model] + ["ort:" + model] * ("SIS_ORT" in os.environ):
+            explainer = sis.Explainer(spec, threshold=9, mask="zero")
+            for shape, score in (((2, 1, 2, 8), 11.5), ((2, 1, 8, 2), 14.5), ((2, 1, 4, 4), 13.5)):
+                given = x.reshape(shape)
+                self.same(spec, given, "x.npy", dict(threshold=9, mask="zero"), ["-t", "9", "--mask", "zero"])
+                r = explainer(given)
+                self.assertEqual([r[0].score, r[1].score], [score, score + 16])
+                self.assertTrue(all(a["holds"] for a in r.verify()))
+            with self.assertRaisesRegex(sis.Error, "the model takes \\(1, any, any\\)"):
+                explainer(x.reshape(1, 2, 4, 4))
 
     @unittest.skipUnless(PROGRAM, "needs the program")
     def test_networks_exported_for_some_rows(self):
@@ -819,6 +820,12 @@ class Lifetimes(unittest.TestCase):
         self.assertEqual(r.counts, {"explained": 3})
         for options in ({}, {"keep": "class"}):
             self.assertEqual(copy.deepcopy(r).verify(model, np.eye(3) * 5, mask=0, **options), r.verify())
+        self.assertIn("ahead by 3 for class 0   1 sufficient subset", str(r[0]))
+        masked = sis.explain(model, np.eye(3) * 5, keep="class", mask=4)[0]
+        self.assertIn("ahead by 3 for class 0   decided by default", str(masked))
+        page = masked._repr_html_()
+        self.assertIn("Take another mask, or ask about another output.", page)
+        self.assertNotIn("threshold", page[page.index("Even with everything"):page.index("another output")])
 
     @unittest.skipIf(SANITIZED, "slow to fork")
     def test_forked_processes_do_not_share_a_program(self):

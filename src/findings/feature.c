@@ -254,8 +254,8 @@ static void put_domain(const char *domain, char *text, size_t size) {
     int radius = domain ? (int)strcspn(domain, ",") - 5 : 0; /* its digits */
     text[0] = '\0';
     if (domain && strncmp(domain, "ball:", 5) == 0 && domain[5 + radius] == ',')
-        snprintf(text, size, ", within %.*s of what they were and %.40s",
-                 radius < 20 ? radius : 20, domain + 5, domain + 6 + radius);
+        snprintf(text, size, ", within %.*s of what they were and %.40s", radius < 20 ? radius : 20,
+                 domain + 5, domain + 6 + radius);
     else if (domain && strncmp(domain, "ball:", 5) == 0)
         snprintf(text, size, ", within %.20s of what they were", domain + 5);
     else if (domain && strncmp(domain, "data:", 5) == 0)
@@ -326,16 +326,17 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     text[0] = '\0';
     if (!by_default && c->status != SIS_STATUS_BELOW_THRESHOLD)
         return;
-    if (r->keep && !(by_default && r->guarantee)) {
-        snprintf(text, size,
-                 by_default ? "Take another mask."
-                            : "Another output is higher: ask about that one.");
+    int for_all = r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
+    if (r->keep) { /* there is no threshold */
+        snprintf(text, size, "%s",
+                 !by_default ? "Another output is higher: ask about that one."
+                 : for_all   ? "Ask with another domain."
+                             : "Take another mask, or ask about another output.");
         return;
     }
-    if (r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL) {
+    if (for_all) {
         if (by_default)
-            snprintf(text, size, "Ask with %sanother domain.",
-                     r->keep ? "" : "another threshold, or ");
+            snprintf(text, size, "Ask with another threshold, or another domain.");
         else
             snprintf(text, size, "Ask with a threshold of %.4g or %s.", score,
                      r->below ? "more" : "less");

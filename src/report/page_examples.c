@@ -66,8 +66,12 @@ static int is_for_all(const sis_record *r) {
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
-    sis__buf_printf(b, "<p class=\"verdict\">%s <b>", r->keep ? "ahead by" : "score");
-    sis__html_number(b, c->score);
+    int behind = r->keep && c->status == SIS_STATUS_BELOW_THRESHOLD;
+    sis__buf_printf(b, "<p class=\"verdict\">%s <b>",
+                    behind    ? "behind by"
+                    : r->keep ? "ahead by"
+                              : "score");
+    sis__html_number(b, behind ? -c->score : c->score);
     sis__buf_str(b, "</b>");
     if (!r->keep) {
         sis__buf_printf(b, " %s%s ", c->status == SIS_STATUS_BELOW_THRESHOLD ? "is not " : "",
@@ -101,13 +105,12 @@ static void add_reason(sis__buf *b, const sis_record *r) {
     sis_record_advice(r, advice, sizeof advice);
     sis__buf_str(b, "<p class=\"reason\">");
     if (c->status == SIS_STATUS_BELOW_THRESHOLD) {
-        sis__buf_printf(b,
-                        "The model does not reach the threshold, so there is no decision to "
-                        "explain. %s",
-                        advice);
+        sis__buf_printf(b, "The model does not %s, so there is no decision to explain. %s",
+                        r->keep ? "choose this output" : "reach the threshold", advice);
     } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
         sis__buf_str(b, is_for_all(r) ? "Whatever all features are, the decision is the same; the "
                                         "nearest score that was met is "
+                        : r->keep     ? "Even with everything masked it is ahead by "
                                       : "Even with everything masked the score is ");
         sis__html_number(b, c->masked_score);
         sis__buf_printf(b, ": no part of this input is responsible. %s", advice);

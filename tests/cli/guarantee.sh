@@ -60,6 +60,12 @@ printf 'a,b,c\n2,1,3\n0,1,3\n' > abc.csv
 sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --jobs 1 --timeout 5 -o class.jsonl
 sis show class.jsonl
 sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 -o audit.jsonl
+# Nothing to explain, and there is no threshold to change: terminal and page.
+for class in top 0; do
+    sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --class $class --rows 1 --jobs 1 --timeout 5 -o none.jsonl --force 2>&1
+    sis show none.jsonl
+    sis report none.jsonl -q -o none.html && grep -o 'class="verdict">[a-z]* by\|class="reason">[^<]*' none.html
+done
 # Refusals.
 sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 --counterexamples 2>&1 || echo "exit $?"
 try_all() { sis explain -i "$rows" "$@" 2>&1 || echo "exit $?"; }

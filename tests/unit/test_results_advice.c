@@ -60,6 +60,31 @@ static void equal_scores_leave_only_another_mask(void **state) {
     advises(SIS_STATUS_BELOW_THRESHOLD, 1, 0.1 + 0.2, 0.3, same);
 }
 
+static void a_class_to_keep_has_no_threshold(void **state) {
+    (void)state;
+    static const struct {
+        sis_status status;
+        int guarantee;
+        const char *advice;
+    } cases[] = {
+        {SIS_STATUS_DEFAULT_DECISION, -1, "Take another mask, or ask about another output."},
+        {SIS_STATUS_DEFAULT_DECISION, SIS_GUARANTEE_CHANCE,
+         "Take another mask, or ask about another output."},
+        {SIS_STATUS_DEFAULT_DECISION, SIS_GUARANTEE_ALL, "Ask with another domain."},
+        {SIS_STATUS_BELOW_THRESHOLD, -1, "Another output is higher: ask about that one."},
+        {SIS_STATUS_EXPLAINED, -1, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        sis_guarantee g = {.kind = cases[i].guarantee};
+        sis_record r = {.keep = "class",
+                        .guarantee = cases[i].guarantee < 0 ? NULL : &g,
+                        .collection = {.status = cases[i].status, .score = 3, .masked_score = 1}};
+        sis_record_advice(&r, text, sizeof text);
+        assert_string_equal(text, cases[i].advice);
+    }
+}
+
 static void an_explained_record_gets_no_advice(void **state) {
     (void)state;
     advises(SIS_STATUS_EXPLAINED, 0, 0.9, 0.5, "");
@@ -72,6 +97,7 @@ int main(void) {
         cmocka_unit_test(a_score_short_of_the_mask_is_the_opposite_decision),
         cmocka_unit_test(close_scores_get_as_many_digits_as_they_need),
         cmocka_unit_test(equal_scores_leave_only_another_mask),
+        cmocka_unit_test(a_class_to_keep_has_no_threshold),
         cmocka_unit_test(an_explained_record_gets_no_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
