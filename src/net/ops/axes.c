@@ -98,6 +98,29 @@ int sis__places_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced) {
+    size_t stride[SIS__MAX_RANK];
+    sis__strides_of(x, stride);
+    e->count = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        if (reduced[d]) {
+            e->reduced[e->n_reduced] = x->dims[d];
+            e->reduced_stride[e->n_reduced++] = stride[d];
+            e->count *= x->dims[d];
+        } else {
+            e->kept[e->n_kept] = x->dims[d];
+            e->kept_stride[e->n_kept++] = stride[d];
+        }
+}
+
+int sis__pass_back(const sis__step *s, sis__run *r) {
+    const float *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && dy && i < n; i++)
+        dx[i] += dy[i];
+    return SIS_OK;
+}
+
 int sis__no_gradient(const sis__step *s, sis__run *r) {
     (void)s, (void)r;
     return sis__fail(SIS_E_UNSUPPORTED, "which has none here; use a method without gradients");

@@ -35,6 +35,12 @@ uint32_t *sis__cx_places(sis__cx *c);
 int sis__places_forward(const sis__step *s, sis__run *r);
 int sis__places_backward(const sis__step *s, sis__run *r);
 
+/* Which axes of x are reduced, as runs go over them. */
+void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced);
+
+/* The gradient of what keeps its values: the same for each. */
+int sis__pass_back(const sis__step *s, sis__run *r);
+
 /* For operators that have a gradient which is not written: fails. */
 int sis__no_gradient(const sis__step *s, sis__run *r);
 

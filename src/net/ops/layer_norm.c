@@ -304,8 +304,7 @@ const sis__op sis__op_group_normalization = {
 static int mean_variance_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     static const int64_t usual[] = {0, 2, 3}, every[] = {0, 1, 2, 3};
-    sis__reduce *e = &c->step->p.reduce;
-    size_t n, stride[SIS__MAX_RANK];
+    size_t n;
     unsigned char over[SIS__MAX_RANK] = {0};
     const int64_t *axes = sis__attr_ints(c, "axes", &n);
     sis__cx_float(c, 0);
@@ -322,17 +321,7 @@ static int mean_variance_shape(sis__cx *c) {
     }
     for (size_t i = 0; i < n; i++)
         over[sis__cx_axis(c, axes[i], x->rank)] = 1;
-    sis__strides_of(x, stride);
-    e->count = 1;
-    for (size_t d = 0; d < x->rank; d++)
-        if (over[d]) {
-            e->reduced[e->n_reduced] = x->dims[d];
-            e->reduced_stride[e->n_reduced++] = stride[d];
-            e->count *= x->dims[d];
-        } else {
-            e->kept[e->n_kept] = x->dims[d];
-            e->kept_stride[e->n_kept++] = stride[d];
-        }
+    sis__reduce_over(&c->step->p.reduce, x, over);
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 

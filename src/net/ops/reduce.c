@@ -30,9 +30,8 @@ static int read_axes(sis__cx *c, size_t rank, unsigned char *reduced) {
 
 static int reduce_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    sis__reduce *e = &c->step->p.reduce;
     unsigned char reduced[SIS__MAX_RANK];
-    size_t dims[SIS__MAX_RANK], rank = 0, stride[SIS__MAX_RANK];
+    size_t dims[SIS__MAX_RANK], rank = 0;
     int extreme = c->step->op == SIS__OP_REDUCE_MAX || c->step->op == SIS__OP_REDUCE_MIN;
     if (x->dtype == SIS__BOOL && !extreme)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
@@ -40,20 +39,10 @@ static int reduce_shape(sis__cx *c) {
     read_axes(c, x->rank, reduced);
     if (c->error)
         return c->error;
-    sis__strides_of(x, stride);
-    e->count = 1;
-    for (size_t d = 0; d < x->rank; d++) {
-        if (reduced[d]) {
-            e->reduced[e->n_reduced] = x->dims[d];
-            e->reduced_stride[e->n_reduced++] = stride[d];
-            e->count *= x->dims[d];
-        } else {
-            e->kept[e->n_kept] = x->dims[d];
-            e->kept_stride[e->n_kept++] = stride[d];
-        }
+    sis__reduce_over(&c->step->p.reduce, x, reduced);
+    for (size_t d = 0; d < x->rank; d++)
         if (!reduced[d] || keep)
             dims[rank++] = reduced[d] ? 1 : x->dims[d];
-    }
     c->step->flops = (double)x->count;
     return sis__cx_output(c, 0, x->dtype, rank, dims);
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "net/kernels/kernels.h"
 #include "net/onnx/words.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
 static int unary_shape(sis__cx *c) {
@@ -574,14 +575,6 @@ static int cast_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
-static int cast_backward(const sis__step *s, sis__run *r) {
-    const float *dy = sis__dout(s, r, 0);
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && dy && i < n; i++)
-        dx[i] += dy[i];
-    return SIS_OK;
-}
-
-const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, cast_backward, 0, SIS__MAPS_TEXTS};
+const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
 const sis__op sis__op_cast_like = {
-    2, 2, cast_like_shape, cast_forward, cast_backward, 0, SIS__MAPS_TEXTS};
+    2, 2, cast_like_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "net/onnx/proto.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 #include "net/plan/net.h"
 
@@ -20,14 +21,6 @@ static int view_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *t = sis__tin(s, r, 0);
     if (sis__out(s, r, 0) && sis__out(s, r, 0) != sis__in(s, r, 0)) /* folded into a constant */
         memcpy(sis__out(s, r, 0), sis__in(s, r, 0), t->count * sis__dtype_size(t->dtype));
-    return SIS_OK;
-}
-
-static int view_backward(const sis__step *s, sis__run *r) {
-    const float *dy = sis__dout(s, r, 0);
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && dy && i < n; i++)
-        dx[i] += dy[i];
     return SIS_OK;
 }
 
@@ -240,7 +233,7 @@ static int dropout_backward(const sis__step *s, sis__run *r) {
     const sis__tensor *t = sis__tin(s, r, 0);
     size_t rows = r->plan->training ? t->dims[0] : 0, width = rows ? t->count / rows : 0;
     if (!r->plan->training)
-        return view_backward(s, r);
+        return sis__pass_back(s, r);
     for (size_t i = 0; sis__din(s, r, 0) && i < rows; i++)
         drop_row(s, r, i, sis__dout(s, r, 0) + i * width, sis__din(s, r, 0) + i * width, 1);
     return SIS_OK;
@@ -254,13 +247,14 @@ static int zip_map_shape(sis__cx *c) {
     return identity_shape(c);
 }
 
-const sis__op sis__op_align = {2, 2, align_shape, view_forward, view_backward, 0, SIS__KEEPS};
-const sis__op sis__op_reshape = {1, 2, reshape_shape, view_forward, view_backward, 0, SIS__KEEPS};
-const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backward, 0, SIS__KEEPS};
-const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0, SIS__KEEPS};
-const sis__op sis__op_unsqueeze = {1, 2,         unsqueeze_shape, view_forward, view_backward,
+const sis__op sis__op_align = {2, 2, align_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_reshape = {1, 2, reshape_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_unsqueeze = {1, 2,         unsqueeze_shape, view_forward, sis__pass_back,
                                    0, SIS__KEEPS};
-const sis__op sis__op_identity = {1, 1, identity_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_identity = {1, 1,         identity_shape, view_forward, sis__pass_back,
+                                  0, SIS__KEEPS};
 const sis__op sis__op_dropout = {1, 3,         dropout_shape, dropout_forward, dropout_backward,
                                  0, SIS__KEEPS};
-const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};

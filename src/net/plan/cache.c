@@ -16,10 +16,12 @@
 #include "net/kernels/kernels.h"
 #include "net/ops/ops.h"
 
+enum finiteness { NOT_LOOKED_AT, FINITE, NOT_FINITE };
+
 typedef struct packed_matrix {
     sis__matrix of;
     float *packed;
-    int finite; /* 1: looked at, 3: and so it is */
+    enum finiteness values;
     struct packed_matrix *next;
 } packed_matrix;
 
@@ -157,16 +159,16 @@ int sis__cache_finite(const sis_net *net, const sis__matrix *b) {
         return all_finite(b->at, b->k * b->n, b->alpha);
     pthread_mutex_lock(&c->lock);
     packed_matrix *found = find_packed(c, b);
-    int known = found ? found->finite : 0;
+    enum finiteness known = found ? found->values : NOT_LOOKED_AT;
     pthread_mutex_unlock(&c->lock);
-    if (known)
-        return known == 3;
-    known = all_finite(b->at, b->k * b->n, b->alpha) ? 3 : 1;
+    if (known != NOT_LOOKED_AT)
+        return known == FINITE;
+    known = all_finite(b->at, b->k * b->n, b->alpha) ? FINITE : NOT_FINITE;
     pthread_mutex_lock(&c->lock);
     if ((found = find_packed(c, b)) != NULL)
-        found->finite = known;
+        found->values = known;
     pthread_mutex_unlock(&c->lock);
-    return known == 3;
+    return known == FINITE;
 }
 
 /* ---- What operators made --------------------------------------------------------------------- */

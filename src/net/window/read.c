@@ -523,6 +523,14 @@ static int find_strides(const sis__tensor *t, sis__axis_map *v) {
     return 1;
 }
 
+/* Accept a layer whose result has these axes. */
+static int accept_axes(reader *r, const sis__step *s, sis__layer *l, sis__axis_map *to) {
+    int taken = find_strides(tensor_of(r, s->outputs[0]), to) ? accept(r, l) : 0;
+    if (taken > 0)
+        r->of[s->outputs[0]].axes = *to;
+    return taken;
+}
+
 /* Of positions, by a constant. */
 static int read_pad(reader *r, const sis__step *s) {
     const sis__tensor *x = tensor_of(r, s->inputs[0]), *y = tensor_of(r, s->outputs[0]);
@@ -553,12 +561,7 @@ static int read_pad(reader *r, const sis__step *s) {
         l->w.pad[k] = (ptrdiff_t)begin;
         out->whole.hi[k] = (int)y->dims[d];
     }
-    if (!find_strides(y, &to))
-        return 0;
-    int taken = accept(r, l);
-    if (taken > 0)
-        r->of[s->outputs[0]].axes = to;
-    return taken;
+    return accept_axes(r, s, l, &to);
 }
 
 /* Of channels only. */
@@ -589,12 +592,7 @@ static int read_concat(reader *r, const sis__step *s) {
     sis__axis_map to = *first;
     to.map = l->out;
     to.role[axis] = channels > 1 ? SIS__CHANNELS : 0;
-    if (!find_strides(y, &to))
-        return 0;
-    int taken = accept(r, l);
-    if (taken > 0)
-        r->of[s->outputs[0]].axes = to;
-    return taken;
+    return accept_axes(r, s, l, &to);
 }
 
 static int read_layer(reader *r, const sis__step *s) {
