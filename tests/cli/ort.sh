@@ -33,5 +33,5 @@ cmp lines.onnx.shown ort.shown && grep -c 'sufficient subset' ort.shown
 echo "# colours go where the network wants them"
 for model in hues.onnx ort:hues.onnx; do
     sis predict -m $model -i pictures 2>&1
-    sis explain -m $model -i coloured --mask zero -t 0.4 --quiet | grep -o '"subsets":.*]}],' | sed 's/"score":[^,]*,//g'
+    sis explain -m $model -i coloured --mask zero -t 0.4 --quiet | grep -o '"features":[^]]*'
 done
