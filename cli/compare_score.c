@@ -186,11 +186,23 @@ static int encode_example(const cli_side *by, const evidence *e, size_t i, const
     return *row ? CLI_DONE : CLI_FAILED;
 }
 
+/* Does the model leave it to records what shape they have? */
+static int leaves_shapes(const cli_side *by) {
+    sis_net_shape s;
+    return sis_model_row_shape(&by->model, &s) > 1;
+}
+
+static int same_shape(const sis_record *a, const sis_record *b) {
+    return a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0);
+}
+
 /* Does the model that scores take the two axes the other way round? As its own results show. */
 static int is_turned(const cli_side *by, const sis_record *r) {
     const sis_record *own = by->results.n ? &by->results.records[0] : NULL;
-    return own && own->rank == 2 && r->rank == 2 && own->shape[0] == r->shape[1] &&
-           own->shape[1] == r->shape[0] && own->shape[0] != own->shape[1];
+    return own && !leaves_shapes(by) && own->rank == 2 && r->rank == 2 &&
+           own->shape[0] == r->shape[1] && own->shape[1] == r->shape[0] &&
+           own->shape[0] != own->shape[1];
 }
 
 static int encode_values(const cli_side *by, const sis_record *r, const int *kept, size_t n_kept,
@@ -243,22 +255,33 @@ typedef struct {
     cli_cross *out;
 } batch;
 
-/* The model that scores, which says how many scores it gives. */
-static int find_model(const batch *b, sis_model *model) {
+/* The model that scores, which says how many scores it gives; *shaped: a handle of its own that knows the shape of
+ * the records, to be closed. */
+static int find_model(const batch *b, sis_model *model, int *shaped) {
+    const sis_record *r = b->of[0];
+    int error = SIS_OK;
     *model = b->evidence.task ? *sis_task_model(b->evidence.task) : b->by->model;
-    return cli_fail(sis_model_measure(model, b->rows[0], b->inputs[0].n_values));
+    *shaped = !b->evidence.task && r->rank > 1 && leaves_shapes(b->by);
+    if (*shaped) {
+        error = sis_model_share(&b->by->model, model);
+        if (error == SIS_OK)
+            error = sis_model_take_shape(model, r->shape, r->rank);
+    }
+    return cli_fail(error == SIS_OK ? sis_model_measure(model, b->rows[0], b->inputs[0].n_values)
+                                    : error);
 }
 
 static int score_batch(batch *b) {
     size_t n = b->n;
+    int shaped;
     sis_model model;
     sis_opt opt;
+    if (n == 0)
+        return CLI_DONE;
     sis_opt_init(&opt);
     opt.jobs = (int)b->jobs;
-    int status = n ? find_model(b, &model) : CLI_DONE;
-    if (status != CLI_DONE || n == 0)
-        return status;
-    double *scores = cli_grab(n, model.n_outputs * sizeof *scores);
+    int status = find_model(b, &model, &shaped);
+    double *scores = status == CLI_DONE ? cli_grab(n, model.n_outputs * sizeof *scores) : NULL;
     status = scores ? cli_fail(sis_predict(&model, b->inputs, n, &opt, scores)) : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < n; i++) {
         size_t output;
@@ -267,6 +290,8 @@ static int score_batch(batch *b) {
             b->out->scores[b->out->n++] = scores[i * model.n_outputs + output];
     }
     free(scores);
+    if (shaped)
+        sis_model_close(&model);
     while (b->n > 0)
         free(b->rows[--b->n]);
     return status;
@@ -288,7 +313,8 @@ static int count_sufficient(const cli_side *by, cli_cross *out) {
 /* The subsets of record i. */
 static int score_record(const cli_side *of, size_t i, batch *b) {
     const sis_record *r = &of->results.records[i];
-    int status = CLI_DONE;
+    int other = b->n && leaves_shapes(b->by) && !same_shape(b->of[0], r);
+    int status = other ? score_batch(b) : CLI_DONE;
     for (size_t k = 0; status == CLI_DONE && k < r->collection.n_subsets; k++) {
         double *row = NULL;
         size_t n = 0;

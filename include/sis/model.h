@@ -209,8 +209,8 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form);
 int sis_model_take_batch(sis_model *model);
 
 /* What shape a row has, without the axis that counts rows, 0 for sizes that are free, as a FILE.onnx, an ort:
- * or an http: model says; no axes: it does not say. */
-void sis_model_row_shape(const sis_model *model, sis_net_shape *shape);
+ * or an http: model says; no axes: it does not say. How many sizes are free. */
+size_t sis_model_row_shape(const sis_model *model, sis_net_shape *shape);
 
 /* From now on rows that have as many values as this shape are of this shape. Needed where a model leaves
  * several sizes free (sis_model_row_shape), and a number of values does not tell a wide image from a high one;

@@ -155,11 +155,15 @@ int sis_model_take_batch(sis_model *model) {
                : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files are told of batches");
 }
 
-void sis_model_row_shape(const sis_model *model, sis_net_shape *shape) {
+size_t sis_model_row_shape(const sis_model *model, sis_net_shape *shape) {
     const sis__model_kind *kind = kind_of(model);
+    size_t n_free = 0;
     *shape = (sis_net_shape){0};
     if (kind && kind->row_shape)
         kind->row_shape(model->ctx, shape);
+    for (size_t d = 0; d < shape->rank; d++)
+        n_free += shape->dims[d] == 0;
+    return n_free;
 }
 
 /* The shape of an array as a row of the model. */

@@ -15,11 +15,7 @@
 int sis__task_needs_shapes(const sis_task *t) {
     const sis__task_encoding *e = &t->encoding;
     sis_net_shape s;
-    size_t n_free = 0;
-    sis_model_row_shape(&t->model, &s);
-    for (size_t d = 0; d < s.rank; d++)
-        n_free += s.dims[d] == 0;
-    return !e->texts && !e->rows.wanted && n_free > 1;
+    return !e->texts && !e->rows.wanted && sis_model_row_shape(&t->model, &s) > 1;
 }
 
 /* Does the example say its shape, or is it a list of numbers? */
