@@ -50,8 +50,9 @@ def kind(a):
     return "string" if a.dtype == object else str(a.dtype)
 
 
-def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=()):
-    """feeds are inputs, const initializers (arrays, or TensorProto in raw); outputs default to those nobody reads."""
+def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=(), level="disabled"):
+    """feeds are inputs, const initializers (arrays, or TensorProto in raw); outputs default to those nobody reads. level: how far
+    ONNX Runtime may change the graph."""
     nodes = [skip_names(n) for n in (nodes if isinstance(nodes, list) else [nodes])]
     read = {i for n in nodes for i in n.input}
     if outputs is None:
@@ -63,7 +64,7 @@ def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=()):
                                                h.make_opsetid(MS, 1)])
     model.ir_version = 10 if opset > 20 else 8
     data = {k: {"type": kind(v), "dims": list(v.shape), "data": ["NaN" if x != x else x for x in v.ravel().tolist()]} for k, v in feeds.items()}
-    cases.append({"name": name, "model": model.SerializeToString().hex(), "inputs": data, "outputs": outputs,
+    cases.append({"name": name, "level": level, "model": model.SerializeToString().hex(), "inputs": data, "outputs": outputs,
                   "given": [numpy_helper.from_array(v).SerializeToString().hex() for v in feeds.values()]})
 
 
@@ -487,6 +488,36 @@ for post in ("LOGISTIC", "PROBIT"):  # ONNX Runtime does not look at it
     case("svm_target_" + post, op("SVMRegressor", "x", "y", ML, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=[0.1, -0.05, 0.08], rho=[0.4], n_supports=0,
                                   post_transform=post), near)
 
+# Floats of 16 bits: which operators see all digits of what was computed, which see them rounded (src/net/onnx/shorten.c).
+wide, unit = np.array([[1.0003, 0.9998, 1.0001, 0.9996]], np.float32), {"w": np.array([1], np.float16), "g": np.array([1], np.float32)}
+quarter = {"w": np.array([0.5], np.float16), "g": np.array([0.25], np.float32)}  # products with 1 are left out
+places = {"r": np.array([0, 2, 2]), "o": np.array([0]), "m": np.array([2]), "e": np.array([4]), "a": np.array([1])}
+
+
+def halves(name, nodes, out):
+    """Between a product, whose results have more digits, and another; what is left of them shows near 0."""
+    ends = [op("Mul", out + " w", "last"), op("Cast", "last", "f", to=1), op("Sub", "f g", "y")]
+    case("half_" + name, [op("Cast", "x", "h", to=10), op("Mul", "h w", "c")] + nodes + ends, {"x": wide}, {**quarter, **places}, level="all")
+
+
+halves("one_moves", [op("Reshape", "c r", "n")], "n")
+halves("two_move", [op("Reshape", "c r", "n0"), op("Transpose", "n0", "n", perm=[0, 2, 1])], "n")
+halves("joined_to_cast", [op("Concat", "h c", "n", axis=1)], "n")
+halves("joined_behind_product", [op("Concat", "c h", "n", axis=1)], "n")
+halves("largest", [op("Max", "c w", "n0"), op("Reshape", "n0 r", "n")], "n")
+halves("pieces", [op("Slice", "c o m a", "p"), op("Slice", "c m e a", "q"), op("Neg", "q", "z"), op("Concat", "z p", "n", axis=1)], "n")
+halves("there_and_back", [op("Abs", "c", "n0"), op("Unsqueeze", "n0 o", "n1"), op("Squeeze", "n1 o", "n")], "n")
+halves("two_readers", [op("Flatten", "c", "n0"), op("Concat", "n0 n0", "n1", axis=1), op("Mul", "c w", "n2"), op("Concat", "n1 n2", "n", axis=1)], "n")
+halves("passed_on", [op("Identity", "c", "n0"), op("Reshape", "n0 r", "n1"), op("Identity", "n1", "n")], "n")
+case("half_normalised", [op("Cast", "x", "h", to=10), op("Mul", "h w", "c"), op("LayerNormalization", "c s", "l"), op("Flatten", "l", "n"), op("Cast", "n", "y", to=1)],
+     {"x": wide}, {**unit, "s": np.array([1, 0.7, 0.3, 1.1], np.float16)})
+rounds = h.make_graph([op("Mul", "s w", "t"), op("Identity", "k", "l")], "b", [h.make_tensor_value_info("i", T.INT64, []), h.make_tensor_value_info("k", T.BOOL, []),
+                      h.make_tensor_value_info("s", T.FLOAT16, None)], [h.make_tensor_value_info("l", T.BOOL, []), h.make_tensor_value_info("t", T.FLOAT16, None)])
+case("half_loop", [op("Cast", "x", "h", to=10), op("Mul", "h w", "c"), op("Loop", "n - c", "d", body=rounds), op("Cast", "d", "f", to=1), op("Sub", "f g", "y")],
+     {"x": wide}, {**unit, "n": np.int64(2).reshape(())})
+case("half_of_16_bits", [op("Cast", "x", "h", to=16), op("Transpose", "h", "t", perm=[1, 0]), op("Cast", "t", "f", to=1), op("Sub", "f g", "y")],
+     {"x": wide * np.float32(1.003)}, {"g": np.array([1], np.float32)})
+
 
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
@@ -506,7 +537,7 @@ function plain(v) {
     const c = JSON.parse(line);
     try {
       const s = await ort.InferenceSession.create(Buffer.from(c.model, 'hex'),
-        {intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4, graphOptimizationLevel: 'disabled'});
+        {intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4, graphOptimizationLevel: c.level});
       const feeds = {};
       for (const k in c.inputs) feeds[k] = feed(c.inputs[k]);
       const out = await s.run(feeds);

@@ -79,9 +79,11 @@ static int find_output(sis_net *net) {
 }
 
 /* Is output 0 of a node what its input 0 is? A Cast keeps floats only on the way to floats that are
- * as wide as ours. */
+ * as wide as ours. What is rounded to 16 bits counts as kept: margins are better for it. */
 static int passes_on(const sis__node *n) {
     const Onnx__NodeProto *p = n->proto;
+    if (n->op_id == SIS__OP_SHORTEN || n->keeps_digits)
+        return 1;
     if (n->op_id != SIS__OP_CAST)
         return n->op && n->op->trait == SIS__KEEPS;
     int64_t to = 0;

@@ -337,6 +337,33 @@ static void of_each_piece(subject *s, sis__rng *r) {
     s->input.output = sis__rng_below(r, s->n_outputs);
 }
 
+/* Rounded where values are moved: channels shuffled, the input beside a layer. */
+static void of_16_bits(subject *s, sis__rng *r) {
+    canvas k;
+    char other[16];
+    start(&k, r, 2, 10, 10);
+    node(&k, "Cast", 0, "");
+    sis_net_attr_int(k.b, "to", 10);
+    param(&k, "w", (sis_net_shape){4, {4, 2, 3, 3}}, 0.6, 0);
+    node(&k, "Conv", 1, "w");
+    sis_net_attr_ints(k.b, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+    k.c = 4;
+    activation(&k);
+    sis_net_add_ints(k.b, "groups", &(sis_net_shape){1, {5}}, (int64_t[]){0, 2, 2, 10, 10});
+    sis_net_add_ints(k.b, "channels", &(sis_net_shape){1, {4}}, (int64_t[]){0, 4, 10, 10});
+    node(&k, "Reshape", k.n, "groups");
+    node(&k, "Transpose", k.n, "");
+    sis_net_attr_ints(k.b, "perm", (int64_t[]){0, 2, 1, 3, 4}, 5);
+    node(&k, "Reshape", k.n, "channels");
+    snprintf(other, sizeof other, "t%d", k.n);
+    node(&k, "Concat", 1, other);
+    sis_net_attr_int(k.b, "axis", 1);
+    k.c = 6;
+    conv(&k, 4, 3, 1, 1);
+    pool(&k, "MaxPool");
+    subject_of(s, r, finish(&k), 2 * 10 * 10, 0);
+}
+
 static const struct {
     const char *name;
     void (*make)(subject *s, sis__rng *r);
@@ -350,6 +377,7 @@ static const struct {
     {"depthwise", with_depthwise_layers, 6},
     {"no rule in the middle", with_something_in_the_way, 6},
     {"scores of each piece", of_each_piece, 24},
+    {"16 bits", of_16_bits, 6},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 

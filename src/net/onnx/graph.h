@@ -96,6 +96,7 @@ typedef struct sis__node {
     sis__body *bodies;
     size_t n_bodies;
     const struct sis__graft *graft; /* a node that is not in the file (graft.h); else NULL */
+    int keeps_digits;               /* a Cast to 16 bits that does not round (shorten.h) */
 } sis__node;
 
 typedef struct sis__graph {
@@ -107,7 +108,8 @@ typedef struct sis__graph {
     int *slots;               /* the memory of all nodes' inputs and outputs */
     struct sis__words *words; /* shared with bodies */
     int is_body, borrowed_words;
-    struct sis__grafted *grafted; /* nodes that are not in the file */
+    struct sis__grafted *grafted;     /* nodes that are not in the file */
+    struct sis__shortened *shortened; /* neither are these (shorten.h) */
 } sis__graph;
 
 /* Read the document's graph. The document must outlive it. Checks names, order and cycles;

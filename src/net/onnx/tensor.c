@@ -165,15 +165,20 @@ static float bfloat_to_float(uint16_t b) {
     return v.f;
 }
 
-/* To the nearest of 11 bits, ties to even; beyond the range infinity, below it steps of 2^-24. */
+/* To the nearest of 11 bits, ties to even; beyond the range infinity, below it steps of 2^-24, which
+ * are those of floats from a half to 1. */
 static float round_half(float v) {
-    if (!isfinite(v) || v == 0)
-        return v;
-    int exponent;
-    frexpf(v, &exponent);
-    int step = (exponent < -13 ? -13 : exponent) - 11;
-    float rounded = ldexpf(rintf(ldexpf(v, -step)), step);
-    return fabsf(rounded) >= 65520.0f ? copysignf(INFINITY, v) : rounded;
+    union {
+        float f;
+        uint32_t u;
+    } bits = {.f = v};
+    float size = fabsf(v);
+    if (size < 0x1p-14f)
+        return copysignf((size + 0.5f) - 0.5f, v);
+    if (size >= 65520.0f || isnan(v))
+        return isnan(v) ? v : copysignf(INFINITY, v);
+    bits.u = (bits.u + 0xfffu + (bits.u >> 13 & 1)) & ~(uint32_t)0x1fff;
+    return bits.f;
 }
 
 static float round_bfloat(float v) {

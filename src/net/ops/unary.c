@@ -421,40 +421,15 @@ const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1, 
 
 /* ---- Cast ---------------------------------------------------------------------------------- */
 
-/* Is a float that becomes one of 16 bits read by operators alone that compute? ONNX Runtime computes them in single precision and
- * leaves out both conversions; what only moves values, or is a result, has 16 bits there. */
-static int is_computed_with(const sis__cx *c) {
-    const sis__graph *g = c->plan->graph;
-    int value = c->node->n_outputs ? c->node->outputs[0] : -1, readers = 0;
-    for (size_t i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i] == value)
-            return 0;
-    for (size_t i = 0; i < g->n_nodes; i++)
-        for (size_t j = 0; j < g->nodes[i].n_inputs; j++) {
-            const sis__op *op = g->nodes[i].op;
-            if (g->nodes[i].inputs[j] != value)
-                continue;
-            readers++;
-            if (!op || (op->trait != SIS__MIXES && op->trait != SIS__MAPS &&
-                        op->trait != SIS__MAPS_PLACES))
-                return 0;
-        }
-    return readers > 0;
-}
-
 static int cast_to(sis__cx *c, int64_t to) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__dtype type = to > 0 && to <= SIS__INT4 ? sis__elem_dtype((int)to) : SIS__OTHER;
     if (type == SIS__OTHER)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
                             sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
-    c->step->p.unary.to = (int)to;
+    c->step->p.unary.to = c->node->keeps_digits ? SIS__FLOAT : (int)to;
     int wider = to == SIS__FLOAT || to == SIS__DOUBLE || to == SIS__INT64 || x->elem == (int)to;
-    if (to == SIS__FLOAT16 && x->elem == SIS__FLOAT && is_computed_with(c)) {
-        c->step->p.unary.to = SIS__FLOAT;
-        wider = 1;
-    }
-    if (type == x->dtype && wider)
+    if (type == x->dtype && (wider || c->node->keeps_digits))
         sis__cx_alias(c);
     sis__cx_output(c, 0, type, x->rank, x->dims);
     sis__cx_elem(c, 0, (int)to);
@@ -578,3 +553,35 @@ static int cast_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
 const sis__op sis__op_cast_like = {
     2, 2, cast_like_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
+
+/* ---- Shorten --------------------------------------------------------------------------------- */
+
+/* Where a float of 16 bits is rounded (net/onnx/shorten.h). */
+static int shorten_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    c->step->p.unary.to = (int)sis__attr_int(c, "to", 0);
+    if (x->dtype != SIS__F32)
+        sis__cx_alias(c);
+    sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+    sis__cx_elem(c, 0, x->dtype == SIS__F32 ? c->step->p.unary.to : x->elem);
+    sis__cx_items(c, 0, x->items);
+    return c->error;
+}
+
+static int shorten_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    const float *x = sis__in(s, r, 0);
+    float *y = sis__out(s, r, 0);
+    int to = s->p.unary.to;
+    if (t->dtype != SIS__F32) {
+        if (x != y)
+            memcpy(y, x, sis__tensor_bytes(t));
+        return SIS_OK;
+    }
+    for (size_t i = 0; i < t->count; i++)
+        y[i] = sis__elem_round(to, x[i]);
+    return SIS_OK;
+}
+
+const sis__op sis__op_shorten = {1, 1,        shorten_shape, shorten_forward, sis__pass_back,
+                                 1, SIS__MAPS};
