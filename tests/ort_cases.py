@@ -518,6 +518,17 @@ case("half_loop", [op("Cast", "x", "h", to=10), op("Mul", "h w", "c"), op("Loop"
 case("half_of_16_bits", [op("Cast", "x", "h", to=16), op("Transpose", "h", "t", perm=[1, 0]), op("Cast", "t", "f", to=1), op("Sub", "f g", "y")],
      {"x": wide * np.float32(1.003)}, {"g": np.array([1], np.float32)})
 
+# A body for each item of a sequence, with a tensor for all and one from around it.
+mapped = h.make_graph([op("MatMul", "e w", "m"), op("Add", "m t", "n"), op("Add", "n k", "r"), op("ReduceSum", "r", "q", keepdims=0)], "b",
+                      [h.make_tensor_value_info("e", T.FLOAT, None), h.make_tensor_value_info("t", T.FLOAT, None)],
+                      [h.make_tensor_value_info("r", T.FLOAT, None), h.make_tensor_value_info("q", T.FLOAT, None)])
+pairs = {"x": f(2, 7, 3)}, {"p": np.array([2, 4, 1]), "w": f(3, 4), "o": f(4), "k": f(1)}
+case("sequence_map", [op("SplitToSequence", "x p", "s", axis=1), op("SequenceMap", "s o", "u v", body=mapped), op("ConcatFromSequence", "u", "y", axis=1),
+                      op("ConcatFromSequence", "v", "z", axis=0, new_axis=1)], *pairs)
+case("sequence_map_of_two", [op("SplitToSequence", "x p", "s", axis=1), op("SequenceMap", "s o", "u v", body=mapped), op("SequenceMap", "u v", "y0", body=h.make_graph(
+    [op("Mul", "a b", "c")], "b", [h.make_tensor_value_info("a", T.FLOAT, None), h.make_tensor_value_info("b", T.FLOAT, None)], [h.make_tensor_value_info("c", T.FLOAT, None)])),
+    op("SequenceLength", "y0", "n"), op("ConcatFromSequence", "y0", "y", axis=1)], *pairs)
+
 
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');

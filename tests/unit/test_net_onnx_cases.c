@@ -84,6 +84,7 @@ typedef struct {
     sis_net net;
     Onnx__TensorProto *in[MAX_IO], *out[MAX_IO];
     sis__decoded x[MAX_IO], y[MAX_IO];
+    sis__items in_items[MAX_IO], out_items[MAX_IO]; /* of sequences; else without a list */
     size_t n_in, n_out;
     double within, least; /* how far off values may be: relative, absolute */
 } fixture;
@@ -92,6 +93,8 @@ static void release(fixture *c) {
     for (size_t i = 0; i < MAX_IO; i++) {
         free(c->x[i].owned);
         free(c->y[i].owned);
+        free(c->in_items[i].list);
+        free(c->out_items[i].list);
         if (c->in[i])
             sis__proto_free(&c->in[i]->base);
         if (c->out[i])
@@ -121,12 +124,81 @@ static Onnx__TensorProto *as_declared(Onnx__TensorProto *t, const sis__value *v)
     return t;
 }
 
+/* ---- Sequences --------------------------------------------------------------------------------- */
+
+/* The type of what a sequence holds; 0: it is something else. */
+static int sequence_of(const Onnx__ValueInfoProto *v) {
+    const Onnx__TypeProto *t = v->type;
+    if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE ||
+        !t->sequence_type->elem_type)
+        return 0;
+    t = t->sequence_type->elem_type;
+    return t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type->elem_type : 0;
+}
+
+typedef struct {
+    fixture *c;
+    sis__decoded *all; /* the values of all items, one after the other */
+    sis__items *items;
+} filling;
+
+static int add_item(void *ctx, const void *bytes, size_t n) {
+    filling *f = (filling *)ctx;
+    ProtobufCMessage *m;
+    sis__decoded one;
+    if (sis__proto_parse(&onnx__tensor_proto__descriptor, bytes, n, &m) != 0)
+        return -1;
+    assert_int_equal(sis__tensor_decode((Onnx__TensorProto *)m, f->c->net.graph.words, &one), 0);
+    size_t size = sis__dtype_size(one.dtype), at = f->all->count;
+    f->items->list = realloc(f->items->list, (f->items->n + 1) * sizeof *f->items->list);
+    f->all->owned = realloc(f->all->owned, (at + one.count + 1) * size);
+    assert_true(f->items->list && f->all->owned);
+    sis__item *to = &f->items->list[f->items->n++];
+    *to = (sis__item){.rank = one.rank, .at = at, .count = one.count};
+    for (size_t d = 0; d < one.rank; d++)
+        to->dims[d] = (size_t)one.dims[d];
+    memcpy((char *)f->all->owned + at * size, one.data, one.count * size);
+    f->all->count += one.count;
+    free(one.owned);
+    sis__proto_free(m);
+    return 0;
+}
+
+/* A file of a sequence: a message whose fields 1 and 2 are a text and a number, as those of a message that we know are, and
+ * whose tensors are fields 3. */
+static void read_sequence(fixture *c, const char *path, int elem, sis__decoded *all,
+                          sis__items *items) {
+    filling f = {c, all, items};
+    ProtobufCMessage *m = parse_file(&onnx__operator_set_id_proto__descriptor, path);
+    *all = (sis__decoded){.dtype = sis__elem_dtype(elem), .elem = elem, .rank = 1};
+    items->list = malloc(sizeof *items->list);
+    all->owned = malloc(8);
+    if (m)
+        assert_int_equal(sis__proto_each(m, 3, add_item, &f), 0);
+    all->dims[0] = (int64_t)all->count;
+    all->data = all->owned;
+    if (m)
+        sis__proto_free(m);
+}
+
 /* The messages of inputs and outputs, from the files of a case. */
 static void read_data(fixture *c, const char *folder) {
-    for (size_t i = 0; i < c->net.graph.n_inputs && i < MAX_IO; i++)
-        c->in[i] = read_tensor(folder, 0, "input", i);
-    for (size_t i = 0; i < c->net.graph.n_outputs && i < MAX_IO; i++)
-        c->out[i] = read_tensor(folder, 0, "output", i);
+    const Onnx__GraphProto *p = c->net.doc->graph;
+    char path[8192];
+    for (size_t i = 0; i < c->net.graph.n_inputs && i < MAX_IO; i++) {
+        snprintf(path, sizeof path, "%s/test_data_set_0/input_%zu.pb", folder, i);
+        if (c->net.graph.n_inputs == p->n_input && sequence_of(p->input[i]))
+            read_sequence(c, path, sequence_of(p->input[i]), &c->x[i], &c->in_items[i]);
+        else
+            c->in[i] = read_tensor(folder, 0, "input", i);
+    }
+    for (size_t i = 0; i < c->net.graph.n_outputs && i < MAX_IO; i++) {
+        snprintf(path, sizeof path, "%s/test_data_set_0/output_%zu.pb", folder, i);
+        if (sequence_of(p->output[i]))
+            read_sequence(c, path, sequence_of(p->output[i]), &c->y[i], &c->out_items[i]);
+        else
+            c->out[i] = read_tensor(folder, 0, "output", i);
+    }
 }
 
 /* Decode inputs and outputs; 0 if they are all tensors of types we know. */
@@ -134,6 +206,8 @@ static int decode_data(fixture *c) {
     const sis__graph *g = &c->net.graph;
     for (c->n_in = 0; c->n_in < g->n_inputs && c->n_in < MAX_IO; c->n_in++) {
         size_t i = c->n_in;
+        if (c->in_items[i].list)
+            continue;
         c->in[i] = as_declared(c->in[i], &g->values[g->inputs[i]]);
         if (!c->in[i] || !known_type(c->in[i]->data_type) ||
             c->in[i]->data_type != g->values[g->inputs[i]].elem_type ||
@@ -142,6 +216,8 @@ static int decode_data(fixture *c) {
     }
     for (c->n_out = 0; c->n_out < g->n_outputs && c->n_out < MAX_IO; c->n_out++) {
         size_t i = c->n_out;
+        if (c->out_items[i].list)
+            continue;
         c->out[i] = as_declared(c->out[i], &g->values[g->outputs[i]]);
         if (!c->out[i] || !known_type(c->out[i]->data_type) ||
             sis__tensor_decode(c->out[i], c->net.graph.words, &c->y[i]) != 0)
@@ -158,6 +234,10 @@ static int compile(fixture *c, knowledge known, sis__plan **plan) {
     for (size_t i = 0; i < c->net.graph.n_inputs && i < MAX_IO; i++) {
         feeds[i].value = c->net.graph.inputs[i];
         feeds[i].rank = c->x[i].rank;
+        if (c->in_items[i].list) {
+            feeds[i].items = &c->in_items[i];
+            feeds[i].elem = c->x[i].elem;
+        }
         for (size_t d = 0; d < c->x[i].rank; d++)
             feeds[i].dims[d] = (size_t)c->x[i].dims[d];
         /* what is small enough to be a bound or an axis may be one */
@@ -179,6 +259,14 @@ static double value_at(sis__dtype t, const void *p, size_t i) {
                             : (double)((const int64_t *)p)[i];
 }
 
+static int same_items(const sis__items *a, const sis__items *b) {
+    int same = !a == !b->list && (!a || a->n == b->n);
+    for (size_t i = 0; a && same && i < a->n; i++)
+        same = a->list[i].rank == b->list[i].rank &&
+               memcmp(a->list[i].dims, b->list[i].dims, a->list[i].rank * sizeof(size_t)) == 0;
+    return same;
+}
+
 /* NULL, or what differs. */
 static const char *compare(const fixture *c, const sis__run *r, size_t k) {
     static char text[256];
@@ -186,6 +274,8 @@ static const char *compare(const fixture *c, const sis__run *r, size_t k) {
     const sis__decoded *y = &c->y[k];
     if (t->dtype != y->dtype || t->elem != y->elem || t->rank != y->rank || t->count != y->count)
         return "type or shape";
+    if (!same_items(t->items, &c->out_items[k]))
+        return "items of a sequence";
     for (size_t d = 0; d < t->rank; d++)
         if (t->dims[d] != (size_t)y->dims[d])
             return "shape";
@@ -376,6 +466,24 @@ static void run_line(char *line, tally *t) {
     release(&c);
 }
 
+static int parse_model(void *ctx) {
+    const sis__decoded *bytes = (const sis__decoded *)ctx;
+    sis_net *net = NULL;
+    int error = sis_net_parse(bytes->data, bytes->count, &net);
+    sis_net_free(net);
+    return error;
+}
+
+/* Some models cannot be made by the library's own builder: those with bodies. */
+static void fail_allocations(char *line) {
+    sis__decoded model = {0};
+    strtok(line, " ");
+    model.owned = bytes_of_hex(strtok(NULL, " "), &model.count);
+    model.data = model.owned;
+    assert_true(with_failing_allocations(parse_model, &model) > 20);
+    free(model.owned);
+}
+
 static void own_cases_give_what_onnx_runtime_gives(void **state) {
     (void)state;
     const char *path =
@@ -385,8 +493,15 @@ static void own_cases_give_what_onnx_runtime_gives(void **state) {
     size_t size = 0;
     tally t = {0};
     assert_non_null(f);
-    while (getline(&line, &size, f) > 0)
+    while (getline(&line, &size, f) > 0) {
+        int bodies =
+            strncmp(line, "sequence_map ", 13) == 0 || strncmp(line, "half_loop ", 10) == 0;
+        char *copy = bodies ? strdup(line) : NULL;
         run_line(line, &t);
+        if (copy)
+            fail_allocations(copy);
+        free(copy);
+    }
     free(line);
     fclose(f);
     printf("%-18s %4zu passed, %4zu refused, %zu failed, %zu unchecked\n", "own", t.passed,

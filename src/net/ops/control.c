@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * If, Loop and Scan. Their bodies are graphs of their own (net/onnx/graph.h), compiled to plans when
+ * If, Loop, Scan and SequenceMap. Their bodies are graphs of their own (net/onnx/graph.h), compiled to plans when
  * the node is: which branch is taken and how often a loop goes round must be known by then. A plan
  * of each round is kept, since shapes and constants may change from one to the next; a run of the
  * node goes through them in turn. What a body takes from around it is fed like its inputs.
@@ -16,6 +16,7 @@
 #include "net/onnx/proto.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
+#include "net/ops/sequence.h"
 
 enum { MAX_SCANS = 16 };
 
@@ -517,3 +518,111 @@ static int scan_shape(sis__cx *c) {
 
 const sis__op sis__op_scan = {
     1, SIZE_MAX, scan_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
+
+/* ---- SequenceMap ------------------------------------------------------------------------------ */
+
+/* What round `at` takes of an input: an item of a sequence, or a tensor as it is. */
+static sis__tensor item_of(const sis__tensor *t, size_t at) {
+    sis__tensor one = *t;
+    if (!t->items)
+        return one;
+    const sis__item *i = &t->items->list[at];
+    one.items = NULL;
+    one.rank = i->rank;
+    one.count = i->count;
+    memcpy(one.dims, i->dims, sizeof one.dims);
+    if (t->data)
+        one.data = (const char *)t->data + i->at * sis__dtype_size(t->dtype);
+    return one;
+}
+
+/* Result i of all rounds as a sequence. */
+static void give_sequence(sis__cx *c, const control *p, size_t i) {
+    const sis__value *declared = &p->body->graph->values[p->body->graph->outputs[i]];
+    sis__items *items = sis__items_new(c, p->n_rounds);
+    int elem = declared->elem_type ? declared->elem_type : SIS__FLOAT;
+    for (size_t k = 0; items && k < p->n_rounds; k++) {
+        const sis__tensor *t = result(p->rounds[k].plan, p->body, i);
+        elem = k ? elem : t->elem;
+        if (t->items || t->elem != elem)
+            sis__cx_fail(c, SIS_E_FORMAT, "results of different types");
+        sis__items_set(items, k, t->rank, t->dims);
+    }
+    if (!c->error)
+        sis__items_give(c, i, items, sis__elem_dtype(elem), elem);
+}
+
+/* Inputs are there, and sequences among them as long as the first. */
+static size_t count_items(sis__cx *c, size_t n_inputs) {
+    const sis__tensor *first = sis__cx_input(c, 0);
+    if (!first->items)
+        sis__cx_fail(c, SIS_E_FORMAT, "input 0 is not a sequence");
+    for (size_t i = 1; i < n_inputs && !c->error; i++) {
+        const sis__tensor *t = sis__cx_input(c, i);
+        if (!t)
+            sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
+        else if (t->items && t->items->n != first->items->n)
+            sis__cx_fail(c, SIS_E_FORMAT, "sequences of %zu and %zu items", first->items->n,
+                         t->items->n);
+    }
+    return c->error ? 0 : first->items->n;
+}
+
+static int map_shape(sis__cx *c) {
+    control *p = (control *)sis__cx_own(c, sizeof *p);
+    const sis__body *b = body_of(c, "body");
+    size_t own = c->node->n_own, rounds = count_items(c, own);
+    item *in = (item *)sis__cx_alloc(c, own, sizeof *in);
+    if (c->error)
+        return c->error;
+    p->body = b;
+    if (b->n_declared != own || c->step->n_outputs > b->graph->n_outputs)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a body of %zu inputs and %zu results", b->n_declared,
+                            b->graph->n_outputs);
+    for (size_t k = 0; k < rounds && !c->error; k++) {
+        for (size_t i = 0; i < own; i++)
+            in[i].t = item_of(sis__cx_input(c, i), k);
+        add_round(c, p, compile(c, b, in));
+    }
+    for (size_t i = 0; i < c->step->n_outputs && !c->error; i++)
+        if (sis__cx_has_output(c, i))
+            give_sequence(c, p, i);
+    return c->error;
+}
+
+/* Where item `at` of a tensor lies, or the tensor itself. */
+static char *place_of(const sis__run *r, int value, size_t at) {
+    const sis__tensor *t = &r->plan->tensors[value];
+    size_t first = t->items ? t->items->list[at].at : 0;
+    return (char *)r->data[value] + first * sis__dtype_size(t->dtype);
+}
+
+static int map_round(const sis__step *s, sis__run *r, size_t k) {
+    const control *p = (const control *)s->p.own;
+    const sis__graph *g = p->body->graph;
+    sis__run *inner;
+    int error = sis__run_new(p->rounds[k].plan, &inner);
+    if (error)
+        return error;
+    for (size_t i = 0; i < p->body->n_declared; i++)
+        if (inner->plan->tensors[g->inputs[i]].fed && inner->plan->tensors[g->inputs[i]].count)
+            memcpy(inner->data[g->inputs[i]], place_of(r, s->inputs[i], k),
+                   bytes_of(&inner->plan->tensors[g->inputs[i]]));
+    error = run_body(s, r, p->body, inner);
+    for (size_t i = 0; i < s->n_outputs && !error; i++)
+        if (s->outputs[i] >= 0 && bytes_of(result(inner->plan, p->body, i)))
+            memcpy(place_of(r, s->outputs[i], k), inner->data[g->outputs[i]],
+                   bytes_of(result(inner->plan, p->body, i)));
+    sis__run_free(inner);
+    return error;
+}
+
+static int map_forward(const sis__step *s, sis__run *r) {
+    int error = SIS_OK;
+    for (size_t k = 0; k < ((const control *)s->p.own)->n_rounds && !error; k++)
+        error = map_round(s, r, k);
+    return error;
+}
+
+const sis__op sis__op_sequence_map = {
+    1, SIZE_MAX, map_shape, map_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};

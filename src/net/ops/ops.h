@@ -233,6 +233,7 @@
     X(IF, "", "If", if)                                                                            \
     X(LOOP, "", "Loop", loop)                                                                      \
     X(SCAN, "", "Scan", scan)                                                                      \
+    X(SEQUENCE_MAP, "", "SequenceMap", sequence_map)                                               \
     /* sequence.c */                                                                               \
     X(SEQUENCE_CONSTRUCT, "", "SequenceConstruct", sequence_construct)                             \
     X(SEQUENCE_EMPTY, "", "SequenceEmpty", sequence_empty)                                         \

@@ -12,6 +12,7 @@
 #include "net/onnx/proto.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
+#include "net/ops/sequence.h"
 
 enum { MAX_ITEMS = 2048 }; /* a loop that inserts keeps a list of each length */
 
@@ -64,7 +65,7 @@ static int pieces_backward(const sis__step *s, sis__run *r) {
 
 /* ---- Items ------------------------------------------------------------------------------------ */
 
-static sis__items *new_items(sis__cx *c, size_t n) {
+sis__items *sis__items_new(sis__cx *c, size_t n) {
     if (n > MAX_ITEMS)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "a sequence of %zu", n);
     sis__items *items = (sis__items *)sis__cx_alloc(c, 1, sizeof *items);
@@ -76,7 +77,7 @@ static sis__items *new_items(sis__cx *c, size_t n) {
     return items;
 }
 
-static void set_item(sis__items *items, size_t i, size_t rank, const size_t *dims) {
+void sis__items_set(sis__items *items, size_t i, size_t rank, const size_t *dims) {
     sis__item *to = &items->list[i];
     to->rank = rank;
     to->count = 1;
@@ -85,13 +86,17 @@ static void set_item(sis__items *items, size_t i, size_t rank, const size_t *dim
         to->count *= to->dims[d] = dims[d];
 }
 
+int sis__items_give(sis__cx *c, size_t i, const sis__items *items, sis__dtype type, int elem) {
+    size_t n = items->n ? items->list[items->n - 1].at + items->list[items->n - 1].count : 0;
+    sis__cx_output(c, i, type, 1, &n);
+    sis__cx_elem(c, i, elem);
+    sis__cx_items(c, i, items);
+    return c->error;
+}
+
 /* Output 0 is this sequence. */
 static int give_items(sis__cx *c, const sis__items *items, sis__dtype type, int elem) {
-    size_t n = items->n ? items->list[items->n - 1].at + items->list[items->n - 1].count : 0;
-    sis__cx_output(c, 0, type, 1, &n);
-    sis__cx_elem(c, 0, elem);
-    sis__cx_items(c, 0, items);
-    return c->error;
+    return sis__items_give(c, 0, items, type, elem);
 }
 
 static const sis__items *items_of(sis__cx *c) {
@@ -117,14 +122,14 @@ static size_t place_of(sis__cx *c, size_t i, size_t n, size_t missing) {
 
 static int construct_shape(sis__cx *c) {
     size_t n = c->node->n_own;
-    sis__items *items = new_items(c, n);
+    sis__items *items = sis__items_new(c, n);
     pieces *p = new_pieces(c, n);
     const sis__tensor *first = sis__cx_input(c, 0);
     for (size_t i = 0; i < n && !c->error; i++) {
         const sis__tensor *t = sis__cx_input(c, i);
         if (!t || t->items || t->dtype != first->dtype)
             return sis__cx_fail(c, SIS_E_FORMAT, "tensors of different types");
-        set_item(items, i, t->rank, t->dims);
+        sis__items_set(items, i, t->rank, t->dims);
         add_piece(p, i, 0, items->list[i].at, t->count);
     }
     return c->error ? c->error : give_items(c, items, first->dtype, first->elem);
@@ -132,7 +137,7 @@ static int construct_shape(sis__cx *c) {
 
 static int empty_shape(sis__cx *c) {
     int elem = (int)sis__attr_int(c, "dtype", SIS__FLOAT);
-    sis__items *items = new_items(c, 0);
+    sis__items *items = sis__items_new(c, 0);
     new_pieces(c, 0);
     if (sis__elem_dtype(elem) == SIS__OTHER)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "tensors of type %s", sis__elem_name(elem));
@@ -149,13 +154,13 @@ static int insert_shape(sis__cx *c) {
     if (place && !c->error &&
         *(const int64_t *)place->data < 0) /* counted from the last, not behind it */
         at = at ? at - 1 : 0;
-    sis__items *items = new_items(c, old->n + 1);
+    sis__items *items = sis__items_new(c, old->n + 1);
     pieces *p = new_pieces(c, old->n + 1);
     if (t->items || (old->n && t->dtype != x->dtype))
         sis__cx_fail(c, SIS_E_FORMAT, "an item of another type");
     for (size_t i = 0; i <= old->n && !c->error; i++) {
         const sis__item *from = i == at ? NULL : &old->list[i < at ? i : i - 1];
-        set_item(items, i, from ? from->rank : t->rank, from ? from->dims : t->dims);
+        sis__items_set(items, i, from ? from->rank : t->rank, from ? from->dims : t->dims);
         add_piece(p, from ? 0 : 1, from ? from->at : 0, items->list[i].at, items->list[i].count);
     }
     return c->error ? c->error : give_items(c, items, t->dtype, t->elem);
@@ -169,11 +174,11 @@ static int erase_shape(sis__cx *c) {
     if (old->n == 0)
         return sis__cx_fail(c, SIS_E_ARGUMENT, "an empty sequence");
     size_t gone = place_of(c, 1, old->n, old->n - 1);
-    sis__items *items = new_items(c, old->n - 1);
+    sis__items *items = sis__items_new(c, old->n - 1);
     pieces *p = new_pieces(c, old->n);
     for (size_t i = 0; !c->error && i < items->n; i++) {
         const sis__item *from = &old->list[i < gone ? i : i + 1];
-        set_item(items, i, from->rank, from->dims);
+        sis__items_set(items, i, from->rank, from->dims);
         add_piece(p, 0, from->at, items->list[i].at, from->count);
     }
     return c->error ? c->error : give_items(c, items, x->dtype, x->elem);
@@ -207,7 +212,7 @@ static int split_shape(sis__cx *c) {
     size_t parts = n == 0 ? a.size : each ? (a.size + (size_t)split[0] - 1) / (size_t)split[0] : n;
     if (n && !each && total != a.size)
         return sis__cx_fail(c, SIS_E_FORMAT, "parts of %zu for an axis of %zu", total, a.size);
-    sis__items *items = new_items(c, parts);
+    sis__items *items = sis__items_new(c, parts);
     pieces *p = new_pieces(c, parts * a.outer);
     size_t at = 0;
     for (size_t i = 0; i < parts && !c->error; i++) {
@@ -218,7 +223,7 @@ static int split_shape(sis__cx *c) {
             memmove(dims + axis, dims + axis + 1, (x->rank - axis - 1) * sizeof *dims);
             rank--;
         }
-        set_item(items, i, rank, dims);
+        sis__items_set(items, i, rank, dims);
         for (size_t o = 0; o < a.outer; o++)
             add_piece(p, 0, (o * a.size + at) * a.inner, items->list[i].at + o * length * a.inner,
                       length * a.inner);
