@@ -529,6 +529,16 @@ case("sequence_map_of_two", [op("SplitToSequence", "x p", "s", axis=1), op("Sequ
     [op("Mul", "a b", "c")], "b", [h.make_tensor_value_info("a", T.FLOAT, None), h.make_tensor_value_info("b", T.FLOAT, None)], [h.make_tensor_value_info("c", T.FLOAT, None)])),
     op("SequenceLength", "y0", "n"), op("ConcatFromSequence", "y0", "y", axis=1)], *pairs)
 
+# Found by random graphs.
+backwards = {"s": np.array([-4, 9]), "e": np.array([-2**62, -2**62]), "a": np.array([-1, 0]), "t": np.array([-1, -2])}
+case("found_slice_from_in_front", op("Slice", "x s e a t", "y"), {"x": f(5, 3)}, backwards)
+for auto in ("SAME_UPPER", "SAME_LOWER"):
+    case("found_transposed_narrow_" + auto, op("ConvTranspose", "x w", "y", auto_pad=auto, strides=[3, 1]), {"x": f(1, 2, 3, 4)}, {"w": f(2, 2, 1, 2)})
+for act in ("Affine", "ScaledTanh", "ThresholdedRelu"):
+    case("found_rnn_without_numbers_" + act, op("RNN", "x w r", "y", hidden_size=2, activations=[act]), {"x": f(3, 1, 2)}, {"w": f(1, 2, 2), "r": f(1, 2, 2)})
+for how in ("nearest", "linear", "cubic"):  # as many values as before along an axis, but between them; unless nothing changes
+    for tall in (1.3, 1.4):
+        case(f"found_resize_in_place_{how}_{tall}", op("Resize", "x - s", "y", mode=how), {"x": f(1, 1, 3, 4)}, {"s": np.array([1, 1, tall, 1.2], np.float32)})
 
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');

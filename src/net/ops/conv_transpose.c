@@ -33,8 +33,10 @@ static void size_axis(sis__cx *c, turned *p, size_t a, int64_t behind, int64_t e
     int64_t full = p->stride[a] * ((int64_t)p->in[a] - 1) + extra +
                    ((int64_t)p->kernel[a] - 1) * p->dilation[a] + 1;
     int64_t out = full - p->pad[a] - behind;
-    if (mode == 1 || mode == 2) /* SAME: the input times the stride */
-        size = size ? size : (int64_t)p->in[a] * p->stride[a];
+    if (!size && (mode == 1 || mode == 2)) { /* SAME: the input times the stride, or all there is */
+        size = (int64_t)p->in[a] * p->stride[a];
+        size = size < full ? size : full;
+    }
     if (size) {
         int64_t total = full > size ? full - size : 0;
         p->pad[a] =

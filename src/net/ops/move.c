@@ -233,8 +233,9 @@ static int slice_shape(sis__cx *c) {
         int64_t size = (int64_t)x->dims[d], step = v.steps ? v.steps[i] : 1;
         if (step == 0 || step < -INT32_MAX || step > INT32_MAX || used[d]++)
             return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is cut twice, or with step 0", d);
-        int64_t from =
-            step > 0 ? clamp(v.starts[i], size, 0, size) : clamp(v.starts[i], size, -1, size - 1);
+        int64_t first = size ? 0 : -1; /* backwards from in front of the first: from the first */
+        int64_t from = step > 0 ? clamp(v.starts[i], size, 0, size)
+                                : clamp(v.starts[i], size, first, size - 1);
         int64_t to =
             step > 0 ? clamp(v.ends[i], size, 0, size) : clamp(v.ends[i], size, -1, size - 1);
         int64_t span = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;

@@ -18,7 +18,7 @@
 
 enum { SIGMOID, TANH, RELU, SOFTSIGN, SOFTPLUS, LEAKY, THRESHOLDED, ELU, AFFINE, SCALED, HARD };
 
-/* Names, how many numbers each takes, and these if the file has none. */
+/* Names, how many numbers each takes, and these if the file has none (0 where ONNX Runtime has none either). */
 static const struct {
     const char *name;
     int numbers;
@@ -29,10 +29,10 @@ static const struct {
                 [SOFTSIGN] = {"Softsign", 0, 0, 0},
                 [SOFTPLUS] = {"Softplus", 0, 0, 0},
                 [LEAKY] = {"LeakyRelu", 1, 0.01f, 0},
-                [THRESHOLDED] = {"ThresholdedRelu", 1, 1, 0},
+                [THRESHOLDED] = {"ThresholdedRelu", 1, 0, 0},
                 [ELU] = {"Elu", 1, 1, 0},
-                [AFFINE] = {"Affine", 2, 1, 0},
-                [SCALED] = {"ScaledTanh", 2, 1, 1},
+                [AFFINE] = {"Affine", 2, 0, 0},
+                [SCALED] = {"ScaledTanh", 2, 0, 0},
                 [HARD] = {"HardSigmoid", 2, 0.2f, 0.5f}};
 
 const sis__squash sis__squash_usual[3] = {{SIGMOID, 0, 0}, {TANH, 0, 0}, {TANH, 0, 0}};

@@ -148,7 +148,7 @@ static void fill_taps(const options *o, size_t d, double x, size_t in, size_t n,
 }
 
 static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t out, taps *t) {
-    int same = in == out && o->where != CROP_AND_RESIZE;
+    int same = in == out && o->scale[d] == 1 && o->where != CROP_AND_RESIZE;
     t->n = same || o->how == NEAREST ? 1 : o->how == LINEAR ? 2 : TAPS;
     if (!same && reach_of(o, d) > 0)
         t->n = reach_of(o, d) < MAX_TAPS ? (size_t)(2 * reach_of(o, d)) + 1 : MAX_LIST;
@@ -295,6 +295,9 @@ static int resize_shape(sis__cx *c) {
         read_sizes(c, axes, n, &o, dims);
     else
         read_scales(c, axes, n, &o, dims);
+    int unchanged = memcmp(dims, x->dims, x->rank * sizeof *dims) == 0; /* then values are copied */
+    for (size_t d = 0; d < x->rank && unchanged; d++)
+        o.scale[d] = 1;
     for (size_t d = 0; d < x->rank && !c->error; d++)
         list_axis(c, &o, d, x->dims[d], dims[d], &p->axis[d]);
     if (c->error)
