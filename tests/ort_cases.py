@@ -539,6 +539,11 @@ for act in ("Affine", "ScaledTanh", "ThresholdedRelu"):
 for how in ("nearest", "linear", "cubic"):  # as many values as before along an axis, but between them; unless nothing changes
     for tall in (1.3, 1.4):
         case(f"found_resize_in_place_{how}_{tall}", op("Resize", "x - s", "y", mode=how), {"x": f(1, 1, 3, 4)}, {"s": np.array([1, 1, tall, 1.2], np.float32)})
+for post in ("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
+    case("found_linear_target_" + post, op("LinearRegressor", "x", "y", ML, targets=1, coefficients=[0.1, -0.05, 0.08], post_transform=post), {"x": f(5, 3)})
+one_target = dict(target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[0.2, 0.7], n_targets=1)
+case("found_probit_tree_target", op("TreeEnsembleRegressor", "x", "y", ML, post_transform="PROBIT", **leaves, **one_target), {"x": f(5, 3)})
+
 
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');

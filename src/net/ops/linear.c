@@ -129,6 +129,8 @@ static int regressor_shape(sis__cx *c) {
         sis__cx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld", l->rows,
                      (long long)targets);
     l->outputs = l->rows;
+    if (l->rows == 1 && l->post != SIS__POST_PROBIT)
+        l->post = SIS__POST_NONE; /* ONNX Runtime leaves a single score as it is */
     sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
     sis__cx_elem(c, 0, SIS__FLOAT);
     return c->error;

@@ -509,8 +509,8 @@ static int trees_shape(sis__cx *c, int classifier) {
         t->outputs = (size_t)targets;
         if (!coded)
             read_aggregate(c, t);
-        if (targets == 1) /* ONNX Runtime leaves a single score as it is */
-            t->post = SIS__POST_NONE;
+        if (targets == 1 && t->post != SIS__POST_PROBIT)
+            t->post = SIS__POST_NONE; /* ONNX Runtime leaves a single score as it is */
     }
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
     if (c->step->op != SIS__OP_TREE_ENSEMBLE)
