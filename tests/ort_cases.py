@@ -543,6 +543,10 @@ for post in ("SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
     case("found_linear_target_" + post, op("LinearRegressor", "x", "y", ML, targets=1, coefficients=[0.1, -0.05, 0.08], post_transform=post), {"x": f(5, 3)})
 one_target = dict(target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[0.2, 0.7], n_targets=1)
 case("found_probit_tree_target", op("TreeEnsembleRegressor", "x", "y", ML, post_transform="PROBIT", **leaves, **one_target), {"x": f(5, 3)})
+for lens in (None, [3, 1]):  # version 8: a batch, each example with a length of its own
+    for back in (0, 1):
+        case(f"scan_8_{back}_{'all' if lens is None else 'short'}", op("Scan", "- s x" if lens is None else "l s x", "t y", body=running, num_scan_inputs=1, directions=[back]),
+             {"s": f(2, 2), "x": f(2, 4, 2)}, None if lens is None else {"l": np.array(lens)}, opset=8)
 
 
 RUN = r"""

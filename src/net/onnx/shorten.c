@@ -3,7 +3,7 @@
  * See shorten.h. All floats are kept in 32 bits, so that a value of 16 bits has to be rounded
  * somewhere. The rule is the one by which ONNX Runtime runs such files on processors:
  *
- *   - what computes has no arithmetic of 16 bits. It takes what it is given, computes in 32 bits and
+ *   - what computes has no arithmetic of 16 bits. It takes what it is given, computes in 32 and
  *     hands all digits on to others that compute; so does a Cast to 16 bits.
  *   - what moves values, and a few more (the lists below), are done in 16 bits: what they read is
  *     rounded, and so is what they compute. One of them between others that compute is done in 32
@@ -11,7 +11,7 @@
  *   - of bfloat16, which only moves there, each result is rounded, as the standard has it.
  *
  * Results of the network keep their digits: margins are ranked by them, and who wants the file's
- * outputs rounds them at the end (evaluate.c), which gives the same through all that moves. Those of
+ * outputs rounds them at the end (evaluate.c), which is the same through all that moves. Those of
  * bodies are rounded.
  *
  * Nodes that round are part of the graph, so plans that begin or end anywhere agree.
@@ -250,7 +250,7 @@ static int any_short(const shortener *s) {
     return 0;
 }
 
-/* ---- Who computes ------------------------------------------------------------------------------ */
+/* ---- Who computes ---------------------------------------------------------------------------- */
 
 static int reads_type(const shortener *s, const sis__node *n, int elem) {
     for (size_t i = 0; i < n->n_own; i++)
@@ -339,7 +339,7 @@ static void mark_tails(shortener *s) {
     }
 }
 
-/* ---- How values are made ------------------------------------------------------------------------ */
+/* ---- How values are made --------------------------------------------------------------------- */
 
 /* A Cast to 16 bits keeps the digits unless another one reads its result. */
 static int made_by_cast(const shortener *s, sis__node *n, int v) {
@@ -373,7 +373,7 @@ static int must_round(const shortener *s, size_t reader, int v) {
     return how == ROUGH || !(s->wide[reader] || n->op_id == SIS__OP_CAST);
 }
 
-/* ---- Nodes --------------------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 /* The value that v is rounded to: a new one. */
 static int round_value(shortener *s, int v) {
@@ -459,7 +459,7 @@ static int insert_nodes(shortener *s) {
     return SIS_OK;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------------ */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static int round_where_needed(shortener *s) {
     find_computing(s);

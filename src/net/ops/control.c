@@ -40,6 +40,8 @@ typedef struct {
     int back[MAX_SCANS]; /* Scan: input i from its end */
     int back_out[MAX_SCANS];                        /* results stacked from the end */
     int64_t along[MAX_SCANS], along_out[MAX_SCANS]; /* Scan: the axis of each */
+    size_t batch, length;  /* Scan of version 8: examples, and rounds of one at most */
+    const int64_t *counts; /* (batch) rounds of each; NULL: all have `length` */
 } control;
 
 static const sis__body *body_of(sis__cx *c, const char *attribute) {
@@ -195,6 +197,11 @@ static int64_t stacked_along(const control *p, size_t i) {
     return p->lead || i >= MAX_SCANS ? 0 : p->along_out[i];
 }
 
+static int alike(const sis__tensor *a, const sis__tensor *b) {
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
 /* Results that are stacked: the shape of one round, with the rounds as another axis. */
 static void give_stacked(sis__cx *c, const control *p, size_t output, size_t result_at) {
     size_t dims[SIS__MAX_RANK + 1] = {0};
@@ -203,11 +210,10 @@ static void give_stacked(sis__cx *c, const control *p, size_t output, size_t res
         return;
     }
     const sis__tensor *one = result(p->rounds[0].plan, p->body, result_at);
-    for (size_t i = 1; i < p->n_rounds; i++) {
-        const sis__tensor *t = result(p->rounds[i].plan, p->body, result_at);
-        if (t->rank != one->rank || memcmp(t->dims, one->dims, one->rank * sizeof *t->dims) != 0)
-            sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of different shapes that are stacked");
-    }
+    for (size_t i = 1; i < p->n_rounds; i++)
+        if (!alike(result(p->rounds[i].plan, p->body, result_at), one))
+            sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                         "results of different shapes or types that are stacked");
     size_t axis = output < p->n_state
                       ? 0
                       : sis__cx_axis(c, stacked_along(p, output - p->n_state), one->rank + 1);
@@ -424,7 +430,7 @@ size_t sis__round_bytes(const sis__step *s) {
 const sis__op sis__op_loop = {
     0, SIZE_MAX, loop_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
 
-/* ---- Scan ------------------------------------------------------------------------------------- */
+/* ---- Scan ------------------------------------------------------------------------------------ */
 
 static void read_directions(sis__cx *c, const char *name, size_t n, int *back) {
     size_t given;
@@ -465,13 +471,182 @@ static sis__tensor slice_of(sis__cx *c, const sis__tensor *t, int64_t along, siz
     return one;
 }
 
+/* ---- Scan of version 8 ----------------------------------------------------------------------- */
+
+/* Each example of a batch goes through its rounds by itself. Inputs: lengths of the examples, or none; states (batch, ...);
+ * what is scanned (batch, time, ...). Rounds are kept example after example. */
+static size_t rounds_in(const control *p, size_t example) {
+    return p->counts ? (size_t)p->counts[example] : p->length;
+}
+
+/* What is read here: the lengths, which must be known, and that all inputs are for one batch. */
+static void read_batch(sis__cx *c, control *p) {
+    size_t n;
+    for (size_t i = 1; i < c->node->n_own; i++) {
+        const sis__tensor *t = sis__cx_input(c, i);
+        size_t least = i > p->n_state ? 2 : 1;
+        if (!t || t->rank < least || t->items)
+            sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing or has too few axes", i);
+        if (c->error)
+            return;
+        if (i == 1)
+            p->batch = t->dims[0];
+        if (i == p->n_state + 1)
+            p->length = t->dims[1];
+        if (t->dims[0] != p->batch || (least == 2 && t->dims[1] != p->length))
+            sis__cx_fail(c, SIS_E_FORMAT, "inputs of different lengths");
+    }
+    if (!sis__cx_input(c, 0))
+        return;
+    p->counts = sis__cx_ints(c, 0, &n);
+    if (!c->error && n != p->batch)
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu lengths for %zu examples", n, p->batch);
+    for (size_t i = 0; !c->error && i < n; i++)
+        if (p->counts[i] < 0 || (uint64_t)p->counts[i] > p->length)
+            sis__cx_fail(c, SIS_E_FORMAT, "a length of %lld among %zu", (long long)p->counts[i],
+                         p->length);
+}
+
+/* The rounds of one example; its last states are left in `in`. */
+static void unroll_example(sis__cx *c, control *p, item *in, size_t example) {
+    size_t rounds = rounds_in(p, example);
+    for (size_t i = 0; i < p->n_state && !c->error; i++)
+        in[i].t = slice_of(c, sis__cx_input(c, 1 + i), 0, example);
+    for (size_t k = 0; k < rounds && !c->error; k++) {
+        for (size_t i = 0; i < p->n_scanned_in; i++) {
+            sis__tensor all = slice_of(c, sis__cx_input(c, 1 + p->n_state + i), 0, example);
+            in[p->n_state + i].t = slice_of(c, &all, 0, p->back[i] ? rounds - 1 - k : k);
+        }
+        sis__plan *plan = c->error ? NULL : compile(c, p->body, in);
+        add_round(c, p, plan);
+        for (size_t i = 0; !c->error && i < p->n_state; i++)
+            in[i].t = *result(plan, p->body, i);
+    }
+}
+
+/* Output i: t for each example, with `length` of them in a row where it is stacked. */
+static void give_batch(sis__cx *c, const control *p, size_t i, const sis__tensor *t) {
+    size_t dims[SIS__MAX_RANK + 2] = {p->batch, p->length}, lead = i < p->n_state ? 1 : 2;
+    memcpy(dims + lead, t->dims, t->rank * sizeof *dims);
+    sis__cx_output(c, i, t->dtype, lead + t->rank, dims);
+    sis__cx_elem(c, i, t->elem);
+}
+
+/* Every round gives the same shapes, and states keep theirs. */
+static void check_batch(sis__cx *c, const control *p) {
+    int same = 1;
+    for (size_t i = 0; i < p->body->graph->n_outputs; i++) {
+        const sis__tensor *one = result(p->rounds[0].plan, p->body, i);
+        for (size_t k = 1; k < p->n_rounds; k++)
+            same &= alike(result(p->rounds[k].plan, p->body, i), one);
+        if (i < p->n_state) {
+            sis__tensor first = slice_of(c, sis__cx_input(c, 1 + i), 0, 0);
+            same &= alike(&first, one);
+        }
+    }
+    if (!same)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of different shapes or types");
+}
+
+static int batched_shape(sis__cx *c, control *p, const sis__body *b, int64_t n_in) {
+    size_t own = c->node->n_own;
+    if (own < 2 || n_in < 1 || (uint64_t)n_in > own - 1 || n_in > MAX_SCANS)
+        sis__cx_fail(c, SIS_E_FORMAT, "%lld scanned inputs", (long long)n_in);
+    if (c->error)
+        return c->error;
+    p->body = b;
+    p->n_scanned_in = (size_t)n_in;
+    p->n_state = own - 1 - p->n_scanned_in;
+    read_directions(c, "directions", p->n_scanned_in, p->back);
+    if (b->n_declared != own - 1 || b->graph->n_outputs < p->n_state ||
+        c->step->n_outputs > b->graph->n_outputs)
+        sis__cx_fail(c, SIS_E_FORMAT, "a body of %zu inputs and %zu results", b->n_declared,
+                     b->graph->n_outputs);
+    item *in = (item *)sis__cx_alloc(c, own, sizeof *in);
+    if (!c->error)
+        read_batch(c, p);
+    for (size_t i = 0; i < p->batch && !c->error; i++)
+        unroll_example(c, p, in, i);
+    if (!c->error && p->n_rounds == 0)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "no rounds");
+    if (!c->error)
+        check_batch(c, p);
+    for (size_t i = 0; i < c->step->n_outputs && !c->error; i++)
+        give_batch(c, p, i, result(p->rounds[0].plan, b, i));
+    return c->error;
+}
+
+/* Place `at` of the tensors that a value holds one after the other, each as large as t. */
+static char *nth(const sis__run *r, int value, const sis__tensor *t, size_t at) {
+    return (char *)r->data[value] + at * bytes_of(t);
+}
+
+/* Round k of an example. *last is the round before, then this one. */
+static int go_example(const sis__step *s, sis__run *r, size_t example, size_t k, size_t round,
+                      sis__run **last) {
+    const control *p = (const control *)s->p.own;
+    const sis__graph *g = p->body->graph;
+    sis__run *inner;
+    int error = sis__run_new(p->rounds[round].plan, &inner);
+    if (error)
+        return error;
+    for (size_t i = 0; i < p->body->n_declared; i++) {
+        const sis__tensor *t = &inner->plan->tensors[g->inputs[i]];
+        size_t at = i < p->n_state            ? 0
+                    : p->back[i - p->n_state] ? rounds_in(p, example) - 1 - k
+                                              : k;
+        const void *from = i >= p->n_state ? nth(r, s->inputs[1 + i], t, example * p->length + at)
+                           : *last         ? (*last)->data[g->outputs[i]]
+                                           : nth(r, s->inputs[1 + i], t, example);
+        if (t->fed && t->count)
+            memcpy(inner->data[g->inputs[i]], from, bytes_of(t));
+    }
+    error = run_body(s, r, p->body, inner);
+    for (size_t i = p->n_state; i < s->n_outputs && !error; i++) {
+        const sis__tensor *t = result(inner->plan, p->body, i);
+        if (s->outputs[i] >= 0 && t->count)
+            memcpy(nth(r, s->outputs[i], t, example * p->length + k), inner->data[g->outputs[i]],
+                   bytes_of(t));
+    }
+    sis__run_free(*last);
+    *last = inner;
+    return error;
+}
+
+/* What is behind the end of a short example is 0. */
+static int batched_forward(const sis__step *s, sis__run *r) {
+    const control *p = (const control *)s->p.own;
+    size_t round = 0;
+    int error = SIS_OK;
+    for (size_t i = p->n_state; i < s->n_outputs; i++)
+        if (s->outputs[i] >= 0)
+            memset(r->data[s->outputs[i]], 0, bytes_of(&r->plan->tensors[s->outputs[i]]));
+    for (size_t e = 0; e < p->batch && !error; e++) {
+        sis__run *last = NULL;
+        for (size_t k = 0; k < rounds_in(p, e) && !error; k++)
+            error = go_example(s, r, e, k, round++, &last);
+        for (size_t i = 0; i < p->n_state && i < s->n_outputs && !error; i++) {
+            const sis__tensor *t = result(p->rounds[0].plan, p->body, i);
+            if (s->outputs[i] >= 0 && t->count)
+                memcpy(nth(r, s->outputs[i], t, e),
+                       last ? last->data[p->body->graph->outputs[i]]
+                            : nth(r, s->inputs[1 + i], t, e),
+                       bytes_of(t));
+        }
+        sis__run_free(last);
+    }
+    return error;
+}
+
+/* ---- Scan since version 9 -------------------------------------------------------------------- */
+
 static int scan_shape(sis__cx *c) {
     control *p = (control *)sis__cx_own(c, sizeof *p);
     const sis__body *b = body_of(c, "body");
     int64_t n_in = sis__attr_int(c, "num_scan_inputs", 0);
     size_t own = c->node->n_own;
     if (c->node->opset < 9)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "version 8; export the model with opset 9 or later");
+        return batched_shape(c, p, b, n_in);
     if (n_in < 1 || (uint64_t)n_in > own || n_in > MAX_SCANS)
         sis__cx_fail(c, SIS_E_FORMAT, "%lld scanned inputs", (long long)n_in);
     if (c->error)
@@ -516,10 +691,14 @@ static int scan_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_scan = {
-    1, SIZE_MAX, scan_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
+static int scan_forward(const sis__step *s, sis__run *r) {
+    return ((const control *)s->p.own)->batch ? batched_forward(s, r) : rounds_forward(s, r);
+}
 
-/* ---- SequenceMap ------------------------------------------------------------------------------ */
+const sis__op sis__op_scan = {
+    0, SIZE_MAX, scan_shape, scan_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
+
+/* ---- SequenceMap ----------------------------------------------------------------------------- */
 
 /* What round `at` takes of an input: an item of a sequence, or a tensor as it is. */
 static sis__tensor item_of(const sis__tensor *t, size_t at) {
