@@ -279,7 +279,8 @@ static void mark_reads(shortener *s) {
         s->read[s->origin[s->g->outputs[i]]] |= LEAVES;
 }
 
-/* Do all short inputs come from nodes that compute? Of several of one kind the first stands for all. */
+/* Do all short inputs come from nodes that compute? Of several of one kind the first stands for
+ * all. */
 static int reads_wide(const shortener *s, const sis__node *n) {
     int several = n->op_id == SIS__OP_CONCAT || n->op_id == SIS__OP_MAX || n->op_id == SIS__OP_MIN;
     int edges = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * If, Loop, Scan and SequenceMap. Their bodies are graphs of their own (net/onnx/graph.h), compiled to plans when
- * the node is: which branch is taken and how often a loop goes round must be known by then. A plan
- * of each round is kept, since shapes and constants may change from one to the next; a run of the
- * node goes through them in turn. What a body takes from around it is fed like its inputs.
+ * If, Loop, Scan and SequenceMap. Their bodies are graphs of their own (net/onnx/graph.h), compiled
+ * to plans when the node is: which branch is taken and how often a loop goes round must be known by
+ * then. A plan of each round is kept, since shapes and constants may change from one to the next; a
+ * run of the node goes through them in turn. What a body takes from around it is fed like its inputs.
  *
  * Everything that a body computes from constants is folded as anywhere else, so a loop that only
  * does shape arithmetic leaves nothing to run.
@@ -473,8 +473,9 @@ static sis__tensor slice_of(sis__cx *c, const sis__tensor *t, int64_t along, siz
 
 /* ---- Scan of version 8 ----------------------------------------------------------------------- */
 
-/* Each example of a batch goes through its rounds by itself. Inputs: lengths of the examples, or none; states (batch, ...);
- * what is scanned (batch, time, ...). Rounds are kept example after example. */
+/* Each example of a batch goes through its rounds by itself. Inputs: lengths of the examples, or
+ * none; states (batch, ...); what is scanned (batch, time, ...). Rounds are kept example after
+ * example. */
 static size_t rounds_in(const control *p, size_t example) {
     return p->counts ? (size_t)p->counts[example] : p->length;
 }
