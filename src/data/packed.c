@@ -8,10 +8,11 @@
  */
 #include "data/packed.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/half.h"
 
 /* Loads go through memcpy: nothing in a file is aligned. */
 #define DECODER(name, type)                                                                        \
@@ -39,20 +40,11 @@ static void decode_bool(const unsigned char *from, size_t stride, size_t n, doub
         out[i] = from[i * stride] != 0;
 }
 
-/* IEEE half: 1 bit sign, 5 bits exponent (bias 15), 10 bits fraction. */
-static double half(uint16_t bits) {
-    int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-    double v = exponent == 31  ? (fraction ? NAN : INFINITY)
-               : exponent == 0 ? ldexp(fraction, -24)
-                               : ldexp(1024 + fraction, exponent - 25);
-    return bits & 0x8000 ? -v : v;
-}
-
 static void decode_f2(const unsigned char *from, size_t stride, size_t n, double *out) {
     for (size_t i = 0; i < n; i++) {
         uint16_t bits;
         memcpy(&bits, from + i * stride, sizeof bits);
-        out[i] = half(bits);
+        out[i] = (double)sis__half_to_float(bits);
     }
 }
 

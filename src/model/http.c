@@ -138,8 +138,7 @@ static const json_t *choose_output(const json_t *outputs, const char *name) {
         const char *own = json_string_value(json_object_get(output, "name"));
         sis__value_type type =
             sis__value_named(json_string_value(json_object_get(output, "datatype")));
-        if (name ? own && strcmp(own, name) == 0
-                 : type == SIS__VALUE_FP32 || type == SIS__VALUE_FP64)
+        if (name ? own && strcmp(own, name) == 0 : sis__value_is_float(type))
             return output;
         if (!first && type != SIS__VALUE_BYTES)
             first = output;

@@ -542,9 +542,9 @@ static int rank_output(const ort_model *m, size_t i, int *rank) {
     if (code == SIS_OK)
         code = read_type(type, &kind, &info, &number);
     sis__value_type t = sis__value_numbered(number);
-    *rank = kind == KIND_SEQUENCE || t == SIS__VALUE_FP32 || t == SIS__VALUE_FP64 ? 2
-            : t != SIS__VALUE_UNKNOWN && t != SIS__VALUE_BYTES                    ? 1
-                                                                                  : 0;
+    *rank = kind == KIND_SEQUENCE || sis__value_is_float(t)    ? 2
+            : t != SIS__VALUE_UNKNOWN && t != SIS__VALUE_BYTES ? 1
+                                                               : 0;
     if (type)
         ort.release_type(type);
     return code;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 
 static const struct {
     const char *name, *tensorflow;
@@ -43,6 +44,11 @@ size_t sis__value_size(sis__value_type type) {
     return type < SIS__VALUE_UNKNOWN ? types[type].size : 0;
 }
 
+int sis__value_is_float(sis__value_type type) {
+    return type == SIS__VALUE_FP32 || type == SIS__VALUE_FP64 || type == SIS__VALUE_FP16 ||
+           type == SIS__VALUE_BF16;
+}
+
 int sis__values_check(sis__value_type type, const double *values, size_t n) {
     double least = types[type].least, most = types[type].most;
     for (size_t i = 0; least < most && i < n; i++)
@@ -55,6 +61,10 @@ int sis__values_check(sis__value_type type, const double *values, size_t n) {
 }
 
 void sis__value_put(sis__value_type type, void *array, size_t i, double value) {
+    if (type == SIS__VALUE_FP16)
+        value = sis__half_bits((float)value);
+    else if (type == SIS__VALUE_BF16)
+        value = sis__bfloat_bits((float)value);
     switch (type) {
 #define PUT(name, tensorflow, onnx, c_type, least, most)                                           \
     case SIS__VALUE_##name: {                                                                      \
@@ -69,7 +79,7 @@ void sis__value_put(sis__value_type type, void *array, size_t i, double value) {
     }
 }
 
-double sis__value_get(sis__value_type type, const void *array, size_t i) {
+static double read_value(sis__value_type type, const void *array, size_t i) {
     switch (type) {
 #define GET(name, tensorflow, onnx, c_type, least, most)                                           \
     case SIS__VALUE_##name: {                                                                      \
@@ -82,4 +92,11 @@ double sis__value_get(sis__value_type type, const void *array, size_t i) {
     default:
         return NAN;
     }
+}
+
+double sis__value_get(sis__value_type type, const void *array, size_t i) {
+    double value = read_value(type, array, i); /* of those of 16 bits the bits */
+    return type == SIS__VALUE_FP16   ? (double)sis__half_to_float((uint16_t)value)
+           : type == SIS__VALUE_BF16 ? (double)sis__bfloat_to_float((uint16_t)value)
+                                     : value;
 }

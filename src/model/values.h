@@ -14,6 +14,8 @@
 #define SIS__VALUE_TYPES(X)                                                                        \
     X(FP32, DT_FLOAT, 1, float, 0, 0)                                                              \
     X(FP64, DT_DOUBLE, 11, double, 0, 0)                                                           \
+    X(FP16, DT_HALF, 10, uint16_t, 0, 0)                                                           \
+    X(BF16, DT_BFLOAT16, 16, uint16_t, 0, 0)                                                       \
     X(INT8, DT_INT8, 3, int8_t, -128, 127)                                                         \
     X(INT16, DT_INT16, 5, int16_t, -32768, 32767)                                                  \
     X(INT32, DT_INT32, 6, int32_t, -2147483648.0, 2147483647.0)                                    \
@@ -36,9 +38,10 @@ typedef enum sis__value_type {
 sis__value_type sis__value_named(const char *name);
 sis__value_type sis__value_numbered(int onnx);
 
-/* "FP32"; bytes of one. */
+/* "FP32"; bytes of one; is it of floating point? */
 const char *sis__value_name(sis__value_type type);
 size_t sis__value_size(sis__value_type type);
+int sis__value_is_float(sis__value_type type);
 
 /* Can the values be said in that type? Only whole numbers of its range for those of integers.
  * SIS_E_ARGUMENT names the first that cannot. */

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/half.h"
 #include "base/library.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -309,6 +310,32 @@ static void digests_are_those_of_the_standard(void **state) {
     assert_false(sis__sha256_file("/", text));
 }
 
+/* Of every number of 16 bits: itself, and what lies half way to the next one. */
+static void floats_of_16_bits_are_the_nearest_ones(void **state) {
+    (void)state;
+    for (unsigned bits = 0; bits < 0x10000; bits++) {
+        uint16_t b = (uint16_t)bits;
+        float half = sis__half_to_float(b), wide = sis__bfloat_to_float(b);
+        if (isnan(half))
+            assert_true(isnan(sis__half_to_float(sis__half_bits(half))));
+        else
+            assert_int_equal(sis__half_bits(half), b);
+        if (isnan(wide))
+            assert_true(isnan(sis__bfloat_to_float(sis__bfloat_bits(wide))));
+        else
+            assert_int_equal(sis__bfloat_bits(wide), b);
+        if ((bits & 0x7fff) < 0x7bff) {
+            float middle = (half + sis__half_to_float((uint16_t)(b + 1))) / 2;
+            assert_int_equal(sis__half_bits(middle), b + (b & 1));
+            assert_int_equal(sis__half_bits(nextafterf(middle, half)), b);
+            assert_float_equal(sis__half_round(middle), sis__half_to_float((uint16_t)(b + (b & 1))),
+                               0);
+        }
+    }
+    assert_true(isinf(sis__half_round(65520)) && sis__half_bits(-65520) == 0xfc00);
+    assert_int_equal(sis__half_bits(65519), 0x7bff);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_names_texts_and_a_message),
@@ -324,6 +351,7 @@ int main(void) {
         cmocka_unit_test(lists_of_any_type_grow),
         cmocka_unit_test(random_numbers_depend_on_the_seed_alone),
         cmocka_unit_test(digests_are_those_of_the_standard),
+        cmocka_unit_test(floats_of_16_bits_are_the_nearest_ones),
         cmocka_unit_test(parallel_runs_each_item_once_and_reports_the_first_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,8 +47,8 @@ static const char *file_name(const char *name) {
     return path;
 }
 
-/* One operator from x (its first axis free, then rows of dims) to y, of float. */
-static const char *one_operator(const char *op, size_t rank, const int64_t *dims) {
+/* One operator from x (its first axis free, then rows of dims) to y, both of a type. */
+static const char *one_operator_of(int type, const char *op, size_t rank, const int64_t *dims) {
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
     Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
@@ -73,7 +73,7 @@ static const char *one_operator(const char *op, size_t rank, const int64_t *dims
         types[i].value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
         types[i].tensor_type = &tensors[i];
         tensors[i].has_elem_type = 1;
-        tensors[i].elem_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+        tensors[i].elem_type = type;
     }
     for (size_t d = 0; d <= rank; d++) {
         onnx__tensor_shape_proto__dimension__init(&axes[d]);
@@ -111,6 +111,10 @@ static const char *one_operator(const char *op, size_t rank, const int64_t *dims
     assert_int_equal(fwrite(bytes, 1, n, f), n);
     fclose(f);
     return path;
+}
+
+static const char *one_operator(const char *op, size_t rank, const int64_t *dims) {
+    return one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, op, rank, dims);
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
@@ -519,6 +523,29 @@ static void shapes_are_told_where_sizes_are_free(void **state) {
     sis_model_close(&model);
 }
 
+/* Rows are rounded on their way in. */
+static void floats_of_16_bits_go_in_and_come_out(void **state) {
+    static const int types[] = {ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16,
+                                ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16};
+    static const double x[] = {0.1, -1000.3, 3e-6}, want[2][3] = {{0x1.998p-4, -1000.5, 0x1.9p-19},
+                                                                  {0x1.9ap-4, -1000, 0x1.92p-19}};
+    (void)state;
+    if (no_library())
+        skip();
+    for (size_t t = 0; t < 2; t++) {
+        const char *path = one_operator_of(types[t], "Identity", 1, (const int64_t[]){3});
+        char spec[600];
+        double y[3];
+        snprintf(spec, sizeof spec, "ort:%s", path);
+        sis_model model = open_spec(spec);
+        assert_int_equal(sis_model_measure(&model, x, 3), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, x, 1, 3, y), SIS_OK);
+        for (size_t i = 0; i < 3; i++)
+            assert_float_equal(y[i], want[t][i], 0);
+        sis_model_close(&model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_masks_follow_from_the_ids),
@@ -529,6 +556,7 @@ int main(void) {
         cmocka_unit_test(what_neither_can_run_is_told),
         cmocka_unit_test(models_of_one_input_give_what_was_recorded),
         cmocka_unit_test(shapes_are_told_where_sizes_are_free),
+        cmocka_unit_test(floats_of_16_bits_go_in_and_come_out),
         cmocka_unit_test(no_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/mem.h"
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
@@ -149,49 +150,6 @@ static size_t raw_size(int elem_type) {
     }
 }
 
-static float half_to_float(uint16_t h) {
-    int sign = h >> 15, exponent = (h >> 10) & 31, fraction = h & 1023;
-    float v = exponent == 31 ? (fraction ? NAN : INFINITY)
-              : exponent     ? ldexpf((float)(fraction + 1024), exponent - 25)
-                             : ldexpf((float)fraction, -24);
-    return sign ? -v : v;
-}
-
-static float bfloat_to_float(uint16_t b) {
-    union {
-        uint32_t u;
-        float f;
-    } v = {.u = (uint32_t)b << 16};
-    return v.f;
-}
-
-/* To the nearest of 11 bits, ties to even; beyond the range infinity, below it steps of 2^-24, which
- * are those of floats from a half to 1. */
-static float round_half(float v) {
-    union {
-        float f;
-        uint32_t u;
-    } bits = {.f = v};
-    float size = fabsf(v);
-    if (size < 0x1p-14f)
-        return copysignf((size + 0.5f) - 0.5f, v);
-    if (size >= 65520.0f || isnan(v))
-        return isnan(v) ? v : copysignf(INFINITY, v);
-    bits.u = (bits.u + 0xfffu + (bits.u >> 13 & 1)) & ~(uint32_t)0x1fff;
-    return bits.f;
-}
-
-static float round_bfloat(float v) {
-    union {
-        float f;
-        uint32_t u;
-    } bits = {.f = v};
-    if (isnan(v))
-        return v;
-    bits.u = (bits.u + 0x7fffu + (bits.u >> 16 & 1)) & 0xffff0000u;
-    return bits.f;
-}
-
 /* The four kinds of float8: bits of the fraction, bias, largest value. Those that end in FN have no
  * infinity, those in UZ neither a minus zero, whose bits stand for NaN. */
 typedef struct {
@@ -237,7 +195,9 @@ static float round_float8(int elem_type, float v) {
 float sis__elem_round(int elem_type, float v) {
     if (is_float8(elem_type))
         return round_float8(elem_type, v);
-    return elem_type == T(FLOAT16) ? round_half(v) : elem_type == T(BFLOAT16) ? round_bfloat(v) : v;
+    return elem_type == T(FLOAT16)    ? sis__half_round(v)
+           : elem_type == T(BFLOAT16) ? sis__bfloat_round(v)
+                                      : v;
 }
 
 /* Where the elements lie and how many there are; element i of int32_data holds small types. */
@@ -292,9 +252,9 @@ static float as_float(const source *s, int elem_type, size_t i) {
         return float8_to_float(elem_type,
                                s->i32 ? (uint8_t)s->i32[i] : ((const uint8_t *)s->raw)[i]);
     if (elem_type == T(FLOAT16))
-        return half_to_float(bits16(s, i));
+        return sis__half_to_float(bits16(s, i));
     if (elem_type == T(BFLOAT16))
-        return bfloat_to_float(bits16(s, i));
+        return sis__bfloat_to_float(bits16(s, i));
     if (s->d)
         return (float)s->d[i];
     memcpy(&d, (const char *)s->raw + 8 * i, 8);
