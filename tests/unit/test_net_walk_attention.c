@@ -208,11 +208,124 @@ static void running_out_of_memory_is_an_error(void **state) {
     walk_case_release(&c);
 }
 
+/* ---- One attention over numbers ---------------------------------------------------------------- */
+
+/* What is odd about its tokens: the last two are not read; two look masked as they are; an empty past stands in
+ * front of them; they are normalised all together. */
+typedef enum { UNREAD, MASKED_ALREADY, EMPTY_PAST, NORMAL_TOGETHER, N_ODDITIES } oddity;
+enum { TOKENS = 10, WIDTH = 4 };
+
+static void add_numbers(sis_net_builder *b, const char *name, int64_t v) {
+    sis_net_add_ints(b, name, SHAPE(1), &v);
+}
+
+static const char *add_odd_tokens(sis_net_builder *b, oddity o, sis__rng *r) {
+    add_numbers(b, "none", 0);
+    add_numbers(b, "read", o == UNREAD ? TOKENS - 2 : TOKENS);
+    add_numbers(b, "axis", 1);
+    sis_net_add_node(b, "Slice", "x none read axis", "tokens");
+    if (o == EMPTY_PAST) {
+        sis_net_add_node(b, "Slice", "x none none axis", "nothing");
+        sis_net_add_node(b, "Relu", "nothing", "past");
+        sis_net_add_node(b, "Concat", "past tokens", "joined");
+        sis_net_attr_int(b, "axis", 1);
+        return "joined";
+    }
+    if (o == NORMAL_TOGETHER) {
+        add_random(b, "scale", SHAPE(TOKENS * WIDTH), r, 1);
+        sis_net_add_node(b, "LayerNormalization", "tokens scale", "normal");
+        sis_net_attr_int(b, "axis", 1);
+        return "normal";
+    }
+    return "tokens";
+}
+
+/* Attention does not see tokens that are 0; the first one is read of what it gives. */
+static sis_net *build_odd(oddity o, sis__rng *r) {
+    static const char *const parts[] = {"q", "k", "v"};
+    const float nil = 0, far = -20000;
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("odd");
+    sis_net_add_input(b, "x", 0, SHAPE(0, TOKENS, WIDTH));
+    const char *tokens = add_odd_tokens(b, o, r);
+    sis_net_add_param(b, "nil", &(sis_net_shape){0, {0}}, &nil);
+    sis_net_add_param(b, "far", &(sis_net_shape){0, {0}}, &far);
+    sis_net_add_node(b, "ReduceSumSquare", tokens, "sizes");
+    sis_net_attr_ints(b, "axes", (int64_t[]){2}, 1);
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_node(b, "Equal", "sizes nil", "hidden");
+    sis_net_add_node(b, "Where", "hidden far nil", "below");
+    sis_net_add_node(b, "Unsqueeze", "below axis", "mask");
+    for (int i = 0; i < 3; i++) {
+        char weights[8], inputs[24];
+        snprintf(weights, sizeof weights, "w%d", i);
+        snprintf(inputs, sizeof inputs, "%s %s", i ? tokens : "tokens", weights);
+        add_random(b, weights, SHAPE(WIDTH, WIDTH), r, 1);
+        sis_net_add_node(b, "MatMul", inputs, parts[i]);
+    }
+    sis_net_add_node(b, "Transpose", "k", "kt");
+    sis_net_attr_ints(b, "perm", (int64_t[]){0, 2, 1}, 3);
+    sis_net_add_node(b, "MatMul", "q kt", "raw");
+    sis_net_add_node(b, "Add", "raw mask", "scores");
+    sis_net_add_node(b, "Softmax", "scores", "weights");
+    sis_net_attr_int(b, "axis", -1);
+    sis_net_add_node(b, "MatMul", "weights v", "seen");
+    sis_net_add_node(b, "Gather", "seen none", "first");
+    sis_net_attr_int(b, "axis", 1);
+    sis_net_add_node(b, "Flatten", "first", "flat");
+    add_random(b, "out", SHAPE(WIDTH, 2), r, 1);
+    sis_net_add_node(b, "MatMul", "flat out", "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+static void start_odd(walk_case *c, oddity o, sis__rng *r) {
+    const size_t n = (size_t)TOKENS * WIDTH;
+    *c = (walk_case){.net = build_odd(o, r), .n_values = n, .n_features = TOKENS};
+    c->x = malloc(n * sizeof *c->x);
+    c->z = calloc(n, sizeof *c->z);
+    c->feature_of = malloc(n * sizeof *c->feature_of);
+    for (size_t i = 0; i < n; i++) {
+        size_t token = i / WIDTH;
+        c->feature_of[i] = (int)token;
+        c->x[i] = o == MASKED_ALREADY && (token == 3 || token == 7) ? 0 : sis__rng_normal(r);
+    }
+    c->input =
+        (sis_input){.values = c->x, .mask = c->z, .n_values = n, .feature_of = c->feature_of};
+}
+
+static void odd_tokens_are_no_company(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 37);
+    walk_seen seen = {0};
+    size_t walked[N_ODDITIES] = {0}, leave = 0;
+    for (int k = 0; k < 6 * N_ODDITIES; k++) {
+        oddity o = (oddity)(k % N_ODDITIES);
+        walk_case c;
+        sis_walk *w;
+        start_odd(&c, o, &r);
+        int error = sis__walk_by(&sis__rule_attention, c.net, &c.input, &(sis_net_walk_opt){0}, &w);
+        if (error == SIS_OK) {
+            check_windows(&c, w, &r, TOKENS, &seen);
+            leave += (size_t)tokens_leave(&c, w);
+            w->ops->free(w);
+        } else
+            assert_int_equal(error, SIS_E_UNSUPPORTED);
+        walked[o] += error == SIS_OK;
+        walk_case_release(&c);
+    }
+    assert_true(walked[UNREAD] && walked[MASKED_ALREADY] && leave);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_are_those_of_full_passes),
         cmocka_unit_test(selections_go_down_to_nothing),
         cmocka_unit_test(tokens_stay_where_they_count),
+        cmocka_unit_test(odd_tokens_are_no_company),
         cmocka_unit_test(walks_never_give_way_to_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(running_out_of_memory_is_an_error),

@@ -472,11 +472,36 @@ static void only_the_piece_that_is_asked_about_is_computed(void **state) {
     }
 }
 
+/* A number of the input as it is: every other feature changes nothing. */
+static void an_output_may_be_the_input(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 34);
+    for (int shaped = 0; shaped < 2; shaped++) {
+        subject s;
+        sis_net *net;
+        deviation d = {0};
+        sis_net_builder *b = sis_net_builder_new("itself");
+        sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 90}});
+        sis_net_add_ints(b, "shape", &(sis_net_shape){1, {3}}, (int64_t[]){0, 5, 18});
+        sis_net_add_node(b, shaped ? "Reshape" : "Identity", shaped ? "x shape" : "x", "y");
+        sis_net_add_output(b, "y");
+        assert_int_equal(sis_net_build(b, &net), SIS_OK);
+        subject_of(&s, &r, net, 90, 0);
+        s.input.output = 3;
+        assert_true(has_walk(&s));
+        check_walk(&s, &r, 1, 1, &d);
+        assert_true(d.error == 0);
+        subject_release(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_agree_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(only_the_piece_that_is_asked_about_is_computed),
+        cmocka_unit_test(an_output_may_be_the_input),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

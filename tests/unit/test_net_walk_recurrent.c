@@ -593,8 +593,46 @@ static void failing_allocations_are_reported(void **state) {
     }
 }
 
+/* Times of no rows: nothing to compute, and nothing before or behind it to look at. */
+static void no_rows_are_none(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 9);
+    for (int gru = 0; gru < 2; gru++) {
+        const size_t gates = gru ? 3 : 4, hidden = 5;
+        const int64_t zero = 0, one = 1, all[] = {0, 1, 2, 3};
+        float x[2 * 8], y[2 * 8];
+        sis_net *net;
+        sis_net_builder *b = sis_net_builder_new("empty");
+        sis_net_add_input(b, "x", 0, SHAPE(0, 8));
+        sis_net_add_ints(b, "times", SHAPE(3), (int64_t[]){4, 1, 2});
+        sis_net_add_ints(b, "zero", SHAPE(1), &zero);
+        sis_net_add_ints(b, "one", SHAPE(1), &one);
+        sis_net_add_ints(b, "all", SHAPE(4), all);
+        add_random(b, "w", SHAPE(1, gates * hidden, 2), &r, 1);
+        add_random(b, "r", SHAPE(1, gates * hidden, hidden), &r, 1);
+        sis_net_add_node(b, "Reshape", "x times", "t");
+        sis_net_add_node(b, "Slice", "t zero zero one", "none");
+        sis_net_add_node(b, gru ? "GRU" : "LSTM", "none w r", "h");
+        sis_net_attr_int(b, "hidden_size", (int64_t)hidden);
+        sis_net_add_node(b, "ReduceSum", "h all", "sum");
+        sis_net_attr_int(b, "keepdims", 0);
+        sis_net_add_node(b, "Add", "x sum", "y");
+        sis_net_add_output(b, "y");
+        int error = sis_net_build(b, &net);
+        for (size_t i = 0; i < 16; i++)
+            x[i] = (float)i;
+        if (error == SIS_OK) {
+            assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 2, 8, 0, 1, NULL}, y), 0);
+            assert_memory_equal(x, y, sizeof x);
+        }
+        sis_net_free(net);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_rows_are_none),
         cmocka_unit_test(margins_are_full_passes_to_the_bit),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(little_memory_gives_the_same),

@@ -564,6 +564,8 @@ static void spread_state(const sis__pass *a, float *state) {
 
 void sis__pass_run(sis__pass *a, sis__pass_step step) {
     head m = {0};
+    if (a->p->batch == 0)
+        return;
     size_t alike = times_alike(a), known = 0;
     a->rows = 1;
     if (alike > 0 && head_find(a, &m))

@@ -36,7 +36,8 @@ typedef struct {
     size_t n_steps;
     int *along;            /* inputs of all steps: the axis it picks them along, or ALL */
     unsigned char *shrunk; /* (tensors) holds these slices only */
-    int *picked;           /* (tensors) the tensor of the slices picked from it, or -1 */
+    int *picked;           /* (tensors) the tensor of the slices picked from it last, or -1 */
+    int *picked_along;     /* (tensors) and the axis of these */
     int index;             /* the tensor of the numbers of slices, or -1 */
     int asked;             /* of the first output only these slices are wanted, along this axis */
 } narrower;
@@ -46,6 +47,16 @@ static const sis__tensor *tensor_of(const narrower *w, int t) {
 }
 
 /* ---- What picks ------------------------------------------------------------------------------ */
+
+/* Does a Slice leave every axis but one as it is? One that is as long may run backwards. */
+static int keeps_others(const sis__tensor *x, const sis__step *s, size_t axis) {
+    size_t natural[SIS__MAX_RANK];
+    sis__strides_of(x, natural);
+    for (size_t d = 0; d < x->rank; d++)
+        if (d != axis && x->dims[d] > 1 && s->p.strided.stride[d] != (ptrdiff_t)natural[d])
+            return 0;
+    return 1;
+}
 
 /* The axis that a step picks slices of input 0 along, and which; -1: it does something else. */
 static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t most) {
@@ -70,11 +81,11 @@ static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t
                 return NOT_SO;
             found = (int)d;
         }
-    if (found == NOT_SO)
+    if (found == NOT_SO || !keeps_others(x, s, (size_t)found))
         return NOT_SO;
-    ptrdiff_t inner = 1, step = s->p.strided.stride[found];
-    for (size_t d = (size_t)found + 1; d < x->rank; d++)
-        inner *= (ptrdiff_t)x->dims[d];
+    size_t natural[SIS__MAX_RANK];
+    sis__strides_of(x, natural);
+    ptrdiff_t inner = (ptrdiff_t)natural[found], step = s->p.strided.stride[found];
     for (size_t k = 0; k < (*n = y->dims[found]); k++)
         slices[k] = (int64_t)((s->p.strided.offset + (ptrdiff_t)k * step) / inner);
     return found;
@@ -206,6 +217,10 @@ static int through_images(size_t i, int axis) {
 /* Normalisations of the last axis, and what is added to or multiplied with each slice alike. */
 static int through_norm(const narrower *w, const sis__step *s, size_t i, int axis) {
     const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
+    if (s->op == SIS__OP_LAYER_NORMALIZATION &&
+        (s->n_inputs < 2 || s->inputs[1] < 0 ||
+         tensor_of(w, s->inputs[1])->count != y->dims[y->rank - 1]))
+        return NOBODY; /* of several axes: it has a scale for each of their values */
     if (x->rank == y->rank && x->dims[axis] == w->size && (size_t)axis + 1 < y->rank)
         return axis;
     return i > 0 && x->rank == 1 ? ALL : NOBODY;
@@ -253,8 +268,15 @@ static void want(narrower *w, int tensor, int axis) {
     *v = *v == NOBODY || *v == axis ? axis : ALL;
 }
 
+/* Is it a step of the file's, not one that picks for another? */
+static int is_of_node(const narrower *w, const sis__step *s) {
+    return s->outputs == w->p->graph->nodes[s->node].outputs;
+}
+
 /* May the step be compiled for some slices only? */
 static int divides(const narrower *w, const sis__step *s, int axis) {
+    if (!is_of_node(w, s))
+        return 0;
     for (size_t o = 1; o < s->n_outputs; o++)
         if (s->outputs[o] >= 0 && w->wants[s->outputs[o]] != NOBODY)
             return 0;
@@ -353,7 +375,7 @@ static int add_index(narrower *w) {
 /* The slices of a tensor that others need in full: a new one, and a Gather that fills it. */
 static int pick(narrower *w, int tensor, int axis, int node) {
     sis__tensor t = *tensor_of(w, tensor);
-    if (w->picked[tensor] >= 0)
+    if (w->picked[tensor] >= 0 && w->picked_along[tensor] == axis)
         return w->picked[tensor];
     t.count = t.count / t.dims[axis] * w->n;
     t.dims[axis] = w->n;
@@ -378,6 +400,7 @@ static int pick(narrower *w, int tensor, int axis, int node) {
                      .flops = (double)t.count};
     sis__axis_around(tensor_of(w, tensor), (size_t)axis, &s->p.axis);
     w->picked[tensor] = made;
+    w->picked_along[tensor] = axis;
     return made;
 }
 
@@ -392,6 +415,7 @@ static int compile_again(narrower *w, sis__step *s, int axis) {
         return SIS_OK;
     }
     int tokens = s->op == SIS__OP_MATMUL && s->p.gemm.tokens;
+    s->n_inputs = c.node->n_inputs;
     memset(&s->p, 0, sizeof s->p);
     s->scratch = 0;
     s->flops = 0;
@@ -414,8 +438,21 @@ static void become_view(narrower *w, sis__step *s) {
     sis__cx_alias(&c);
 }
 
+/* Inputs of a step as they are now, and behind them those that it needed only for being compiled, such as
+ * bounds: it is about to be compiled again. */
+static int *all_inputs(narrower *w, const sis__step *s) {
+    const sis__node *node = &w->p->graph->nodes[s->node];
+    size_t n = is_of_node(w, s) && node->n_inputs > s->n_inputs ? node->n_inputs : s->n_inputs;
+    int *inputs = SIS_NEW(int, n);
+    if (!inputs || sis__plan_own(w->p, inputs) != SIS_OK)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        inputs[i] = i < s->n_inputs ? s->inputs[i] : node->inputs[i];
+    return inputs;
+}
+
 static int narrow_step(narrower *w, const sis__step *from, const int *along, int picks_them) {
-    int *inputs = (int *)keep(w->p, from->inputs, from->n_inputs, sizeof *inputs);
+    int *inputs = all_inputs(w, from);
     if (!inputs)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < from->n_inputs; i++) {
@@ -461,14 +498,17 @@ static int allocate(narrower *w, size_t n_inputs) {
     size_t n = w->p->n_steps;
     w->wants = SIS_NEW(int, w->p->n_tensors);
     w->picked = SIS_NEW(int, w->p->n_tensors);
+    w->picked_along = SIS_NEW(int, w->p->n_tensors);
     w->shrunk = SIS_NEW(unsigned char, w->p->n_tensors);
     w->narrow = SIS_NEW(unsigned char, n);
     w->along = SIS_NEW(int, n_inputs);
     w->steps = SIS_NEW(sis__step, n + n_inputs);
     for (size_t t = 0; w->picked && t < w->p->n_tensors; t++)
         w->picked[t] = -1;
-    return w->wants && w->picked && w->shrunk && w->narrow && w->along && w->steps ? SIS_OK
-                                                                                   : SIS_E_NOMEM;
+    return w->wants && w->picked && w->picked_along && w->shrunk && w->narrow && w->along &&
+                   w->steps
+               ? SIS_OK
+               : SIS_E_NOMEM;
 }
 
 /* found: whether there are slices to follow, or a negative code. Releases everything. */
@@ -488,6 +528,7 @@ static int narrow(narrower *w, int found) {
     free(w->shrunk);
     free(w->steps);
     free(w->picked);
+    free(w->picked_along);
     return error;
 }
 

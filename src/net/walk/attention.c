@@ -180,7 +180,7 @@ static int tag_step(attention *a, const sis__step *s, int *tag) {
         tag_reduced(a, s, tag);
         return 1;
     case SIS__OP_LAYER_NORMALIZATION:
-        if (s->n_inputs < 2 || in_of(a, s, 1)->rank != 1)
+        if (s->n_inputs < 2 || in_of(a, s, 1)->rank != 1 || in_of(a, s, 1)->count != last)
             return 0;
         tag_runs(of, x->count / last, last, last, tag);
         return 1;
@@ -255,7 +255,8 @@ static int find_cuts(attention *a) {
         const sis__tensor *like = &a->plan->tensors[t];
         if (!a->tags[t] || !is_read(a, (int)t))
             continue;
-        if (like->rank == 0 || like->dims[0] != 1 || like->dtype > SIS__BOOL || like->wanted)
+        if (like->count == 0 || like->rank == 0 || like->dims[0] != 1 || like->dtype > SIS__BOOL ||
+            like->wanted)
             return SIS_E_UNSUPPORTED;
         a->cuts[a->n_cuts++] = (sis__cut){.value = (int)t, .like = like};
         a->width += like->count;
@@ -385,11 +386,11 @@ static int get_head(attention *a, size_t tokens) {
     return make_head(a, tokens, &a->ruled.head);
 }
 
-/* Features that are still there. */
+/* Features that attention still sees: not those that no token shows, nor those that look masked as they are. */
 static size_t features_left(const attention *a) {
     size_t left = 0;
     for (size_t j = 0; j < a->s->in.n; j++)
-        left += !a->masked[j];
+        left += !a->masked[j] && !a->idle[j];
     return left;
 }
 

@@ -1155,10 +1155,8 @@ static void add_taps(recurrence *c, const sis__plan *p, const sis__step *s, size
 }
 
 static void note_layer(const recurrent_walk *w, const recurrence *c, int error) {
-    if (error == SIS_OK)
-        sis__net_input_note(w->s, c->last,
-                            c->upper ? "half of its sums kept; all times"
-                                     : "states kept; from the feature on");
+    if (error == SIS_OK && !c->upper)
+        sis__net_input_note(w->s, c->last, "states kept; from the feature on");
 }
 
 /* The stack of layers in front, as high as it goes; whatever is above is the head's. */
@@ -1441,6 +1439,8 @@ static int open_layers(recurrent_walk *w, int upper) {
         error = plan_upper(w, &c);
     if (error == SIS_OK)
         error = w->ruled.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
+    if (error == SIS_OK && w->upper)
+        sis__net_input_note(w->s, c.last, "half of its sums kept; all times");
     release_cells(&c);
     return error;
 }

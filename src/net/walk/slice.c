@@ -74,6 +74,9 @@ static void find_read(slice_walk *w) {
             if (shows_input(w, p, p->steps[i].inputs[k]) &&
                 !(p->steps[i].outputs[0] >= 0 && shows_input(w, p, p->steps[i].outputs[0])))
                 mark_step(w, p, &p->steps[i]);
+    for (size_t i = 0; i < p->n_outputs; i++)
+        if (shows_input(w, p, p->outputs[i]))
+            memset(w->read, 1, w->s->in.n);
 }
 
 static int slice_open(const sis__net_input *s, sis__ruled **out) {
