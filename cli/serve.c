@@ -88,8 +88,9 @@ static void init(void *p) {
 
 /* The name of a model: its file's without folder and ending, or what is behind /models/. */
 static char *name_of(const char *model) {
-    const char *at = strstr(model, "/models/");
-    const char *from = at ? at + 8 : cli_last_part(model);
+    const char *file = strncmp(model, "ort:", 4) == 0 ? model + 4 : model;
+    const char *at = strncmp(model, "http", 4) == 0 ? strstr(model, "/models/") : NULL;
+    const char *from = at ? at + 8 : cli_last_part(file);
     char *name = strdup(strncmp(model, "cmd:", 4) == 0 ? "model" : from);
     if (name)
         name[strcspn(name, "./:#?% ")] = '\0';

@@ -370,6 +370,14 @@ class Strangers(unittest.TestCase):
                 self.assertEqual(explainer.json("/v1/models/credit:predict", {"instances": [row]}),
                                  predictor.json("/v1/models/credit:predict", {"instances": [row]}))
 
+    def test_files_are_called_by_their_own_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            inner = os.path.join(folder, "models", "v1")
+            os.makedirs(inner)
+            os.symlink(model("credit"), os.path.join(inner, "loans.onnx"))
+            with Server("--model", os.path.join(inner, "loans.onnx")) as server:
+                self.assertEqual(server.json("/v1/models/loans")["name"], "loans")
+
     def test_wrong_options(self):
         def fails(*args):
             return subprocess.run([SIS, "serve", *args], capture_output=True, text=True)
