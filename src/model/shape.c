@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 
+/* Values of a tensor that always holds several rows, all of which are filled to ask about one. */
+static const size_t MOST_FILLED = (size_t)1 << 28;
+
 void sis__shape_text(const sis__shape *s, char text[SIS__SHAPE_TEXT]) {
     size_t used = (size_t)snprintf(text, SIS__SHAPE_TEXT, "[");
     for (size_t d = 0; d < s->rank && used < SIS__SHAPE_TEXT; d++)
@@ -64,6 +67,18 @@ static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, si
     return 1;
 }
 
+/* A file or server may say any number of rows. */
+static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
+    char text[SIS__SHAPE_TEXT];
+    if (rows <= 1 || rows <= MOST_FILLED / n_values)
+        return SIS_OK;
+    sis__shape_text(s, text);
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "the model takes a tensor of shape %s, always %zu rows; they may hold %zu "
+                     "values together: export it with a free number of rows",
+                     text, rows, MOST_FILLED);
+}
+
 int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out) {
     char text[SIS__SHAPE_TEXT];
     *out = (sis__fit){0};
@@ -71,7 +86,7 @@ int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_valu
         out->batched = 1;
         out->rows = s->dims[0] < 0 ? 0 : (size_t)s->dims[0];
         if (s->dims[0] != 0)
-            return SIS_OK;
+            return check_rows(s, n_values, out->rows);
     }
     if (fill(s, 0, NULL, n_values, out)) {
         out->batched = 0;

@@ -88,9 +88,10 @@ MODELS = {  # name: input, datatype, shape of a row, outputs (name, datatype), f
     "any": ("x", "BOOL", [2], [("any", "BOOL")], lambda rows, _: [[any(r)] for r in rows]),
     "odd": ("x", "FP16", [2], [("y", "FP32")], lambda rows, _: [[0] for _ in rows]),
     "fixed": ("x", "FP64", [4, 3], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
+    "endless": ("x", "FP64", [4], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
     "single": ("x", "FP64", [5], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
 }
-NO_BATCH = {"fixed": [4, 3], "single": [5]}  # shapes without a free axis of rows
+NO_BATCH = {"fixed": [4, 3], "single": [5], "endless": [10**14, 4]}  # shapes without a free axis of rows
 
 
 # ---- The server ----------------------------------------------------------------------------------

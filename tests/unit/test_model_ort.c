@@ -47,8 +47,9 @@ static const char *file_name(const char *name) {
     return path;
 }
 
-/* One operator from x (its first axis free, then rows of dims) to y, both of a type. */
-static const char *one_operator_of(int type, const char *op, size_t rank, const int64_t *dims) {
+/* One operator from x (rows of dims, a number of them if that is not 0) to y, both of a type. */
+static const char *one_operator_of(int type, const char *op, int64_t rows, size_t rank,
+                                   const int64_t *dims) {
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
     Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
@@ -78,10 +79,10 @@ static const char *one_operator_of(int type, const char *op, size_t rank, const 
     for (size_t d = 0; d <= rank; d++) {
         onnx__tensor_shape_proto__dimension__init(&axes[d]);
         axis_list[d] = &axes[d];
-        axes[d].value_case = d ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE
-                               : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
-        if (d)
-            axes[d].dim_value = dims[d - 1];
+        axes[d].value_case = d || rows ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE
+                                       : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        if (d || rows)
+            axes[d].dim_value = d ? dims[d - 1] : rows;
         else
             axes[d].dim_param = (char *)"n";
     }
@@ -114,7 +115,7 @@ static const char *one_operator_of(int type, const char *op, size_t rank, const 
 }
 
 static const char *one_operator(const char *op, size_t rank, const int64_t *dims) {
-    return one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, op, rank, dims);
+    return one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, op, 0, rank, dims);
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
@@ -533,7 +534,7 @@ static void floats_of_16_bits_go_in_and_come_out(void **state) {
     if (no_library())
         skip();
     for (size_t t = 0; t < 2; t++) {
-        const char *path = one_operator_of(types[t], "Identity", 1, (const int64_t[]){3});
+        const char *path = one_operator_of(types[t], "Identity", 0, 1, (const int64_t[]){3});
         char spec[600];
         double y[3];
         snprintf(spec, sizeof spec, "ort:%s", path);
@@ -544,6 +545,34 @@ static void floats_of_16_bits_go_in_and_come_out(void **state) {
             assert_float_equal(y[i], want[t][i], 0);
         sis_model_close(&model);
     }
+}
+
+/* Of 2^62 + 1 rows of 4 values the number of values is 4 again. */
+static void so_many_rows_that_nobody_could_fill_them_are_refused(void **state) {
+    static const int64_t counts[] = {((int64_t)1 << 62) + 1, INT64_MAX, (int64_t)1 << 27};
+    const double x[] = {1, -2, 3, -4};
+    double y[4];
+    char spec[600];
+    (void)state;
+    if (no_library())
+        skip();
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        snprintf(spec, sizeof spec, "ort:%s",
+                 one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, "Relu", counts[i], 1,
+                                 (const int64_t[]){4}));
+        sis_model model = open_spec(spec);
+        assert_int_equal(sis_model_measure(&model, x, 4), SIS_E_UNSUPPORTED);
+        assert_message_has("4], always ");
+        sis_model_close(&model);
+    }
+    snprintf(spec, sizeof spec, "ort:%s",
+             one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, "Relu", 3, 1,
+                             (const int64_t[]){4}));
+    sis_model model = open_spec(spec);
+    assert_int_equal(sis_model_measure(&model, x, 4), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, x, 1, 4, y), SIS_OK);
+    assert_memory_equal(y, ((double[]){1, 0, 3, 0}), sizeof y);
+    sis_model_close(&model);
 }
 
 int main(void) {
@@ -557,6 +586,7 @@ int main(void) {
         cmocka_unit_test(models_of_one_input_give_what_was_recorded),
         cmocka_unit_test(shapes_are_told_where_sizes_are_free),
         cmocka_unit_test(floats_of_16_bits_go_in_and_come_out),
+        cmocka_unit_test(so_many_rows_that_nobody_could_fill_them_are_refused),
         cmocka_unit_test(no_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
