@@ -122,9 +122,20 @@ static size_t find_main(const sis__model_inputs *s) {
     return left == 1 ? only : others == 1 ? ids : s->n;
 }
 
+static int all_given(const sis__model_inputs *s) {
+    size_t i = 0;
+    while (i < s->n && s->items[i].given)
+        i++;
+    return i == s->n;
+}
+
 /* Side by side in one row. */
 static int cut_row(sis__model_inputs *s) {
     size_t at = 0;
+    if (all_given(s))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "the model has no input that is not given (--with), so that rows have "
+                         "nowhere to go");
     for (size_t i = 0; i < s->n; i++) {
         sis__model_input *in = &s->items[i];
         if (in->given)

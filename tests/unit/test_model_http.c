@@ -520,6 +520,14 @@ static void other_inputs_follow_or_are_given(void **state) {
         assert_true(fabs(scores[0] - 0.024) < 1e-9 && fabs(scores[1] - 0.012) < 1e-9);
         sis_model_close(&model);
     }
+    const sis_net_tensor only[] = {{.name = "row", .type = SIS_NET_FLOATS, .data = &two}};
+    sis_model_opt opt = options();
+    sis_model model;
+    opt.with = only;
+    opt.n_with = 1;
+    assert_int_equal(sis_model_open(server_address("ok/v2/models/credit"), &opt, &model),
+                     SIS_E_ARGUMENT);
+    assert_message_has("the model has no input that is not given (--with)");
 }
 
 static void what_cannot_be_opened_is_told(void **state) {

@@ -481,6 +481,13 @@ static void rows_are_cut_or_others_given(void **state) {
     opt.explain = "middle";
     assert_int_equal(sis_model_open(spec, &opt, &model), SIS_E_ARGUMENT);
     assert_message_has("no input middle to explain");
+    const sis_net_tensor both[] = {
+        with[0], {.name = "right", .type = SIS_NET_FLOATS, .data = given}};
+    opt.explain = NULL;
+    opt.with = both;
+    opt.n_with = 2;
+    assert_int_equal(sis_model_open(spec, &opt, &model), SIS_E_ARGUMENT);
+    assert_message_has("the model has no input that is not given (--with)");
 }
 
 /* The brightest line of an image, wide or high. */
