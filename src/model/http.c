@@ -149,16 +149,17 @@ static const json_t *choose_output(const json_t *outputs, const char *name) {
 /* "[2,3]" of JSON. 0 if it is no shape. */
 static int read_shape(const json_t *list, sis__shape *out) {
     const json_t *dim;
+    sis__shape shape = {.rank = json_array_size(list)};
     size_t i;
-    out->rank = json_array_size(list);
-    if (!json_is_array(list) || out->rank > SIS__RANK)
+    if (!json_is_array(list) || shape.rank > SIS__RANK)
         return 0;
     json_array_foreach(list, i, dim) {
         double v = json_number_value(dim);
         if (!json_is_number(dim) || v != floor(v) || v < -1 || v > 1e15)
             return 0;
-        out->dims[i] = (long long)v;
+        shape.dims[i] = (long long)v;
     }
+    *out = shape;
     return 1;
 }
 
@@ -852,18 +853,23 @@ static int open_v2(http_model *m) {
     return code == SIS_OK ? read_v2_server(m) : code;
 }
 
-/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}} */
-static int read_v1_shape(const json_t *shape, sis__shape *out) {
+/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}}; *told is 0 where it has no axes, since its
+ * rank is unknown. */
+static int read_v1_shape(const json_t *shape, sis__shape *out, int *told) {
     const json_t *dims = json_object_get(shape, "dim"), *dim;
+    sis__shape found = {.rank = json_array_size(dims)};
     size_t i;
-    out->rank = json_array_size(dims);
-    if (out->rank == 0 || out->rank > SIS__RANK)
-        return 0;
+    *told = found.rank > 0;
+    if (found.rank > SIS__RANK)
+        return sis__fail(SIS_E_UNSUPPORTED, "its input has %zu axes; at most %d are known",
+                         found.rank, SIS__RANK);
     json_array_foreach(dims, i, dim) {
         const char *size = json_string_value(json_object_get(dim, "size"));
-        out->dims[i] = size ? strtoll(size, NULL, 10) : -1;
+        found.dims[i] = size ? strtoll(size, NULL, 10) : -1;
     }
-    return 1;
+    if (*told)
+        *out = found;
+    return SIS_OK;
 }
 
 static int read_v1_metadata(endpoint *e, const json_t *json) {
@@ -878,11 +884,11 @@ static int read_v1_metadata(endpoint *e, const json_t *json) {
     int code = one_input(json_object_size(inputs), json_object_iter_key(first),
                          second ? json_object_iter_key(second) : NULL);
     const json_t *input = json_object_iter_value(first);
-    if (code == SIS_OK && read_v1_shape(json_object_get(input, "tensor_shape"), &e->shape)) {
-        e->has_shape = 1;
+    if (code == SIS_OK)
+        code = read_v1_shape(json_object_get(input, "tensor_shape"), &e->shape, &e->has_shape);
+    if (code == SIS_OK && e->has_shape)
         code = set_input(e, json_object_iter_key(first),
                          json_string_value(json_object_get(input, "dtype")));
-    }
     return code;
 }
 

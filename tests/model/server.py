@@ -419,8 +419,8 @@ class Handler(BaseHTTPRequestHandler):
         name, _, verb = path.replace("/versions/1", "").partition(":")
         if body is None:
             name, _, verb = name.partition("/")
-            if verb == "metadata" and self.fault in ("tf", "several"):
-                return (tensorflow_metadata(name, self.fault == "several"),)
+            if verb == "metadata" and self.fault in ("tf", "several", "axes", "unknown"):
+                return (tensorflow_metadata(name, self.fault),)
             if verb == "" and name in MODELS:
                 return ({"name": name, "ready": True},)
             raise Wrong("no such path: " + path)
@@ -505,16 +505,20 @@ def first_number(value):
     return value
 
 
-def tensorflow_metadata(name, several):
+def tensorflow_metadata(name, fault):
     given, kind, shape, outputs, _ = MODELS[name]
 
     def tensor(datatype, dims):
+        if fault == "unknown":
+            return {"dtype": TENSORFLOW[datatype], "name": "t:0",
+                    "tensor_shape": {"dim": [], "unknown_rank": True}}
+        dims = [-1] + (dims if fault != "axes" else [1] * 99)
         return {"dtype": TENSORFLOW[datatype], "name": "t:0", "tensor_shape": {
-            "dim": [{"size": str(d), "name": ""} for d in [-1] + dims], "unknown_rank": False}}
+            "dim": [{"size": str(d), "name": ""} for d in dims], "unknown_rank": False}}
     if kind == "BYTES":
         shape = []
     inputs = {given: tensor(kind, shape)}
-    if several:
+    if fault == "several":
         inputs["mask"] = tensor(kind, shape)
     return {"model_spec": {"name": name, "signature_name": "", "version": "1"},
             "metadata": {"signature_def": {"signature_def": {"serving_default": {

@@ -75,6 +75,7 @@ static void scores_are_those_of_the_model_itself(void **state) {
                                  "batch/v2/models/credit",
                                  "ok/v1/models/credit",
                                  "tf/v1/models/credit",
+                                 "unknown/v1/models/credit",
                                  "named/v1/models/credit#score",
                                  "wrapped/v1/models/credit",
                                  "ok/invocations",
@@ -162,7 +163,7 @@ static void texts_are_strings(void **state) {
     const sis_piece pieces[] = {{"Good ", 5}, {"\"food\", ", 8}, {"caf\303\251 GOOD\n", 11}};
     const double texts[] = {0, 1, 2, NAN, 1, NAN};
     const char *const paths[] = {"ok/v2/models/mood", "binary/v2/models/mood", "ok/v1/models/mood",
-                                 "tf/v1/models/mood", "ok/invocations"};
+                                 "tf/v1/models/mood", "unknown/v1/models/mood", "ok/invocations"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         double scores[4];
         sis_model model = open_at(server_address("%s", paths[i]));
@@ -543,6 +544,7 @@ static void what_cannot_be_opened_is_told(void **state) {
          "expected 200 with the metadata of a model: the server "},
         {"ok/v2/models/pair", SIS_E_UNSUPPORTED, "the model has 3 inputs, and ids leaves a size"},
         {"several/v1/models/credit", SIS_E_UNSUPPORTED, "the model takes 2 inputs (row, mask)"},
+        {"axes/v1/models/credit", SIS_E_UNSUPPORTED, "its input has 100 axes; at most 16 are"},
         {"ok/v2/models/odd", SIS_E_UNSUPPORTED, "input \"x\" has the type FP16, which is not"},
         {"ok/v2/models/credit#else", SIS_E_ARGUMENT, "the model has no output named \"else\""},
         {"ok/v3", SIS_E_ARGUMENT, "expected an address that ends in /v2/models/NAME (Open"},
