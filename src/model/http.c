@@ -43,7 +43,8 @@ enum { LITTLE_ENDIAN_HOST = 0 }; /* binary tensors are little-endian: numbers go
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
-/* What is known of the model; the opened one owns it, those of other threads borrow it. */
+/* What is known of the model; the opened one owns it, those of other threads borrow it. Nothing of it changes once
+ * the model is open. */
 typedef struct {
     sis__protocol protocol;
     char *address; /* without login, output and verb */
@@ -575,8 +576,14 @@ static int write_rows(http_model *m, question *q, sis__buf *body) {
     return code == SIS_OK ? sis__buf_error(body) : code;
 }
 
+/* A text is one value where nothing is known; of this handle, since others share the endpoint. */
+static const sis__shape *shape_of(const http_model *m) {
+    static const sis__shape texts = {.rank = 1, .dims = {-1}};
+    return m->request.pieces && !m->end->has_shape ? &texts : &m->end->shape;
+}
+
 static int write_question(http_model *m, question *q, sis__buf *body, size_t *json_length) {
-    int code = sis__shape_fit(&m->end->shape, told_shape(m, q), m->request.pieces ? 1 : q->n_values,
+    int code = sis__shape_fit(shape_of(m), told_shape(m, q), m->request.pieces ? 1 : q->n_values,
                               &q->fit);
     if (code != SIS_OK)
         return code;
@@ -683,8 +690,6 @@ static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     if (m->end->has_shape && m->end->type != SIS__VALUE_BYTES)
         return sis__fail(SIS_E_UNSUPPORTED, "model %.200s takes %s, no texts", m->end->address,
                          sis__value_name(m->end->type));
-    if (!m->end->has_shape)
-        m->end->shape.rank = 1; /* a text is one value */
     m->request.pieces = pieces;
     m->request.n_pieces = n;
     return SIS_OK;

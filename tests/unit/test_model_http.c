@@ -185,6 +185,26 @@ static void texts_are_strings(void **state) {
     sis_model_close(&model);
 }
 
+/* What one handle is told is no business of the others. */
+static void handles_of_texts_and_of_numbers_stand_side_by_side(void **state) {
+    (void)state;
+    if (no_server())
+        skip();
+    const sis_piece piece = {"good", 4};
+    double scores[ROWS], zero = 0;
+    sis_model model = open_at(server_address("ok/v2/models/untold")), other;
+    assert_int_equal(sis_model_share(&model, &other), SIS_OK);
+    assert_int_equal(sis_model_take_texts(&other, &piece, 1), SIS_OK);
+    assert_int_equal(sis_model_measure(&other, &zero, 1), SIS_E_MODEL);
+    assert_message_has("expected FP64, found BYTES");
+    if (sis_model_measure(&model, rows, COLUMNS) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    assert_int_equal(model.predict(model.ctx, rows, ROWS, COLUMNS, scores), SIS_OK);
+    assert_memory_equal(scores, truth, sizeof scores);
+    sis_model_close(&other);
+    sis_model_close(&model);
+}
+
 static void integers_are_checked_before_they_are_sent(void **state) {
     (void)state;
     if (no_server())
@@ -724,6 +744,7 @@ int main(void) {
         cmocka_unit_test(single_precision_is_the_same_in_text_and_binary),
         cmocka_unit_test(explanations_are_those_of_the_model_itself),
         cmocka_unit_test(texts_are_strings),
+        cmocka_unit_test(handles_of_texts_and_of_numbers_stand_side_by_side),
         cmocka_unit_test(integers_are_checked_before_they_are_sent),
         cmocka_unit_test(shapes_without_an_axis_of_rows_are_filled),
         cmocka_unit_test(rows_fit_a_shape_in_one_way),
