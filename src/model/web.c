@@ -158,7 +158,7 @@ static size_t read_header(char *line, size_t size, size_t n, void *ctx) {
     n *= size;
     if (n > 5 && memcmp(line, "HTTP/", 5) == 0)
         r->answer->json_length = 0; /* another answer, after "100 Continue" */
-    if (n < sizeof name || n - sizeof name >= sizeof text ||
+    if (n < sizeof name || n - sizeof name + 1 >= sizeof text ||
         strncasecmp(line, name, sizeof name - 1) != 0)
         return n;
     memcpy(text, line + sizeof name - 1, n - sizeof name + 1);
