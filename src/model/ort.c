@@ -427,7 +427,7 @@ static void vary(const double *row, size_t n, double *other) {
 static int may_batch(ort_model *m, const double *row, double *pair, size_t n_values) {
     size_t outputs;
     double *alone = SIS_NEW_RAW(double, m->n_outputs);
-    int good = alone && pass(m, row, 1, n_values, &outputs) == SIS_OK;
+    int good = alone && pass(m, row, 1, n_values, &outputs) == SIS_OK && outputs == m->n_outputs;
     if (good)
         memcpy(alone, m->scores, m->n_outputs * sizeof *alone);
     memcpy(pair, row, n_values * sizeof *row);
