@@ -34,6 +34,7 @@
 #include "model/web.h"
 
 static const size_t LONGEST_ANSWER = (size_t)256 << 20, LONGEST_METADATA = (size_t)16 << 20;
+static const size_t LONGEST_TENSOR = (size_t)1 << 30; /* bytes of a request, where the model says */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 enum { LITTLE_ENDIAN_HOST = 1 };
@@ -394,29 +395,42 @@ static void limit_rows(const http_model *m, question *q) {
         q->n_rows = q->fit.rows;
 }
 
-/* Copies of the last row until the tensor is full. */
-static size_t rows_to_fill(const question *q) {
-    return q->fit.batched && q->fit.rows > q->asked ? q->fit.rows - q->asked : 0;
-}
-
 static const double *last_row(const question *q) {
     return q->rows + (q->asked - 1) * q->n_values;
 }
 
-static int write_list(http_model *m, question *q) {
-    sis__request *r = &m->request;
-    int code = sis__request_rows(r, q->rows, q->n_rows, q->n_values, &q->asked);
-    size_t fill = code == SIS_OK ? rows_to_fill(q) : 0;
-    q->sent = q->asked + fill;
-    if (fill)
-        r->text.len--; /* the list goes on */
-    for (size_t i = 0; i < fill && code == SIS_OK; i++) {
-        sis__buf_char(&r->text, ',');
-        code = sis__request_row(r, last_row(q), q->n_values);
+/* Copies of the last row, each as long as the first of them, until the tensor is full. */
+static int fill_tensor(http_model *m, question *q,
+                       int (*add)(http_model *m, const double *row, size_t n)) {
+    const sis__buf *b = &m->request.text;
+    size_t before = b->len, rows = q->fit.batched ? q->fit.rows : 0;
+    q->sent = q->asked;
+    for (int code; q->sent < rows; q->sent++) {
+        if (b->len - before > LONGEST_TENSOR / rows && q->sent == q->asked + 1)
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "the model always takes %zu rows, which are more than %zu MiB; export "
+                             "it with a free number of rows",
+                             rows, LONGEST_TENSOR >> 20);
+        if ((code = add(m, last_row(q), q->n_values)) != SIS_OK)
+            return code;
     }
-    if (fill)
-        sis__buf_char(&r->text, ']');
-    return code == SIS_OK ? sis__buf_error(&r->text) : code;
+    return sis__buf_error(b);
+}
+
+static int add_list_row(http_model *m, const double *row, size_t n) {
+    sis__buf_char(&m->request.text, ',');
+    return sis__request_row(&m->request, row, n);
+}
+
+static int write_list(http_model *m, question *q) {
+    sis__buf *b = &m->request.text;
+    int code = sis__request_rows(&m->request, q->rows, q->n_rows, q->n_values, &q->asked);
+    if (code != SIS_OK)
+        return code;
+    b->len--; /* the list goes on */
+    code = fill_tensor(m, q, add_list_row);
+    sis__buf_char(b, ']');
+    return code == SIS_OK ? sis__buf_error(b) : code;
 }
 
 static int add_binary_row(http_model *m, const double *row, size_t n) {
@@ -452,11 +466,7 @@ static int write_binary(http_model *m, question *q) {
         code = add_binary_row(m, q->rows + q->asked * q->n_values, q->n_values);
         longest = b->len - before > longest ? b->len - before : longest;
     }
-    size_t fill = code == SIS_OK ? rows_to_fill(q) : 0;
-    q->sent = q->asked + fill;
-    for (size_t i = 0; i < fill && code == SIS_OK; i++)
-        code = add_binary_row(m, last_row(q), q->n_values);
-    return code == SIS_OK ? sis__buf_error(b) : code;
+    return code == SIS_OK ? fill_tensor(m, q, add_binary_row) : code;
 }
 
 /* Everything of a v2 request but the values of its input. */
@@ -481,12 +491,16 @@ static void add_number(sis__buf *b, sis__value_type type, double v) {
 }
 
 /* An input that follows from the rows that are sent, or is given: always as text. */
-static void add_v2_other(const http_model *m, const question *q, size_t i, sis__buf *b) {
+static int add_v2_other(const http_model *m, const question *q, size_t i, sis__buf *b) {
     const sis__model_inputs *all = &m->end->inputs;
     sis__fit fit;
-    if (sis__inputs_fit(all, i, told_shape(m, q), q->n_values, &fit) != SIS_OK)
-        return; /* the row itself has been fitted before */
+    int code = sis__inputs_fit(all, i, told_shape(m, q), q->n_values, &fit);
+    if (code != SIS_OK)
+        return code;
     size_t count = sis__inputs_count(&fit), copies = fit.batched ? q->sent : 1;
+    if (count > 0 && copies > LONGEST_TENSOR / 2 / count) /* a digit and a comma, at least */
+        return sis__fail(SIS_E_UNSUPPORTED, "input %.60s: %zu values for each of %zu rows",
+                         all->items[i].name, count, copies);
     sis__buf_str(b, ",{\"name\":");
     sis__buf_json(b, all->items[i].name);
     sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[", sis__value_name(all->items[i].type));
@@ -503,14 +517,16 @@ static void add_v2_other(const http_model *m, const question *q, size_t i, sis__
             add_number(b, all->items[i].type, sis__inputs_value(all, i, row, q->n_values, k));
         }
     sis__buf_str(b, "]}");
+    return SIS_OK;
 }
 
-static void add_v2_tail(const http_model *m, const question *q, sis__buf *b) {
+static int add_v2_tail(const http_model *m, const question *q, sis__buf *b) {
     const endpoint *e = m->end;
+    int code = SIS_OK;
     sis__buf_char(b, '}');
-    for (size_t i = 0; i < e->inputs.n; i++)
+    for (size_t i = 0; i < e->inputs.n && code == SIS_OK; i++)
         if (i != e->inputs.main)
-            add_v2_other(m, q, i, b);
+            code = add_v2_other(m, q, i, b);
     sis__buf_char(b, ']');
     if (e->output) {
         sis__buf_str(b, ",\"outputs\":[{\"name\":");
@@ -520,6 +536,7 @@ static void add_v2_tail(const http_model *m, const question *q, sis__buf *b) {
         sis__buf_str(b, ",\"parameters\":{\"binary_data_output\":true}");
     }
     sis__buf_char(b, '}');
+    return code;
 }
 
 /* The values are written first, since only then their number is known; then all of it in order. */
@@ -537,12 +554,12 @@ static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_len
         sis__buf_str(body, ",\"data\":");
         sis__buf_add(body, r->text.data, r->text.len);
     }
-    add_v2_tail(m, q, body);
+    code = add_v2_tail(m, q, body);
     if (m->end->binary) {
         *json_length = body->len;
         sis__buf_add(body, r->text.data, r->text.len);
     }
-    return sis__buf_error(body);
+    return code == SIS_OK ? sis__buf_error(body) : code;
 }
 
 /* What stands before and behind the rows: cells of a table are a frame to MLflow. */
@@ -583,8 +600,8 @@ static const sis__shape *shape_of(const http_model *m) {
 }
 
 static int write_question(http_model *m, question *q, sis__buf *body, size_t *json_length) {
-    int code = sis__shape_fit(shape_of(m), told_shape(m, q), m->request.pieces ? 1 : q->n_values,
-                              &q->fit);
+    int code =
+        sis__shape_fit(shape_of(m), told_shape(m, q), m->request.pieces ? 1 : q->n_values, &q->fit);
     if (code != SIS_OK)
         return code;
     limit_rows(m, q);

@@ -88,10 +88,11 @@ MODELS = {  # name: input, datatype, shape of a row, outputs (name, datatype), f
     "any": ("x", "BOOL", [2], [("any", "BOOL")], lambda rows, _: [[any(r)] for r in rows]),
     "odd": ("x", "FP16", [2], [("y", "FP32")], lambda rows, _: [[0] for _ in rows]),
     "fixed": ("x", "FP64", [4, 3], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
+    "shelf": ("text", "BYTES", [1], [("scores", "FP32")], predict_mood),
     "endless": ("x", "FP64", [4], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
     "single": ("x", "FP64", [5], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
 }
-NO_BATCH = {"fixed": [4, 3], "single": [5], "endless": [10**14, 4]}  # shapes without a free axis of rows
+NO_BATCH = {"fixed": [4, 3], "single": [5], "endless": [10**14, 4], "shelf": [2**20, 1]}  # shapes without a free axis of rows
 
 
 # ---- The server ----------------------------------------------------------------------------------
@@ -332,6 +333,10 @@ class Handler(BaseHTTPRequestHandler):
                 {"name": "ids", "datatype": "INT64", "shape": [-1, -1]},
                 {"name": "mask", "datatype": "INT64", "shape": [-1, -1]},
                 {"name": "scale", "datatype": "FP32", "shape": [1]}], "outputs": []},)
+        if name == "wide" and body is None:
+            return ({"name": name, "inputs": [
+                {"name": "x", "datatype": "FP32", "shape": [2**20, 4]},
+                {"name": "w", "datatype": "FP32", "shape": [-1, 2**12]}], "outputs": []},)
         if name == "pair" and verb == "infer":
             return self.infer_pair(body)
         if name not in MODELS:

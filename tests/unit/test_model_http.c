@@ -65,28 +65,17 @@ static void scores_are_those_of_the_model_itself(void **state) {
     (void)state;
     if (no_server())
         skip();
-    const char *const paths[] = {"ok/v2/models/credit",
-                                 "binary/v2/models/credit",
-                                 "ok/v2/models/untold",
-                                 "ok/v2/models/credit/versions/1",
-                                 "ok/v2/models/two",
-                                 "ok/v2/models/two#score",
-                                 "binary/v2/models/two",
-                                 "batch/v2/models/credit",
-                                 "ok/v1/models/credit",
-                                 "tf/v1/models/credit",
-                                 "unknown/v1/models/credit",
-                                 "named/v1/models/credit#score",
-                                 "wrapped/v1/models/credit",
-                                 "ok/invocations",
-                                 "ok/v2/models/credit/infer/",
-                                 "ok/v1/models/credit:predict",
-                                 "gzip/v2/models/credit",
-                                 "chunked/v2/models/credit",
-                                 "close/v2/models/credit",
-                                 "large-2000/v2/models/credit",
-                                 "gzip/invocations",
-                                 "every-3/v2/models/credit",
+    const char *const paths[] = {"ok/v2/models/credit",        "binary/v2/models/credit",
+                                 "ok/v2/models/untold",        "ok/v2/models/credit/versions/1",
+                                 "ok/v2/models/two",           "ok/v2/models/two#score",
+                                 "binary/v2/models/two",       "batch/v2/models/credit",
+                                 "ok/v1/models/credit",        "tf/v1/models/credit",
+                                 "unknown/v1/models/credit",   "named/v1/models/credit#score",
+                                 "wrapped/v1/models/credit",   "ok/invocations",
+                                 "ok/v2/models/credit/infer/", "ok/v1/models/credit:predict",
+                                 "gzip/v2/models/credit",      "chunked/v2/models/credit",
+                                 "close/v2/models/credit",     "large-2000/v2/models/credit",
+                                 "gzip/invocations",           "every-3/v2/models/credit",
                                  "cutonce/v2/models/credit"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         double scores[ROWS];
@@ -162,7 +151,7 @@ static void texts_are_strings(void **state) {
         skip();
     const sis_piece pieces[] = {{"Good ", 5}, {"\"food\", ", 8}, {"caf\303\251 GOOD\n", 11}};
     const double texts[] = {0, 1, 2, NAN, 1, NAN};
-    const char *const paths[] = {"ok/v2/models/mood", "binary/v2/models/mood", "ok/v1/models/mood",
+    const char *const paths[] = {"ok/v2/models/mood", "binary/v2/models/mood",  "ok/v1/models/mood",
                                  "tf/v1/models/mood", "unknown/v1/models/mood", "ok/invocations"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         double scores[4];
@@ -259,6 +248,35 @@ static void shapes_without_an_axis_of_rows_are_filled(void **state) {
     assert_message_has("a tensor of shape [-1,8] (-1: free, the first counts the rows); rows of 7 "
                        "values do not fit");
     sis_model_close(&model);
+}
+
+/* Rows that are few values may be long, and what is given goes with each of them. */
+static void requests_too_long_to_be_written_are_refused(void **state) {
+    (void)state;
+    if (no_server())
+        skip();
+    static char long_text[2048];
+    memset(long_text, 'x', sizeof long_text);
+    const sis_piece piece = {long_text, sizeof long_text};
+    const double zeros[4] = {0};
+    const float one = 1;
+    const sis_net_tensor with[] = {{.name = "w", .type = SIS_NET_FLOATS, .data = &one}};
+    for (int binary = 0; binary < 2; binary++) {
+        const char *kind = binary ? "binary" : "ok";
+        sis_model_opt opt = options();
+        sis_model model = open_at(server_address("%s/v2/models/shelf", kind));
+        assert_int_equal(sis_model_take_texts(&model, &piece, 1), SIS_OK);
+        assert_int_equal(sis_model_measure(&model, zeros, 1), SIS_E_UNSUPPORTED);
+        assert_message_has("always takes 1048576 rows, which are more than 1024 MiB");
+        sis_model_close(&model);
+        opt.with = with;
+        opt.n_with = 1;
+        assert_int_equal(sis_model_open(server_address("%s/v2/models/wide", kind), &opt, &model),
+                         SIS_OK);
+        assert_int_equal(sis_model_measure(&model, zeros, 4), SIS_E_UNSUPPORTED);
+        assert_message_has("input w: 4096 values for each of 1048576 rows");
+        sis_model_close(&model);
+    }
 }
 
 static void rows_fit_a_shape_in_one_way(void **state) {
@@ -747,6 +765,7 @@ int main(void) {
         cmocka_unit_test(handles_of_texts_and_of_numbers_stand_side_by_side),
         cmocka_unit_test(integers_are_checked_before_they_are_sent),
         cmocka_unit_test(shapes_without_an_axis_of_rows_are_filled),
+        cmocka_unit_test(requests_too_long_to_be_written_are_refused),
         cmocka_unit_test(rows_fit_a_shape_in_one_way),
         cmocka_unit_test(shapes_are_told_where_sizes_are_free),
         cmocka_unit_test(connections_are_kept),

@@ -481,8 +481,8 @@ static void rows_are_cut_or_others_given(void **state) {
     opt.explain = "middle";
     assert_int_equal(sis_model_open(spec, &opt, &model), SIS_E_ARGUMENT);
     assert_message_has("no input middle to explain");
-    const sis_net_tensor both[] = {
-        with[0], {.name = "right", .type = SIS_NET_FLOATS, .data = given}};
+    const sis_net_tensor both[] = {with[0],
+                                   {.name = "right", .type = SIS_NET_FLOATS, .data = given}};
     opt.explain = NULL;
     opt.with = both;
     opt.n_with = 2;
@@ -572,9 +572,9 @@ static void so_many_rows_that_nobody_could_fill_them_are_refused(void **state) {
         assert_message_has("4], always ");
         sis_model_close(&model);
     }
-    snprintf(spec, sizeof spec, "ort:%s",
-             one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, "Relu", 3, 1,
-                             (const int64_t[]){4}));
+    snprintf(
+        spec, sizeof spec, "ort:%s",
+        one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, "Relu", 3, 1, (const int64_t[]){4}));
     sis_model model = open_spec(spec);
     assert_int_equal(sis_model_measure(&model, x, 4), SIS_OK);
     assert_int_equal(model.predict(model.ctx, x, 1, 4, y), SIS_OK);
