@@ -86,7 +86,7 @@ MODELS = {  # name: input, datatype, shape of a row, outputs (name, datatype), f
     "connection": ("x", "FP64", [-1], [("numbers", "FP64")], predict_connection),
     "sum8": ("x", "INT8", [3], [("sum", "INT32")], lambda rows, _: [[sum(r)] for r in rows]),
     "any": ("x", "BOOL", [2], [("any", "BOOL")], lambda rows, _: [[any(r)] for r in rows]),
-    "odd": ("x", "FP16", [2], [("y", "FP32")], lambda rows, _: [[0] for _ in rows]),
+    "odd": ("x", "FP8", [2], [("y", "FP32")], lambda rows, _: [[0] for _ in rows]),
     "fixed": ("x", "FP64", [4, 3], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),
     "shelf": ("text", "BYTES", [1], [("scores", "FP32")], predict_mood),
     "endless": ("x", "FP64", [4], [("sum", "FP64")], lambda rows, _: [[sum(r)] for r in rows]),

@@ -583,7 +583,7 @@ static void what_cannot_be_opened_is_told(void **state) {
         {"ok/v2/models/pair", SIS_E_UNSUPPORTED, "the model has 3 inputs, and ids leaves a size"},
         {"several/v1/models/credit", SIS_E_UNSUPPORTED, "the model takes 2 inputs (row, mask)"},
         {"axes/v1/models/credit", SIS_E_UNSUPPORTED, "its input has 100 axes; at most 16 are"},
-        {"ok/v2/models/odd", SIS_E_UNSUPPORTED, "input \"x\" has the type FP16, which is not"},
+        {"ok/v2/models/odd", SIS_E_UNSUPPORTED, "input \"x\" has the type FP8, which is not"},
         {"ok/v2/models/credit#else", SIS_E_ARGUMENT, "the model has no output named \"else\""},
         {"ok/v3", SIS_E_ARGUMENT, "expected an address that ends in /v2/models/NAME (Open"},
         {"ok/v2/models/", SIS_E_ARGUMENT, "expected an address that ends in /v2/models/NAME (Open"},
