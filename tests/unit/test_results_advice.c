@@ -76,7 +76,7 @@ static void a_class_to_keep_has_no_threshold(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
-        sis_guarantee g = {.kind = cases[i].guarantee};
+        sis_guarantee g = {.kind = (sis_guarantee_kind)cases[i].guarantee};
         sis_record r = {.keep = "class",
                         .guarantee = cases[i].guarantee < 0 ? NULL : &g,
                         .collection = {.status = cases[i].status, .score = 3, .masked_score = 1}};
