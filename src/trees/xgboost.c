@@ -65,11 +65,14 @@ static const objective objectives[] = {
     {"survival:cox", SIS__LINK_EXP, SIS__LINK_EXP},
 };
 
-/* What the library starts its sums with, in its own arithmetic. */
+/* What the library starts its sums with, in its own arithmetic: shares of 0 and 1 are a little more and less. */
 static double start_of(const objective *o, double base) {
+    const float least = 1e-6f;
     float p = (float)base;
-    if (o->base == SIS__LINK_LOGISTIC)
+    if (o->base == SIS__LINK_LOGISTIC) {
+        p = p < least ? least : p > 1.0f - least ? 1.0f - least : p;
         p = -logf(1.0f / p - 1.0f);
+    }
     if (o->base == SIS__LINK_EXP)
         p = logf(p);
     return (double)p;
@@ -176,24 +179,39 @@ static void read_sizes(reader *r, const sis__doc *learner, sis__booster *b) {
         refuse(r, SIS_E_FORMAT, "expected two classes or more:", "num_class");
 }
 
-/* "0.5" or "[5E-1]" or "[1E-1,2E-1]". */
-static void read_base(reader *r, const sis__doc *learner, const objective *o, sis__booster *b) {
-    const sis__doc *text = find(learner, "learner_model_param.base_score");
-    const char *at = text && text->kind == SIS__DOC_TEXT ? text->text : "0.5";
-    size_t n = 0, outputs = b->forest.n_sums;
+/* "0.5" or "[5E-1]" or "[1E-1,2E-1]": at most `most` numbers to v. Returns how many; 0: something else. */
+static size_t read_numbers(const char *at, size_t most, double *v) {
+    size_t n = 0;
     at += *at == '[';
-    while (!r->error && *at && *at != ']' && n < outputs) {
+    while (*at && *at != ']') {
         char *end;
-        double v = strtod(at, &end);
-        if (end == at)
-            break;
-        b->forest.base[n++] = start_of(o, v);
+        double one = strtod(at, &end);
+        if (end == at || n == most)
+            return 0;
+        v[n++] = one;
         at = end + (*end == ',');
     }
-    if (!r->error && (n == 0 || (n > 1 && n != outputs) || (*at && *at != ']')))
+    return n;
+}
+
+/* As a text, or as others than the library write it, a number or a list. */
+static void read_base(reader *r, const sis__doc *learner, const objective *o, sis__booster *b) {
+    const sis__doc *at = find(learner, "learner_model_param.base_score");
+    size_t outputs = b->forest.n_sums, n = 0;
+    double *base = b->forest.base;
+    if (r->error)
+        return;
+    if (!at || at->kind == SIS__DOC_TEXT)
+        n = read_numbers(at ? at->text : "0.5", outputs, base);
+    else if (at->kind == SIS__DOC_NUMBER || at->kind == SIS__DOC_NUMBERS) {
+        n = at->kind == SIS__DOC_NUMBER ? 1 : at->n <= outputs ? at->n : 0;
+        if (n)
+            memcpy(base, at->kind == SIS__DOC_NUMBER ? &at->number : at->numbers, n * sizeof *base);
+    }
+    if (n == 0 || (n > 1 && n != outputs))
         refuse(r, SIS_E_FORMAT, "expected a number for each output:", "base_score");
-    for (size_t k = n; n == 1 && k < outputs; k++)
-        b->forest.base[k] = b->forest.base[0];
+    for (size_t k = 0; k < outputs; k++)
+        base[k] = k < n ? start_of(o, base[k]) : base[0];
 }
 
 static void read_names(reader *r, const sis__doc *learner, sis__booster *b) {

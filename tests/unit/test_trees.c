@@ -100,19 +100,21 @@ static void the_binary_form_is_the_same_model(void **state) {
 
 /* ---- Objectives ------------------------------------------------------------------------------ */
 
-/* One tree: left 1, right -2 (times 0.5), of one column. */
+/* One tree: left 1, right -2 (times 0.5), of one column. base: a text, or behind # as it stands. */
 static sis_model stump(const char *objective, const char *base) {
     char text[1024];
     sis_model m;
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, *base == '#' ? "%s" : "\"%s\"", base + (*base == '#'));
     snprintf(text, sizeof text,
              "{\"learner\":{\"feature_names\":[\"a\"],\"feature_types\":[\"float\"],"
              "\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"tree_info\":[0],\"trees\":[{"
              "\"left_children\":[1,-1,-1],\"right_children\":[2,-1,-1],\"split_indices\":[0,0,0],"
              "\"split_conditions\":[0.5,1E0,-2],\"default_left\":[true,false,false],"
              "\"loss_changes\":[NaN,Infinity,-Infinity]}]}},"
-             "\"learner_model_param\":{\"base_score\":\"%s\",\"num_class\":\"0\",\"num_feature\":"
+             "\"learner_model_param\":{\"base_score\":%s,\"num_class\":\"0\",\"num_feature\":"
              "\"1\"},\"objective\":{\"name\":\"%s\"}},\"version\":[3,1,0]}",
-             base, objective);
+             quoted, objective);
     assert_int_equal(sis_model_open(folder_text("stump.json", text), NULL, &m), SIS_OK);
     return m;
 }
@@ -133,6 +135,9 @@ static void objectives_have_their_links_and_base_scores_their_inverses(void **st
         {"reg:squarederror", "[5E-1]", 1.5, -1.5},
         {"binary:logistic", "5E-1", 0.7310585786300049, 0.11920292202211755},
         {"binary:logistic", "[2.5E-1]", 0.4753668864186717, 0.04316453297999625},
+        {"binary:logistic", "#0.25", 0.4753668864186717, 0.04316453297999625},
+        {"binary:logistic", "#[0.25]", 0.4753668864186717, 0.04316453297999625},
+        {"binary:logistic", "[0E0]", 2.7182744e-6, 1.3533513e-7},
         {"binary:logitraw", "5E-1", 1.5, -1.5},
         {"binary:hinge", "5E-1", 1, 0},
         {"count:poisson", "2E0", 5.436563656918091, 0.2706705664732254},
