@@ -180,6 +180,67 @@ static void rows_of_one_mean_run_alone(void **state) {
     free(x);
 }
 
+/* What mixes rows without showing it: sums of integers, sums that matter only where values are large, the rows behind
+ * the second one. And what only looks like it: a mean over times that stand in front. */
+typedef enum { OF_INTEGERS, OF_LARGE_VALUES, OF_LATER_ROWS, OVER_TIMES, N_MIXTURES } mixture;
+
+static sis_net *build_mixture(mixture m) {
+    const float three = 3;
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("mixture");
+    sis_net_add_input(b, "in", m == OF_INTEGERS, SHAPE(0, 6));
+    sis_net_add_param(b, "three", &(sis_net_shape){0, {0}}, &three);
+    sis_net_add_ints(b, "zero", SHAPE(1), (int64_t[]){0});
+    sis_net_add_ints(b, "two", SHAPE(1), (int64_t[]){2});
+    sis_net_add_ints(b, "end", SHAPE(1), (int64_t[]){INT32_MAX});
+    sis_net_add_ints(b, "times", SHAPE(3), (int64_t[]){0, 3, 2});
+    sis_net_add_node(b, "Cast", "in", "x");
+    sis_net_attr_int(b, "to", 1);
+    if (m == OF_LATER_ROWS)
+        sis_net_add_node(b, "Slice", "x two end zero", "rows");
+    else if (m == OVER_TIMES) {
+        sis_net_add_node(b, "Reshape", "x times", "apart");
+        sis_net_add_node(b, "Transpose", "apart", "rows");
+        sis_net_attr_ints(b, "perm", (int64_t[]){1, 0, 2}, 3);
+    } else
+        sis_net_add_node(b, "Identity", "x", "rows");
+    sis_net_add_node(b, m == OF_LATER_ROWS ? "ReduceSum" : "ReduceMax",
+                     m == OF_LATER_ROWS ? "rows zero" : "rows", "most");
+    if (m != OF_LATER_ROWS)
+        sis_net_attr_ints(b, "axes", (int64_t[]){0}, 1);
+    sis_net_attr_int(b, "keepdims", m != OVER_TIMES);
+    sis_net_add_node(b, "Sub", m == OF_LARGE_VALUES ? "most three" : "most most", "less");
+    sis_net_add_node(b, "Relu", m == OF_LARGE_VALUES ? "less" : "most", "added");
+    sis_net_add_node(b, "Add", m == OVER_TIMES ? "added three" : "x added", "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%d: %s", (int)m, sis_error_detail());
+    return net;
+}
+
+static void rows_that_are_mixed_now_and_then_run_alone(void **state) {
+    (void)state;
+    enum { N = 5, WIDTH = 6 };
+    float x[N * WIDTH], alone[N * WIDTH], all[N * WIDTH];
+    for (size_t i = 0; i < N * WIDTH; i++)
+        x[i] = (float)(i * 7 % 31) - 10;
+    for (mixture m = OF_INTEGERS; m < N_MIXTURES; m++) {
+        sis_net *net = build_mixture(m);
+        sis__geometry *g;
+        size_t k = sis_net_outputs(net);
+        for (size_t i = 0; i < N; i++) {
+            sis_net_batch one = {.rows = x + i * WIDTH, .n_rows = 1, .n_values = WIDTH};
+            assert_int_equal(sis_net_forward(net, &one, alone + i * k), 0);
+        }
+        sis_net_batch many = {.rows = x, .n_rows = N, .n_values = WIDTH};
+        assert_int_equal(sis_net_forward(net, &many, all), 0);
+        assert_memory_equal(all, alone, N * k * sizeof *all);
+        assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = WIDTH}, &g), 0);
+        assert_int_equal(g->batched, m == OVER_TIMES);
+        sis_net_free(net);
+    }
+}
+
 /* A plan that keeps every tensor and one that reuses memory, overwrites inputs and fuses steps
  * compute the same. */
 static void reusing_memory_changes_nothing(void **state) {
@@ -319,6 +380,7 @@ int main(void) {
         cmocka_unit_test(rows_run_together_where_that_is_the_same),
         cmocka_unit_test(rows_that_begin_alike_are_as_if_alone),
         cmocka_unit_test(rows_of_one_mean_run_alone),
+        cmocka_unit_test(rows_that_are_mixed_now_and_then_run_alone),
         cmocka_unit_test(reusing_memory_changes_nothing),
         cmocka_unit_test(callers_may_share_a_network),
         cmocka_unit_test(margins_and_scores_agree),

@@ -162,11 +162,40 @@ static void convolutions_without_filters_are_refused(void **state) {
     convolution_without_filters("ConvInteger", 2);
 }
 
+/* Tuples of indices into leading axes of nothing; blocks of no channels. */
+static void what_has_no_size_is_refused_before_it_divides(void **state) {
+    (void)state;
+    sis_net_builder *b = begin();
+    sis_net_add_param(b, "w", SHAPE(1, 3), (float[3]){0});
+    sis_net_add_ints(b, "none", SHAPE(1), (int64_t[]){0});
+    sis_net_add_ints(b, "i", SHAPE(2, 1), (int64_t[]){0, 1});
+    sis_net_add_node(b, "Slice", "w none none", "few"); /* (0, 3) */
+    sis_net_add_node(b, "GatherND", "few i", "g");
+    sis_net_attr_int(b, "batch_dims", 1);
+    sis_net_add_node(b, "ReduceSum", "g", "s");
+    sis_net_add_node(b, "Add", "x s", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "indices that do not fit the leading axes");
+    b = begin();
+    sis_net_add_param(b, "w", SHAPE(1, 1, 4), (float[4]){0});
+    sis_net_add_ints(b, "none", SHAPE(1), (int64_t[]){0});
+    sis_net_add_ints(b, "one", SHAPE(1), (int64_t[]){1});
+    sis_net_add_ints(b, "image", SHAPE(2), (int64_t[]){2, 2});
+    sis_net_add_ints(b, "block", SHAPE(2), (int64_t[]){1, 1});
+    sis_net_add_node(b, "Slice", "w none none one", "few"); /* (1, 0, 4) */
+    sis_net_add_node(b, "Col2Im", "few image block", "c");
+    sis_net_add_node(b, "ReduceSum", "c", "s");
+    sis_net_add_node(b, "Add", "x s", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "4 blocks of 1 for 4 of 0");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
         cmocka_unit_test(operands_that_do_not_fit_are_refused),
         cmocka_unit_test(convolutions_without_filters_are_refused),
+        cmocka_unit_test(what_has_no_size_is_refused_before_it_divides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,8 +331,9 @@ static int col2im_shape(sis__cx *c) {
         count *= p->blocks[d];
         size *= p->block[d];
     }
-    if (!c->error && (x->dims[1] % size || x->dims[2] != count))
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu blocks of %zu for %zu", count, size, x->dims[2]);
+    if (!c->error && (x->dims[1] == 0 || x->dims[1] % size || x->dims[2] != count))
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu blocks of %zu for %zu of %zu", count, size, x->dims[2],
+                     x->dims[1]);
     if (c->error)
         return c->error;
     dims[0] = x->dims[0];

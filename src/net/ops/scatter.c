@@ -144,17 +144,16 @@ static int nd_shape(sis__cx *c) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of %s", sis__dtype_name(x->dtype));
     if (c->error)
         return c->error;
-    *p = (picks){.width = width, .slice = 1, .lead = b, .batches = 1, .how = how};
+    *p = (picks){.width = width, .slice = 1, .lead = b, .batches = 1, .tuples = 1, .how = how};
     for (size_t d = 0; d < b; d++)
         p->batches *= x->dims[d];
     for (size_t d = b + width; d < x->rank; d++)
         p->slice *= x->dims[d];
-    p->tuples = width ? i->count / width : 0;
     for (size_t d = 0; d + 1 < i->rank; d++)
-        dims[rank++] = i->dims[d];
+        p->tuples *= dims[rank++] = i->dims[d];
     for (size_t d = b + width; d < x->rank; d++)
         dims[rank++] = x->dims[d];
-    if (p->batches && p->tuples % p->batches)
+    if (p->batches ? p->tuples % p->batches != 0 : p->tuples != 0)
         return sis__cx_fail(c, SIS_E_FORMAT, "indices that do not fit the leading axes");
     if (!scatters)
         return sis__cx_output(c, 0, x->dtype, rank, dims);

@@ -300,15 +300,18 @@ void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float 
     put_row(r->plan->tensors[g->start].dtype, r->data[g->start], row, g->n_values, values);
 }
 
-/* Rows of small whole numbers for token models, else of anything. */
-static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n) {
+/* Rows of small whole numbers for token models, of 0 and 1 where the input is of integers, else of anything; two that
+ * follow each other differ. */
+static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n, size_t width) {
     sis__rng rng;
     sis__rng_init(&rng, 1);
     int tokens = !embedded && net->embedding >= 0;
-    size_t words = tokens ? (size_t)net->graph.values[net->embedding].dims[0] : 0;
+    int whole = !embedded && net->graph.values[net->input].dtype != SIS__F32;
+    size_t words = tokens ? (size_t)net->graph.values[net->embedding].dims[0] : whole ? 2 : 0;
     for (size_t i = 0; i < n; i++)
-        rows[i] = words ? (float)sis__rng_below(&rng, words < 1000 ? words : 1000)
-                        : (float)(2 * sis__rng_uniform(&rng) - 1);
+        rows[i] = !words           ? (float)(2 * sis__rng_uniform(&rng) - 1)
+                  : i % width == 0 ? (float)(i / width % 2 % words)
+                                   : (float)sis__rng_below(&rng, words < 1000 ? words : 1000);
 }
 
 /* ---- Rows whose values decide about shapes ---------------------------------------------------- */
@@ -374,7 +377,7 @@ static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) 
     float *row = SIS_NEW(float, g->n_values);
     if (!row)
         return SIS_E_NOMEM;
-    fill_probe(net, embedded, row, g->n_values);
+    fill_probe(net, embedded, row, g->n_values, g->n_values);
     int exceeded = 0, error = known_plan(net, g, net->output, row, &exceeded, &values, &plan);
     if (exceeded || (error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM))
         error = SIS_E_MODEL;
@@ -475,7 +478,7 @@ static int compare_runs(const sis_net *net, int embedded, sis__geometry *g, int 
     float *alone = SIS_NEW(float, n * g->n_outputs), *both = SIS_NEW(float, n * g->n_outputs);
     int error = rows && alone && both ? SIS_OK : SIS_E_NOMEM;
     if (!error) {
-        fill_probe(net, embedded, rows, n * g->n_values);
+        fill_probe(net, embedded, rows, n * g->n_values, g->n_values);
         error = run_probe(net, g, log2_rows, 0, rows, alone);
     }
     if (!error)
@@ -487,19 +490,36 @@ static int compare_runs(const sis_net *net, int embedded, sis__geometry *g, int 
     return error == SIS_E_NOMEM ? error : SIS_OK;
 }
 
-/* Does a step look at all rows at once: scales of the largest value, sums over the first axis? */
-static int sees_all_rows(const sis__plan *p) {
+/* Does the first axis of a tensor count rows? In a plan of one row it is shorter then. */
+static int counts_rows(const sis__plan *p, const sis__plan *one, int tensor) {
+    return tensor >= 0 && (size_t)tensor < one->n_tensors && p->tensors[tensor].rank > 0 &&
+           one->tensors[tensor].rank == p->tensors[tensor].rank &&
+           one->tensors[tensor].dims[0] != p->tensors[tensor].dims[0];
+}
+
+/* Does a step reduce the first axis of what it reads? */
+static int reduces_first(const sis__plan *p, const sis__step *s) {
+    const sis__reduce *e = &s->p.reduce;
+    if (s->op < SIS__OP_REDUCE_MAX || s->op > SIS__OP_REDUCE_LOG_SUM_EXP)
+        return 0;
+    for (size_t k = 0; k < e->n_reduced; k++)
+        if (e->reduced[k] > 1 &&
+            e->reduced[k] * e->reduced_stride[k] == p->tensors[s->inputs[0]].count)
+            return 1;
+    return 0;
+}
+
+/* Does a step look at several rows at once: scales of the largest value, sums over rows, some of them cut out? */
+static int mixes_rows(const sis__plan *p, const sis__plan *one) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const sis__step *s = &p->steps[i];
-        const sis__reduce *e = &s->p.reduce;
+        int cuts = s->op == SIS__OP_SLICE || s->op == SIS__OP_GATHER || s->op == SIS__OP_SPLIT;
         if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR || s->op == SIS__OP_BATCH_STATISTICS)
             return 1;
-        if (s->op < SIS__OP_REDUCE_MAX || s->op > SIS__OP_REDUCE_LOG_SUM_EXP)
+        if (s->n_inputs == 0 || !counts_rows(p, one, s->inputs[0]))
             continue;
-        for (size_t k = 0; k < e->n_reduced; k++)
-            if (e->reduced[k] > 1 &&
-                e->reduced[k] * e->reduced_stride[k] == p->tensors[s->inputs[0]].count)
-                return 1;
+        if (reduces_first(p, s) || (cuts && !counts_rows(p, one, s->outputs[0])))
+            return 1;
     }
     return 0;
 }
@@ -520,7 +540,9 @@ static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int
     if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
         return SIS_OK;
     int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
-    int likely = any && !plan->widened && !sees_all_rows(plan);
+    if (mixes_rows(plan, g->plans[SIS__SCORES][0]))
+        return SIS_OK;
+    int likely = any && !plan->widened;
     if (plan->flops > (likely ? brief_probe_flops : max_probe_flops) ||
         plan->arena + plan->scratch > max_probe_bytes) {
         *together = likely;

@@ -657,7 +657,7 @@ static int read_after(reader *r, const sis__step *s) {
     if (s->op == SIS__OP_ADD) {
         const sis__tensor *k = tensor_of(r, other), *y = tensor_of(r, s->outputs[0]);
         if (!constant_of(r, other) || k->count != point->cut.width ||
-            k->dims[k->rank - 1] != point->cut.width || y->count != point->cut.width ||
+            (k->rank && k->dims[k->rank - 1] != point->cut.width) || y->count != point->cut.width ||
             point->linear.plus)
             return 0;
         point->linear.plus = constant_of(r, other);
