@@ -77,7 +77,8 @@ static int push_weight(weight_list *l, size_t from, double w) {
         return SIS_OK;
     if (!isfinite(w) || l->count >= MOST_WEIGHTS)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "a layer has weights that are not finite, or more than %zu of them",
+                         "a layer has weights that are not finite or cannot be told beside what is "
+                         "added to them, or more than %zu of them",
                          MOST_WEIGHTS);
     error = sis__reserve(&l->n->read, &l->read_room, l->count + 1, sizeof *l->n->read);
     if (!error)
@@ -96,15 +97,38 @@ static int open_affine(sis__circuit_node *n, size_t n_out, size_t from) {
     return n->start && n->bias ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The weights of one value: what the operator makes of it alone, less what it makes of nothing (bias). */
+/* The weights w (n_out) of one value: what the operator makes of it alone, less what it makes of nothing
+ * (bias). It is asked as far away as floats go: the answer is rounded by 2^-24 of |w| far + |bias|, so that
+ * w x is off by 2^-24 of |w x| + |bias| for each |x| <= far, and that is within the room which bounds leave
+ * for rounding (bounds.c). Asked nearer, a large bias would take digits of the weight, or all of them.
+ *
+ * Where the answer is too large for a float it is asked nearer by and by; there the bias must not be the
+ * larger part. A weight that is not found is NaN, which push_weight refuses. */
 static int probe(const sis__step *s, sis__run *r, float *in, const float *out, const double *bias,
-                 size_t n_out, weight_list *l) {
-    const float one = 1024; /* so that a large bias leaves the digits of small weights */
-    *in = one;
-    int error = s->ops->forward(s, r);
+                 size_t n_out, double *w) {
+    static const float FAR[] = {0x1p126f, 0x1p96f, 0x1p64f, 0x1p32f, 1};
+    int error = SIS_OK, open = 1;
+    for (size_t i = 0; i < n_out; i++)
+        w[i] = NAN;
+    for (size_t k = 0; !error && open && k < sizeof FAR / sizeof *FAR; k++) {
+        *in = FAR[k];
+        error = s->ops->forward(s, r);
+        open = 0;
+        for (size_t i = 0; !error && i < n_out; i++) {
+            double rise = (double)out[i] - bias[i];
+            if (isnan(w[i]) && isfinite(rise) && (k == 0 || fabs(rise) >= fabs(bias[i])))
+                w[i] = rise / (double)FAR[k];
+            open |= isnan(w[i]);
+        }
+    }
     *in = 0;
-    for (size_t i = 0; !error && i < n_out; i++)
-        error = push_weight(l, i, ((double)out[i] - bias[i]) / one);
+    return error;
+}
+
+static int push_column(weight_list *l, const double *w, size_t n) {
+    int error = SIS_OK;
+    for (size_t i = 0; !error && i < n; i++)
+        error = push_weight(l, i, w[i]);
     return error;
 }
 
@@ -162,14 +186,19 @@ static int ask_affine(const sis__step *s, sis__run *r, int from, int to, sis__ci
         n->bias[i] = out[i];
     if (!error && matrix)
         return read_matrix(&s->p.gemm, matrix, n);
-    if (!error && !(columns.start = SIS_NEW(size_t, columns.n + 1)))
+    columns.start = SIS_NEW(size_t, columns.n + 1);
+    double *w = SIS_NEW(double, n->n);
+    if (!error && (!columns.start || !w))
         error = SIS_E_NOMEM;
     for (size_t j = 0; !error && j < columns.n; j++) {
-        error = probe(s, r, in + j, out, n->bias, n->n, &l);
+        error = probe(s, r, in + j, out, n->bias, n->n, w);
+        if (!error)
+            error = push_column(&l, w, n->n);
         columns.start[j + 1] = l.count;
     }
     if (!error)
         error = turn_over(&columns, n);
+    free(w);
     node_release(&columns);
     return error;
 }

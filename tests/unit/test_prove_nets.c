@@ -238,6 +238,115 @@ static void linear_classifiers_are_decided(void **state) {
     sis_model_close(&model);
 }
 
+/* ---- Weights beside large numbers ------------------------------------------------------------- */
+
+enum { COLUMNS = 4 };
+
+static sis_model open_built(sis_net_builder *b, const char *name) {
+    sis_net *net;
+    sis_model model;
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    assert_int_equal(sis_net_write(net, folder_path(name)), SIS_OK);
+    sis_net_free(net);
+    assert_int_equal(sis_model_open(folder_path(name), NULL, &model), SIS_OK);
+    return model;
+}
+
+/* One operator about a row and a constant for each value. */
+static sis_model open_columns(const char *op, const float constant[COLUMNS],
+                              const float scale[COLUMNS]) {
+    sis_net_builder *b = sis_net_builder_new("columns");
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, COLUMNS}});
+    if (scale) {
+        sis_net_add_node(b, op, "x", "y");
+        sis_net_attr_floats(b, "offset", constant, COLUMNS);
+        sis_net_attr_floats(b, "scale", scale, COLUMNS);
+    } else {
+        sis_net_add_param(b, "c", &(sis_net_shape){1, {COLUMNS}}, constant);
+        sis_net_add_node(b, op, "x c", "y");
+    }
+    return open_built(b, "columns.onnx");
+}
+
+static void assert_weights(const sis_model *m, const double expected[COLUMNS]) {
+    sis__circuit *c;
+    assert_int_equal(sis__circuit_of_net(m, &c), SIS_OK);
+    const sis__circuit_node *n = &c->nodes[c->n - 1];
+    assert_int_equal(n->start[COLUMNS], COLUMNS);
+    for (size_t j = 0; j < COLUMNS; j++) {
+        assert_int_equal(n->read[j], j);
+        assert_true(fabs(n->weights[j] - expected[j]) <= 0x1p-23 * fabs(expected[j]));
+    }
+    sis__circuit_free(c);
+}
+
+static void weights_are_read_beside_large_and_small_numbers(void **state) {
+    (void)state;
+    const float large[COLUMNS] = {1.6e12f, -2e30f, 1, 0};
+    const float offset[COLUMNS] = {1.2345e8f, 3e20f, -1e-20f, 7};
+    const float scale[COLUMNS] = {1.3e-8f, 1e-30f, 1e30f, -5};
+    const float factor[COLUMNS] = {1e-38f, 0.1f, 7, 3e38f};
+    double expected[COLUMNS];
+    sis_model m = open_columns("Sub", large, NULL);
+    assert_weights(&m, (const double[]){1, 1, 1, 1});
+    sis_model_close(&m);
+    m = open_columns("ml.Scaler", offset, scale);
+    for (size_t j = 0; j < COLUMNS; j++)
+        expected[j] = (double)scale[j];
+    assert_weights(&m, expected);
+    sis_model_close(&m);
+    m = open_columns("Mul", factor, NULL);
+    for (size_t j = 0; j < COLUMNS; j++)
+        expected[j] = (double)factor[j];
+    assert_weights(&m, expected);
+    sis_model_close(&m);
+    m = open_columns("Div", factor, NULL);
+    for (size_t j = 0; j < COLUMNS; j++)
+        expected[j] = 1 / (double)factor[j];
+    assert_weights(&m, expected);
+    sis_model_close(&m);
+}
+
+static void weights_that_are_lost_beside_others_are_refused(void **state) {
+    (void)state;
+    const float huge[COLUMNS] = {3e38f, 0, 0, 0};
+    sis_model m = open_columns("Add", huge, NULL);
+    sis_prover *p;
+    assert_int_equal(sis_prover_new(&m, &p), SIS_E_UNSUPPORTED);
+    assert_message_has("cannot be told");
+    sis_model_close(&m);
+}
+
+/* x - 1.6e12 <= 0 is so for this x, but not for all of the domain. */
+static void what_is_moved_far_is_not_proved_to_stay(void **state) {
+    (void)state;
+    const float large[COLUMNS] = {1.6e12f, 0, 0, 0};
+    const double x[COLUMNS] = {1.55e12}, low[COLUMNS] = {1.55e12}, high[COLUMNS] = {1.65e12};
+    const sis_input in = {.values = x, .n_values = COLUMNS};
+    sis_model m = open_columns("Sub", large, NULL);
+    double row[COLUMNS], y[COLUMNS];
+    sis_prove_opt opt;
+    sis_prover *p;
+    int holds;
+    assert_int_equal(sis_prover_new(&m, &p), SIS_OK);
+    sis_prove_opt_init(&opt);
+    opt.low = low;
+    opt.high = high;
+    opt.below = 1;
+    for (int i = 0; i < 2; i++) { /* at most 5e10 */
+        opt.threshold = i ? 5.1e10 : 0;
+        assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, row), SIS_OK);
+        assert_int_equal(holds, i);
+        if (!holds)
+            assert_int_equal(m.predict(m.ctx, row, 1, COLUMNS, y), SIS_OK);
+        assert_true(holds || y[0] > 0);
+    }
+    sis_prover_free(p);
+    sis_model_close(&m);
+}
+
 static int collect_once(void *ctx) {
     subject *s = (subject *)ctx;
     sis_prover *p;
@@ -465,6 +574,9 @@ int main(void) {
         cmocka_unit_test(linear_classifiers_are_decided),
         cmocka_unit_test(linear_boosters_are_decided),
         cmocka_unit_test(windows_are_read_as_they_are_and_bounds_hold),
+        cmocka_unit_test(weights_are_read_beside_large_and_small_numbers),
+        cmocka_unit_test(weights_that_are_lost_beside_others_are_refused),
+        cmocka_unit_test(what_is_moved_far_is_not_proved_to_stay),
         cmocka_unit_test(other_networks_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
