@@ -568,6 +568,7 @@ typedef struct {
     sis__prove_question q;
     search s;
     unsigned char *free_column; /* (width) */
+    double *ends;               /* (2, width) of the domain, as the trees see them */
 } session;
 
 static void free_columns(session *e, const unsigned char *kept) {
@@ -644,6 +645,7 @@ static void session_free(sis__oracle *o) {
         return;
     search_release(&e->s);
     free(e->free_column);
+    free(e->ends);
     free(e);
 }
 
@@ -667,11 +669,30 @@ static int question_of_scores(const sis__prover *p, sis__prove_question *q,
     return error;
 }
 
+/* Trees that read floats see the ends of the domain rounded, and with them all that lies between: rounding
+ * keeps the order. Cells have floats for ends, so an end as it was may seem to lie beyond its own cell. */
+static int round_ends(session *e) {
+    sis__prove_question *q = &e->q;
+    size_t width = e->oracle.width;
+    e->ends = SIS_NEW(double, 2 * width);
+    if (!e->ends)
+        return SIS_E_NOMEM;
+    for (size_t j = 0; j < width; j++) {
+        e->ends[j] = q->low ? (double)(float)q->low[j] : 0;
+        e->ends[width + j] = q->high ? (double)(float)q->high[j] : 0;
+    }
+    q->low = q->low ? e->ends : NULL;
+    q->high = q->high ? e->ends + width : NULL;
+    return SIS_OK;
+}
+
 static int session_init(session *e, const sis__prover *p) {
     sis__ensemble_decision d = {0};
     int error = p->e ? question_of_scores(p, &e->q, &d) : SIS_OK;
     if (!error)
         error = check_question(p, &e->q);
+    if (!error && p->b->forest.single)
+        error = round_ends(e);
     if (error)
         return error;
     e->free_column = SIS_NEW(unsigned char, e->oracle.width);

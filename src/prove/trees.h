@@ -33,7 +33,8 @@ typedef struct sis__prove_question {
     const double *row;     /* (width) the example */
     const int *feature_of; /* (width) -1: never free; NULL: each column is a feature */
     size_t n_features;
-    const double *low, *high;     /* (width) what free columns may be; NULL: any number */
+    const double *low, *high;     /* (width) what free columns may be, rounded as the trees round
+                                     what they read; NULL: any number */
     const unsigned char *missing; /* (width) which of them may be missing, too; NULL: none */
     sis__prove_what what;
     size_t output;

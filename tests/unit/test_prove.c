@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <sis/model.h>
@@ -212,6 +213,55 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
     sis_model_close(&s.model);
 }
 
+/* One tree: a < at -> yes, else no; about 0.3 and 0.7, which are no floats (0.3f is more, 0.7f less). */
+static sis_model open_stump(const char *at, int yes, int no) {
+    char text[1024];
+    sis_model model;
+    int n = snprintf(
+        text, sizeof text,
+        "{\"learner\":{\"attributes\":{},\"feature_names\":[],\"feature_types\":[],"
+        "\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"gbtree_model_param\":"
+        "{\"num_trees\":\"1\",\"num_parallel_tree\":\"1\"},\"tree_info\":[0],\"trees\":[{"
+        "\"tree_param\":{\"num_nodes\":\"3\",\"num_feature\":\"1\",\"size_leaf_vector\":\"1\"},"
+        "\"left_children\":[1,-1,-1],\"right_children\":[2,-1,-1],\"split_indices\":[0,0,0],"
+        "\"split_conditions\":[%s,%d,%d],\"default_left\":[0,0,0],\"split_type\":[0,0,0],"
+        "\"categories\":[],\"categories_nodes\":[],\"categories_segments\":[],"
+        "\"categories_sizes\":[]}]}},\"learner_model_param\":{\"base_score\":\"0\","
+        "\"num_class\":\"0\",\"num_feature\":\"1\",\"num_target\":\"1\"},"
+        "\"objective\":{\"name\":\"reg:squarederror\"}},\"version\":[2,0,0]}",
+        at, yes, no);
+    assert_int_equal(sis_model_open(folder_write("stump.json", text, (size_t)n), NULL, &model),
+                     SIS_OK);
+    return model;
+}
+
+static void ends_of_the_domain_are_rounded_as_the_trees_round(void **state) {
+    (void)state;
+    const double x = 0.5, from[] = {0.1, 0.7}, to[] = {0.3, 0.9}, within[] = {0.2, 0.8};
+    for (int i = 0; i < 4; i++) { /* 0.3 as an upper end, 0.7 as a lower one, then short of them */
+        int side = i % 2, holds;
+        double low = from[side], high = to[side], y, row;
+        sis_model model = side ? open_stump("0.70000005", -2, 2) : open_stump("0.3", 2, -2);
+        if (i >= 2 && side)
+            low = 0.7000001;
+        else if (i >= 2)
+            high = 0.2999999;
+        sis_prove_opt opt;
+        sis_prover *p;
+        sis_prove_opt_init(&opt);
+        opt.threshold = 0;
+        opt.low = &low;
+        opt.high = &high;
+        const sis_input in = {.values = &within[side], .mask = &x, .n_values = 1};
+        assert_int_equal(sis_prover_new(&model, &p), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, side ? &low : &high, 1, 1, &y), SIS_OK);
+        assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, &row), SIS_OK);
+        assert_true(holds == (y >= 0) && holds == (i >= 2));
+        sis_prover_free(p);
+        sis_model_close(&model);
+    }
+}
+
 typedef struct {
     subject s;
     sis_prove_opt opt;
@@ -250,6 +300,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subsets_hold_whatever_the_rest_is),
+        cmocka_unit_test(ends_of_the_domain_are_rounded_as_the_trees_round),
         cmocka_unit_test(other_models_and_missing_thresholds_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };

@@ -69,7 +69,7 @@ static int stays_for_all(const question *t, const unsigned char *kept) {
 
 static void try_value(question *t, size_t j, double x) {
     x = as_seen(t, x);
-    if (!isnan(x) && (x < t->low[j] || x > t->high[j]))
+    if (!isnan(x) && (x < as_seen(t, t->low[j]) || x > as_seen(t, t->high[j])))
         return;
     for (size_t i = 0; i < t->n_values[j]; i++)
         if (t->values[j][i] == x)
@@ -190,7 +190,8 @@ static void check_example(const question *t, const unsigned char *kept, const do
         else if (isnan(example[j]))
             assert_true((t->q.missing && t->q.missing[j]) || same);
         else
-            assert_true(example[j] >= t->low[j] && example[j] <= t->high[j]);
+            assert_true(example[j] >= as_seen(t, t->low[j]) &&
+                        example[j] <= as_seen(t, t->high[j]));
     }
 }
 
