@@ -213,6 +213,38 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
     sis_model_close(&s.model);
 }
 
+/* A record of others may say so about nothing: it is audited like the rest. */
+static void smallest_of_no_subsets_is_audited(void **state) {
+    (void)state;
+    size_t refuted = 0, believed = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        subject s;
+        sis_prover *prover;
+        sis_collection c, claim;
+        sis_guarantee g;
+        sis_audit a;
+        subject_open(&s, seed);
+        sis_prove_opt opt = ask(&s, seed);
+        assert_int_equal(sis_prover_new(&s.model, &prover), SIS_OK);
+        assert_int_equal(sis_prove_collect(prover, &s.input, &opt, &c, &g), SIS_OK);
+        claim = c;
+        claim.n_subsets = 0;
+        claim.subsets = NULL;
+        claim.complete = 0;
+        g.smallest = 1;
+        assert_int_equal(sis_prove_audit(prover, &s.input, &opt, &claim, &g, &a), SIS_OK);
+        assert_int_equal(a.holds, c.status == SIS_STATUS_DEFAULT_DECISION);
+        refuted += !a.holds;
+        believed += a.holds != 0;
+        sis_audit_release(&a);
+        sis_collection_release(&c);
+        sis_guarantee_release(&g);
+        sis_prover_free(prover);
+        sis_model_close(&s.model);
+    }
+    assert_true(refuted > 0 && believed > 0);
+}
+
 /* One tree: a < at -> yes, else no; about 0.3 and 0.7, which are no floats (0.3f is more, 0.7f less). */
 static sis_model open_stump(const char *at, int yes, int no) {
     char text[1024];
@@ -300,6 +332,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subsets_hold_whatever_the_rest_is),
+        cmocka_unit_test(smallest_of_no_subsets_is_audited),
         cmocka_unit_test(ends_of_the_domain_are_rounded_as_the_trees_round),
         cmocka_unit_test(other_models_and_missing_thresholds_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
