@@ -549,6 +549,11 @@ static int audit_needed(auditing *a, size_t k) {
     return error;
 }
 
+/* A value as the model sees it: what oracles know and give as examples. */
+static double as_seen(const query *t, double x) {
+    return t->p->trees && !sis__prover_rounds(t->p->trees) ? x : (double)(float)x;
+}
+
 /* Does the example differ in these features alone, within the domain? */
 static int differs_in(const auditing *a, const double *row) {
     const sis_input *in = a->t->input;
@@ -559,7 +564,8 @@ static int differs_in(const auditing *a, const double *row) {
         if (row[j] == x || (float)row[j] == (float)x || (isnan(row[j]) && isnan(x)))
             continue;
         if (f < 0 || !a->kept[f] || (isnan(row[j]) && !(opt->missing && opt->missing[j])) ||
-            (opt->low && row[j] < opt->low[j]) || (opt->high && row[j] > opt->high[j]))
+            (opt->low && as_seen(a->t, row[j]) < as_seen(a->t, opt->low[j])) ||
+            (opt->high && as_seen(a->t, row[j]) > as_seen(a->t, opt->high[j])))
             return 0;
     }
     return 1;

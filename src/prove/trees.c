@@ -83,6 +83,10 @@ int sis__prover_of_ensemble(const sis__ensemble *e, sis__prover **out) {
     return prover_new(sis__ensemble_booster(e), e, out);
 }
 
+int sis__prover_rounds(const sis__prover *p) {
+    return p->b->forest.single;
+}
+
 void sis__prover_free(sis__prover *p) {
     if (!p)
         return;

@@ -46,6 +46,9 @@ typedef struct sis__prove_question {
 int sis__prover_new(const sis__booster *b, sis__prover **out);
 void sis__prover_free(sis__prover *p);
 
+/* Are values rounded to float before they are compared? */
+int sis__prover_rounds(const sis__prover *p);
+
 /* The same of an ensemble of an ONNX file; thresholds are then those of scores. */
 int sis__prover_of_ensemble(const sis__ensemble *e, sis__prover **out);
 

@@ -347,6 +347,43 @@ static void what_is_moved_far_is_not_proved_to_stay(void **state) {
     sis_model_close(&m);
 }
 
+/* The ends of the domain are no floats: 0.7f is less than 0.7, 1.1f more than 1.1. */
+static void contrasts_at_the_ends_of_the_domain_are_believed(void **state) {
+    (void)state;
+    const float two[COLUMNS] = {2, 0, 0, 0};
+    const double x[COLUMNS] = {1}, low[COLUMNS] = {0.7}, high[COLUMNS] = {1.1};
+    const sis_input in = {.values = x, .n_values = COLUMNS};
+    sis_model m = open_columns("Mul", two, NULL);
+    sis_prover *p;
+    assert_int_equal(sis_prover_new(&m, &p), SIS_OK);
+    for (int below = 0; below < 2; below++) {
+        sis_prove_opt opt;
+        sis_collection c;
+        sis_guarantee g;
+        sis_audit a;
+        sis_prove_opt_init(&opt);
+        opt.low = low;
+        opt.high = high;
+        opt.below = below;
+        opt.threshold = below ? 2.15 : 1.5;
+        opt.contrast = 1;
+        assert_int_equal(sis_prove_collect(p, &in, &opt, &c, &g), SIS_OK);
+        assert_int_equal(g.n_examples, 1);
+        assert_true(g.examples[0] == (below ? (double)1.1f : (double)0.7f));
+        assert_int_equal(sis_prove_audit(p, &in, &opt, &c, &g, &a), SIS_OK);
+        assert_string_equal(a.reason, "");
+        sis_audit_release(&a);
+        g.examples[0] = below ? 1.1001 : 0.6999; /* beyond */
+        assert_int_equal(sis_prove_audit(p, &in, &opt, &c, &g, &a), SIS_OK);
+        assert_false(a.holds);
+        sis_audit_release(&a);
+        sis_collection_release(&c);
+        sis_guarantee_release(&g);
+    }
+    sis_prover_free(p);
+    sis_model_close(&m);
+}
+
 static int collect_once(void *ctx) {
     subject *s = (subject *)ctx;
     sis_prover *p;
@@ -577,6 +614,7 @@ int main(void) {
         cmocka_unit_test(weights_are_read_beside_large_and_small_numbers),
         cmocka_unit_test(weights_that_are_lost_beside_others_are_refused),
         cmocka_unit_test(what_is_moved_far_is_not_proved_to_stay),
+        cmocka_unit_test(contrasts_at_the_ends_of_the_domain_are_believed),
         cmocka_unit_test(other_networks_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
