@@ -136,12 +136,14 @@ static void take_corner(const session *e, double far, double *row) {
     }
 }
 
+/* NaN, where a network overflows far away, is neither decision: it shows nothing, and no proof is made of
+ * what is not lost. */
 static int is_lost(session *e, const double *row, int *lost) {
     const sis_model *m = e->q.model;
     int error = m->predict(m->ctx, row, 1, e->c->width, e->margins);
     double margin = error ? 0 : e->margins[e->q.input->output];
     double score = m->link ? m->link(margin) : margin;
-    *lost = !error && !sis_decided(score, e->q.threshold, e->q.below);
+    *lost = !error && !isnan(score) && !sis_decided(score, e->q.threshold, e->q.below);
     return error;
 }
 

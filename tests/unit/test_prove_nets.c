@@ -384,6 +384,35 @@ static void contrasts_at_the_ends_of_the_domain_are_believed(void **state) {
     sis_model_close(&m);
 }
 
+/* y = 1e38 x - 0.9e38 x is not a number but near 0; where it is, from x = 0, it is positive. */
+static void what_is_no_number_is_no_example(void **state) {
+    (void)state;
+    const float up[] = {1e38f, 0.9e38f}, down[] = {1, -1};
+    const double x = 1;
+    const sis_input in = {.values = &x, .n_values = 1};
+    sis_net_builder *b = sis_net_builder_new("overflow");
+    sis_prove_opt opt;
+    sis_collection c;
+    sis_guarantee g;
+    sis_prover *p;
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 1}});
+    sis_net_add_param(b, "up", &(sis_net_shape){2, {1, 2}}, up);
+    sis_net_add_param(b, "down", &(sis_net_shape){2, {2, 1}}, down);
+    sis_net_add_node(b, "MatMul", "x up", "z");
+    sis_net_add_node(b, "MatMul", "z down", "y");
+    sis_model m = open_built(b, "overflow.onnx");
+    assert_int_equal(sis_prover_new(&m, &p), SIS_OK);
+    sis_prove_opt_init(&opt);
+    opt.threshold = 0;
+    assert_int_equal(sis_prove_collect(p, &in, &opt, &c, &g), SIS_OK);
+    assert_int_equal(c.status, SIS_STATUS_EXPLAINED);
+    assert_true(c.n_subsets == 1 && c.subsets[0].n == 1 && !g.minimal);
+    sis_collection_release(&c);
+    sis_guarantee_release(&g);
+    sis_prover_free(p);
+    sis_model_close(&m);
+}
+
 static int collect_once(void *ctx) {
     subject *s = (subject *)ctx;
     sis_prover *p;
@@ -615,6 +644,7 @@ int main(void) {
         cmocka_unit_test(weights_that_are_lost_beside_others_are_refused),
         cmocka_unit_test(what_is_moved_far_is_not_proved_to_stay),
         cmocka_unit_test(contrasts_at_the_ends_of_the_domain_are_believed),
+        cmocka_unit_test(what_is_no_number_is_no_example),
         cmocka_unit_test(other_networks_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
