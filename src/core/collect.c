@@ -205,8 +205,8 @@ static int find_subset(search *c, sis_subset *out) {
         error = most > 0 ? settle_subset(c, features, most, &n, &out->score) : inconsistent();
     if (error != SIS_OK && c->s->cut) {
         error = keep_bound(c, &t, features);
-        if (c->out->bound.n)
-            return error; /* which owns both now */
+        if (c->out->bound.features)
+            return error; /* which owns both now, even if nothing is left of it */
     }
     if (error != SIS_OK) {
         free(features);

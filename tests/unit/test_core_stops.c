@@ -143,6 +143,43 @@ static void a_model_that_changes_its_mind_is_survived(void **state) {
     assert_true(failed > 0);
 }
 
+/* Half of the features decide, and so does the mask, but not when it is asked for the first time. */
+typedef struct {
+    size_t asked;
+} second_thoughts;
+
+static int think_again(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    second_thoughts *t = (second_thoughts *)ctx;
+    for (size_t i = 0; i < n; i++) {
+        size_t left = 0;
+        for (size_t j = 0; j < width; j++)
+            left += rows[i * width + j] != 0;
+        scores[i] = left >= width / 2 || (left == 0 && t->asked++);
+    }
+    return 0;
+}
+
+static void a_bound_of_nothing_is_released_once(void **state) {
+    (void)state;
+    double x[40], z[40] = {0};
+    size_t failed = 0, p = 29, all = p * (p + 1) / 2;
+    for (size_t i = 0; i < 40; i++)
+        x[i] = 1;
+    for (size_t most = all - 20; most <= all + 60; most++) {
+        second_thoughts t = {0};
+        sis_model m = {.predict = think_again, .ctx = &t, .n_outputs = 1};
+        sis_input in = {.values = x, .mask = z, .n_values = p};
+        sis_opt opt = decision(0.5);
+        sis_collection c;
+        opt.max_evaluations = most;
+        int error = sis_collect(&m, &in, &opt, &c);
+        assert_true(error == SIS_OK || error == SIS_E_MODEL);
+        failed += error != SIS_OK;
+        sis_collection_release(&c);
+    }
+    assert_true(failed > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cap_on_subsets_keeps_the_first_ones),
@@ -150,6 +187,7 @@ int main(void) {
         cmocka_unit_test(early_stops_rank_and_verify_what_they_leave),
         cmocka_unit_test(limits_leave_the_beginning_and_a_sufficient_bound),
         cmocka_unit_test(a_model_that_changes_its_mind_is_survived),
+        cmocka_unit_test(a_bound_of_nothing_is_released_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
