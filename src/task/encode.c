@@ -471,6 +471,15 @@ static int check_form(const sis_task *t, const sis_data *data, size_t row) {
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
+/* Where channel c of place p is. */
+static size_t index_of(const layout *a, int first, size_t p, size_t c) {
+    return first ? c * a->places + p : p * a->channels + c;
+}
+
+static int is_kept(const layout *a) {
+    return a->first == a->wanted_first || a->channels == 1;
+}
+
 /* Channels from where the data have them to where the model wants them. */
 static int turn(const layout *a, double *values, size_t width) {
     double *as_read = (double *)sis__copy(values, width, sizeof *values);
@@ -478,10 +487,20 @@ static int turn(const layout *a, double *values, size_t width) {
         return SIS_E_NOMEM;
     for (size_t p = 0; p < a->places; p++)
         for (size_t c = 0; c < a->channels; c++)
-            values[a->wanted_first ? c * a->places + p : p * a->channels + c] =
-                as_read[a->first ? c * a->places + p : p * a->channels + c];
+            values[index_of(a, a->wanted_first, p, c)] = as_read[index_of(a, a->first, p, c)];
     free(as_read);
     return SIS_OK;
+}
+
+void sis__task_order(const sis_task *t, size_t row, size_t width, int *order) {
+    layout a = layout_of(t, t->source.data, row);
+    for (size_t v = 0; v < width; v++)
+        order[v] = (int)v;
+    if (is_cut(t, t->source.data) || is_kept(&a))
+        return;
+    for (size_t p = 0; p < a.places; p++)
+        for (size_t c = 0; c < a.channels; c++)
+            order[index_of(&a, a.wanted_first, p, c)] = (int)index_of(&a, a.first, p, c);
 }
 
 int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,
@@ -496,7 +515,7 @@ int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t
     int error = check_form(t, data, row);
     if (error == SIS_OK)
         error = sis_data_values(data, row, values);
-    if (error != SIS_OK || a.first == a.wanted_first || a.channels == 1)
+    if (error != SIS_OK || is_kept(&a))
         return error;
     return turn(&a, values, width);
 }

@@ -32,10 +32,11 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) 
 
 /* ---- Maps ---------------------------------------------------------------------------------- */
 
-/* Values that differ only along `axis` of an example's shape belong together. */
+/* Values that differ only along `axis` of an example's shape belong together. The shape is that of
+ * the data, whichever way round the model takes them. */
 static int map_by_axis(sis_task *t, const char *text, size_t n) {
-    size_t rank, after = 1;
-    const size_t *shape = sis_data_shape(t->source.data, sis__task_row(&t->source, 0), &rank);
+    size_t rank, after = 1, row = sis__task_row(&t->source, 0);
+    const size_t *shape = sis_data_shape(t->source.data, row, &rank);
     long axis;
     if (!sis__text_whole(text, &axis) || axis < -(long)rank || axis >= (long)rank)
         return sis__fail(SIS_E_ARGUMENT,
@@ -47,8 +48,11 @@ static int map_by_axis(sis_task *t, const char *text, size_t n) {
     int *map = t->features.map = SIS_NEW_RAW(int, n);
     if (!map)
         return SIS_E_NOMEM;
-    for (size_t v = 0; v < n; v++)
-        map[v] = (int)(v / (after * shape[axis]) * after + v % after);
+    sis__task_order(t, row, n, map);
+    for (size_t i = 0; i < n; i++) {
+        size_t v = (size_t)map[i];
+        map[i] = (int)(v / (after * shape[axis]) * after + v % after);
+    }
     return SIS_OK;
 }
 

@@ -228,6 +228,9 @@ int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out);
 /* The shape of an example as the model takes it: borrowed, or written to dims. */
 const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], size_t *rank);
 
+/* Which value of the data each value is that the model takes (width). */
+void sis__task_order(const sis_task *t, size_t row, size_t width, int *order);
+
 /* What the features of an example are by themselves: a number for each value to `map`, unless that
  * is NULL; how many there are. */
 size_t sis__task_own_features(const sis_task *t, size_t row, int *map);

@@ -36,6 +36,7 @@ sis verify -q -m dna.onnx -i d/dna/train.fa dna.jsonl | grep -c '"holds":true'
 sis explain -q -m last.onnx -i d/dna/train.fa -t p100 --below > last.jsonl
 field shape < last.jsonl | head -1
 features < dna.jsonl > a; features < last.jsonl | cmp - a && echo "same $(wc -l < a) subsets"
+sis explain -q -m last.onnx -i d/dna/train.fa -t p100 --below --features axis:0 --mask uniform | features | cmp - a && echo "axes of the data"
 sis explain -q -m dna.onnx -i d/dna/train.fa -t p100 --below --mask mean:d/dna/test.fa > mean.jsonl
 sis explain -q -m last.onnx -i d/dna/train.fa -t p100 --below --mask mean:d/dna/test.fa | features > last
 features < mean.jsonl | cmp - last && echo "means alike"

@@ -15,6 +15,11 @@ make_model tiny-colours c.onnx 5 sis.kind=image
 sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 > png.jsonl
 field shape < png.jsonl; field values < png.jsonl | cut -d, -f1-6; field feature_map < png.jsonl | cut -d, -f1-6,19-24
 grep -o '"n_features":[0-9]*' png.jsonl
+# Axes are those of the image, though the model has the colours first: without the third, pixels are features.
+sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 --features axis:2 > axis.jsonl
+for f in png axis; do field feature_map < $f.jsonl > $f.map; done
+cmp png.map axis.map && echo "pixels"
+sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 --features axis:0 | field feature_map
 sis predict -m c.onnx -i colours.png > a
 sis explain -q -m "$model" -i colours.png --mask zero -t 1000 > as_read.jsonl
 field shape < as_read.jsonl; field values < as_read.jsonl | cut -d, -f1-6; field feature_map < as_read.jsonl | cut -d, -f1-6
