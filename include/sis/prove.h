@@ -50,7 +50,8 @@ typedef struct sis_prove_opt {
                            or contrast */
     int smallest;       /* subsets of the fewest features, one after the other; they may overlap */
     int contrast;       /* instead: features whose change alone can lose the decision, the fewest
-                           first; they may overlap. guarantee->examples has such inputs */
+                           first; they may overlap. guarantee->examples has such inputs;
+                           audits without these look for others */
     size_t tries;       /* of the adversary, for each proof; default 256 */
     uint64_t seed;      /* of the adversary; default 1 */
     int counterexamples; /* audits: keep the inputs that show each feature of a subset to be needed */

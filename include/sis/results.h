@@ -73,7 +73,8 @@
  *     values          numbers, null for a missing one
  *     examples        of method "contrast", whose subsets are what it takes to lose the decision: the
  *                     values of an input for each of them, one behind the other, that differs in its
- *                     features alone and has lost it. A subset's score is that input's
+ *                     features alone and has lost it. A subset's score is that input's. Absent where
+ *                     the model takes other values than are shown
  *     mask            the same, as many as values: what each looks like when it is masked
  *     masking         text, where `mask` cannot say it: how features are masked, in the words of
  *                     --mask ("pad", "remove", "token:the", "blur:3", "hotdeck:train.csv"), or "own": as the

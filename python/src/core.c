@@ -811,14 +811,23 @@ static int run_job(job *j) {
     return error;
 }
 
+/* A guarantee without its examples: a record has only such as are of the values that it shows. */
+static sis_guarantee without_examples(sis_guarantee g) {
+    g.examples = NULL;
+    g.n_examples = 0;
+    return g;
+}
+
 static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     const job *j = (const job *)ctx;
     sis_record r = j->e.items[i].record;
+    sis_guarantee told;
     r.method = j->method ? j->method : "sis";
     r.keep = j->keep_class ? "class" : NULL;
     if (j->for_all) {
         r.mask = NULL;
-        r.guarantee = &j->guarantees[i];
+        told = without_examples(j->guarantees[i]);
+        r.guarantee = r.values == j->e.inputs[i].values ? &j->guarantees[i] : &told;
         r.domain = j->domain ? j->domain : "any";
     }
     r.n_outputs = j->m->model.n_outputs;
@@ -1104,9 +1113,12 @@ static int audit_record(Model *m, const example *e, const sis_input *in, const s
         return sis_verify(r->keep ? &lead : &m->model, in, opt, &r->collection, out);
     }
     prove_options(e, opt, r->keep != NULL, &p);
+    p.contrast = r->method && strcmp(r->method, "contrast") == 0;
+    sis_guarantee told = without_examples(*r->guarantee);
+    int fits = r->n_values == in->n_values;
     int error = sis_prover_new(&m->model, &prover);
     if (error == SIS_OK)
-        error = sis_prove_audit(prover, in, &p, &r->collection, r->guarantee, out);
+        error = sis_prove_audit(prover, in, &p, &r->collection, fits ? r->guarantee : &told, out);
     sis_prover_free(prover);
     return error;
 }

@@ -108,6 +108,20 @@ class Guarantees(unittest.TestCase):
         self.assertEqual(set(differs), set(box[0].subsets[0].features))
         self.assertTrue((changed >= X.min(0) - 1e-3).all() and (changed <= X.max(0) + 1e-3).all())
 
+    def test_contrasts_over_categories(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("needs pandas")
+        X = pandas.DataFrame(self.rows()[:3])
+        X[0] = pandas.Categorical(["x", "y", "z"])
+        r = sis.explain(self.TREES, X, 0.8, method="contrast")
+        self.assertEqual([len(e.subsets) for e in r], [1, 0, 1])
+        for e in r:
+            self.assertEqual(len(e.data["values"]), X.shape[1] + 2)  # a 0 or 1 for each category
+            self.assertNotIn("examples", e.data)  # which are of the numbers that the model takes
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+
     def test_quick_and_class(self):
         calls = []
 

@@ -268,7 +268,7 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
     char domain[96], unit[16];
     snprintf(unit, sizeof unit, "%s%s", sis_record_unit(r), others == 1 ? "" : "s");
     put_domain(r->domain, domain, sizeof domain);
-    if (g && g->examples)
+    if (g && (g->examples || strcmp(r->method, "contrast") == 0))
         snprintf(text, size, "to lose the decision, if changed%s", domain);
     else if (!g || g->kind == SIS_GUARANTEE_MASK)
         snprintf(text, size, "with everything else masked");

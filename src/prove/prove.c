@@ -571,20 +571,39 @@ static int differs_in(const auditing *a, const double *row) {
     return 1;
 }
 
-/* A contrast: its example has lost the decision; with any one of its features as it was, no input
+/* Of a contrast whose features are flagged: has the claim's example lost the decision? */
+static int audit_example(auditing *a, size_t k, sis_subset_audit *out) {
+    const double *row = a->guarantee->examples + k * a->t->input->n_values;
+    int error = score_row(a->t, row, &out->score);
+    out->sufficient = !error && differs_in(a, row) && !decided(a->t, out->score);
+    if (!error && !out->sufficient)
+        refute(a, "the example of contrast %zu does not show it: its score is %.9g", k, out->score);
+    return error;
+}
+
+/* The same where the claim has no example, of one that is found now. All but its features are
+ * flagged. */
+static int find_example(auditing *a, size_t k, sis_subset_audit *out) {
+    sis__proof proof = SIS__PROOF_NONE;
+    int error = examine(a->t, a->kept, &proof, &out->score);
+    out->sufficient = !error && proof == SIS__PROOF_FAILS;
+    if (!error && !out->sufficient)
+        refute(a, "no input was found that shows contrast %zu", k);
+    return error;
+}
+
+/* A contrast: an example has lost the decision; with any one of its features as it was, no input
  * does. */
 static int audit_contrast(auditing *a, size_t k) {
     const sis_subset *s = &a->claim->subsets[k];
     sis_subset_audit *out = &a->out->subsets[k];
-    const double *row = a->guarantee->examples + k * a->t->input->n_values;
     int error = flag(a->t, s->features, s->n, a->kept);
-    if (!error)
-        error = score_row(a->t, row, &out->score);
-    out->sufficient = !error && differs_in(a, row) && !decided(a->t, out->score);
-    if (!error && !out->sufficient)
-        refute(a, "the example of contrast %zu does not show it: its score is %.9g", k, out->score);
+    if (!error && a->guarantee->examples)
+        error = audit_example(a, k, out);
     for (size_t f = 0; !error && f < a->t->n; f++)
         a->kept[f] = !a->kept[f];
+    if (!error && !a->guarantee->examples)
+        error = find_example(a, k, out);
     out->minimal = 1;
     out->best_without_one = out->score;
     for (size_t i = 0; !error && i < s->n; i++) {
@@ -650,7 +669,7 @@ static int audit_decided(auditing *a) {
     if (!error && (proof == SIS__PROOF_HOLDS) != (a->claim->status == SIS_STATUS_DEFAULT_DECISION))
         refute(a, "status is \"%s\", but the decision is %sthe same for every input",
                sis_status_name(a->claim->status), proof == SIS__PROOF_HOLDS ? "" : "not ");
-    int contrasts = a->guarantee->examples != NULL;
+    int contrasts = a->guarantee->examples || a->t->opt->contrast;
     for (size_t k = 0; !error && k < a->claim->n_subsets; k++)
         error = contrasts ? audit_contrast(a, k) : audit_subset(a, k);
     if (error || contrasts) {

@@ -281,6 +281,7 @@ static int audit_proof(void *ctx, size_t i, int worker) {
     opt.keep_class = r->keep != NULL;
     opt.tries = 4096; /* an adversary that takes its time */
     opt.counterexamples = t->opt.counterexamples;
+    opt.contrast = strcmp(r->method, "contrast") == 0;
     opt.seed = 2;
     int error = proof_options(&a->d, in, &opt, &box);
     if (!error)

@@ -143,6 +143,10 @@ static void check_others(const subject *s, const sis_prover *prover, const sis_p
     assert_true(g.minimal && c.n_subsets == g.n_examples && c.n_subsets >= 1);
     assert_false(stays(s, &opt, g.examples));
     check_audits(s, prover, &opt, &c, &g);
+    sis_guarantee bare = g; /* examples that a record could not hold are found anew */
+    bare.examples = NULL;
+    bare.n_examples = 0;
+    check_audits(s, prover, &opt, &c, &bare);
     sis_collection_release(&c);
     sis_guarantee_release(&g);
 }
