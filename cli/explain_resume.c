@@ -16,11 +16,17 @@
 
 /* ---- What records say ------------------------------------------------------------------------ */
 
+/* Does a record show whether it has all that was asked for? Searches for what a proof or draws can
+ * show may end before, without traces. */
+static int has_extent(const cli_explain_options *o) {
+    return cli_method_is_sis(&o->method) && (!o->guarantee || strcmp(o->guarantee, "mask") == 0);
+}
+
 /* Does it hold as many subsets as are asked for now, with their traces or without? */
 static int same_extent(const cli_explaining *w, const sis_record *r) {
     const cli_explain_options *o = w->o;
     const sis_collection *c = &r->collection;
-    if (c->status != SIS_STATUS_EXPLAINED || !cli_method_is_sis(&o->method))
+    if (c->status != SIS_STATUS_EXPLAINED || !has_extent(o))
         return CLI_DONE;
     if (c->complete ? o->max_subsets && c->n_subsets > o->max_subsets
                     : c->n_subsets != o->max_subsets)
