@@ -207,8 +207,7 @@ static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
     return write_line(w, &place, (const char *)answer + sizeof b);
 }
 
-/* What the first record says of the whole file. */
-static int tell_made(const cli_explaining *w, char **made) {
+int cli_explain_made(const cli_explaining *w, char **made) {
     cli_list words = {0};
     int status = cli_words_of(&cli_explain, w->o, &words);
     if (status == CLI_DONE)
@@ -230,7 +229,7 @@ static int begin_output(cli_explaining *w) {
     if (w->o->resume)
         status = cli_explain_resume(w, &keep);
     if (status == CLI_DONE && (keep <= 0 || w->other_rows))
-        status = tell_made(w, keep <= 0 ? &w->made : &w->made_anew);
+        status = cli_explain_made(w, keep <= 0 ? &w->made : &w->made_anew);
     return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
 }
 

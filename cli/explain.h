@@ -61,6 +61,9 @@ typedef struct cli_explaining {
     int broken;                /* the file cannot be written, and that was said */
 } cli_explaining;
 
+/* What the first record says of the whole file (free(*made)). */
+int cli_explain_made(const cli_explaining *w, char **made);
+
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 int cli_explain_resume(cli_explaining *w, long long *keep);
 

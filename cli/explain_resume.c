@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Going on with a results file: whole records stay, and each must answer what is asked now. The first
- * says which files it was made of. Most of the rest a record says itself: model, method, decision,
- * input and mask. What it does not say (the
- * seed and number of samples of a hot deck or of LIME, the steps and baseline of integrated
- * gradients) shows in the numbers, so where these count one record is made again and must come out
- * the same.
+ * says which files it was made of, and by which command. Most of the rest a record says itself: model,
+ * method, decision, input and mask. What it does not say (the seed and number of samples of a hot deck
+ * or of LIME, the steps and baseline of integrated gradients) shows in the numbers, so where these
+ * count one record is made again and must come out the same.
  */
 #include "explain.h"
 
@@ -111,6 +110,31 @@ static int same_digest(const char *was, const char *is) {
     return !was || !is || strcmp(was, is) == 0;
 }
 
+/* How a command gives an option ("--max-subsets=3"); "" if it does not. */
+static const char *word_of(const sis_made *made, const char *option) {
+    size_t n = strlen(option);
+    for (size_t i = 0; i < made->n_command; i++)
+        if (strncmp(made->command[i], option, n) == 0 && strchr("=", made->command[i][n]))
+            return made->command[i];
+    return "";
+}
+
+/* Options that records do not tell of, or not all: as they were? How many subsets are asked for may
+ * show in the records themselves. */
+static int same_options(const cli_explaining *w, const sis_made *was, const sis_made *is) {
+    const cli_explain_options *o = w->o;
+    static const char *const options[] = {"--smallest", "--early-stop", "--max-subsets"};
+    size_t n = has_extent(o) ? 2 : 3;
+    for (size_t i = 0; was->n_command && i < n; i++) {
+        const char *before = word_of(was, options[i]);
+        if (strcmp(before, word_of(is, options[i])) != 0)
+            return cli_error("--resume: %s was begun with%s %s; %s, or name another --output",
+                             o->output, before[0] ? "" : "out", before[0] ? before : options[i],
+                             before[0] ? "give the same" : "leave it out");
+    }
+    return CLI_DONE;
+}
+
 /* Files may have been changed since, and the part may be another. */
 static int same_origin(const cli_explaining *w, const sis_made *was, const sis_made *is) {
     const cli_explain_options *o = w->o;
@@ -118,6 +142,7 @@ static int same_origin(const cli_explaining *w, const sis_made *was, const sis_m
                           : !same_digest(was->input_sha256, is->input_sha256)       ? "--input"
                           : !same_digest(was->mask_sha256, is->mask_sha256)         ? "--mask"
                           : !same_digest(was->features_sha256, is->features_sha256) ? "--features"
+                          : !same_digest(was->domain_sha256, is->domain_sha256)     ? "--domain"
                                                                                     : NULL;
     if (changed)
         return cli_error("--resume: the file of %s is not the one that %s was begun with; put that "
@@ -127,7 +152,7 @@ static int same_origin(const cli_explaining *w, const sis_made *was, const sis_m
         return cli_error("--resume: %s was begun with --shard %zu/%zu; give the same, or name "
                          "another --output",
                          o->output, was->shard, was->shards);
-    return CLI_DONE;
+    return same_options(w, was, is);
 }
 
 static int check_origin(cli_explaining *w, const char *made) {
@@ -135,7 +160,7 @@ static int check_origin(cli_explaining *w, const char *made) {
     sis_made was = {0}, is = {0};
     int status = cli_fail(sis_made_parse(made, &was));
     if (status == CLI_DONE)
-        status = cli_fail(sis_task_made(w->task, NULL, 0, &now));
+        status = cli_explain_made(w, &now);
     if (status == CLI_DONE)
         status = cli_fail(sis_made_parse(now, &is));
     if (status == CLI_DONE)

@@ -39,6 +39,7 @@ static const char *difference(const sis_made *a, const sis_made *b) {
                  {"another input file", a->input_sha256, b->input_sha256},
                  {"another mask file", a->mask_sha256, b->mask_sha256},
                  {"another feature map", a->features_sha256, b->features_sha256},
+                 {"another file of --domain", a->domain_sha256, b->domain_sha256},
                  {"other rows", a->rows, b->rows},
                  {"another mask", a->mask, b->mask}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

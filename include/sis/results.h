@@ -100,10 +100,11 @@
  *     version         text, of the library
  *     command       ? words of the command, with every option that has a say in the answers; those
  *                     that only say where, when and by how many they are found are left out
- *     model_sha256  ? digests of the files that model, examples, mask and feature map were read from
- *     input_sha256  ?
+ *     model_sha256  ? digests of the files that model, examples, mask, feature map and domain were
+ *     input_sha256  ? read from
  *     mask_sha256   ?
  *     features_sha256 ?
+ *     domain_sha256 ?
  *     examples        how many examples the data set has
  *     rows          ? text: which of them were asked for, as --rows says it; absent: all
  *     mask          ? text: what a missing feature is, as --mask says it; absent: as the model has it
@@ -183,7 +184,7 @@ typedef struct sis_made {
     const char *version;
     size_t n_command;
     const char *const *command; /* (n_command) */
-    const char *model_sha256, *input_sha256, *mask_sha256, *features_sha256;
+    const char *model_sha256, *input_sha256, *mask_sha256, *features_sha256, *domain_sha256;
     size_t examples;
     const char *rows, *mask;
     size_t samples, seed;

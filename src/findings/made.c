@@ -24,6 +24,7 @@ int sis_made_format(const sis_made *m, char **json) {
     sis__json_text(&b, "input_sha256", m->input_sha256);
     sis__json_text(&b, "mask_sha256", m->mask_sha256);
     sis__json_text(&b, "features_sha256", m->features_sha256);
+    sis__json_text(&b, "domain_sha256", m->domain_sha256);
     sis__json_count(&b, "examples", m->examples);
     sis__json_text(&b, "rows", m->rows);
     sis__json_text(&b, "mask", m->mask);
@@ -58,6 +59,7 @@ int sis_made_parse(const char *json, sis_made *out) {
     out->input_sha256 = sis__take_text_or(&f, "input_sha256", NULL);
     out->mask_sha256 = sis__take_text_or(&f, "mask_sha256", NULL);
     out->features_sha256 = sis__take_text_or(&f, "features_sha256", NULL);
+    out->domain_sha256 = sis__take_text_or(&f, "domain_sha256", NULL);
     sis__take_count(&f, "examples", SIS__OPTIONAL, &out->examples);
     out->rows = sis__take_text_or(&f, "rows", NULL);
     out->mask = sis__take_text_or(&f, "mask", NULL);

@@ -50,7 +50,8 @@ static void name_machine(char text[MACHINE]) {
 
 int sis_task_opt_made(const sis_task_opt *o, size_t examples, const char *const *command,
                       size_t n_command, char **made) {
-    digest model, input, mask, features;
+    digest model, input, mask, features, domain;
+    int has_file = o->domain && strncmp(o->domain, "data:", 5) == 0;
     char machine[MACHINE];
     name_machine(machine);
     sis_made m = {.version = sis_version(),
@@ -60,6 +61,7 @@ int sis_task_opt_made(const sis_task_opt *o, size_t examples, const char *const 
                   .input_sha256 = digest_of(o->input, input),
                   .mask_sha256 = digest_of(o->mask, mask),
                   .features_sha256 = digest_of(o->features, features),
+                  .domain_sha256 = has_file ? digest_of(o->domain + 5, domain) : NULL,
                   .examples = examples,
                   .rows = o->rows,
                   .mask = o->mask,

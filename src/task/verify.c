@@ -66,6 +66,11 @@ static int same_guarantee(const sis_record *r, const sis_record *now) {
              r->guarantee->confidence == now->guarantee->confidence));
 }
 
+/* Those that say so were asked for; of those that do not, the proof may have been given up. */
+static int says_smallest(const sis_record *r) {
+    return r->guarantee && r->guarantee->smallest;
+}
+
 /* What is asked, apart from the example: the same in both? Earlier records do not name their mask,
  * nor say how many outputs there were. */
 static int same_question(const sis_record *r, const sis_record *now) {
@@ -90,6 +95,8 @@ int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
     long n = sis_input_features(&e->input);
     sis_task_record(t, e, NULL, &now);
     if (n <= 0 || r->collection.n_features != (size_t)n || !same_question(r, &now))
+        return 0;
+    if (says_smallest(r) && !t->method.contrast && !t->opt.smallest)
         return 0;
     if (!now.values)
         return same_words(r, &now);

@@ -50,9 +50,19 @@ head -1 any.jsonl > r.jsonl
 sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0:3 -o r.jsonl --resume
 sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain ball:1 --rows 0:3 -o r.jsonl --resume 2> err || sed 's/ (--model.*//' err
 resume() { sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all "$@" --resume 2>&1 | sed 's/ (--model.*//'; }
+cp "$rows" domain.csv
+resume --domain data:domain.csv --rows 0 -o dom.jsonl
+resume --domain data:domain.csv --rows 0:2 -o dom.jsonl
+sed '$d' "$rows" > domain.csv
+resume --domain data:domain.csv --rows 0:3 -o dom.jsonl
+resume --smallest --rows 0:3 -o r.jsonl
 resume --smallest --domain ball:1 -t 0.5 --rows 0 -o least.jsonl
 sed 's/.*"complete":\([a-z]*\).*/\1/' least.jsonl
 resume --smallest --domain ball:1 -t 0.5 --rows 0:3 -o least.jsonl; grep -c . least.jsonl
+resume --domain ball:1 -t 0.5 --rows 0:3 -o least.jsonl
+sed 's/,"made":.*/}/' least.jsonl > bare.jsonl
+resume --domain ball:1 -t 0.5 --rows 0:3 -o bare.jsonl
+resume --smallest --domain ball:1 -t 0.5 --max-subsets 2 --rows 0:3 -o least.jsonl
 # A class that stays on top.
 cat > two.sh <<'END'
 while read -r line; do

@@ -34,6 +34,9 @@ ask -o one.jsonl --max-subsets 1 --trace
 ask -o one.jsonl --resume --max-subsets 1 --trace && echo "the same extent"
 ask -o one.jsonl --resume --trace 2>&1
 ask -o one.jsonl --resume --max-subsets 1 2>&1
+ask -o part.jsonl --resume --early-stop 2>&1
+ask -o early.jsonl --early-stop -r 0 && ask -o early.jsonl --early-stop --resume -r 0:2 && grep -c . early.jsonl
+ask -o early.jsonl --resume -r 0:2 2>&1
 sed 1p whole.jsonl > twice.jsonl
 ask -o twice.jsonl --resume 2>&1
 printf 'not ours\n' > other.txt
