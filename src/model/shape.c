@@ -70,7 +70,7 @@ static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, si
 /* A file or server may say any number of rows. */
 static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
     char text[SIS__SHAPE_TEXT];
-    if (rows <= 1 || rows <= MOST_FILLED / n_values)
+    if (n_values == 0 || rows <= 1 || rows <= MOST_FILLED / n_values)
         return SIS_OK;
     sis__shape_text(s, text);
     return sis__fail(SIS_E_UNSUPPORTED,
