@@ -456,12 +456,14 @@ static void check_depthwise(const sis__kernels *kn, sis__rng *r) {
     sis__depthwise p = {.channels = 1 + sis__rng_below(r, 3), .times = 1 + sis__rng_below(r, 2)};
     p.planes = p.channels * (1 + sis__rng_below(r, 2));
     p.relu = (int)sis__rng_below(r, 2);
+    size_t usual = sis__rng_below(r, 2), step = 1 + sis__rng_below(r, 2); /* three by three */
+    size_t wide = sis__rng_below(r, 2) ? 50 : 9;
     for (size_t a = 0; a < 2; a++) {
-        p.kernel[a] = 1 + sis__rng_below(r, 5);
-        p.stride[a] = 1 + sis__rng_below(r, 3);
-        p.dilation[a] = 1 + sis__rng_below(r, 2);
+        p.kernel[a] = usual ? 3 : 1 + sis__rng_below(r, 5);
+        p.stride[a] = usual ? step : 1 + sis__rng_below(r, 3);
+        p.dilation[a] = usual ? 1 : 1 + sis__rng_below(r, 2);
         p.pad[a] = (ptrdiff_t)sis__rng_below(r, 4) - 1;
-        p.out[a] = 1 + sis__rng_below(r, a ? 50 : 5);
+        p.out[a] = 1 + sis__rng_below(r, a ? wide : 9);
         size_t seen = (p.out[a] - 1) * p.stride[a] + (p.kernel[a] - 1) * p.dilation[a] + 1;
         p.in[a] = seen > 3 ? seen - sis__rng_below(r, 3) : seen + 1;
     }
@@ -492,6 +494,48 @@ static void planes_are_convolved_as_naively(void **state) {
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (int i = 0; i < 400; i++)
             check_depthwise(*kn, &r);
+}
+
+/* Random windows in planes that end with them: to the bit, and nothing else is written or (sanitized)
+ * read. */
+static void check_pooled(const sis__kernels *kn, sis__rng *r, int average) {
+    sis__pooled p = {.divisor = 7};
+    size_t in[3], out = 1;
+    for (size_t a = 0; a < 3; a++) {
+        p.kernel[a] = 1 + sis__rng_below(r, a ? 4 : 2);
+        p.stride[a] = 1 + sis__rng_below(r, a == 2 ? 20 : 3);
+        p.stride[a] = sis__rng_below(r, 2) ? 1 + p.stride[a] % 4 : p.stride[a];
+        p.dilation[a] = 1 + sis__rng_below(r, 2);
+        p.out[a] = 1 + sis__rng_below(r, a == 2 ? 40 : 3);
+        in[a] = (p.out[a] - 1) * p.stride[a] + (p.kernel[a] - 1) * p.dilation[a] + 1;
+    }
+    p.line = in[2];
+    p.slice = in[1] * in[2];
+    p.y_line = p.out[2] + sis__rng_below(r, 2);
+    p.y_slice = p.out[1] * p.y_line + sis__rng_below(r, 2);
+    out = p.out[0] * p.y_slice;
+    float *x = fill(r, in[0] * p.slice), *y = fill(r, out), *want = malloc(out * sizeof *want);
+    memcpy(want, y, out * sizeof *want);
+    if (sis__rng_below(r, 4) == 0)
+        x[sis__rng_below(r, in[0] * p.slice)] = average ? INFINITY : NAN;
+    p.x = x;
+    p.y = y;
+    (average ? kn->pool_average : kn->pool_max)(&p);
+    p.y = want;
+    (average ? sis__kernels_naive.pool_average : sis__kernels_naive.pool_max)(&p);
+    assert_memory_equal(y, want, out * sizeof *y);
+    free(x);
+    free(y);
+    free(want);
+}
+
+static void windows_are_pooled_as_naively(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 26);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int i = 0; i < 2000; i++)
+            check_pooled(*kn, &r, i % 2);
 }
 
 /* Scores (m, n) by products, steps and softmax one by one. */
@@ -746,13 +790,11 @@ static void maxima_agree_with_naive_ones(void **state) {
         for (int nan = 0; nan < 2; nan++)
             for (size_t n = 1; n <= 100; n++) {
                 x[57] = nan ? NAN : 0.5f;
-                for (size_t step = 1; step <= 3; step++) {
-                    for (size_t i = 0; i < 100; i++)
-                        y[0][i] = y[1][i] = i % 9 == 8 && nan ? NAN : -0.1f;
-                    (*kn)->max_row(y[0], x, step, n);
-                    sis__kernels_naive.max_row(y[1], x, step, n);
-                    assert_memory_equal(y[0], y[1], sizeof y[0]);
-                }
+                for (size_t i = 0; i < 100; i++)
+                    y[0][i] = y[1][i] = i % 9 == 8 && nan ? NAN : -0.1f;
+                (*kn)->max_row(y[0], x, n);
+                sis__kernels_naive.max_row(y[1], x, n);
+                assert_memory_equal(y[0], y[1], sizeof y[0]);
                 float a = (*kn)->max_of(x, n), b = sis__kernels_naive.max_of(x, n);
                 assert_true(same_bits(a, b) || (isnan(a) && isnan(b)));
                 (*kn)->relu(x, y[0], n);
@@ -927,6 +969,7 @@ int main(void) {
         cmocka_unit_test(attention_gives_the_bits_of_its_parts),
         cmocka_unit_test(standards_are_the_naive_ones),
         cmocka_unit_test(planes_are_convolved_as_naively),
+        cmocka_unit_test(windows_are_pooled_as_naively),
         cmocka_unit_test(chains_round_after_each_operator),
         cmocka_unit_test(linear_products_are_products_and_a_bias),
         cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),

@@ -655,16 +655,12 @@ INLINE vec larger_of(vec x, vec y) {
 #endif
 }
 
-static void max_row(float *y, const float *x, size_t step, size_t n) {
-    if (step == 1)
-        for (size_t i = 0; i < n; i++)
-            y[i] = larger(y[i], x[i]);
-    else if (step == 2)
-        for (size_t i = 0; i < n; i++)
-            y[i] = larger(y[i], x[2 * i]);
-    else
-        for (size_t i = 0; i < n; i++)
-            y[i] = larger(y[i], x[i * step]);
+static void max_row(float *y, const float *x, size_t n) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        store(y + i, larger_of(load(x + i), load(y + i)));
+    if (i < n)
+        store_some(y + i, larger_of(load_some(x + i, n - i), load_some(y + i, n - i)), n - i);
 }
 
 static float max_of(const float *x, size_t n) {
@@ -930,7 +926,11 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 
 #include "net/kernels/attention.h"
 
+#include "net/kernels/strided.h"
+
 #include "net/kernels/slide.h"
+
+#include "net/kernels/pool.h"
 
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
@@ -961,6 +961,8 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .log_rest = log_rest,
     .max_row = max_row,
     .max_of = max_of,
+    .pool_max = pool_max,
+    .pool_average = pool_average,
     .lstm = lstm,
     .gates = gates_of,
     .gru = gru,

@@ -121,7 +121,7 @@ size_t sis__depthwise_room(sis__depthwise *p) {
     p->lines = seen[0];
     p->line = seen[1];
     p->ahead = p->lines * p->line < 512 ? 8 : 1;
-    return (p->ahead * p->lines + 1) * p->line + 2 * 64; /* 4 vectors behind are read or written */
+    return (p->ahead + 1) * p->lines * p->line + 2 * 64; /* 4 vectors behind are read or written */
 }
 
 /* ---- Naive --------------------------------------------------------------------------------- */
@@ -363,18 +363,54 @@ static void naive_log_rest(const float *z, size_t m, size_t n, size_t c, double 
     }
 }
 
-static void naive_max_row(float *y, const float *x, size_t step, size_t n) {
+static void naive_max_row(float *y, const float *x, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (x[i * step] > y[i] || isnan(x[i * step]))
-            y[i] = x[i * step];
+        if (x[i] > y[i] || isnan(x[i]))
+            y[i] = x[i];
 }
 
 static float naive_max_of(const float *x, size_t n) {
     float best = x[0];
-    naive_max_row(&best, x, 1, 1);
+    naive_max_row(&best, x, 1);
     for (size_t i = 1; i < n; i++)
-        naive_max_row(&best, x + i, 1, 1);
+        naive_max_row(&best, x + i, 1);
     return best;
+}
+
+/* Window (z, y, x): its largest value, and its sum. */
+static void naive_window(const sis__pooled *p, const size_t *o, float *most, double *sum) {
+    const float *x =
+        p->x + o[0] * p->stride[0] * p->slice + o[1] * p->stride[1] * p->line + o[2] * p->stride[2];
+    *most = -INFINITY;
+    *sum = 0;
+    for (size_t i = 0; i < p->kernel[0]; i++)
+        for (size_t j = 0; j < p->kernel[1]; j++)
+            for (size_t k = 0; k < p->kernel[2]; k++) {
+                const float *at = x + i * p->dilation[0] * p->slice + j * p->dilation[1] * p->line +
+                                  k * p->dilation[2];
+                naive_max_row(most, at, 1);
+                *sum += (double)*at;
+            }
+}
+
+static void naive_pool(const sis__pooled *p, int average) {
+    float most;
+    double sum;
+    for (size_t z = 0; z < p->out[0]; z++)
+        for (size_t y = 0; y < p->out[1]; y++)
+            for (size_t x = 0; x < p->out[2]; x++) {
+                naive_window(p, (size_t[]){z, y, x}, &most, &sum);
+                p->y[z * p->y_slice + y * p->y_line + x] =
+                    average ? (float)(sum / p->divisor) : most;
+            }
+}
+
+static void naive_pool_max(const sis__pooled *p) {
+    naive_pool(p, 0);
+}
+
+static void naive_pool_average(const sis__pooled *p) {
+    naive_pool(p, 1);
 }
 
 static void naive_silu(const float *x, float *y, size_t n) {
@@ -472,14 +508,14 @@ static void naive_gemm_placed(const sis__placed_product *g) {
 static void naive_max_up(const float *const *x, size_t count, size_t n, float *y) {
     memcpy(y, x[0], n * sizeof *y);
     for (size_t k = 1; k < count; k++)
-        naive_max_row(y, x[k], 1, n);
+        naive_max_row(y, x[k], n);
 }
 
 static void naive_window_maxima(const sis__window_maxima *m, float *y) {
     for (size_t i = 0; i < m->n; i++, y += m->channels) {
         memcpy(y, m->x[0] + i * m->step, m->channels * sizeof *y);
         for (size_t k = 1; k < m->count; k++)
-            naive_max_row(y, m->x[k] + i * m->step, 1, m->channels);
+            naive_max_row(y, m->x[k] + i * m->step, m->channels);
     }
 }
 
@@ -609,6 +645,8 @@ const sis__kernels sis__kernels_naive = {
     .log_rest = naive_log_rest,
     .max_row = naive_max_row,
     .max_of = naive_max_of,
+    .pool_max = naive_pool_max,
+    .pool_average = naive_pool_average,
     .lstm = naive_lstm,
     .gates = naive_gates,
     .gru = naive_gru,

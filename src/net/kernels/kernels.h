@@ -124,6 +124,16 @@ typedef struct sis__window_maxima {
     size_t count, n, step, channels;
 } sis__window_maxima;
 
+/* Windows of one plane that all lie inside it, y (out) in order; along each axis. */
+typedef struct sis__pooled {
+    const float *x;     /* where the first window begins */
+    size_t slice, line; /* floats from one slice of the plane to the next, and of lines */
+    size_t kernel[3], dilation[3], stride[3], out[3];
+    float *y;
+    size_t y_slice, y_line;
+    double divisor; /* of averages */
+} sis__pooled;
+
 /* Values that may be off, what they are compared with, and what each counts for. */
 typedef struct sis__near {
     const float *x, *error, *y, *weight; /* (n) */
@@ -273,8 +283,12 @@ typedef struct sis__kernels {
      * from the first to the last j in double. */
     void (*log_rest)(const float *z, size_t m, size_t n, size_t c, double *y, size_t step);
 
-    /* y[i] = larger of y[i] and x[i * step]; NaN is larger than anything. */
-    void (*max_row)(float *y, const float *x, size_t step, size_t n);
+    /* y[i] = larger of y[i] and x[i]; NaN is larger than anything. */
+    void (*max_row)(float *y, const float *x, size_t n);
+    /* The largest value of each window, from the first to the last as max_row finds it; and sums in
+     * double from 0 on, in this order, over the divisor. */
+    void (*pool_max)(const sis__pooled *p);
+    void (*pool_average)(const sis__pooled *p);
     /* The largest of n > 0 values. */
     float (*max_of)(const float *x, size_t n);
 

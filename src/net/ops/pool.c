@@ -48,7 +48,6 @@ static int average_pool_shape(sis__cx *c) {
     sis__cx_float(c, 0);
     pool_shape(c, SIS__F32);
     c->step->p.window.include_pad = include != 0;
-    c->step->scratch = 2 * c->step->p.window.out[2] * sizeof(double); /* sums, counts */
     return c->error;
 }
 
@@ -118,73 +117,97 @@ static int64_t index_of(const sis__window *w, size_t plane, size_t at) {
     return (int64_t)(plane * plane_of(w->in) + at);
 }
 
-/* Outputs from..to-1 of the last axis look at an input that exists at kernel position k. */
-static void outputs_at(const sis__window *w, size_t k, size_t *from, size_t *to) {
-    ptrdiff_t shift = (ptrdiff_t)(k * w->dilation[2]) - w->pad[2], step = (ptrdiff_t)w->stride[2];
-    ptrdiff_t last = (ptrdiff_t)w->in[2] - 1 - shift; /* o * step <= last */
-    *from = shift < 0 ? (size_t)((-shift + step - 1) / step) : 0;
-    *to = last < 0 ? 0 : (size_t)(last / step) + 1;
-    *to = *to < w->out[2] ? *to : w->out[2];
-    *from = *from < *to ? *from : *to;
+/* Outputs whose windows lie inside the input, along each axis; none where no two lie side by side. */
+static span inside_of(const sis__window *w) {
+    span s = {0};
+    if (w->out[2] < 2)
+        return s;
+    for (size_t a = 0; a < 3; a++) {
+        size_t reach = (w->kernel[a] - 1) * w->dilation[a] + 1, step = w->stride[a];
+        ptrdiff_t last = (ptrdiff_t)w->in[a] + w->pad[a] - (ptrdiff_t)reach; /* o * step <= last */
+        s.from[a] = w->pad[a] > 0 ? ((size_t)w->pad[a] + step - 1) / step : 0;
+        s.to[a] = last < 0 ? 0 : (size_t)last / step + 1;
+        s.to[a] = s.to[a] < w->out[a] ? s.to[a] : w->out[a];
+        s.from[a] = s.from[a] < s.to[a] ? s.from[a] : s.to[a];
+    }
+    return s;
 }
 
-/* One row of outputs y (out[2]) takes in one row of inputs x (in[2]). */
-static void max_row(const sis__window *w, const float *x, float *y) {
+/* These windows of a plane, as the kernels take them. */
+static sis__pooled pooled_of(const sis__window *w, const span *inside) {
+    sis__pooled p = {.slice = w->in[1] * w->in[2],
+                     .line = w->in[2],
+                     .y_slice = w->out[1] * w->out[2],
+                     .y_line = w->out[2],
+                     .divisor = 1};
+    for (size_t a = 0; a < 3; a++) {
+        p.kernel[a] = w->kernel[a];
+        p.dilation[a] = w->dilation[a];
+        p.stride[a] = w->stride[a];
+        p.out[a] = inside->to[a] - inside->from[a];
+        p.divisor *= (double)w->kernel[a];
+    }
+    return p;
+}
+
+/* Where the first of these windows begins, and its result. */
+static void place_pooled(const sis__window *w, const span *inside, const float *x, float *y,
+                         sis__pooled *p) {
+    size_t at = 0, to = 0;
+    for (size_t a = 0; a < 3; a++) {
+        at = at * w->in[a] + (size_t)((ptrdiff_t)(inside->from[a] * w->stride[a]) - w->pad[a]);
+        to = to * w->out[a] + inside->from[a];
+    }
+    p->x = x + at;
+    p->y = y + to;
+}
+
+/* The next output from p on whose window is none of these; the number of outputs: there is none. */
+static size_t next_outside(const sis__window *w, const span *inside, size_t p) {
+    for (size_t skip = 1; p < plane_of(w->out) && skip; p += skip) {
+        size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
+        skip = inside->to[2] - o[2];
+        for (size_t a = 0; a < 3; a++)
+            if (o[a] < inside->from[a] || o[a] >= inside->to[a])
+                skip = 0;
+    }
+    return p;
+}
+
+typedef float window_value(const sis__window *w, const float *x, size_t p);
+
+/* All planes: windows side by side that lie inside by the kernel, others one by one. */
+static void pool_planes(const sis__window *w, const float *x, float *y, size_t planes,
+                        void (*kernel)(const sis__pooled *), window_value *one) {
+    span inside = inside_of(w);
+    sis__pooled p = pooled_of(w, &inside);
+    for (; planes; planes--, x += plane_of(w->in), y += plane_of(w->out)) {
+        place_pooled(w, &inside, x, y, &p);
+        kernel(&p);
+        for (size_t o = 0; (o = next_outside(w, &inside, o)) < plane_of(w->out); o++)
+            y[o] = one(w, x, o);
+    }
+}
+
+/* The largest value of a window, be it inside or not. */
+static float max_at(const sis__window *w, const float *x, size_t p) {
     const sis__kernels *kn = sis__kernels_best();
-    if (w->out[2] == 1 && w->kernel[2] == w->in[2] && w->dilation[2] == 1 && w->pad[2] == 0) {
-        float best = kn->max_of(x, w->in[2]);
-        kn->max_row(y, &best, 1, 1);
-        return;
-    }
-    if (w->kernel[2] > w->in[2]) { /* mostly padding: output by output, where there is input */
-        for (size_t o = 0; o < w->out[2]; o++) {
-            size_t from, to;
-            sis__window_span(w, 2, o, &from, &to);
-            ptrdiff_t at = (ptrdiff_t)(o * w->stride[2]) - w->pad[2];
-            for (size_t k = from; k < to; k++)
-                kn->max_row(y + o, x + (at + (ptrdiff_t)(k * w->dilation[2])), 1, 1);
+    span s = span_of(w, p);
+    size_t n = s.to[2] - s.from[2];
+    float most = -INFINITY;
+    for (size_t i = s.from[0]; i < s.to[0]; i++)
+        for (size_t j = s.from[1]; j < s.to[1] && n; j++) {
+            const float *row = x + seen(w, p, i, j, s.from[2]);
+            float best = w->dilation[2] == 1 ? kn->max_of(row, n) : row[0];
+            for (size_t k = 1; w->dilation[2] > 1 && k < n; k++)
+                kn->max_row(&best, row + k * w->dilation[2], 1);
+            kn->max_row(&most, &best, 1);
         }
-        return;
-    }
-    for (size_t k = 0; k < w->kernel[2]; k++) {
-        size_t from, to;
-        outputs_at(w, k, &from, &to);
-        ptrdiff_t at = (ptrdiff_t)(from * w->stride[2] + k * w->dilation[2]) - w->pad[2];
-        if (from < to)
-            kn->max_row(y + from, x + at, w->stride[2], to - from);
-    }
+    return most;
 }
 
-/* A row of outputs: its place, and the rows of the window that lie on the input. */
-typedef struct {
-    size_t z, y, from[2], to[2];
-} out_row;
-
-static out_row row_of(const sis__window *w, size_t z, size_t y) {
-    out_row r = {.z = z, .y = y};
-    sis__window_span(w, 0, z, &r.from[0], &r.to[0]);
-    sis__window_span(w, 1, y, &r.from[1], &r.to[1]);
-    return r;
-}
-
-/* Where row (i, j) of its window begins in the plane. */
-static size_t row_seen(const sis__window *w, const out_row *r, size_t i, size_t j) {
-    size_t z = (size_t)((ptrdiff_t)(r->z * w->stride[0] + i * w->dilation[0]) - w->pad[0]);
-    size_t y = (size_t)((ptrdiff_t)(r->y * w->stride[1] + j * w->dilation[1]) - w->pad[1]);
-    return (z * w->in[1] + y) * w->in[2];
-}
-
-/* Row by row, all outputs of a row at a time. */
-static void max_plane(const sis__window *w, const float *x, float *y) {
-    for (size_t z = 0; z < w->out[0]; z++)
-        for (size_t o = 0; o < w->out[1]; o++, y += w->out[2]) {
-            out_row r = row_of(w, z, o);
-            for (size_t i = 0; i < w->out[2]; i++)
-                y[i] = -INFINITY;
-            for (size_t i = r.from[0]; i < r.to[0]; i++)
-                for (size_t j = r.from[1]; j < r.to[1]; j++)
-                    max_row(w, x + row_seen(w, &r, i, j), y);
-        }
+static void max_planes(const sis__window *w, const float *x, float *y, size_t planes) {
+    pool_planes(w, x, y, planes, sis__kernels_best()->pool_max, max_at);
 }
 
 /* Integers of 8 bits as floats, which hold them exactly. A window of padding alone has their lowest. */
@@ -198,7 +221,7 @@ static int max_pool_bytes(const sis__step *s, sis__run *r) {
     for (size_t c = 0; sis__out(s, r, 0) && c < w->n * w->channels; c++) {
         for (size_t i = 0; i < in; i++)
             x[i] = (float)((const int64_t *)(const void *)sis__in(s, r, 0))[c * in + i];
-        max_plane(w, x, y);
+        max_planes(w, x, y, 1);
         for (size_t i = 0; i < out; i++)
             ((int64_t *)(void *)sis__out(s, r, 0))[c * out + i] =
                 y[i] == -INFINITY ? lowest : (int64_t)y[i];
@@ -214,8 +237,8 @@ static int max_pool_forward(const sis__step *s, sis__run *r) {
     float *y = sis__out(s, r, 0);
     int64_t *indices = (int64_t *)(void *)sis__out(s, r, 1);
     size_t in = plane_of(w->in), out = plane_of(w->out);
-    for (size_t c = 0; y && c < w->n * w->channels; c++)
-        max_plane(w, x + c * in, y + c * out);
+    if (y)
+        max_planes(w, x, y, w->n * w->channels);
     for (size_t c = 0; indices && c < w->n * w->channels; c++)
         for (size_t p = 0; p < out; p++) {
             size_t at = find_max(w, x + c * in, p);
@@ -303,42 +326,17 @@ static size_t divisor(const sis__window *w, size_t p) {
            counted(w, 2, p % w->out[2]);
 }
 
-/* One row of sums (out[2]) takes in one row of inputs x (in[2]), each sum in the order of its
- * window. */
-static void add_row(const sis__window *w, const float *x, double *sums) {
-    if (w->kernel[2] > w->in[2] || w->out[2] == 1) { /* output by output, where there is input */
-        for (size_t o = 0; o < w->out[2]; o++) {
-            size_t from, to;
-            sis__window_span(w, 2, o, &from, &to);
-            ptrdiff_t at = (ptrdiff_t)(o * w->stride[2]) - w->pad[2];
-            for (size_t k = from; k < to; k++)
-                sums[o] += x[at + (ptrdiff_t)(k * w->dilation[2])];
+static float average_at(const sis__window *w, const float *x, size_t p) {
+    span s = span_of(w, p);
+    size_t n = divisor(w, p);
+    double sum = 0;
+    for (size_t i = s.from[0]; i < s.to[0]; i++)
+        for (size_t j = s.from[1]; j < s.to[1]; j++) {
+            const float *row = s.from[2] < s.to[2] ? x + seen(w, p, i, j, s.from[2]) : x;
+            for (size_t k = s.from[2]; k < s.to[2]; k++, row += w->dilation[2])
+                sum += (double)*row;
         }
-        return;
-    }
-    for (size_t k = 0; k < w->kernel[2]; k++) {
-        size_t from, to, step = w->stride[2];
-        outputs_at(w, k, &from, &to);
-        const float *at = x + (ptrdiff_t)(from * step + k * w->dilation[2]) - w->pad[2];
-        for (size_t o = from; o < to; o++)
-            sums[o] += at[(o - from) * step];
-    }
-}
-
-/* One plane. sums (out[2]); counts (out[2]): of places along a row. */
-static void average_plane(const sis__window *w, const float *x, double *sums, const double *counts,
-                          float *y) {
-    for (size_t z = 0; z < w->out[0]; z++)
-        for (size_t o = 0; o < w->out[1]; o++, y += w->out[2]) {
-            out_row r = row_of(w, z, o);
-            double rows = (double)(counted(w, 0, z) * counted(w, 1, o));
-            memset(sums, 0, w->out[2] * sizeof *sums);
-            for (size_t i = r.from[0]; i < r.to[0]; i++)
-                for (size_t j = r.from[1]; j < r.to[1]; j++)
-                    add_row(w, x + row_seen(w, &r, i, j), sums);
-            for (size_t i = 0; i < w->out[2]; i++)
-                y[i] = rows * counts[i] != 0 ? (float)(sums[i] / (rows * counts[i])) : 0.0f;
-        }
+    return n ? (float)(sum / (double)n) : 0.0f;
 }
 
 static int global_average_forward(const sis__step *s, sis__run *r) {
@@ -352,12 +350,8 @@ static int global_average_forward(const sis__step *s, sis__run *r) {
 
 static int average_pool_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
-    double *sums = (double *)(void *)r->scratch, *counts = sums + w->out[2];
-    for (size_t o = 0; o < w->out[2]; o++)
-        counts[o] = (double)counted(w, 2, o);
-    for (size_t c = 0; c < w->n * w->channels; c++)
-        average_plane(w, sis__in(s, r, 0) + c * plane_of(w->in), sums, counts,
-                      sis__out(s, r, 0) + c * plane_of(w->out));
+    pool_planes(w, sis__in(s, r, 0), sis__out(s, r, 0), w->n * w->channels,
+                sis__kernels_best()->pool_average, average_at);
     return SIS_OK;
 }
 

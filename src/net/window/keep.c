@@ -292,7 +292,7 @@ static void window_max(sis__prefix *f, const sis__keep_point *s, size_t j, float
         top[c] = -INFINITY;
     const float *from = sis__prefix_evaluate(f, j, s->map, b).at;
     for (size_t i = 0; i < n; i++)
-        kn->max_row(top, from + i * channels, 1, channels);
+        kn->max_row(top, from + i * channels, channels);
 }
 
 static void update_whole(sis__prefix *f, sis__keep_point *s, size_t j) {

@@ -71,7 +71,7 @@ static void update_row(sis__max_outside *t, const sis__map *m, int row, int lo, 
 /* to = larger of from and everything in the row */
 static void extend_row(const sis__max_outside *t, const float *from, int row, float *to) {
     extend(t, from, side(t, t->left, row, t->to), to);
-    sis__kernels_best()->max_row(to, side(t, t->right, row, t->to), 1, t->channels);
+    sis__kernels_best()->max_row(to, side(t, t->right, row, t->to), t->channels);
 }
 
 /* Maxima over rows: above from row `first` on, below up to row `last`. */
@@ -96,9 +96,9 @@ void sis__max_outside_reset(sis__max_outside *t, const sis__map *m) {
         lowest(left, n);
         lowest(right, n);
         for (int x = 0; x < t->from; x++)
-            kn->max_row(left, position(m, row, x), 1, n);
+            kn->max_row(left, position(m, row, x), n);
         for (int x = t->to; x < m->whole.hi[2]; x++)
-            kn->max_row(right, position(m, row, x), 1, n);
+            kn->max_row(right, position(m, row, x), n);
         update_row(t, m, row, t->from, t->to);
     }
     lowest(t->above, n);
@@ -135,11 +135,11 @@ void sis__max_outside_of(const sis__max_outside *t, const sis__map *m, const sis
     merge(t, sides, y);
     for (int row = first + 1; row < last; row++) {
         int inside = row % height >= b->lo[1] && row % height < b->hi[1];
-        kn->max_row(y, side(t, t->left, row, inside ? b->lo[2] : t->to), 1, n);
-        kn->max_row(y, side(t, t->right, row, inside ? b->hi[2] : t->to), 1, n);
+        kn->max_row(y, side(t, t->left, row, inside ? b->lo[2] : t->to), n);
+        kn->max_row(y, side(t, t->right, row, inside ? b->hi[2] : t->to), n);
     }
     if (first > 0)
-        kn->max_row(y, t->above + (size_t)first * n, 1, n);
+        kn->max_row(y, t->above + (size_t)first * n, n);
     if (last < (int)t->rows)
-        kn->max_row(y, t->below + (size_t)last * n, 1, n);
+        kn->max_row(y, t->below + (size_t)last * n, n);
 }
