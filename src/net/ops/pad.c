@@ -48,6 +48,7 @@ static int pad_shape(sis__cx *c) {
     sis__pad *p = &c->step->p.pad;
     size_t n, dims[SIS__MAX_RANK];
     int64_t pads[2 * SIS__MAX_RANK];
+    int some = 0;
     pad_mode(c, p);
     const int64_t *given =
         sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &n) : sis__attr_ints(c, "pads", &n);
@@ -71,7 +72,10 @@ static int pad_shape(sis__cx *c) {
             return sis__cx_fail(c, SIS_E_FORMAT, "repeats the edge of an empty axis");
         p->begin[d] = before;
         dims[d] = (size_t)(size + before + after);
+        some |= before != 0 || after != 0;
     }
+    if (!some) /* as PyTorch exports every AveragePool */
+        sis__cx_alias(c);
     return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 
@@ -125,9 +129,9 @@ static int pad_forward(const sis__step *s, sis__run *r) {
     size_t size = sis__dtype_size(x->dtype), line = y->rank ? y->dims[y->rank - 1] : 0;
     const char *in = (const char *)sis__in(s, r, 0);
     char *out = (char *)sis__out(s, r, 0);
-    if (y->rank == 0)
+    if (y->rank == 0 && in != out)
         memcpy(out, in, size);
-    for (size_t i = 0; line && i < y->count; i += line) {
+    for (size_t i = 0; line && in != out && i < y->count; i += line) {
         size_t last = y->rank - 1;
         size_t from = pad_offset(&s->p.pad, x, y, last, x->dims[last], i / line);
         pad_line(&s->p.pad, x, y, from == SIZE_MAX ? NULL : in + from * size, out + i * size);
