@@ -13,16 +13,17 @@ enum { SLIDE = 4 }; /* vectors side by side */
 
 /* What the kernel sees of a plane into the middle of its room. */
 static void copy_inside(const sis__depthwise *p, const float *x, float *room) {
-    size_t wide_line = p->line;
-    size_t skip = p->pad[1] < 0 ? (size_t)-p->pad[1] : 0;
-    size_t from = p->pad[1] > 0 ? (size_t)p->pad[1] : 0, n = p->in[1] - skip;
+    const size_t wide_line = p->line, in = p->in[1];
+    const size_t skip = p->pad[1] < 0 ? (size_t)-p->pad[1] : 0;
+    const size_t from = p->pad[1] > 0 ? (size_t)p->pad[1] : 0;
+    const ptrdiff_t above = p->pad[0], end = (ptrdiff_t)p->in[0] + above;
+    const size_t first = above > 0 ? (size_t)above : 0, lines = p->lines;
+    const size_t last = end < 0 ? 0 : (size_t)end < lines ? (size_t)end : lines;
+    size_t n = in - skip;
     n = wide_line < from ? 0 : n < wide_line - from ? n : wide_line - from;
-    for (size_t i = 0; i < p->lines; i++) {
-        ptrdiff_t y = (ptrdiff_t)i - p->pad[0];
-        float *to = room + i * wide_line + from;
-        const float *line = x + y * (ptrdiff_t)p->in[1] + skip;
-        if (y < 0 || y >= (ptrdiff_t)p->in[0])
-            continue;
+    float *to = room + first * wide_line + from;
+    const float *line = x + ((ptrdiff_t)first - above) * (ptrdiff_t)in + skip;
+    for (size_t i = first; i < last; i++, to += wide_line, line += in) {
         size_t k = 0;
         for (; k + LANES <= n; k += LANES)
             store(to + k, load(line + k));
@@ -31,7 +32,36 @@ static void copy_inside(const sis__depthwise *p, const float *x, float *room) {
     }
 }
 
-/* n <= vecs * LANES results from `at` on, one beside the other. vecs, and taps (places in a row of the
+/* The values of even lanes of two vectors. */
+INLINE vec every_second(vec low, vec high) {
+#if VBYTES == 64
+    return (vec)_mm512_permutex2var_ps((__m512)low, (__m512i)distances(2), (__m512)high);
+#elif VBYTES == 32
+    __m256 even = _mm256_shuffle_ps((__m256)low, (__m256)high, 0x88);
+    return (vec)_mm256_permute4x64_pd((__m256d)even, 0xD8);
+#else
+    return (vec){low[0], low[2], high[0], high[2]};
+#endif
+}
+
+/* n <= vecs * LANES results, one beside the other; of a stride of 2 every second. */
+INLINE void put_results(const size_t vecs, const sis__depthwise *p, vec *total, float *y,
+                        size_t n) {
+    if (p->relu) {
+        UNROLL for (size_t v = 0; v < vecs; v++) total[v] =
+            pick(total[v] < 0.0f, all(0.0f), total[v]);
+    }
+    if (p->stride[1] == 2) {
+        UNROLL for (size_t v = 0; v < vecs; v += 2) if (v * LANES < n)
+            store_some(y + v / 2 * LANES, every_second(total[v], total[v + 1 < vecs ? v + 1 : v]),
+                       (n - v * LANES + 1) / 2);
+    } else {
+        UNROLL for (size_t v = 0; v < vecs; v++) if (v * LANES < n)
+            store_some(y + v * LANES, total[v], n - v * LANES);
+    }
+}
+
+/* n <= vecs * LANES results from `at` on. vecs, and taps (places in a row of the
  * kernel) if they are few, are constants where this is inlined. */
 INLINE void slide(const size_t vecs, const size_t taps, const sis__depthwise *p, const float *at,
                   const float *w, float start, float *y, size_t n) {
@@ -45,17 +75,13 @@ INLINE void slide(const size_t vecs, const size_t taps, const sis__depthwise *p,
         }
         UNROLL for (size_t v = 0; v < vecs; v++) total[v] = r ? total[v] + s[v] : s[v];
     }
-    UNROLL for (size_t v = 0; v < vecs; v++) {
-        vec result = p->relu ? pick(total[v] < 0.0f, all(0.0f), total[v]) : total[v];
-        if (v * LANES < n)
-            store_some(y + v * LANES, result, n - v * LANES);
-    }
+    put_results(vecs, p, total, y, n);
 }
 
 static void slide_along(const sis__depthwise *p, const float *at, const float *w, float start,
                         size_t n, float *y) {
     size_t taps = p->kernel[1];
-    for (size_t some; n; n -= some, at += some, y += some) {
+    for (size_t some; n; n -= some, at += some, y += p->stride[1] == 2 ? some / 2 : some) {
         size_t vecs = n > 2 * LANES ? SLIDE : n > LANES ? 2 : 1;
         some = n < vecs * LANES ? n : vecs * LANES;
 #define SLIDE_BY(v)                                                                                \
@@ -70,13 +96,109 @@ static void slide_along(const sis__depthwise *p, const float *at, const float *w
     }
 }
 
+/* All lines at once, with what comes out between two of them: vectors are full where lines are short. */
+static void slide_lines(const sis__depthwise *p, const float *room, const float *w, float start,
+                        float *y) {
+    size_t n = p->out[1];
+    float *all_of_them = p->room + p->ahead * p->lines * p->line + SLIDE * LANES;
+    slide_along(p, room, w, start, (p->out[0] - 1) * p->line + n, all_of_them);
+    for (size_t i = 0; i < p->out[0]; i++, y += n, all_of_them += p->line)
+        store_some(y, load_some(all_of_them, n), n);
+}
+
+/* Do lines fill fewer vectors together? Not with a stride, which leaves results out. */
+INLINE int lines_are_short(const sis__depthwise *p) {
+    size_t together = (p->out[0] - 1) * p->line + p->out[1];
+    return p->stride[0] == 1 && p->stride[1] == 1 && p->out[1] <= LANES &&
+           together <= (p->out[0] - 1) * LANES;
+}
+
+/* ---- Three by three --------------------------------------------------------------------------- */
+
+/* One row of the kernel over a line, of which x holds what each place sees. */
+INLINE vec roll_row(const float *w, const vec *x, float start) {
+    vec s = all(start);
+    s += w[0] * x[0];
+    s += w[1] * x[1];
+    s += w[2] * x[2];
+    return s;
+}
+
+INLINE void see_line(const size_t vecs, const float *line, vec (*x)[3]) {
+    UNROLL for (size_t v = 0; v < vecs; v++) {
+        UNROLL for (size_t t = 0; t < 3; t++) x[v][t] = load(line + v * LANES + t);
+    }
+}
+
+/* Columns of a plane from `at` on, n of them, line by line: what a line adds to three lines of results
+ * (or, step 2, to one or two) is computed while it is in registers. */
+INLINE void roll(const size_t vecs, const size_t step, const sis__depthwise *p, const float *at,
+                 const float *w, float start, float *y, size_t n) {
+    vec x[2][3], first[2], second[2], result[2];
+    see_line(vecs, at, x);
+    UNROLL for (size_t v = 0; v < vecs; v++) first[v] = second[v] = roll_row(w, x[v], start);
+    if (step == 1) {
+        see_line(vecs, at += p->line, x);
+        UNROLL for (size_t v = 0; v < vecs; v++) {
+            second[v] = first[v] + roll_row(w + 3, x[v], 0.0f);
+            first[v] = roll_row(w, x[v], start);
+        }
+    }
+    for (size_t i = 0; i < p->out[0]; i++, y += p->out[1]) {
+        if (step == 2) {
+            see_line(vecs, at += p->line, x);
+            UNROLL for (size_t v = 0; v < vecs; v++) second[v] =
+                first[v] + roll_row(w + 3, x[v], 0.0f);
+        }
+        see_line(vecs, at += p->line, x);
+        UNROLL for (size_t v = 0; v < vecs; v++) {
+            result[v] = second[v] + roll_row(w + 6, x[v], 0.0f);
+            second[v] = first[v] + roll_row(w + 3, x[v], 0.0f);
+            first[v] = roll_row(w, x[v], start);
+        }
+        put_results(vecs, p, result, y, n);
+    }
+}
+
+/* Is the kernel three by three places side by side, with the same stride both ways? */
+INLINE int rolls(const sis__depthwise *p) {
+    return p->kernel[0] == 3 && p->kernel[1] == 3 && p->dilation[0] == 1 && p->dilation[1] == 1 &&
+           p->stride[0] == p->stride[1] && p->stride[0] <= 2;
+}
+
+static void roll_plane(const sis__depthwise *p, const float *room, const float *w, float start,
+                       float *y) {
+    size_t step = p->stride[1], n = (p->out[1] - 1) * step + 1;
+    for (size_t k = 0; k < n; k += 2 * LANES) {
+        size_t some = n - k < 2 * LANES ? n - k : 2 * LANES;
+        if (step == 1 && some <= LANES)
+            roll(1, 1, p, room + k, w, start, y + k, some);
+        else if (step == 1)
+            roll(2, 1, p, room + k, w, start, y + k, some);
+        else if (some <= LANES)
+            roll(1, 2, p, room + k, w, start, y + k / 2, some);
+        else
+            roll(2, 2, p, room + k, w, start, y + k / 2, some);
+    }
+}
+
+/* ---- Planes ------------------------------------------------------------------------------------- */
+
 static void slide_plane(const sis__depthwise *p, const float *room, const float *w, float start,
                         float *y) {
     size_t line = p->line, step = p->stride[1], n = (p->out[1] - 1) * step + 1;
     float *all_of_line = p->room + p->ahead * p->lines * line + SLIDE * LANES;
+    if (lines_are_short(p)) {
+        slide_lines(p, room, w, start, y);
+        return;
+    }
+    if (rolls(p)) {
+        roll_plane(p, room, w, start, y);
+        return;
+    }
     for (size_t i = 0; i < p->out[0]; i++, y += p->out[1]) {
-        slide_along(p, room + i * p->stride[0] * line, w, start, n, step > 1 ? all_of_line : y);
-        for (size_t k = 0; step > 1 && k < p->out[1]; k++)
+        slide_along(p, room + i * p->stride[0] * line, w, start, n, step > 2 ? all_of_line : y);
+        for (size_t k = 0; step > 2 && k < p->out[1]; k++)
             y[k] = all_of_line[k * step];
     }
 }

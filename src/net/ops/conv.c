@@ -155,12 +155,12 @@ static size_t together(const sis__window *w, size_t nr) {
 }
 
 static size_t scratch_floats(const sis__window *w, size_t nr) {
-    if (together(w, nr) > 1)
-        return (depth_of(w) + w->filters / w->groups) * nr;
     if (is_depthwise(w)) {
         sis__depthwise p = depthwise_of(w);
         return pixels_of(w) ? sis__depthwise_room(&p) : 0;
     }
+    if (together(w, nr) > 1)
+        return (depth_of(w) + w->filters / w->groups) * nr;
     view v = view_of(w, nr);
     return v.used ? view_floats(w, &v, nr) : depth_of(w) * block_of(w, nr);
 }
@@ -288,10 +288,22 @@ static segment segment_at(const sis__window *w, size_t p, size_t most) {
     return s;
 }
 
+/* What n pixels see of each channel where the kernel is one place: themselves. */
+static void copy_points(const sis__window *w, const float *x, size_t n, float *to, size_t stride) {
+    size_t plane = pixels_of(w);
+    for (size_t c = 0; c < w->channels / w->groups; c++, x += plane, to += stride)
+        for (size_t i = 0; i < n; i++)
+            to[i] = x[i];
+}
+
 /* Patches of pixels p..p+n-1 of one group: to[row * stride] (depth rows of n). */
 static void copy_patches(const sis__window *w, const float *x, size_t p, size_t n, float *to,
                          size_t stride) {
     size_t plane = w->in[0] * w->in[1] * w->in[2], k[3];
+    if (is_point(w)) {
+        copy_points(w, x + p, n, to, stride);
+        return;
+    }
     for (size_t done = 0; done < n;) {
         segment s = segment_at(w, p + done, n - done);
         float *at = to + done;
@@ -456,9 +468,9 @@ static int depthwise_forward(const sis__step *s, sis__run *r) {
 static int conv_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
-    size_t some = together(w, kn->nr);
-    if (some == 1 && is_depthwise(w))
+    if (is_depthwise(w))
         return depthwise_forward(s, r);
+    size_t some = together(w, kn->nr);
     view v = some > 1 ? (view){0} : view_of(w, kn->nr);
     const float *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
     float *patches = (float *)(void *)r->scratch;
