@@ -52,6 +52,13 @@ static void conv_3d(sis_net_builder *b) {
     NODE("Conv", "x w", "y");
 }
 
+static void conv_and_add(sis_net_builder *b) {
+    param(b, "w", SHAPE(3, 2, 2, 2));
+    param(b, "q", SHAPE(3, 1, 1));
+    NODE("Conv", "x w", "s");
+    NODE("Add", "q s", "y");
+}
+
 static void max_pool(sis_net_builder *b) {
     NODE("MaxPool", "x", "y");
     INTS("kernel_shape", 3, 2);
@@ -638,6 +645,7 @@ static void fused_batches(sis_net_builder *b) {
 const operator_case operator_cases[] = {
     {"Conv 1-D", {3, {0, 2, 9}}, conv_1d},
     {"Conv 2-D", {4, {0, 2, 6, 5}}, conv_2d},
+    {"Conv, and a bias added", {4, {0, 2, 3, 4}}, conv_and_add},
     {"Conv 3-D", {5, {0, 1, 3, 4, 3}}, conv_3d},
     {"MaxPool", {4, {0, 2, 5, 6}}, max_pool},
     {"AveragePool", {4, {0, 2, 5, 6}}, average_pool},

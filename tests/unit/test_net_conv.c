@@ -179,8 +179,98 @@ static void large_maps(void **state) {
         check(&all[i], &r);
 }
 
+/* ---- Constants that are added ---------------------------------------------------------------- */
+
+enum { SIDE = 4, FILTERS = 4, MAP = FILTERS * SIDE * SIDE };
+
+/* Scores of a row: Conv, with `how` added to it in nodes of its own; "": given to it as its bias. */
+static void scores_with(const char *how, const sis_net_shape *shape, float *y) {
+    sis__rng r;
+    sis__rng_init(&r, 12);
+    float *x = random_floats(&r, SIDE * SIDE, 1), *w = random_floats(&r, FILTERS * 9, 1);
+    float *c = random_floats(&r, FILTERS, 1);
+    sis_net_builder *b = sis_net_builder_new("bias");
+    sis_net *net = NULL;
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, SIDE, SIDE));
+    sis_net_add_param(b, "w", SHAPE(FILTERS, 1, 3, 3), w);
+    sis_net_add_param(b, "c", shape, c);
+    sis_net_add_node(b, "Conv", *how ? "x w" : "x w c", *how ? "s" : "y");
+    sis_net_attr_ints(b, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+    if (*how)
+        sis_net_add_node(b, "Add", how, "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    sis_net_batch batch = {.rows = x, .n_rows = 1, .n_values = SIDE * SIDE, .jobs = 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    sis_net_free(net);
+    free(x);
+    free(w);
+    free(c);
+}
+
+/* Sums that others read, too, stay what they are. */
+static void sums_that_are_read_otherwise_keep_their_value(void **state) {
+    (void)state;
+    float w[2] = {1, 1}, c[2] = {10, 20}, y[4];
+    sis_net_builder *b = sis_net_builder_new("twice");
+    sis_net *net = NULL;
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, 1, 2));
+    sis_net_add_param(b, "w", SHAPE(2, 1, 1, 1), w);
+    sis_net_add_param(b, "c", SHAPE(2, 1, 1), c);
+    sis_net_add_node(b, "Conv", "x w", "s");
+    sis_net_add_node(b, "Add", "s c", "t");
+    sis_net_add_node(b, "Mul", "s t", "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    sis_net_batch batch = {.rows = (float[]){1, 2}, .n_rows = 1, .n_values = 2, .jobs = 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 11 && y[1] == 24 && y[2] == 21 && y[3] == 44);
+    sis_net_free(net);
+}
+
+/* One for each filter is the bias, to the bit, whichever side it stands on; one for each column, of
+ * which there are as many, is not. */
+static void a_number_for_each_filter_is_the_bias(void **state) {
+    (void)state;
+    float bias[MAP], y[MAP], columns[MAP];
+    scores_with("", SHAPE(FILTERS), bias);
+    scores_with("s c", SHAPE(FILTERS, 1, 1), y);
+    assert_memory_equal(y, bias, sizeof y);
+    scores_with("c s", SHAPE(1, FILTERS, 1, 1), y);
+    assert_memory_equal(y, bias, sizeof y);
+    scores_with("s c", SHAPE(1, 1, SIDE), columns);
+    for (size_t i = 0; i < MAP; i++) /* the same where filter and column have the same number */
+        assert_true((fabsf(columns[i] - bias[i]) < 1e-6f) == (i / (SIDE * SIDE) == i % SIDE));
+}
+
+static int build_and_release(void *ctx) {
+    (void)ctx;
+    float w[2] = {1, 1}, c[2] = {10, 20};
+    sis_net_builder *b = sis_net_builder_new("bias");
+    sis_net *net = NULL;
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, 1, 2));
+    sis_net_add_param(b, "w", SHAPE(2, 1, 1, 1), w);
+    sis_net_add_param(b, "c", SHAPE(2, 1, 1), c);
+    sis_net_add_node(b, "Conv", "x w", "s");
+    sis_net_add_node(b, "Add", "s c", "y");
+    sis_net_add_output(b, "y");
+    int error = sis_net_build(b, &net);
+    sis_net_free(net);
+    return error;
+}
+
+static void running_out_of_memory(void **state) {
+    (void)state;
+    assert_true(with_failing_allocations(build_and_release, NULL) > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(running_out_of_memory),
+        cmocka_unit_test(a_number_for_each_filter_is_the_bias),
+        cmocka_unit_test(sums_that_are_read_otherwise_keep_their_value),
         cmocka_unit_test(random_geometries),
         cmocka_unit_test(large_maps),
     };

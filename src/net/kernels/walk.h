@@ -326,29 +326,36 @@ INLINE vec relu_of(vec x) {
     return pick(x < 0.0f, all(0.0f), x);
 }
 
-/* vecs vectors from element i on; vecs is a constant where inlined. */
-INLINE void add_up_block(const size_t vecs, const float *const *x, size_t count, size_t i, int relu,
-                         float *y) {
+/* vecs vectors from element i on, of the last of which `some` elements; vecs is a constant where inlined. */
+INLINE void add_up_block(const size_t vecs, const float *const *x, size_t count, size_t i,
+                         size_t some, int relu, float *y) {
+    const size_t last = (vecs - 1) * LANES;
     vec sum[4];
-    UNROLL for (size_t v = 0; v < vecs; v++) sum[v] = load(x[0] + i + v * LANES);
-    for (size_t k = 1; k < count; k++)
-        UNROLL for (size_t v = 0; v < vecs; v++) sum[v] += load(x[k] + i + v * LANES);
-    UNROLL for (size_t v = 0; v < vecs; v++)
-        store(y + i + v * LANES, relu ? relu_of(sum[v]) : sum[v]);
+    UNROLL for (size_t v = 0; v + 1 < vecs; v++) sum[v] = load(x[0] + i + v * LANES);
+    sum[vecs - 1] = load_some(x[0] + i + last, some);
+    for (size_t k = 1; k < count; k++) {
+        UNROLL for (size_t v = 0; v + 1 < vecs; v++) sum[v] += load(x[k] + i + v * LANES);
+        sum[vecs - 1] += load_some(x[k] + i + last, some);
+    }
+    if (relu) {
+        UNROLL for (size_t v = 0; v < vecs; v++) sum[v] = relu_of(sum[v]);
+    }
+    UNROLL for (size_t v = 0; v + 1 < vecs; v++) store(y + i + v * LANES, sum[v]);
+    store_some(y + i + last, sum[vecs - 1], some);
 }
 
 static void add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
     size_t i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES)
-        add_up_block(4, x, count, i, relu, y);
-    for (; i + LANES <= n; i += LANES)
-        add_up_block(1, x, count, i, relu, y);
-    if (i == n)
-        return;
-    vec sum = load_some(x[0] + i, n - i);
-    for (size_t k = 1; k < count; k++)
-        sum += load_some(x[k] + i, n - i);
-    store_some(y + i, relu ? relu_of(sum) : sum, n - i);
+        add_up_block(4, x, count, i, LANES, relu, y);
+    if (n - i > 3 * LANES)
+        add_up_block(4, x, count, i, n - i - 3 * LANES, relu, y);
+    else if (n - i > 2 * LANES)
+        add_up_block(3, x, count, i, n - i - 2 * LANES, relu, y);
+    else if (n - i > LANES)
+        add_up_block(2, x, count, i, n - i - LANES, relu, y);
+    else if (n > i)
+        add_up_block(1, x, count, i, n - i, relu, y);
 }
 
 /* vecs vectors of y stay in registers while the rows of a and b run; vecs is a constant where

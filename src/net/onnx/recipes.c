@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/onnx/bias.h"
 #include "net/onnx/levels.h"
 #include "net/onnx/proto.h"
 
@@ -575,5 +576,6 @@ static int cook_graph(Onnx__GraphProto *g) {
 }
 
 int sis__recipes_apply(Onnx__ModelProto *doc) {
-    return doc->graph ? cook_graph(doc->graph) : SIS_OK;
+    int error = doc->graph ? cook_graph(doc->graph) : SIS_OK;
+    return error || !doc->graph ? error : sis__bias_join(doc->graph);
 }
