@@ -410,12 +410,13 @@ static void gemm_packed(const sis__packed_product *p) {
     size_t wide = (p->m + MR - 1) / MR * MR, piece = sis__piece_of(p->k, p->parts);
     for (size_t from = 0; from == 0 || from < p->k; from += piece) {
         size_t depth = p->k - from < piece ? p->k - from : piece;
-        for (size_t i = 0; i < p->m; i += MR) {
-            size_t rows = p->m - i < MR ? p->m - i : MR;
+        for (size_t strip = 0; strip * MR < p->m; strip++) {
+            size_t i = sis__strip_start(p->m, MR, strip);
+            size_t rows = sis__strip_start(p->m, MR, strip + 1) - i;
             const float *first = p->row_start ? p->row_start + i : zeros;
             tile t = {.k = depth,
                       .left = p->place ? PLACED : PACKED,
-                      .a = p->a + from * wide + i * depth,
+                      .a = p->a + from * wide + strip * MR * depth,
                       .index = p->place ? p->place + from : NULL,
                       .start = from == 0      ? first
                                : p->parts > 1 ? zeros

@@ -97,12 +97,15 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
     size_t k = w->channels * w->rows * w->run, piece = sis__piece_of(k, w->rows);
     for (size_t from = 0; from < k; from += piece) {
         size_t depth = k - from < piece ? k - from : piece;
-        for (size_t i = 0; i < w->m; i += kn->mr)
+        for (size_t i = 0; i * kn->mr < w->m; i++) {
+            size_t first = sis__strip_start(w->m, kn->mr, i);
+            size_t last = sis__strip_start(w->m, kn->mr, i + 1);
             for (size_t p = from; p < from + depth; p++) {
                 const float *a = w->at + term_at(w, p);
-                for (size_t r = i; r < i + kn->mr; r++)
-                    *packed++ = r < w->m ? a[r * k] : 0.0f;
+                for (size_t r = first; r < first + kn->mr; r++)
+                    *packed++ = r < last ? a[r * k] : 0.0f;
             }
+        }
     }
 }
 

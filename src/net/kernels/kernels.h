@@ -371,10 +371,17 @@ size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v)
 size_t sis__depthwise_room(sis__depthwise *p);
 
 /* The weights as the left side (m, k) of a product, k in the order (row, channel, run): for each
- * piece of k its strips of mr rows, each (piece, mr). A piece is a row of the kernel; if there is
+ * piece of k its strips of at most mr rows, each (piece, mr). A piece is a row of the kernel; if there is
  * only one, k is cut every SIS__PIECE terms. */
 void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed);
 size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
+
+/* The first row of strip i of a left side of m rows: strips are equally high but for one row, since low
+ * ones wait for their own sums. */
+static inline size_t sis__strip_start(size_t m, size_t mr, size_t i) {
+    size_t strips = (m + mr - 1) / mr;
+    return m / strips * i + m % strips * i / strips;
+}
 
 /* Length of the pieces of k. */
 static inline size_t sis__piece_of(size_t k, size_t parts) {

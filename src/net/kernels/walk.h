@@ -13,7 +13,7 @@ typedef int half_mask __attribute__((vector_size(VBYTES / 2)));
 typedef float half_at __attribute__((vector_size(VBYTES / 2), aligned(4), may_alias));
 typedef double wide_at __attribute__((vector_size(VBYTES), aligned(8), may_alias));
 
-enum { WIDE = VBYTES / 8, WIDE_ROWS = MR > 6 ? 6 : 2 };
+enum { WIDE = VBYTES / 8, WIDE_ROWS = MR > 6 ? 6 : 2, WIDE_AHEAD = 32 };
 
 INLINE wide load_wide(const double *p) {
     return *(const wide_at *)p;
@@ -98,6 +98,8 @@ INLINE void wide_tile(const size_t rows, const size_t vecs, size_t k, const doub
         (wide){0};
     for (size_t p = 0; p < k; p++, a += WIDE_ROWS, b += NR) {
         wide w[4];
+        for (size_t at = 0; at < NR; at += 16) /* large matrices come from far away */
+            __builtin_prefetch(b + WIDE_AHEAD * NR + at);
         UNROLL for (size_t v = 0; v < vecs; v++) w[v] = widen(b + v * WIDE);
         UNROLL for (size_t i = 0; i < rows; i++) {
             wide x = all_wide(a[i]);
@@ -132,23 +134,47 @@ static void wide_rows(size_t rows, int narrow, size_t k, const double *a, const 
     }
 }
 
-/* One strip of rows against one panel. */
-static void wide_panel(size_t rows, size_t cols, size_t k, const float *a, size_t a_row,
-                       size_t a_col, const float *b, float *c, size_t ldc) {
-    double strip[WIDE_ROWS * KC], s[WIDE_ROWS * NR] = {0};
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++)
-            s[i * NR + j] = (double)c[i * ldc + j];
+/* A block of strips against some panels: of each piece of k what a panel has is read for all strips, and
+ * what a strip has is made double once. */
+enum { WIDE_BLOCK = 18, WIDE_STRIPS = WIDE_BLOCK / WIDE_ROWS, WIDE_PANELS = 4 };
+
+typedef struct {
+    size_t rows, cols; /* at most WIDE_BLOCK, and WIDE_PANELS panels */
+    double strips[WIDE_STRIPS][WIDE_ROWS * KC];
+    double sums[WIDE_STRIPS][WIDE_PANELS][WIDE_ROWS * NR];
+} wide_sums;
+
+/* The sum of element (i, j) of the block. */
+INLINE double *wide_sum(wide_sums *w, size_t i, size_t j) {
+    return &w->sums[i / WIDE_ROWS][j / NR][i % WIDE_ROWS * NR + j % NR];
+}
+
+static void wide_piece(wide_sums *w, size_t depth, const float *b, size_t panel) {
+    for (size_t j = 0; j < w->cols; j += NR, b += panel)
+        for (size_t i = 0; i < w->rows; i += WIDE_ROWS) {
+            size_t rows = w->rows - i < WIDE_ROWS ? w->rows - i : WIDE_ROWS;
+            wide_rows(rows, w->cols - j <= LANES, depth, w->strips[i / WIDE_ROWS], b,
+                      w->sums[i / WIDE_ROWS][j / NR]);
+        }
+}
+
+static void wide_panels(wide_sums *w, size_t k, const float *a, size_t a_row, size_t a_col,
+                        const float *b, float *c, size_t ldc) {
+    memset(w->sums, 0, sizeof w->sums);
+    for (size_t i = 0; i < w->rows; i++)
+        for (size_t j = 0; j < w->cols; j++)
+            *wide_sum(w, i, j) = (double)c[i * ldc + j];
     for (size_t from = 0; from < k; from += KC) {
         size_t depth = k - from < KC ? k - from : KC;
-        for (size_t i = 0; i < rows; i++)
+        for (size_t i = 0; i < w->rows; i++)
             for (size_t p = 0; p < depth; p++)
-                strip[p * WIDE_ROWS + i] = (double)a[i * a_row + (from + p) * a_col];
-        wide_rows(rows, cols <= LANES, depth, strip, b + from * NR, s);
+                w->strips[i / WIDE_ROWS][p * WIDE_ROWS + i % WIDE_ROWS] =
+                    (double)a[i * a_row + (from + p) * a_col];
+        wide_piece(w, depth, b + from * NR, k * NR);
     }
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++)
-            c[i * ldc + j] = (float)s[i * NR + j];
+    for (size_t i = 0; i < w->rows; i++)
+        for (size_t j = 0; j < w->cols; j++)
+            c[i * ldc + j] = (float)*wide_sum(w, i, j);
 }
 
 /* ---- Products of rows where they lie --------------------------------------------------------- */
@@ -274,10 +300,14 @@ static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, si
 
 static void dense_wide(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                        const float *b, float *c, size_t ldc) {
-    for (size_t j = 0; j < n; j += NR)
-        for (size_t i = 0; i < m; i += WIDE_ROWS)
-            wide_panel(m - i < WIDE_ROWS ? m - i : WIDE_ROWS, n - j < NR ? n - j : NR, k,
-                       a + i * a_row, a_row, a_col, b + j * k, c + i * ldc + j, ldc);
+    const size_t wide_cols = WIDE_PANELS * NR;
+    wide_sums w;
+    for (size_t i = 0; i < m; i += WIDE_BLOCK)
+        for (size_t j = 0; j < n; j += wide_cols) {
+            w.rows = m - i < WIDE_BLOCK ? m - i : WIDE_BLOCK;
+            w.cols = n - j < wide_cols ? n - j : wide_cols;
+            wide_panels(&w, k, a + i * a_row, a_row, a_col, b + j * k, c + i * ldc + j, ldc);
+        }
 }
 
 /* ---- Some rows of a matrix ------------------------------------------------------------------ */
