@@ -149,9 +149,10 @@ const cli_option cli_question_options[] = {
          "example belong together (the channels of a pixel). Of texts: word (the default), with "
          "all "
          "tokens that it is made of; token; sentence. Of pictures: grid:N, about N equal parts; "
-         "superpixel:N, about N parts of pixels that look alike. FILE.npy: a whole number for each "
-         "value, the feature it belongs to, or -1 for never masked; columns put together so are "
-         "called by what their names share, housing for housing=own and housing=rent."},
+         "superpixel:N, about N parts of pixels that look alike. FILE.npy: an array of one "
+         "example's shape with a whole number for each value, the feature it belongs to, or -1 for "
+         "never masked; columns put together so are called by what their names share, housing for "
+         "housing=own and housing=rent."},
     {"refine", 0, NULL, CLI_FLAG(cli_question, refine), "parts first, then the pixels in them",
      .more =
          "With --features grid:N or superpixel:N: the parts of each subset are cut into quarters, "

@@ -492,15 +492,56 @@ static int turn(const layout *a, double *values, size_t width) {
     return SIS_OK;
 }
 
-void sis__task_order(const sis_task *t, size_t row, size_t width, int *order) {
-    layout a = layout_of(t, t->source.data, row);
+/* Which value each is that the model takes, of values that lie as the layout says. */
+static void put_order(const layout *a, size_t width, int *order) {
     for (size_t v = 0; v < width; v++)
         order[v] = (int)v;
-    if (is_cut(t, t->source.data) || is_kept(&a))
-        return;
-    for (size_t p = 0; p < a.places; p++)
-        for (size_t c = 0; c < a.channels; c++)
-            order[index_of(&a, a.wanted_first, p, c)] = (int)index_of(&a, a.first, p, c);
+    for (size_t p = 0; p < a->places && !is_kept(a); p++)
+        for (size_t c = 0; c < a->channels; c++)
+            order[index_of(a, a->wanted_first, p, c)] = (int)index_of(a, a->first, p, c);
+}
+
+void sis__task_order(const sis_task *t, size_t row, size_t width, int *order) {
+    layout a = layout_of(t, t->source.data, row);
+    if (is_cut(t, t->source.data))
+        a.channels = 1;
+    put_order(&a, width, order);
+}
+
+/* Has the array these sizes, but for axes of 1? */
+static int has_dims(const sis_array *array, const size_t *dims, size_t rank) {
+    size_t at = 0;
+    for (size_t d = 0; d < array->rank; d++) {
+        if (array->dims[d] == 1)
+            continue;
+        while (at < rank && dims[at] == 1)
+            at++;
+        if (at == rank || dims[at++] != array->dims[d])
+            return 0;
+    }
+    while (at < rank && dims[at] == 1)
+        at++;
+    return at == rank;
+}
+
+/* Are its channels first? As the model wants them if its shape does not say so. */
+static int array_first(const layout *a, const size_t *shape, size_t rank, const sis_array *array) {
+    size_t dims[4]; /* channels, places, channels */
+    dims[0] = dims[rank] = a->channels;
+    memcpy(dims + 1, shape + a->first, (rank - 1) * sizeof *dims);
+    int first = has_dims(array, dims, rank), last = has_dims(array, dims + 1, rank);
+    return first && last ? a->first : first ? 1 : last ? 0 : a->wanted_first;
+}
+
+void sis__task_array_order(const sis_task *t, const sis_array *array, int *order) {
+    size_t rank, row = sis__task_row(&t->source, 0);
+    layout a = layout_of(t, t->source.data, row);
+    const size_t *shape = sis_data_shape(t->source.data, row, &rank);
+    if (is_cut(t, t->source.data))
+        a.channels = 1;
+    if (a.channels > 1)
+        a.first = array_first(&a, shape, rank, array);
+    put_order(&a, array->n, order);
 }
 
 int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,

@@ -56,6 +56,26 @@ static int map_by_axis(sis_task *t, const char *text, size_t n) {
     return SIS_OK;
 }
 
+/* The map of a file, whose values lie as its shape says. */
+static int map_by_file(sis_task *t, const char *path, size_t n) {
+    sis_array array = {0};
+    int *map = NULL, *order = SIS_NEW_RAW(int, n);
+    int error = order ? sis_feature_map_read(path, n, &map) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis_array_read(path, &array);
+    if (error == SIS_OK) {
+        sis__task_array_order(t, &array, order);
+        for (size_t v = 0; v < n; v++)
+            order[v] = map[order[v]];
+        t->features.map = order;
+        order = NULL;
+    }
+    sis_array_release(&array);
+    free(order);
+    free(map);
+    return error;
+}
+
 static int find_map(sis_task *t, const char *text) {
     size_t width;
     if (strcmp(text, "each") == 0) {
@@ -74,7 +94,7 @@ static int find_map(sis_task *t, const char *text) {
     if (strncmp(text, "axis:", 5) == 0)
         return map_by_axis(t, text + 5, width);
     if (sis__text_ends_in(text, ".npy"))
-        return sis_feature_map_read(text, width, &t->features.map);
+        return map_by_file(t, text, width);
     return sis__fail(SIS_E_OPTION,
                      "--features: expected each, axis:A or FILE.npy, of texts word, token or "
                      "sentence, of pictures grid:N or superpixel:N, found \"%s\"",

@@ -20,6 +20,22 @@ sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 --features axis:2 > a
 for f in png axis; do field feature_map < $f.jsonl > $f.map; done
 cmp png.map axis.map && echo "pixels"
 sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 --features axis:0 | field feature_map
+# The shape of a file says where its channels are; a list is as the model takes it.
+array() { # SHAPE RULE: 60 bytes, the i-th what awk makes of RULE
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $1, }"
+    printf "$(awk "BEGIN { for (i = 0; i < 60; i++) printf \"\\\\%03o\", $2 }")"
+}
+array '(4, 5, 3)' 'int(i / 3)' > hwc.npy
+array '(1, 4, 5, 3)' 'int(i / 3)' > batch.npy
+array '(3, 4, 5)' 'i % 20' > chw.npy
+array '(60,)' 'i % 20' > list.npy
+for f in hwc batch chw list; do
+    sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 --features $f.npy | field feature_map | cmp - png.map && echo "map $f"
+    sis explain -q -m c.onnx -i colours.png --mask $f.npy -t 0.5 | grep -o '"mask":\[[^]]*\]' > $f.mask
+    cmp $f.mask hwc.mask
+done
+cut -d, -f1-5,21-23 hwc.mask
+sis explain -q -m "$model" -i colours.png --mask chw.npy -t 1 | grep -o '"mask":\[[^]]*\]' | cut -d, -f1-6
 sis predict -m c.onnx -i colours.png > a
 sis explain -q -m "$model" -i colours.png --mask zero -t 1000 > as_read.jsonl
 field shape < as_read.jsonl; field values < as_read.jsonl | cut -d, -f1-6; field feature_map < as_read.jsonl | cut -d, -f1-6
