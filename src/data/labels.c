@@ -47,9 +47,7 @@ static int read_row(table *t, sis__cells *c) {
 
 static int read_table(const char *path, table *t) {
     sis__cells c;
-    size_t n = strlen(path);
-    int csv = n > 4 && strcmp(path + n - 4, ".csv") == 0, row = 0;
-    int code = sis__cells_open(&c, path, csv ? ',' : '\t');
+    int row = 0, code = sis__cells_open(&c, path, sis__data_ends_in(path, ".csv") ? ',' : '\t');
     if (code == SIS_OK)
         code = sis__cells_begin(&c);
     while (code == SIS_OK && (row = sis__cells_row(&c)) == 1)
@@ -176,10 +174,8 @@ static int label_by_table(const char *path, const sis_data *data, sis__strings *
 
 int sis__data_label(sis_data *data, const char *path) {
     sis__strings labels = {0};
-    size_t n = strlen(path);
-    int array =
-        (n > 4 && (strcmp(path + n - 4, ".npy") == 0 || strcmp(path + n - 4, ".idx") == 0)) ||
-        strstr(path, "-ubyte");
+    int array = sis__data_ends_in(path, ".npy") || sis__data_ends_in(path, ".idx") ||
+                sis__data_ends_in(path, "-ubyte");
     int code = (array ? label_by_array : label_by_table)(path, data, &labels);
     if (code != SIS_OK) {
         sis__strings_release(&labels);

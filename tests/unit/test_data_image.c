@@ -280,6 +280,9 @@ static void labels_may_have_a_file(void **state) {
     label_with("l.csv", "name,what\nz,k\ncat/b.png,l\ncat/a,m\ndog/deep/a.png,n\nother,9\n",
                "mlnk");
     label_with("l.tsv", "z.png\tx\tmore\ncat/a.PNG\ty\tx\nb.png\tz\t\ndog/deep/a\tq\t\n", "yzqx");
+    label_with("l.csv.gz", "z,k\ncat/b.png,l\ncat/a,m\ndog/deep/a.png,n\n", "mlnk");
+    label_with("L.CSV", "z,k\ncat/b.png,l\ncat/a,m\ndog/deep/a.png,n\n", "mlnk");
+    label_with("x-ubyte.csv", "z,k\ncat/b.png,l\ncat/a,m\ndog/deep/a.png,n\n", "mlnk");
     label_with("l.txt", "p\nq\nr\ns\n", "pqrs");
     label_with("l.txt", "label\np\nq\nr\ns\n", "pqrs");
     labels_refused("l.txt", "p\nq\n", "has 2 labels for 4 examples");
