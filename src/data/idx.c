@@ -225,13 +225,13 @@ static int label_examples(const char *path, const sis__packed *a, sis_data *data
 
 int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__packed a;
-    (void)opt;
     int code = read_array(path, &a);
     if (code != SIS_OK)
         return code;
     int image = is_image(&a);
-    sis__packed looked_at = a; /* its bytes stay where they are */
-    code = sis__data_from_rows(path, image ? SIS_KIND_IMAGE : SIS_KIND_ARRAY, &a, NULL, out);
+    int as_read = image && !opt->layout; /* else they become images as other arrays do */
+    sis__packed looked_at = a;           /* its bytes stay where they are */
+    code = sis__data_from_rows(path, as_read ? SIS_KIND_IMAGE : SIS_KIND_ARRAY, &a, NULL, out);
     if (code != SIS_OK)
         return code;
     if (image)

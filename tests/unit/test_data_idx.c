@@ -67,6 +67,29 @@ static void images_are_read_packed_or_not(void **state) {
     }
 }
 
+static void channels_are_where_one_says(void **state) {
+    unsigned char bytes[20 + 24] = {0, 0, 8, 4, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 4};
+    static const char *const layouts[] = {NULL, "hwc", "chw"};
+    double row[24];
+    size_t rank;
+    (void)state;
+    for (unsigned char k = 0; k < 24; k++)
+        bytes[20 + k] = k;
+    const char *path = folder_write("colours.idx", bytes, sizeof bytes);
+    for (size_t i = 0; i < 3; i++) {
+        sis_data *data;
+        assert_int_equal(sis_data_read(path, &(sis_data_opt){.layout = layouts[i]}, &data), 0);
+        const size_t *shape = sis_data_shape(data, 0, &rank);
+        assert_string_equal(sis_data_kind(data), "image");
+        assert_int_equal(shape[0], i < 2 ? 3 : 2);
+        assert_int_equal(shape[2], i < 2 ? 4 : 3);
+        assert_int_equal(sis_data_features(data, 0, NULL), i < 2 ? 6 : 8);
+        assert_int_equal(sis_data_values(data, 0, row), 0);
+        assert_true(row[1] == (i < 2 ? 1 : 8) / 255.0);
+        sis_data_free(data);
+    }
+}
+
 static void labels_are_found_beside(void **state) {
     (void)state;
     const char *const pairs[][2] = {{"t-images-idx3-ubyte", "t-labels-idx1-ubyte"},
@@ -228,6 +251,7 @@ static void digests_are_those_of_the_standard(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(images_are_read_packed_or_not),
+        cmocka_unit_test(channels_are_where_one_says),
         cmocka_unit_test(labels_are_found_beside),
         cmocka_unit_test(labels_must_fit),
         cmocka_unit_test(every_type_is_read),
