@@ -606,6 +606,8 @@ int sis__data_read_standard(const char *path, const sis_data_opt *opt, sis_data 
     *out = NULL;
     int code = open_table(&t, path, ',');
     if (code == SIS_OK)
+        code = sis__cells_begin(&t.in);
+    if (code == SIS_OK)
         code = sis__source_peek(&t.in.source) == '{' ? sis__data_take_jsonl(&t.in.source, opt, out)
                                                      : take_table(&t, out);
     release_table(&t);

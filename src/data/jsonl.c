@@ -181,6 +181,8 @@ static int add_human(reader *r, sis__example *x) {
         return fail_at(r, "field \"human\": expected a list of numbers");
     if (sis__buf_error(&r->e->text) != SIS_OK || count_features(r, x, &n) != SIS_OK)
         return SIS_E_NOMEM;
+    if (n == 0 && json_array_size(list) > 0)
+        return fail_at(r, "field \"human\": the text has no words");
     x->human = r->e->n_ints;
     x->n_human = json_array_size(list);
     for (size_t i = 0; i < x->n_human; i++) {
@@ -311,11 +313,19 @@ static form *copy_form(const sis_data_opt *opt) {
     return f;
 }
 
+/* Pass over the mark some programs put before UTF-8. */
+static void skip_mark(sis__source *s) {
+    static const int mark[] = {0xEF, 0xBB, 0xBF};
+    for (size_t i = 0; i < 3 && sis__source_peek(s) == mark[i]; i++)
+        sis__source_byte(s);
+}
+
 int sis__data_take_jsonl(sis__source *s, const sis_data_opt *opt, sis_data **out) {
     form *how = copy_form(opt);
     if (!how)
         return SIS_E_NOMEM;
-    reader r = {.name = s->name, .form = *how, .memory = opt->memory};
+    skip_mark(s);
+    reader r = {.name = s->name, .offset = s->offset, .form = *how, .memory = opt->memory};
     int code = read_lines(&r, s);
     how->content = r.form.content;
     return finish(&r, code, s, how, out);

@@ -30,6 +30,7 @@ cut -d, -f2-4 loans.csv | sed 1d > headless.csv
 sis predict -q -m "$sum" -i headless.csv --categorical --no-header --missing mean
 printf '1,2,1\n3,4,5\n' | sis predict -m "$sum" -i -
 echo "lines of JSON on standard input"
+printf '\357\273\277{"values":[1,2]}\n' | sis predict -m "$sum" -i - # marked as UTF-8
 printf '{"id":"x","values":[1,null]}\n{"id":"y","values":[2,4]}\n' | sis predict -q -m "$sum" -i - --missing mean
 echo "rows as they are"
 cat > own.sh <<'END'

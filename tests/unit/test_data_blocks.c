@@ -149,6 +149,7 @@ static const file_kind kinds[] = {
      .header = "v,k\n",
      .lines = {"%d,x\n", "2,y\n"},
      .opt = {.categorical = 1, .names = known, .n_names = 3}},
+    {.name = "m.jsonl", .header = "\xEF\xBB\xBF", .lines = {"{\"values\":[%d,2]}\n"}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -244,6 +244,7 @@ static void bad_json_lines_are_said(void **state) {
     refused("a.jsonl", "{\"values\":[1,\"a\"]}\n", "value 1 is no number");
     refused("a.jsonl", "{\"values\":[1e999]}\n", "not a line of JSON");
     refused("a.jsonl", "{\"text\":\"a b\",\"human\":[2]}\n", "entry 0 is no number from 0 to 1");
+    refused("a.jsonl", "{\"text\":\"!?\",\"human\":[0]}\n", "\"human\": the text has no words");
     refused("a.jsonl", "{\"text\":\"a b\",\"human\":[1,1]}\n", "1 is there twice");
     refused("a.jsonl", "{\"text\":\"a b\",\"human\":1}\n", "field \"human\": expected a list");
     refused("a.jsonl", "{\"text\":\"a\",\"id\":[]}\n", "field \"id\": expected text or a number");
