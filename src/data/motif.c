@@ -27,6 +27,7 @@ typedef struct {
     size_t numbers;         /* where its first row begins */
     size_t n_rows, n_cells; /* cells of each row */
     double sites;           /* MEME: what probabilities are shares of; else 0 */
+    size_t misplaced;       /* line of the first row with the letter of another base; 0: none */
 } matrix;
 
 typedef struct {
@@ -42,10 +43,10 @@ typedef struct {
 /* ---- Names --------------------------------------------------------------------------------- */
 
 /* The name in an id like "MA0139.1_MA0139.1.CTCF": what follows the last full stop, if it is a
- * word. */
+ * word. A single letter, as in "CTCF_HUMAN.H11MO.0.A", is none. */
 static const char *name_in(const char *id) {
     const char *dot = strrchr(id, '.');
-    return dot && (dot[1] < '0' || dot[1] > '9') && dot[1] != '\0' ? dot + 1 : id;
+    return dot && dot[1] && dot[2] && (dot[1] < '0' || dot[1] > '9') ? dot + 1 : id;
 }
 
 /* Another motif, of the words in `text`: its id, and its name or none. */
@@ -88,8 +89,11 @@ static int add_row(reader *r, char *text) {
     matrix *m = &r->items[r->n - 1];
     size_t n = 0;
     char *at = text + strspn(text, blanks);
-    if (*at && strchr("ACGTacgt", *at) && at[1] && strchr(" \t[|:", at[1]))
+    if (*at && strchr("ACGTacgt", *at) && at[1] && strchr(" \t[|:", at[1])) {
+        if (m->misplaced == 0 && m->n_rows < 4 && (*at & ~32) != "ACGT"[m->n_rows])
+            m->misplaced = r->l.number;
         at += 2;
+    }
     for (at += strspn(at, blanks); *at; at += strspn(at, blanks), n++) {
         double v;
         char *word = at;
@@ -192,6 +196,9 @@ static int by_position(const reader *r, int *yes) {
 static int fill(const reader *r, const matrix *m, int positions, double *counts, double *shares) {
     size_t length = positions ? m->n_rows : m->n_cells;
     const double *from = r->numbers + m->numbers;
+    if (!positions && m->misplaced)
+        return sis__fail(SIS_E_FORMAT, "%s, line %zu: expected rows in the order A, C, G, T",
+                         r->l.source.name, m->misplaced);
     for (size_t p = 0; p < length; p++) {
         double sum = 0;
         for (size_t b = 0; b < 4; b++) {
@@ -304,11 +311,14 @@ static int is_id(const char *id, const char *name) {
 }
 
 const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name) {
-    const sis_motif *found = NULL;
-    for (const sis_motif *m = motifs->items; m < motifs->items + motifs->n; m++)
+    const sis_motif *found = NULL, *exact = NULL;
+    for (const sis_motif *m = motifs->items; m < motifs->items + motifs->n; m++) {
+        if (strcasecmp(m->id, name) == 0)
+            exact = m;
         if (is_id(m->id, name) || strcasecmp(m->name, name) == 0)
             found = m;
-    return found;
+    }
+    return exact ? exact : found;
 }
 
 /* ---- One by its name, or what there is instead ----------------------------------------------- */

@@ -173,6 +173,23 @@ static void one_motif_of_a_file_is_named_behind_it(void **state) {
     sis_motifs_release(&m);
 }
 
+static void motifs_are_found_by_what_they_are_called(void **state) {
+    static const char rows[] = "1\n1\n1\n1\n";
+    char text[256];
+    sis_motifs m;
+    (void)state;
+    snprintf(text, sizeof text, ">AP2\n%s>AP2_long\n%s>CTCF_HUMAN.H11MO.0.A\n%s>M1.1_M1.1.FOO\n%s",
+             rows, rows, rows, rows);
+    assert_int_equal(sis_motifs_read(folder_text("f.pfm", text), &m), 0);
+    assert_ptr_equal(sis_motifs_find(&m, "ap2"), &m.items[0]);
+    assert_ptr_equal(sis_motifs_find(&m, "AP2_long"), &m.items[1]);
+    assert_ptr_equal(sis_motifs_find(&m, "ctcf"), &m.items[2]);
+    assert_string_equal(m.items[2].name, "CTCF_HUMAN.H11MO.0.A"); /* not its quality, A */
+    assert_string_equal(m.items[3].name, "FOO");
+    assert_null(sis_motifs_find(&m, "A"));
+    sis_motifs_release(&m);
+}
+
 static void bad_motifs_are_said(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -186,6 +203,7 @@ static void bad_motifs_are_said(void **state) {
         {">a\n>b\n1\n1\n1\n1\n", "line 1: a motif of 0 rows"},
         {">a\n1 2\n1 2\n1 2\n1 2\n>b\n1 2 3 4\n", "some motifs are written base by base"},
         {">a\n0\n0\n0\n0\n", "line 1: position 0 of the motif adds up to 0"},
+        {">a\nA 1 2\nT 1 2\nC 1 2\nG 1 2\n", "line 3: expected rows in the order A, C, G, T"},
         {"MEME version 4\nletter-probability matrix: w= 2\n", "line 2: a matrix before the first"},
         {"MEME version 4\nMOTIF a\nletter-probability matrix: alength= 20 w= 2\n", "not DNA"},
         {"MEME version 4\nMOTIF a\n", "line 2: a motif of 0 rows"},
@@ -436,6 +454,7 @@ int main(void) {
         cmocka_unit_test(tables_of_sequences_are_read),
         cmocka_unit_test(motifs_are_read_in_every_format),
         cmocka_unit_test(one_motif_of_a_file_is_named_behind_it),
+        cmocka_unit_test(motifs_are_found_by_what_they_are_called),
         cmocka_unit_test(bad_motifs_are_said),
         cmocka_unit_test(shuffles_keep_every_pair),
         cmocka_unit_test(shuffles_are_even),
