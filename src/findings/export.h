@@ -33,7 +33,8 @@ typedef struct sis__locus {
 int sis__export_locate(const sis_record *r, sis__locus *out);
 size_t sis__locus_of(const sis__locus *l, size_t base);
 
-/* Cells: the class; what a feature was; what it is when it is masked. "" where nothing can be said. */
+/* Cells: the class; what a feature was; what it is when it is masked. "" where nothing can be said. What
+ * is a number is written to `number`; a category that looks like one is not. */
 const char *sis__export_class(const sis_record *r, char number[32]);
 const char *sis__export_value(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]);
 const char *sis__export_masked(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]);

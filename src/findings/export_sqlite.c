@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -83,7 +84,7 @@ int sis__sqlite_open(const char *path, sis__sqlite **out) {
     if (!*s->path)
         error = sis__fail(SIS_E_OPTION, "--output: a SQLite file needs a name");
     if (error == SIS_OK)
-        remove(path); /* written anew */
+        unlink(path); /* written anew */
     if (error == SIS_OK && sqlite3_open(path, &s->db) != SQLITE_OK)
         error = failed(s, SQLITE_ERROR);
     if (error == SIS_OK)
@@ -122,11 +123,11 @@ static void put_whole(filler *f, sqlite3_int64 v) {
     sqlite3_bind_int64(f->row, ++f->cell, v);
 }
 
-/* A number where the text is one, so that it can be compared. */
-static void put_value(filler *f, const char *text) {
+/* A number as such, so that it can be compared. */
+static void put_value(filler *f, const char *text, const char *number) {
     char *end;
     double v = strtod(text, &end);
-    if (*text && !*end && isfinite(v))
+    if (text == number && !*end && isfinite(v))
         put_number(f, v);
     else
         put_text(f, text);
@@ -148,8 +149,8 @@ static int add_feature(sis__sqlite *s, const sis_record *r, const sis_subset *su
     put_whole(&f, feature);
     sis_record_name(r, feature, name, sizeof name);
     put_text(&f, name);
-    put_value(&f, sis__export_value(r, feature, number));
-    put_value(&f, sis__export_masked(r, feature, number));
+    put_value(&f, sis__export_value(r, feature, number), number);
+    put_value(&f, sis__export_masked(r, feature, number), number);
     if (sis__export_locate(r, &l)) {
         snprintf(name, sizeof name, "%.*s", (int)l.length, l.chrom);
         put_text(&f, name);

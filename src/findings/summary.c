@@ -73,13 +73,13 @@ static int find_entry(sis_summary *s, const char *name, entry **out) {
     return SIS_OK;
 }
 
-/* A number or a word that the feature was. */
-static int add_value(entry *e, const char *text) {
+/* A number or a word that the feature was; a category may look like a number and is a word. */
+static int add_value(entry *e, const char *text, int word) {
     char *end;
     double v = strtod(text, &end);
     if (!*text)
         return SIS_OK;
-    if (*end || !isfinite(v))
+    if (word || *end || !isfinite(v))
         return tally_add(&e->words, text);
     e->seen.numbers++;
     e->seen.least = fmin(e->seen.least, v);
@@ -89,14 +89,15 @@ static int add_value(entry *e, const char *text) {
 }
 
 /* One subset of a record holds this. */
-static int count(sis_summary *s, const sis_record *r, const char *name, const char *value) {
+static int count(sis_summary *s, const sis_record *r, const char *name, const char *value,
+                 int word) {
     char number[32];
     entry *e;
     int error = find_entry(s, name, &e);
     if (error != SIS_OK)
         return error;
     if (e->last_subset == s->subsets) /* a word that is there twice */
-        return add_value(e, value);
+        return add_value(e, value, word);
     int right = sis_record_is_right(r);
     e->last_subset = s->subsets;
     e->seen.subsets++;
@@ -105,7 +106,7 @@ static int count(sis_summary *s, const sis_record *r, const char *name, const ch
     e->seen.right += right == 1;
     e->seen.wrong += right == 0;
     error = tally_add(&e->classes, sis__export_class(r, number));
-    return error == SIS_OK ? add_value(e, value) : error;
+    return error == SIS_OK ? add_value(e, value, word) : error;
 }
 
 /* ---- Records ------------------------------------------------------------------------------- */
@@ -144,7 +145,7 @@ static int add_runs(sis_summary *s, const sis_record *r, const sis_subset *subse
             if ((size_t)at[to] < length && n + 1 < sizeof name)
                 name[n++] = r->sequence[at[to]];
         name[n] = '\0';
-        error = count(s, r, name, "");
+        error = count(s, r, name, "", 1);
     }
     free(at);
     return error;
@@ -155,8 +156,8 @@ static int add_features(sis_summary *s, const sis_record *r, const sis_subset *s
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < subset->n; i++) {
         name_feature(r, subset->features[i], name);
-        error =
-            count(s, r, name, r->words ? "" : sis__export_value(r, subset->features[i], number));
+        const char *value = r->words ? "" : sis__export_value(r, subset->features[i], number);
+        error = count(s, r, name, value, value != number);
     }
     return error;
 }

@@ -19,5 +19,13 @@ print(db.execute("SELECT example, subset, size, value, masked FROM found WHERE n
 print("by an index:", "features_by_name" in str(db.execute("EXPLAIN QUERY PLAN " + ask).fetchall()))
 print([db.execute("SELECT count(*) FROM " + t).fetchone()[0] for t in ("records", "subsets", "features", "found")])
 END
+# A category that looks like a number is none.
+printf 'zip,x\n01234,1\n0x1A,2\n' > zip.csv
+sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i zip.csv --categorical=zip --mask zero -t 1 -j 1 -o zip.jsonl
+sis export zip.jsonl --to sqlite -o zip.db -q
+python3 -c 'import sqlite3; print(sqlite3.connect("zip.db").execute("SELECT name, value FROM found ORDER BY example, name").fetchall())'
 sis export r.jsonl --to sqlite -o none/r.db 2>&1
+mkdir folder
+sis export r.jsonl --to sqlite -o folder 2>&1
+[ -d folder ] && echo "still a folder"
 true

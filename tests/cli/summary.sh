@@ -12,6 +12,12 @@ sis summary t.jsonl 2>&1
 sis summary t.jsonl --json - -q
 sis summary t.jsonl --json t.json > table.txt 2>&1 && sis summary t.jsonl 2>&1 | cmp - table.txt && sis summary t.jsonl --json - -q | cmp - t.json
 sis summary t.jsonl --where class=1 --top 1 2>&1
+echo "categories that look like numbers"
+zips='"kind":"table","names":["zip","b","c","d"],"value_names":["zip=01234","zip=00007","b","c","d"],"feature_map":[0,0,1,2,3]'
+{
+    record z 1 1 '[{"features":[0,1],"score":0.8}]' "\"values\":[1,0,7,0,0],$zips"
+    record y 1 1 '[{"features":[0,1],"score":0.8}]' "\"values\":[0,1,9,0,0],$zips"
+} | sis summary - -q
 echo "words"
 record t 1 1 '[{"features":[0,2,3],"score":0.8},{"features":[1],"score":0.8}]' '"kind":"text","words":["Good","a","film","good"]' | sis summary - -q
 echo "pieces of DNA"
