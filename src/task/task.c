@@ -92,6 +92,9 @@ static int check_options(const sis_task_opt *o, sis_task *t) {
     if (o->shards == 0 || o->shard >= o->shards)
         return sis__fail(SIS_E_OPTION, "--shard: expected one from 0 to %zu, found %zu",
                          o->shards ? o->shards - 1 : 0, o->shard);
+    if (o->seed > INT64_MAX) /* more than the numbers of records hold */
+        return sis__fail(SIS_E_OPTION, "--seed: expected at most %lld, found %llu",
+                         (long long)INT64_MAX, (unsigned long long)o->seed);
     if (!o->features || !o->method || !o->constraint)
         return sis__fail(SIS_E_OPTION, "--%s: expected one, found nothing",
                          !o->features ? "features"

@@ -907,6 +907,9 @@ static void what_makes_no_sense_is_refused(void **state) {
     o.shards = o.shard = 2;
     refused(&o, SIS_E_OPTION, "--shard: expected one from 0 to 1, found 2");
     o.shard = 0;
+    o.seed = UINT64_MAX;
+    refused(&o, SIS_E_OPTION, "--seed: expected at most 9223372036854775807, found 18446744");
+    o.seed = 1;
     o.rows = "x";
     refused(&o, SIS_E_OPTION, "--rows: ");
     o.rows = "99";
