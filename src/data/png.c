@@ -29,6 +29,7 @@ int sis__png_decode(const char *path, const sis__buf *file, int pixels, sis__ima
     size_t channels = image.format & PNG_FORMAT_FLAG_COLOR ? 3 : 1;
     *out = (sis__image){.height = image.height, .width = image.width, .channels = channels};
     image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* as 8 bits are, unless the file says otherwise */
     int code = sis__image_room(path, pixels, out);
     if (code == SIS_OK && pixels && !png_image_finish_read(&image, &black, out->bytes, 0, NULL))
         code = not_png(path, &image);

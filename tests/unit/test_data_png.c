@@ -61,6 +61,38 @@ static void images_are_read(void **state) {
     sis_data_free(data);
 }
 
+/* Numbers of 16 bits in a row, grey or colours, as other programs write them: nothing is said of
+ * gamma. */
+static const char *deep_file(int type, unsigned width, const unsigned char *bytes) {
+    const char *path = folder_path("deep.png");
+    FILE *f = fopen(path, "wb");
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    assert_non_null(f);
+    png_init_io(png, f);
+    png_set_IHDR(png, info, width, 1, 16, type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE,
+                 PNG_FILTER_TYPE_BASE);
+    png_write_info(png, info);
+    png_write_row(png, bytes);
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    fclose(f);
+    return path;
+}
+
+static void deep_images_are_cut_to_8_bits(void **state) {
+    static const unsigned char bytes[] = {0, 0, 0x40, 0x40, 0x80, 0x80};
+    static const int types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_RGB};
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        sis_data *data = data_open(deep_file(types[k], k ? 1 : 3, bytes));
+        double v[3];
+        assert_int_equal(sis_data_values(data, 0, v), 0);
+        assert_true(v[0] == 0 && v[1] == 64 / 255.0 && v[2] == 128 / 255.0);
+        sis_data_free(data);
+    }
+}
+
 static void refused(const char *path, const char *part) {
     data_refused(path, SIS_E_FORMAT, part);
 }
@@ -144,6 +176,7 @@ static void what_is_written_is_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(images_are_read),
+        cmocka_unit_test(deep_images_are_cut_to_8_bits),
         cmocka_unit_test(damage_and_bombs_are_said),
         cmocka_unit_test(spoiled_files_do_no_harm),
         cmocka_unit_test(failing_allocations_are_reported),
