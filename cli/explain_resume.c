@@ -46,7 +46,8 @@ static int same_question(const cli_explaining *w, const sis_record *r, sis_examp
         return same_extent(w, r);
     return cli_error(
         "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
-        "%s --threshold %g%s, output %zu, %zu features, or another constraint, input, mask or "
+        "%s --threshold %g%s, output %zu, %zu features, or other ones, another constraint, input, "
+        "mask or "
         "number of outputs); give the same options, or name another --output",
         r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
         r->collection.n_features);

@@ -272,7 +272,7 @@ void sis_task_record(const sis_task *task, sis_example *example, const sis_ratio
 int sis_task_match(const sis_task *task, const sis_example *example, const sis_record *record);
 
 /* Does the record answer what this task asks about the example: with the same model, method,
- * decision, values and mask? 1 or 0. For going on with a results file (sis_resume_scan). */
+ * decision, values, features and mask? 1 or 0. For going on with a results file (sis_resume_scan). */
 int sis_task_is_answer(const sis_task *task, sis_example *example, const sis_record *record);
 
 /* Check the claims of n records, each of an example of the task, with full passes: out (n), as

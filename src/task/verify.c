@@ -90,6 +90,13 @@ static int same_words(const sis_record *r, const sis_record *now) {
     return 1;
 }
 
+/* Are the same values a feature? */
+static int same_map(const sis_record *r, const sis_record *now) {
+    if (!r->feature_map || !now->feature_map)
+        return !r->feature_map && !now->feature_map;
+    return memcmp(r->feature_map, now->feature_map, now->n_values * sizeof *now->feature_map) == 0;
+}
+
 int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
     sis_record now;
     long n = sis_input_features(&e->input);
@@ -101,7 +108,7 @@ int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
     if (!now.values)
         return same_words(r, &now);
     return r->n_values == now.n_values && same_numbers(r->values, now.values, now.n_values) &&
-           (!now.mask || same_numbers(r->mask, now.mask, now.n_values));
+           same_map(r, &now) && (!now.mask || same_numbers(r->mask, now.mask, now.n_values));
 }
 
 /* ---- Audits -------------------------------------------------------------------------------- */

@@ -39,6 +39,12 @@ ask -o early.jsonl --early-stop -r 0 && ask -o early.jsonl --early-stop --resume
 ask -o early.jsonl --resume -r 0:2 2>&1
 sed 1p whole.jsonl > twice.jsonl
 ask -o twice.jsonl --resume 2>&1
+# As many features, but others.
+printf '\223NUMPY\001\000\166\000%-117s\n\001\002\003\004\005\006\007\010' "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2, 2), }" > square.npy
+square() { sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i square.npy --mask zero -t 2 -o square.jsonl "$@"; }
+square --features axis:0 -r 0
+square --features axis:1 --resume 2>&1 | sed 's/(.*)/(...)/'
+square --features axis:0 --resume && grep -o '"feature_map":[^]]*]' square.jsonl
 printf 'not ours\n' > other.txt
 ask -o other.txt --resume 2>&1
 cat other.txt
