@@ -219,18 +219,17 @@ static int lay_out(layout *l) {
     return code;
 }
 
-/* The value called so: a column of numbers, or a category of a column of words. */
+/* The value called so: a column of numbers, or else a category of a column of words. */
 static int add_named(layout *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
+    for (size_t k = 0; k < l->width; k++)
+        if (!is_aside(l, k) && strcmp(name, l->columns[k].name) == 0)
+            return add_number(l, k);
     for (size_t k = 0; k < l->width; k++) {
         const sis__column *c = &l->columns[k];
-        size_t n = strlen(c->name);
-        if (is_aside(l, k) || strncmp(name, c->name, n) != 0)
-            continue;
-        if (name[n] == '\0')
-            return add_number(l, k);
-        if (name[n] == '=' && !c->full) {
-            uint32_t cell = sis__names_find(&c->cells, name + n + 1, strlen(name + n + 1));
+        const char *category = category_of(c, name);
+        if (category && !is_aside(l, k) && !c->full) {
+            uint32_t cell = sis__names_find(&c->cells, category, strlen(category));
             return add_value(l, k, cell == UINT32_MAX ? UNWANTED : (int)cell, name);
         }
     }

@@ -94,6 +94,16 @@ static void categories_can_be_those_of_a_model(void **state) {
     assert_int_equal(sis_data_features(data, 0, NULL), 2);
     assert_string_equal(sis_data_feature_names(data)[0], "race");
     sis_data_free(data);
+    static const char *const numbers[] = {"x", "x=1"};
+    const double columns[] = {1, 3};
+    opt.names = numbers; /* columns that are called so, and no category of one */
+    opt.n_names = 2;
+    assert_int_equal(open_with("x,y,x=1\n1,9,3\n", &opt, &data), 0);
+    assert_int_equal(sis_data_values(data, 0, row), 0);
+    assert_memory_equal(row, columns, sizeof columns);
+    sis_data_free(data);
+    opt.names = names;
+    opt.n_names = 4;
     refused_with("age,race\n5,A\n6,D\n", &opt,
                  "row 1, column \"race\": \"D\" is not among the known categories: B, A, C");
     refused_with("age,rice\n5,A\n", &opt, "has no column for the value \"race=B\"");
