@@ -45,6 +45,11 @@ static int gather(const sis_data *data, matrix *m) {
         for (size_t v = 0; error == SIS_OK && v < m->width; v++) {
             m->columns[v * m->n + i] = row[v];
             m->missing += isnan(row[v]) != 0;
+            if (isinf(row[v]))
+                error = sis__fail(SIS_E_FORMAT,
+                                  "%s, example %zu: value %zu is infinite; every value must be a "
+                                  "finite number",
+                                  data->name, i, v);
         }
     }
     free(row);

@@ -81,6 +81,13 @@ static int is_rated(const sis__lines *l) {
     return l->n > 1 && !are_numbers(l->cells[l->n - 1]);
 }
 
+/* Is there a blank between words? */
+static int has_words(const char *cell) {
+    cell += strspn(cell, " ");
+    cell += strcspn(cell, " ");
+    return cell[strspn(cell, " ")] != '\0';
+}
+
 /* Could it be a label, then a text? */
 static int is_labelled(const sis__lines *l) {
     return l->n == 2 && !are_numbers(l->cells[1]);
@@ -100,7 +107,7 @@ int sis__data_is_labelled_text(const char *path) {
             return 1;
         }
         texts = code == SIS_OK && is_labelled(&l);
-        words |= texts && strchr(l.cells[1], ' ');
+        words |= texts && has_words(l.cells[1]);
     }
     sis__lines_close(&l);
     return code == SIS_OK || code == SIS_E_FORMAT ? texts && words : code;

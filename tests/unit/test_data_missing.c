@@ -103,6 +103,10 @@ static void absent_values_are_filled_by_the_other_rows(void **state) {
     assert_int_equal(sis_data_from_values(given, 2, (const size_t[]){2, 2}, &with, &data), 0);
     row_is(data, 0, (const double[]){1, 8}, 2);
     sis_data_free(data);
+    const double endless[] = {1, NAN, 3, INFINITY};
+    assert_int_equal(sis_data_from_values(endless, 2, (const size_t[]){2, 2}, &with, &data),
+                     SIS_E_FORMAT);
+    assert_message_has("example 1: value 1 is infinite");
 }
 
 static void files_without_a_header_are_seen(void **state) {

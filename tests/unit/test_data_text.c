@@ -165,6 +165,7 @@ static void labels_stand_before_texts(void **state) {
     sis_data *data = open_as("a.tsv", "a\tb c\n1\t2\n", NULL);
     assert_string_equal(sis_data_kind(data), "table");
     sis_data_free(data);
+    refused("a.tsv", "x\ty\n1\t \n", "column \"y\": expected a number, found an empty cell");
     refused("a.tsv", "a\ttext\n1\tx\n2\n",
             "line 3: expected 2 columns as on the first line, found 1");
     refused("a.tsv", "a\ttext\n1\tx\n\ty\n", "line 3: the label is missing");
