@@ -138,8 +138,9 @@ int sis_net_explain_input(sis_net *net, const char *name);
 int sis_net_ready(const sis_net *net);
 
 /* From now on this input has that value (--with NAME=FILE), and rows no part for it; numbers are
- * converted to what it takes, one number (rank 0) fills all of it. The name of the tensor does not
- * matter. NULL: no longer. */
+ * converted to what it takes, one number (rank 0) fills all of it. Any other has the shape that the file
+ * declares, but for axes of 1: SIS_E_ARGUMENT if not. The name of the tensor does not matter. NULL: no
+ * longer. */
 int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *value);
 
 /* Rows are pixels from now on, and the network sees (value - mean) / deviation (--normalize): n is the

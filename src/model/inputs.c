@@ -9,6 +9,7 @@
 
 #include <sis/net.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -43,14 +44,27 @@ static double number_of(const sis_net_tensor *t, size_t i) {
                                       : 0;
 }
 
+/* The shape of an array along the axes that are declared. */
+static int array_shape(const sis__model_input *in, const sis_net_shape *own, sis__shape *out) {
+    size_t wanted[SIS__RANK], dims[SIS__RANK];
+    int declared = in->shape.rank > 0;
+    out->rank = declared ? in->shape.rank : own->rank;
+    for (size_t d = 0; d < in->shape.rank; d++)
+        wanted[d] = in->shape.dims[d] > 0 ? (size_t)in->shape.dims[d] : 0;
+    int error =
+        declared ? sis__dims_fit(own->dims, own->rank, wanted, in->shape.rank, dims) : SIS_OK;
+    for (size_t d = 0; d < out->rank; d++)
+        out->dims[d] = (long long)(declared ? dims[d] : own->dims[d]);
+    return error ? sis__fail_in(error, "input %.60s", in->name) : SIS_OK;
+}
+
 /* One number fills the shape that is declared, free sizes being 1. */
 static int give(sis__model_input *in, const sis_net_tensor *t) {
-    sis__shape shape = {.rank = t->shape.rank};
+    sis__shape shape = in->shape;
     size_t count = 1;
-    for (size_t d = 0; d < t->shape.rank && d < SIS__RANK; d++)
-        shape.dims[d] = (long long)t->shape.dims[d];
-    if (t->shape.rank == 0)
-        shape = in->shape;
+    int error = t->shape.rank ? array_shape(in, &t->shape, &shape) : SIS_OK;
+    if (error)
+        return error;
     for (size_t d = 0; d < shape.rank; d++) {
         shape.dims[d] = shape.dims[d] < 0 ? 1 : shape.dims[d];
         if (shape.dims[d] > 0 && count > most_part / (size_t)shape.dims[d])

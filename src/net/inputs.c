@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 #include "base/follow.h"
 #include "base/mem.h"
@@ -79,14 +80,30 @@ static const Onnx__ValueInfoProto *declared(const sis_net *net, const char *name
     return NULL;
 }
 
-/* The shape of the file, free sizes 1. */
+/* The shape of the file, free sizes 0. */
 static void declared_shape(const Onnx__TensorShapeProto *from, sis_net_shape *shape) {
     shape->rank = from && from->n_dim <= SIS_NET_MAX_RANK ? from->n_dim : 0;
     for (size_t d = 0; d < shape->rank; d++) {
         const Onnx__TensorShapeProto__Dimension *dim = from->dim[d];
         int fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-        shape->dims[d] = fixed && dim->dim_value > 0 ? (size_t)dim->dim_value : 1;
+        shape->dims[d] = fixed && dim->dim_value > 0 ? (size_t)dim->dim_value : 0;
     }
+}
+
+/* The shape of a value: one number fills what is declared, free sizes being 1; an array has its own,
+ * along the axes that are declared. */
+static int given_shape(const char *name, const Onnx__TensorShapeProto *from,
+                       const sis_net_shape *own, sis_net_shape *out) {
+    sis_net_shape wanted = {0};
+    declared_shape(from, &wanted);
+    *out = own->rank ? *own : wanted;
+    for (size_t d = 0; own->rank == 0 && d < out->rank; d++)
+        out->dims[d] = out->dims[d] ? out->dims[d] : 1;
+    if (own->rank == 0 || own->rank > SIS_NET_MAX_RANK || wanted.rank == 0)
+        return SIS_OK;
+    out->rank = wanted.rank;
+    int error = sis__dims_fit(own->dims, own->rank, wanted.dims, wanted.rank, out->dims);
+    return error ? sis__fail_in(error, "input %s", name) : SIS_OK;
 }
 
 static int new_given(const sis_net *net, const char *name, const sis_net_tensor *t,
@@ -99,9 +116,10 @@ static int new_given(const sis_net *net, const char *name, const sis_net_tensor 
         return SIS_E_NOMEM;
     g->dtype = sis__elem_dtype(info->type->tensor_type->elem_type);
     g->name = (char *)sis__copy(name, strlen(name) + 1, 1);
-    sis_net_shape shape = t->shape;
-    if (shape.rank == 0) /* one number fills it all */
-        declared_shape(info->type->tensor_type->shape, &shape);
+    sis_net_shape shape;
+    int error = given_shape(name, info->type->tensor_type->shape, &t->shape, &shape);
+    if (error)
+        return error;
     g->rank = shape.rank;
     g->count = 1;
     for (size_t d = 0; d < g->rank && d < SIS__MAX_RANK; d++) {

@@ -11,8 +11,28 @@
 #include "base/mem.h"
 #include "task/task.h"
 
-/* A whole array file as one tensor of floats. */
-static int read_array(const char *path, sis_net_tensor *t) {
+/* An array of any shape. */
+static int read_npy(const char *path, sis_net_tensor *t) {
+    sis_array a;
+    int error = sis_array_read(path, &a);
+    if (error)
+        return error;
+    float *values = SIS_NEW(float, a.n + 1);
+    t->data = values;
+    t->shape.rank = a.rank;
+    if (a.rank > SIS_NET_MAX_RANK)
+        error = sis__fail(SIS_E_FORMAT, "%s: an array of %zu axes; expected at most %d", path,
+                          a.rank, SIS_NET_MAX_RANK);
+    else
+        memcpy(t->shape.dims, a.dims, a.rank * sizeof *a.dims);
+    for (size_t k = 0; values && k < a.n; k++)
+        values[k] = (float)a.values[k];
+    sis_array_release(&a);
+    return error ? error : values ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* A whole data set as one tensor of floats. */
+static int read_rows(const char *path, sis_net_tensor *t) {
     sis_data *data;
     size_t rank = 0, n, at = 0;
     int error = sis_data_read(path, NULL, &data);
@@ -58,7 +78,7 @@ static int read_one(const char *text, sis_net_tensor *t) {
     t->name = name;
     double number = strtod(equals + 1, &end);
     if (*end)
-        return read_array(equals + 1, t);
+        return (sis__text_ends_in(equals + 1, ".npy") ? read_npy : read_rows)(equals + 1, t);
     float *one = SIS_NEW(float, 1);
     t->data = one;
     if (one)

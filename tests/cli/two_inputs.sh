@@ -5,6 +5,18 @@ printf 'a,b\n1,2\n-1,0.25\n' > x.csv
 sis predict -m two.onnx -i both.csv
 sis predict -m two.onnx -i x.csv --explain x --with w=3
 sis predict -m two.onnx -i x.csv --explain w --with x=-1
+array() { # SHAPE BYTES
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $1, }"
+    printf "$2"
+}
+array '(2,)' '\003\003' > list.npy
+array '(1, 2)' '\003\003' > row.npy
+array '()' '\003' > number.npy
+array '(3,)' '\003\003\003' > long.npy
+for f in list row number; do
+    sis predict -m two.onnx -i x.csv --explain x --with w=$f.npy
+done
+sis predict -m two.onnx -i x.csv --explain x --with w=long.npy 2>&1
 sis explain -q -m two.onnx -i x.csv --explain x --with w=3 --mask zero --threshold 0.9 |
     sed 's/.*"id":"\([^"]*\)".*"status":"\([^"]*\)".*/\1 \2/'
 sis explain -q -m two.onnx -i both.csv --mask zero --threshold 0.1 |

@@ -543,15 +543,18 @@ static void other_inputs_follow_or_are_given(void **state) {
         skip();
     const double ids[] = {5, 0, 7, 1, 2, 3};
     const float two = 2;
-    const sis_net_tensor with[] = {{.name = "scale", .type = SIS_NET_FLOATS, .data = &two}};
+    const float three[] = {1, 2, 3};
+    sis_net_tensor with[] = {{.name = "scale", .type = SIS_NET_FLOATS, .data = &two}};
     const char *const faults[] = {"ok", "binary"};
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 4; k++) { /* a number, then an array with axes to spare */
         sis_model_opt opt = options();
         sis_model model;
         double scores[2];
         opt.with = with;
         opt.n_with = 1;
-        if (sis_model_open(server_address("%s/v2/models/pair", faults[k]), &opt, &model) != SIS_OK)
+        with->shape = (sis_net_shape){k < 2 ? 0 : 2, {1, 1}};
+        if (sis_model_open(server_address("%s/v2/models/pair", faults[k % 2]), &opt, &model) !=
+            SIS_OK)
             fail_msg("%s", sis_error_detail());
         assert_int_equal(sis_model_measure(&model, ids, 3), SIS_OK);
         if (model.predict(model.ctx, ids, 2, 3, scores) != SIS_OK)
@@ -567,6 +570,11 @@ static void other_inputs_follow_or_are_given(void **state) {
     assert_int_equal(sis_model_open(server_address("ok/v2/models/credit"), &opt, &model),
                      SIS_E_ARGUMENT);
     assert_message_has("the model has no input that is not given (--with)");
+    *with = (sis_net_tensor){"scale", SIS_NET_FLOATS, {1, {3}}, three};
+    opt.with = with;
+    assert_int_equal(sis_model_open(server_address("ok/v2/models/pair"), &opt, &model),
+                     SIS_E_ARGUMENT);
+    assert_message_has("input scale: an array of shape (3); the model takes (1)");
 }
 
 static void what_cannot_be_opened_is_told(void **state) {

@@ -63,6 +63,13 @@ static void an_input_can_be_given(void **state) {
     sis_net_batch batch = {row, 1, 3, 0, 1, NULL};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 19 && y[1] == 32);
+    sis_net_tensor list = {.type = SIS_NET_FLOATS, .shape = {1, {2}}, .data = given};
+    assert_int_equal(sis_net_set_input(net, "b", &list), 0); /* along the axis that it fits */
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 19 && y[1] == 32);
+    sis_net_tensor turned = {.type = SIS_NET_FLOATS, .shape = {2, {2, 1}}, .data = given};
+    assert_int_equal(sis_net_set_input(net, "b", &turned), SIS_E_ARGUMENT);
+    assert_message_has("input b: an array of shape (2, 1); the model takes (");
     sis_net_tensor bad = {.type = SIS_NET_FLOATS, .shape = {2, {1, 5}}, .data = (float[5]){0}};
     assert_int_not_equal(sis_net_set_input(net, "b", &bad), 0); /* stays as it was */
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
