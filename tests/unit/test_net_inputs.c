@@ -283,6 +283,13 @@ static void texts_are_numbers(void **state) {
     sis_net_free(net);
 }
 
+static int open_once(void *ctx) {
+    sis_task *task;
+    int error = sis_task_open((const sis_task_opt *)ctx, &task);
+    sis_task_free(task);
+    return error;
+}
+
 /* As --with and --explain say it to a model. */
 static void opened_models_take_given_inputs(void **state) {
     (void)state;
@@ -330,7 +337,16 @@ static void opened_models_take_given_inputs(void **state) {
     assert_int_equal(sis_task_open(&how, &task), 0);
     assert_int_equal(sis_task_model(task)->n_values, 3);
     sis_task_free(task);
+    char file_name[] = "/tmp/sis-inputs-XXXXXX.npy", file_text[64];
+    file = mkstemps(file_name, 4);
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(sis_npy_write(file_name, (double[]){7, 7}, 1, (size_t[]){2}), 0);
+    snprintf(file_text, sizeof file_text, "b=%s", file_name);
+    *texts = file_text;
+    assert_true(with_failing_allocations(open_once, &how) > 10);
     sis_data_free(data);
+    unlink(file_name);
     unlink(path);
 }
 

@@ -1092,6 +1092,13 @@ static void memory_that_runs_out_is_reported(void **state) {
     o.features = "axis:0";
     o.read.label = "a";
     assert_true(with_failing_allocations(open_and_take, &o) > 50);
+    const double numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    char path[2048];
+    snprintf(path, sizeof path, "%s", folder_path("values.npy"));
+    assert_int_equal(sis_npy_write(path, numbers, 1, (size_t[]){sis_data_width(data, 0)}), 0);
+    o.features = o.mask = path;
+    assert_true(with_failing_allocations(open_and_take, &o) > 50);
+    o.mask = "mean";
     o.features = "each";
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_true(with_failing_allocations(ask_about, t) > 30);
