@@ -70,7 +70,7 @@ int sis__export_locate(const sis_record *r, sis__locus *out) {
     if (*at && strcmp(at, "(+)") != 0 && strcmp(at, "(-)") != 0 && strcmp(at, "(.)") != 0)
         return 0;
     const char *name = colon;
-    while (name > r->id && !strchr(" \t:|>", name[-1]))
+    while (name > r->id && !strchr(" \t\r\n:|>", name[-1]))
         name--;
     out->reverse = at[0] == '(' && at[1] == '-';
     out->strand = *at ? at[1] : '.';
@@ -103,18 +103,28 @@ static void span_of(const sis__locus *l, const sis_subset *s, size_t *from, size
 
 /* ---- Tables --------------------------------------------------------------------------------- */
 
+/* Text without what ends cells and lines where nothing is quoted. */
+static void put_plain(sis__buf *b, const char *text) {
+    for (; *text; text++)
+        sis__buf_char(b, strchr("\t\r\n", *text) ? ' ' : *text);
+}
+
 /* A cell, with what ends the one before it. */
 static void put(sis_export *e, const char *text) {
     sis__buf *b = &e->line;
     const char separator = e->tabs ? '\t' : ',';
     if (e->cells++)
         sis__buf_char(b, separator);
-    int quote = !e->tabs && text[strcspn(text, ",\"\r\n")] != '\0';
+    int quote = text[strcspn(text, ",\"\r\n")] != '\0';
+    if (e->tabs) {
+        put_plain(b, text);
+        return;
+    }
     sis__buf_str(b, quote ? "\"" : "");
     for (; *text; text++) {
-        if (quote && *text == '"')
+        if (*text == '"')
             sis__buf_char(b, '"');
-        sis__buf_char(b, e->tabs && strchr("\t\r\n", *text) ? ' ' : *text);
+        sis__buf_char(b, *text);
     }
     sis__buf_str(b, quote ? "\"" : "");
 }
@@ -291,10 +301,12 @@ static int add_bed(sis_export *e, const sis_record *r, const sis__locus *l, size
     size_t runs = add_blocks(at, s->n, &sizes, &starts), from = at[0], to = at[s->n - 1] + 1;
     double score = s->score < 0 ? 0 : s->score > 1 ? 1 : s->score;
     int error = sis__buf_error(&sizes) ? SIS_E_NOMEM : sis__buf_error(&starts);
-    if (error == SIS_OK)
-        sis__buf_printf(&e->line, "%.*s\t%zu\t%zu\t%s/%zu\t%.0f\t%c\t%zu\t%zu\t0\t%zu\t%s\t%s\n",
-                        (int)l->length, l->chrom, from, to, r->id, k + 1, score * 1000, l->strand,
-                        from, to, runs, sizes.data, starts.data);
+    if (error == SIS_OK) {
+        sis__buf_printf(&e->line, "%.*s\t%zu\t%zu\t", (int)l->length, l->chrom, from, to);
+        put_plain(&e->line, r->id);
+        sis__buf_printf(&e->line, "/%zu\t%.0f\t%c\t%zu\t%zu\t0\t%zu\t%s\t%s\n", k + 1, score * 1000,
+                        l->strand, from, to, runs, sizes.data, starts.data);
+    }
     sis__buf_release(&sizes);
     sis__buf_release(&starts);
     free(at);
