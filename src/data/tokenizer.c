@@ -57,9 +57,13 @@ struct sis_tokenizer {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
+/* Of lines that are alike the last counts, as in the tokenizers that models are trained with. */
 static int32_t find(const sis_tokenizer *t, const char *word) {
-    size_t at = sis__ids_find(&t->by_word, word);
-    return at == SIZE_MAX ? -1 : t->ids[at];
+    const sis__ids *x = &t->by_word;
+    int32_t id = -1;
+    for (size_t k = sis__ids_first(x, word); k < x->n && strcmp(x->items[k].id, word) == 0; k++)
+        id = t->ids[x->items[k].at];
+    return id;
 }
 
 long sis_tokenizer_find(const sis_tokenizer *t, const char *word) {

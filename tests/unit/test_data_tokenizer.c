@@ -86,6 +86,9 @@ static void wordpieces_are_the_longest_that_fit(void **state) {
     assert_string_equal(sis_tokenizer_word(t, 6), "##aff");
     assert_null(sis_tokenizer_word(t, 17));
     sis_tokenizer_free(t);
+    t = open_text("twice.txt", "[UNK]\n[CLS]\n[SEP]\nfilm\na\nfilm\nfilm\n");
+    assert_ids(t, "a film", 0, "1 4 6 2"); /* of lines that are alike the last */
+    sis_tokenizer_free(t);
     t = open_text("cased.txt", "[UNK]\n[CLS]\n[SEP]\nFilm\nfilm\n");
     assert_ids(t, "Film film FILM", 0, "1 3 4 0 2");
     sis_tokenizer_free(t);
