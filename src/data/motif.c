@@ -27,6 +27,7 @@ typedef struct {
     size_t numbers;         /* where its first row begins */
     size_t n_rows, n_cells; /* cells of each row */
     double sites;           /* MEME: what probabilities are shares of; else 0 */
+    double width;           /* MEME: how many rows are said to follow; 0: nothing is said */
     size_t misplaced;       /* line of the first row with the letter of another base; 0: none */
 } matrix;
 
@@ -140,6 +141,7 @@ static int meme_line(reader *r, char *line) {
         if (number_after(line, "alength=", 4) != 4)
             return sis__lines_fail(&r->l, "not DNA: expected alength= 4");
         r->items[r->n - 1].sites = number_after(line, "nsites=", 1);
+        r->items[r->n - 1].width = number_after(line, " w=", 0);
         r->in_matrix = 1;
         return SIS_OK;
     }
@@ -199,6 +201,9 @@ static int fill(const reader *r, const matrix *m, int positions, double *counts,
     if (!positions && m->misplaced)
         return sis__fail(SIS_E_FORMAT, "%s, line %zu: expected rows in the order A, C, G, T",
                          r->l.source.name, m->misplaced);
+    if (m->width > 0 && m->width != (double)m->n_rows)
+        return sis__fail(SIS_E_FORMAT, "%s, line %zu: found %zu rows of the motif, its w= says %g",
+                         r->l.source.name, m->line, m->n_rows, m->width);
     for (size_t p = 0; p < length; p++) {
         double sum = 0;
         for (size_t b = 0; b < 4; b++) {

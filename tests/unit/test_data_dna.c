@@ -207,6 +207,9 @@ static void bad_motifs_are_said(void **state) {
         {"MEME version 4\nletter-probability matrix: w= 2\n", "line 2: a matrix before the first"},
         {"MEME version 4\nMOTIF a\nletter-probability matrix: alength= 20 w= 2\n", "not DNA"},
         {"MEME version 4\nMOTIF a\n", "line 2: a motif of 0 rows"},
+        {"MEME version 4\nMOTIF a\nletter-probability matrix: alength= 4 w= 2\n1 0 0 0\n\n1 0 0 "
+         "0\n",
+         "line 2: found 1 rows of the motif, its w= says 2"},
         {"MEME version 4\n", "holds no motifs"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sis_motifs m;
