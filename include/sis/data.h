@@ -41,7 +41,8 @@
  *     .txt         texts, one a line.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
- *                  or blanks), or if there are two columns and the second holds several words.
+ *                  or blanks), or if there are two columns and the second holds several words;
+ *                  never with no_header or types, which are of tables.
  *     .jsonl       JSON Lines: an object a line with "text", "words" (a list of text, taken as they
  *                  are) or "values" (a list of numbers), all lines alike, and optionally "id",
  *                  "label" and "human" (numbers of the words that a person marked). Other fields

@@ -633,7 +633,7 @@ int sis__data_read_csv(const char *path, const sis_data_opt *opt, sis_data **out
 }
 
 int sis__data_read_tsv(const char *path, const sis_data_opt *opt, sis_data **out) {
-    int texts = sis__data_is_labelled_text(path);
+    int texts = sis__data_is_labelled_text(path, opt);
     if (texts != 0)
         return texts < 0 ? texts : sis__data_read_labelled_text(path, opt, out);
     return read_separated(path, '\t', opt, out);

@@ -69,7 +69,7 @@ struct sis__source;
 int sis__data_take_jsonl(struct sis__source *s, const sis_data_opt *opt, sis_data **out);
 
 /* The .tsv is a file of texts with labels: 1, a table: 0, or a failure. And reading it as such. */
-int sis__data_is_labelled_text(const char *path);
+int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt);
 sis__data_reader sis__data_read_labelled_text;
 
 /* A data set whose examples are the elements of the first axis of `rows`. Takes `rows` and `names`

@@ -175,18 +175,18 @@ static int describe_rows(const sis_data *data, sis_columns *out) {
 }
 
 /* What separates the cells of the file; 0: it is no table. */
-static int separator_of(const char *path) {
+static int separator_of(const char *path, const sis_data_opt *opt) {
     if (sis__data_ends_in(path, ".csv"))
         return ',';
-    return sis__data_ends_in(path, ".tsv") && sis__data_is_labelled_text(path) == 0 ? '\t' : 0;
+    return sis__data_ends_in(path, ".tsv") && sis__data_is_labelled_text(path, opt) == 0 ? '\t' : 0;
 }
 
 int sis_columns_read(const char *path, const sis_data_opt *opt, sis_columns *out) {
     sis_data_opt standard;
     sis_data *data = NULL;
-    int separator = separator_of(path), error;
     sis_data_opt_init(&standard);
     opt = opt ? opt : &standard;
+    int separator = separator_of(path, opt), error;
     *out = (sis_columns){0};
     if (separator) {
         error = sis__columns_of_csv(path, (char)separator, opt, use_table, out);

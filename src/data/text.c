@@ -93,9 +93,12 @@ static int is_labelled(const sis__lines *l) {
     return l->n == 2 && !are_numbers(l->cells[1]);
 }
 
-int sis__data_is_labelled_text(const char *path) {
+int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt) {
     sis__lines l = {0};
-    int code = sis__lines_open(&l, path), texts = 0, words = 0, rows = 0;
+    int texts = 0, words = 0, rows = 0;
+    if (opt->no_header || opt->types) /* which tables have */
+        return 0;
+    int code = sis__lines_open(&l, path);
     for (int found = 1; code == SIS_OK && found > 0 && rows < 2 && (rows == 0 || texts);) {
         found = sis__lines_any(&l);
         if (found <= 0 || sis__lines_blank(&l) || memchr(l.line.data, '\0', l.line.len))

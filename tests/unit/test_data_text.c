@@ -165,6 +165,12 @@ static void labels_stand_before_texts(void **state) {
     sis_data *data = open_as("a.tsv", "a\tb c\n1\t2\n", NULL);
     assert_string_equal(sis_data_kind(data), "table");
     sis_data_free(data);
+    sis_data_opt opt = {.no_header = 1, .label = "2"}; /* only a table has these */
+    assert_int_equal(sis_data_read(folder_text("a.tsv", "1\t2\tsetosa\n3\t4\tx\n"), &opt, &data),
+                     0);
+    assert_string_equal(sis_data_kind(data), "table");
+    assert_string_equal(sis_data_label(data, 0), "setosa");
+    sis_data_free(data);
     refused("a.tsv", "x\ty\n1\t \n", "column \"y\": expected a number, found an empty cell");
     refused("a.tsv", "a\ttext\n1\tx\n2\n",
             "line 3: expected 2 columns as on the first line, found 1");
