@@ -35,7 +35,8 @@ static void put_measured(sis__buf *b, const char *name, double v) {
 
 static void put_rationale(sis__buf *b, const sis_evaluation *e, const sis_rated *r) {
     sis__buf_char(b, '{');
-    sis__json_text(b, "id", e->examples[r->example].id);
+    if (r->example < e->n_examples)
+        sis__json_text(b, "id", e->examples[r->example].id);
     sis__json_count(b, "subset", r->subset);
     sis__json_ints(b, "features", r->features, r->n_features);
     for (int k = 0; k < SIS_N_MEASURES; k++)

@@ -218,6 +218,13 @@ static void what_is_absent_has_its_default(void **state) {
     sis_clustering_release(&c);
     sis_comparison_release(&d);
     sis_evaluation_release(&e);
+    static const char nobodys[] =
+        "{\"examples\":[],\"methods\":[{\"rationales\":[{\"id\":\"x\"}]}]}";
+    char *text;
+    size_t n;
+    assert_int_equal(evaluation_again(nobodys, strlen(nobodys), &text, &n), SIS_OK);
+    assert_non_null(strstr(text, "\"rationales\":[{\"subset\":0}]")); /* of no example */
+    free(text);
     assert_int_equal(sis_clustering_parse(other, strlen(other), &c), SIS_E_FORMAT);
     assert_int_equal(sis_clustering_parse("{\"clusters\":[]\0}", 16, &c), SIS_E_FORMAT);
     static const char *const bad[] = {"[1,2,3]", "[1,2,3,-1]", "[1,2,3,\"4\"]"};
