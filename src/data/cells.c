@@ -5,6 +5,7 @@
 #include "data/cells.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/cell.h"
 
 enum { CELL_MAX = 1 << 20 };
@@ -118,16 +119,15 @@ int sis__cells_row(sis__cells *t) {
 }
 
 int sis__cells_begin(sis__cells *t) {
-    static const int mark[] = {0xEF, 0xBB, 0xBF};
-    int c = sis__source_peek(&t->source);
+    sis__source *s = &t->source;
+    sis__source_skip_mark(s);
+    int c = sis__source_peek(s);
+    size_t n = s->filled - s->next < 3 ? s->filled - s->next : 3;
     if (c == 0xFE || c == 0xFF)
         return fail_at_line(t, "not UTF-8 text (UTF-16?); save it as UTF-8");
-    if (c != 0xEF)
-        return t->source.error;
-    for (int i = 0; i < 3; i++)
-        if (sis__source_byte(&t->source) != mark[i])
-            return fail_at_line(t, "begins with bytes that are not UTF-8 text");
-    return SIS_OK;
+    if (c == 0xEF && sis__utf8_check((const char *)s->chunk + s->next, n) == 0) /* half a mark */
+        return fail_at_line(t, "begins with bytes that are not UTF-8 text");
+    return s->error;
 }
 
 const char *sis__cells_text(sis__cells *t) {

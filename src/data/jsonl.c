@@ -313,18 +313,11 @@ static form *copy_form(const sis_data_opt *opt) {
     return f;
 }
 
-/* Pass over the mark some programs put before UTF-8. */
-static void skip_mark(sis__source *s) {
-    static const int mark[] = {0xEF, 0xBB, 0xBF};
-    for (size_t i = 0; i < 3 && sis__source_peek(s) == mark[i]; i++)
-        sis__source_byte(s);
-}
-
 int sis__data_take_jsonl(sis__source *s, const sis_data_opt *opt, sis_data **out) {
     form *how = copy_form(opt);
     if (!how)
         return SIS_E_NOMEM;
-    skip_mark(s);
+    sis__source_skip_mark(s);
     reader r = {.name = s->name, .offset = s->offset, .form = *how, .memory = opt->memory};
     int code = read_lines(&r, s);
     how->content = r.form.content;

@@ -310,6 +310,16 @@ int sis__source_fill(sis__source *s) {
     return s->filled > 0;
 }
 
+void sis__source_skip_mark(sis__source *s) {
+    static const unsigned char mark[] = {0xEF, 0xBB, 0xBF};
+    for (size_t got = 1; got > 0 && s->filled - s->next < sizeof mark; s->filled += got)
+        got = pull(s, s->chunk + s->filled, CHUNK - s->filled);
+    if (s->filled - s->next >= sizeof mark && memcmp(s->chunk + s->next, mark, sizeof mark) == 0) {
+        s->next += sizeof mark;
+        s->offset += sizeof mark;
+    }
+}
+
 /* Up to n bytes, first what the chunk still has. */
 static size_t read_block(sis__source *s, unsigned char *to, size_t n) {
     size_t have = s->filled - s->next, got = have < n ? have : n, more = 1;

@@ -52,6 +52,10 @@ static inline int sis__source_peek(sis__source *s) {
     return s->chunk[s->next];
 }
 
+/* At the beginning: pass over the mark some programs put before UTF-8, if it is there. What can be
+ * peeked at then is three bytes, or all there are. */
+void sis__source_skip_mark(sis__source *s);
+
 /* Exactly n bytes in new memory, which is the caller's to free(). *got says how many there were if
  * that is fewer (SIS_E_FORMAT, without a message). */
 int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got);

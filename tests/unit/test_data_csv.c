@@ -63,6 +63,8 @@ static void tables_are_read_whatever_ends_their_lines(void **state) {
         holds(table("t.csv", texts[i]), "a|b|c", 6, numbers);
     holds(table("t.TSV", "a\tb\tc\n1\t2\t3\n-4.5\t6e2\t.25\n"), "a|b|c", 6, numbers);
     holds(table("u.tsv", "a,b\n1\n"), "a,b", 1, numbers);
+    holds(table("w.csv", "\xEF\xBC\xA1\n1\n"), "\xEF\xBC\xA1", 1, numbers); /* begins like a mark */
+    holds(table("w.csv", "\xEF\xBF\xBD\n1\n"), "\xEF\xBF\xBD", 1, numbers);
 }
 
 static void quotes_hide_separators_newlines_and_quotes(void **state) {
