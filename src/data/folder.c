@@ -109,7 +109,9 @@ static int look_at(const char *path, const char *name, size_t root, size_t depth
                    sis__strings *found) {
     struct stat about;
     if (stat(path, &about) != 0)
-        return sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
+        return errno == ENOENT && !is_image(name) /* a link that leads nowhere */
+                   ? SIS_OK
+                   : sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
     if (S_ISDIR(about.st_mode))
         return look_through(path, root, depth + 1, found);
     if (!S_ISREG(about.st_mode) || !is_image(name))

@@ -246,6 +246,12 @@ static void other_folders_are_refused(void **state) {
     assert_int_equal(symlink(".", folder_path("empty/loop")), 0);
     data_refused(path, SIS_E_FORMAT, "more than 16 deep");
     unlink(folder_path("empty/loop"));
+    assert_int_equal(symlink("nowhere", folder_path("empty/README")), 0);
+    data_refused(path, SIS_E_FORMAT, "a folder without images"); /* it is none, wherever it leads */
+    unlink(folder_path("empty/README"));
+    assert_int_equal(symlink("nowhere", folder_path("empty/x.png")), 0);
+    data_refused(path, SIS_E_IO, "cannot open ");
+    unlink(folder_path("empty/x.png"));
     folder_text("empty/x.png", "no image");
     data_refused(path, SIS_E_FORMAT, "empty/x.png: not a PNG image");
     rename(folder_path("empty/x.png"), folder_path("empty/\xff.png"));
