@@ -158,8 +158,8 @@ static void packed_products_are_the_same(void **state) {
                 for (size_t j = 0; j < d.m * d.n; j++)
                     want[j] = with ? start[j / d.n] : 0;
                 (*kn)->gemm(d.m, d.n, d.k, a, d.k, 1, right, want, d.n);
-                sis__packed_product p = {d.m, d.n, d.k, 1, left, right, with ? start : NULL,
-                                         got, d.n, NULL};
+                sis__packed_product p = {d.m, d.n, d.k,  1, left, right, with ? start : NULL,
+                                         got, d.n, NULL, 0, 0};
                 (*kn)->gemm_packed(&p);
                 assert_memory_equal(got, want, d.m * d.n * sizeof *got);
                 memset(got, 0, d.m * d.n * sizeof *got);
@@ -204,7 +204,8 @@ static void check_parts(const sis__kernels *kn, const sis__filters *shape, size_
     }
     sis__pack(kn, k, n, b, n, 1, right);
     sis__pack_left(kn, &f, left);
-    kn->gemm_packed(&(sis__packed_product){m, n, k, f.rows, left, right, start, got, n, NULL});
+    kn->gemm_packed(
+        &(sis__packed_product){m, n, k, f.rows, left, right, start, got, n, NULL, 0, 0});
     assert_memory_equal(got, want, m * n * sizeof *got);
     float *all[] = {w, b, start, got, left, turned, right, part, want};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -262,6 +263,56 @@ static void placed_products_are_the_same(void **state) {
             }
 }
 
+/* Columns in lines that lie apart, as maps with padding have them: as if they lay side by side. */
+static void check_lines(const sis__kernels *kn, size_t line, size_t lines, size_t pitch) {
+    enum { M = 17, K = 12, PARTS = 3 };
+    size_t n = line * lines, row = lines * pitch;
+    sis__rng r;
+    sis__rng_init(&r, n);
+    float *w = fill(&r, M * K), *apart = fill(&r, K * row), *b = fill(&r, K * n);
+    float *left = fill(&r, sis__packed_left_size(kn, M, K)), *start = fill(&r, M);
+    float *got = fill(&r, M * n), *want = fill(&r, M * n);
+    int place[K], places_apart[K];
+    for (size_t k = 0; k < K; k++) {
+        place[k] = (int)(k * n);
+        places_apart[k] = (int)(k * row);
+        for (size_t j = 0; j < n; j++)
+            b[k * n + j] = apart[k * row + j / line * pitch + j % line];
+    }
+    sis__pack_left(kn, &(sis__filters){w, M, K / PARTS, PARTS, 1}, left);
+    sis__packed_product p = {M, n, K, PARTS, left, b, start, want, n, place, 0, 0};
+    for (size_t j = 0; j < n; j += kn->nr) { /* whole panels: nothing lies behind the last */
+        sis__packed_product panel = p;
+        panel.n = kn->nr;
+        panel.b = b + j;
+        panel.c = want + j;
+        kn->gemm_packed(&panel);
+    }
+    p.b = apart;
+    p.c = got;
+    p.place = places_apart;
+    p.line = line;
+    p.pitch = pitch;
+    kn->gemm_packed(&p);
+    assert_memory_equal(got, want, M * n * sizeof *got);
+    float *all[] = {w, apart, b, left, start, got, want};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void lines_are_taken_where_they_lie(void **state) {
+    (void)state;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        size_t nr = (*kn)->nr, lanes = nr / 2;
+        const size_t fill[] = {lanes / 2, lanes, nr, 3 * lanes, 2 * nr};
+        for (size_t i = 0; i < sizeof fill / sizeof *fill; i++) {
+            assert_true(sis__takes_lines(nr, fill[i]));
+            check_lines(*kn, fill[i], 8, fill[i] + i);
+        }
+        assert_false(sis__takes_lines(nr, 0) || sis__takes_lines(nr, lanes + 1));
+    }
+}
+
 static void naive_products_agree(void **state) {
     (void)state;
     sis__rng r;
@@ -274,7 +325,7 @@ static void naive_products_agree(void **state) {
     float left[180], again[99];
     sis__pack_left(&sis__kernels_naive, &(sis__filters){a, 9, 20, 1, 1}, left);
     sis__kernels_naive.gemm_packed(
-        &(sis__packed_product){9, 11, 20, 1, left, packed, NULL, again, 11, NULL});
+        &(sis__packed_product){9, 11, 20, 1, left, packed, NULL, again, 11, NULL, 0, 0});
     assert_memory_equal(again, want, sizeof want);
     sis__product_add(&(sis__product){9, 11, 20, {a, 20, 1}, {b, 11, 1}, 2.0f, got, 11}, scratch);
     for (size_t i = 0; i < 99; i++)
@@ -959,6 +1010,7 @@ int main(void) {
         cmocka_unit_test(packed_products_are_the_same),
         cmocka_unit_test(rows_of_kernels_are_summed_apart),
         cmocka_unit_test(placed_products_are_the_same),
+        cmocka_unit_test(lines_are_taken_where_they_lie),
         cmocka_unit_test(naive_products_agree),
         cmocka_unit_test(functions_are_accurate),
         cmocka_unit_test(functions_know_their_limits),

@@ -257,7 +257,7 @@ static sis_net *build_odd(oddity o, sis__rng *r) {
     sis_net_add_node(b, "Where", "hidden far nil", "below");
     sis_net_add_node(b, "Unsqueeze", "below axis", "mask");
     for (int i = 0; i < 3; i++) {
-        char weights[8], inputs[24];
+        char weights[16], inputs[32];
         snprintf(weights, sizeof weights, "w%d", i);
         snprintf(inputs, sizeof inputs, "%s %s", i ? tokens : "tokens", weights);
         add_random(b, weights, SHAPE(WIDTH, WIDTH), r, 1);

@@ -145,8 +145,8 @@ INLINE unsigned lanes_of(ivec which) {
 
 /* How a tile finds the rows of its left side: packed (k, MR), where they lie, or side by side (MR,
  * STEP) as they were copied, and then maybe only some terms of them. PLACED: packed, and rows of the
- * right side lie anywhere. */
-typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED } left_side;
+ * right side lie anywhere; their second vector, or (HALVES) every half of one, lies `pitch` behind. */
+typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED, LINES, HALVES } left_side;
 enum { STEP = KC + LANES };
 
 /* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from what c holds, or from
@@ -156,7 +156,8 @@ typedef struct {
     left_side left;
     const float *a, *b;
     size_t a_row;       /* IN_PLACE */
-    const int *index;   /* (k) LISTED: which rows of b these are; PLACED: where they begin */
+    const int *index;   /* (k) LISTED: which rows of b these are; PLACED ...: where they begin */
+    size_t line, pitch; /* LINES, HALVES: of the right side; pitch: see left_side */
     const float *start; /* (rows) or NULL */
     int add;
     const float *bias; /* (NR) added to the sums in the end, or NULL */
@@ -164,14 +165,30 @@ typedef struct {
     size_t ldc;
 } tile;
 
+/* Half a vector from each of two places. */
+INLINE vec two_halves(const float *a, const float *b) {
+#if VBYTES == 64
+    __m512d low = _mm512_castpd256_pd512((__m256d)_mm256_loadu_ps(a));
+    return (vec)_mm512_insertf64x4(low, (__m256d)_mm256_loadu_ps(b), 1);
+#elif VBYTES == 32
+    return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(a)), _mm_loadu_ps(b), 1);
+#else
+    float both[LANES];
+    memcpy(both, a, sizeof both / 2);
+    memcpy(both + LANES / 2, b, sizeof both / 2);
+    return load(both);
+#endif
+}
+
 /* rows and left are constants where this is inlined. */
 INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
     const float *a = t->a;
-    const int packed = left == PACKED || left == PLACED;
+    const int placed = left == PLACED || left == LINES || left == HALVES;
+    const int packed = left == PACKED || placed;
     const size_t next = packed ? MR : 1;
     const size_t below = packed ? 1 : left == IN_PLACE ? t->a_row : STEP;
     float *c = t->c;
-    const size_t ldc = t->ldc, k = t->k;
+    const size_t ldc = t->ldc, k = t->k, pitch = t->pitch;
     vec s[MR][2];
     if (t->start) {
         UNROLL for (size_t i = 0; i < rows; i++) s[i][0] = s[i][1] = all(t->start[i]);
@@ -182,10 +199,13 @@ INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
         }
     }
     for (size_t p = 0; p < k; p++, a += next) {
-        const float *b = t->b + (left == PLACED   ? (size_t)t->index[p]
+        const float *b = t->b + (placed           ? (size_t)t->index[p]
                                  : left == LISTED ? (size_t)t->index[p] * NR
                                                   : p * NR);
-        vec b0 = load(b), b1 = load(b + LANES);
+        vec b0 = left == HALVES ? two_halves(b, b + pitch) : load(b);
+        vec b1 = left == HALVES  ? two_halves(b + 2 * pitch, b + 3 * pitch)
+                 : left == LINES ? load(b + pitch)
+                                 : load(b + LANES);
         UNROLL for (size_t i = 0; i < rows; i++) {
             vec x = all(a[i * below]);
             s[i][0] += x * b0;
@@ -236,6 +256,10 @@ static void run_rows(size_t rows, const tile *t) {
             run_tile(n, COPIED, t);                                                                \
         else if (t->left == PLACED)                                                                \
             run_tile(n, PLACED, t);                                                                \
+        else if (t->left == LINES)                                                                 \
+            run_tile(n, LINES, t);                                                                 \
+        else if (t->left == HALVES)                                                                \
+            run_tile(n, HALVES, t);                                                                \
         else                                                                                       \
             run_tile(n, LISTED, t);                                                                \
         break;
@@ -262,12 +286,21 @@ static void run_edge(size_t rows, size_t cols, const tile *t) {
         memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
 }
 
+/* Where column j of a right side in lines lies. */
+INLINE size_t column_at(const tile *t, size_t pitch, size_t j) {
+    return j / t->line * pitch + j % t->line;
+}
+
 /* All panels of b (k, n), from its row `from` on, against one strip. t: k, a, start, c, ldc set. */
 static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, tile *t) {
     float *c = t->c;
     const float *bias = t->bias;
+    const size_t pitch = t->pitch;
     for (size_t j = 0; j < n; j += NR) {
-        t->b = b + (t->left == PLACED ? j : j * b_depth);
+        size_t at = t->left == PLACED ? j : t->line ? column_at(t, pitch, j) : j * b_depth;
+        t->b = b + at;
+        if (t->left == LINES) /* of this panel */
+            t->pitch = column_at(t, pitch, j + LANES) - at;
         t->c = c + j;
         t->bias = bias ? bias + j : NULL;
         if (n - j >= NR)
@@ -415,7 +448,12 @@ static void gemm_packed(const sis__packed_product *p) {
             size_t rows = sis__strip_start(p->m, MR, strip + 1) - i;
             const float *first = p->row_start ? p->row_start + i : zeros;
             tile t = {.k = depth,
-                      .left = p->place ? PLACED : PACKED,
+                      .left = !p->place              ? PACKED
+                              : p->line == 0         ? PLACED
+                              : p->line == LANES / 2 ? HALVES
+                                                     : LINES,
+                      .line = p->line,
+                      .pitch = p->pitch,
                       .a = p->a + from * wide + strip * MR * depth,
                       .index = p->place ? p->place + from : NULL,
                       .start = from == 0      ? first
@@ -865,7 +903,8 @@ EACH_UNIT(gru_out)
 
 /* Ask for what was projected for the units of a strip. It is read behind the products, which take longer
  * than it is away. */
-INLINE void fetch_projected(const sis__cell_step *s, size_t i, size_t rows, size_t gates, size_t u) {
+INLINE void fetch_projected(const sis__cell_step *s, size_t i, size_t rows, size_t gates,
+                            size_t u) {
     for (size_t row = i; row < i + rows; row++)
         for (size_t at = u; at < gates * s->hidden; at += s->hidden) {
             __builtin_prefetch(s->x[row] + at);

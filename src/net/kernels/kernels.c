@@ -153,7 +153,8 @@ static float naive_part(const sis__packed_product *p, size_t i, size_t j, size_t
     size_t piece = sis__piece_of(p->k, p->parts), depth = p->k / p->parts;
     for (size_t q = part * depth; q < (part + 1) * depth; q++) {
         size_t from = q / piece * piece, there = p->k - from < piece ? p->k - from : piece;
-        float right = p->place ? p->b[(size_t)p->place[q] + j] : p->b[j * p->k + q];
+        size_t at = p->line ? j / p->line * p->pitch + j % p->line : j;
+        float right = p->place ? p->b[(size_t)p->place[q] + at] : p->b[j * p->k + q];
         sum = fmaf(p->a[from * p->m + i * there + q - from], right, sum);
     }
     return sum;

@@ -29,10 +29,18 @@ typedef struct sis__packed_product {
     const float *row_start; /* (m) or NULL */
     float *c;
     size_t ldc;
-    const int
-        *place; /* (k) or NULL: b is not packed, element (p, j) is b[place[p] + j]. What lies up
-                         to a panel behind the last column is read, too */
+    /* (k) or NULL: b is not packed, element (p, j) is b[place[p] + j]. What lies up to a panel behind
+     * the last column is read, too. */
+    const int *place;
+    /* 0, or columns come in lines of so many, which begin `pitch` apart: sis__takes_lines, and n fills whole
+     * panels. */
+    size_t line, pitch;
 } sis__packed_product;
+
+/* May columns come in lines of n? They fill vectors, or halves of them. */
+static inline int sis__takes_lines(size_t nr, size_t n) {
+    return n > 0 && nr >= 4 && (n % (nr / 2) == 0 || n == nr / 4);
+}
 
 /* c (m, n) = a (m, k) . b (k, n), b packed; then the bias is added. */
 typedef struct sis__linear_product {

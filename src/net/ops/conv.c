@@ -16,7 +16,7 @@
  *            0 d e f 0
  *
  * Pixels are counted along lines with their padding, and what comes out between two lines of the
- * image is thrown away. With a stride every remainder of the division by it has a plane of its own.
+ * image is thrown away; where lines fill vectors, or halves of them, they are taken line by line. With a stride every remainder of the division by it has a plane of its own.
  * Where that would throw away too much (large maps of padding, many filters on small maps), a block
  * of patches is copied into the packed form the kernel wants, small enough to stay in the L2 cache.
  *
@@ -61,6 +61,7 @@ typedef struct {
     size_t lines, width;  /* of a plane */
     size_t planes, plane; /* how many, and floats of one */
     size_t flat;          /* pixels of a block, counted along the lines */
+    int lines_fill;       /* panels: nothing between two lines is computed */
     int used;             /* it pays */
     int points;           /* the kernel is one place: the image is its own view, but for the pixels
                              that fill no panel, which are copied */
@@ -114,7 +115,9 @@ static view view_of(const sis__window *w, size_t nr) {
     v.rows = v.rows < most || v.rows == 1 ? v.rows : most ? most : 1;
     v.lines = v.rows + more_y;
     v.plane = v.lines * v.width;
-    v.flat = (v.rows - 1) * v.width + v.cols;
+    v.lines_fill = v.rows > 0 && v.cols == w->out[2] && sis__takes_lines(nr, v.cols) &&
+                   v.rows * v.cols % nr == 0 && w->out[1] % v.rows * v.cols % nr == 0;
+    v.flat = v.lines_fill ? v.rows * v.cols : (v.rows - 1) * v.width + v.cols;
     size_t panels = (v.flat + nr - 1) / nr, packed = (v.rows * v.cols + nr - 1) / nr;
     v.used = panels * per * 6 / 5 <= packed * (per + packing);
     return v;
@@ -124,7 +127,8 @@ static view view_of(const sis__window *w, size_t nr) {
 static size_t view_floats(const sis__window *w, const view *v, size_t nr) {
     if (v->points)
         return depth_of(w) * nr + depth_of(w);
-    return v->planes * v->plane + nr + w->filters / w->groups * v->flat + depth_of(w);
+    size_t results = v->lines_fill ? 0 : w->filters / w->groups * v->flat;
+    return v->planes * v->plane + nr + results + depth_of(w);
 }
 
 /* Does every group have one channel, of lines and columns, and hardly more filters than that? Tiles of
@@ -376,6 +380,17 @@ static void put_pixels(const sis__step *s, const view *v, const float *from, con
         }
 }
 
+/* A block whose lines fill panels, to where its pixels are. */
+static void convolve_lines(const sis__step *s, sis__packed_product *p, float *y, size_t n) {
+    const sis__kernels *kn = sis__kernels_best();
+    p->n = n;
+    p->c = y;
+    p->ldc = pixels_of(&s->p.window);
+    kn->gemm_packed(p);
+    for (size_t i = 0; s->relu && i < p->m; i++)
+        kn->relu(y + i * p->ldc, y + i * p->ldc, n);
+}
+
 /* The same as convolve() by way of a view. room: (view_floats). */
 static void convolve_view(const sis__step *s, const group *g, const view *v, const int *place,
                           float *room) {
@@ -386,14 +401,20 @@ static void convolve_view(const sis__step *s, const group *g, const view *v, con
     p.c = sums;
     p.ldc = v->flat;
     p.place = place;
+    p.line = v->lines_fill ? v->cols : 0;
+    p.pitch = v->width;
     memset(sums - sis__kernels_best()->nr, 0, sis__kernels_best()->nr * sizeof *sums);
     for (at[0] = 0; at[0] < w->out[0]; at[0]++)
         for (at[1] = 0; at[1] < w->out[1]; at[1] += v->rows)
             for (at[2] = 0; at[2] < w->out[2]; at[2] += v->cols) {
                 size_t rows = w->out[1] - at[1] < v->rows ? w->out[1] - at[1] : v->rows;
                 size_t cols = w->out[2] - at[2] < v->cols ? w->out[2] - at[2] : v->cols;
-                p.n = (rows - 1) * v->width + cols;
                 copy_view(w, v, g->x, at, room);
+                if (v->lines_fill) {
+                    convolve_lines(s, &p, g->y + (at[0] * w->out[1] + at[1]) * cols, rows * cols);
+                    continue;
+                }
+                p.n = (rows - 1) * v->width + cols;
                 sis__kernels_best()->gemm_packed(&p);
                 put_pixels(s, v, sums, at, rows, cols, g->y);
             }
