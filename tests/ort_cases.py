@@ -547,6 +547,19 @@ for lens in (None, [3, 1]):  # version 8: a batch, each example with a length of
     for back in (0, 1):
         case(f"scan_8_{back}_{'all' if lens is None else 'short'}", op("Scan", "- s x" if lens is None else "l s x", "t y", body=running, num_scan_inputs=1, directions=[back]),
              {"s": f(2, 2), "x": f(2, 4, 2)}, None if lens is None else {"l": np.array(lens)}, opset=8)
+for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):  # ties, and what is one but for rounding
+    for grid, tall, wide in (("half_pixel_symmetric", 1.6, 2.3), ("half_pixel_symmetric", 0.3, 1.1), ("asymmetric", 2 / 7, 8 / 7), ("tf_crop_and_resize", 11 / 8, 1.6)):
+        roi = {"r": np.array([0, 0, 0.1, 0.1, 1, 1, 0.9, 0.9], np.float32)} if grid == "tf_crop_and_resize" else {}
+        case(f"found_resize_ties_{grid}_{how}_{tall:.1f}", op("Resize", "x r s" if roi else "x - s", "y", mode="nearest", coordinate_transformation_mode=grid, nearest_mode=how),
+             {"x": f(1, 1, 6 if tall == 1.6 else 8 if tall == 11 / 8 else 7 if grid == "asymmetric" else 5, 7 if grid == "asymmetric" else 6)},
+             {**roi, "s": np.array([1, 1, tall, wide], np.float32)}, opset=19)
+case("found_resize_ties_sizes", op("Resize", "x - - s", "y", mode="nearest", coordinate_transformation_mode="half_pixel_symmetric", nearest_mode="floor"),
+     {"x": f(1, 1, 3, 5)}, {"s": np.array([1, 1, 11, 3])}, opset=19)
+for how in ("nearest", "linear", "cubic"):
+    for name, wide in (("axis", 1.5), ("nothing", 1)):  # an axis with a scale of 1 is not cropped
+        case(f"found_resize_crop_{name}_{how}", op("Resize", "x r s", "y", mode=how, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0),
+             {"x": f(1, 1, 5, 4)}, {"r": np.array([0, 0, 0.1, -0.2, 1, 1, 0.6, 0.7], np.float32), "s": np.array([1, 1, 1, wide], np.float32)})
+case("found_resize_antialias_same_size", op("Resize", "x - s", "y", mode="linear", antialias=1), {"x": f(1, 1, 2, 4)}, {"s": np.array([1, 1, 2.3, 1.1], np.float32)}, opset=18)
 
 
 RUN = r"""

@@ -59,14 +59,15 @@ static float source_of(const options *o, size_t d, size_t i, float in, float out
         return (at + 0.5f) / scale;
     case PYTORCH_HALF_PIXEL:
         return out > 1 ? (at + 0.5f) / scale - 0.5f : 0;
-    case HALF_PIXEL_SYMMETRIC: {
+    case HALF_PIXEL_SYMMETRIC: { /* only this sum in double, then rounded */
         float adjustment = out / (scale * in), centre = in / 2;
-        return centre * (1 - adjustment) + (at + 0.5f) / scale - 0.5f;
+        double offset = (double)(centre * (1 - adjustment));
+        return (float)(offset + ((double)at + 0.5) / (double)scale - 0.5);
     }
     case CROP_AND_RESIZE: {
         float start = (float)o->start[d], end = (float)o->end[d];
         return out > 1 ? start * (in - 1) + at * (end - start) * (in - 1) / (out - 1)
-                       : 0.5f * (start + end) * (in - 1);
+                       : (float)(0.5 * (double)(start + end) * (double)(in - 1));
     }
     default:
         return (at + 0.5f) / scale - 0.5f;
@@ -80,12 +81,13 @@ static double cubic_weight(double a, double x) {
     return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
+/* Of two values that are equally far but for 1e-6, as ONNX Runtime has it, the one that is preferred. */
 static double round_to(int nearest, double x) {
     switch (nearest) {
     case 0:
-        return ceil(x - 0.5);
+        return ceil(x - 0.5 - 1e-6);
     case 1:
-        return floor(x + 0.5);
+        return floor(x + 0.5 + 1e-6);
     case 2:
         return floor(x);
     default:
@@ -147,8 +149,10 @@ static void fill_taps(const options *o, size_t d, double x, size_t in, size_t n,
         w[k] = (float)(w[k] / sum);
 }
 
+/* As ONNX Runtime: an axis whose scale is 1 is not cropped either, and a filter against aliases leaves one alone that keeps
+ * its size. */
 static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t out, taps *t) {
-    int same = in == out && o->scale[d] == 1 && o->where != CROP_AND_RESIZE;
+    int same = in == out && (o->scale[d] == 1 || (o->antialias && o->how != NEAREST));
     t->n = same || o->how == NEAREST ? 1 : o->how == LINEAR ? 2 : TAPS;
     if (!same && reach_of(o, d) > 0)
         t->n = reach_of(o, d) < MAX_TAPS ? (size_t)(2 * reach_of(o, d)) + 1 : MAX_LIST;
@@ -161,7 +165,7 @@ static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t 
     unsigned char *outside = (unsigned char *)sis__cx_list(c, out, 1);
     for (size_t i = 0; !c->error && i < out; i++) {
         double x = (double)source_of(o, d, i, (float)in, (float)out);
-        outside[i] = o->where == CROP_AND_RESIZE && (x < 0 || x > (double)(in - 1));
+        outside[i] = !same && o->where == CROP_AND_RESIZE && (x < 0 || x > (double)(in - 1));
         if (same) {
             from[i] = (uint32_t)i;
             weight[i] = 1;
