@@ -9,6 +9,7 @@ holds a name, a model, inputs and outputs (hexadecimal); unit.net_onnx_cases rea
 told on standard error.
 """
 import json
+import os
 import subprocess
 import sys
 
@@ -18,7 +19,8 @@ from onnx import helper as h
 from onnx import numpy_helper
 
 TYPES = {"float32": T.FLOAT, "float64": T.DOUBLE, "int64": T.INT64, "int32": T.INT32, "int8": T.INT8,
-         "uint8": T.UINT8, "bool": T.BOOL, "object": T.STRING, "int16": T.INT16, "uint16": T.UINT16, "float16": T.FLOAT16}
+         "uint8": T.UINT8, "bool": T.BOOL, "object": T.STRING, "int16": T.INT16, "uint16": T.UINT16, "float16": T.FLOAT16,
+         "uint64": T.UINT64}
 MS, ML = "com.microsoft", "ai.onnx.ml"
 rng = np.random.RandomState(14)
 cases = []
@@ -50,6 +52,11 @@ def kind(a):
     return "string" if a.dtype == object else str(a.dtype)
 
 
+def plain(x):
+    """A value that survives JSON: whole numbers of any length as texts."""
+    return "NaN" if x != x else str(x) if isinstance(x, int) and not isinstance(x, bool) and abs(x) > 2**53 else x
+
+
 def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=(), level="disabled"):
     """feeds are inputs, const initializers (arrays, or TensorProto in raw); outputs default to those nobody reads. level: how far
     ONNX Runtime may change the graph."""
@@ -63,7 +70,7 @@ def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=(), level="
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset), h.make_opsetid(ML, 5 if opset > 20 else 3),
                                                h.make_opsetid(MS, 1)])
     model.ir_version = 10 if opset > 20 else 8
-    data = {k: {"type": kind(v), "dims": list(v.shape), "data": ["NaN" if x != x else x for x in v.ravel().tolist()]} for k, v in feeds.items()}
+    data = {k: {"type": kind(v), "dims": list(v.shape), "data": [plain(x) for x in v.ravel().tolist()]} for k, v in feeds.items()}
     cases.append({"name": name, "level": level, "model": model.SerializeToString().hex(), "inputs": data, "outputs": outputs,
                   "given": [numpy_helper.from_array(v).SerializeToString().hex() for v in feeds.values()]})
 
@@ -560,6 +567,18 @@ for how in ("nearest", "linear", "cubic"):
         case(f"found_resize_crop_{name}_{how}", op("Resize", "x r s", "y", mode=how, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=9.0),
              {"x": f(1, 1, 5, 4)}, {"r": np.array([0, 0, 0.1, -0.2, 1, 1, 0.6, 0.7], np.float32), "s": np.array([1, 1, 1, wide], np.float32)})
 case("found_resize_antialias_same_size", op("Resize", "x - s", "y", mode="linear", antialias=1), {"x": f(1, 1, 2, 4)}, {"s": np.array([1, 1, 2.3, 1.1], np.float32)}, opset=18)
+long = np.array([[2**53 + 1, 2**53, 5], [2**60 + 3, 2**60 + 4, -2**60], [-2**60 - 1, 2**63 - 1, -2**63]])  # doubles do not tell these apart
+for name in ("ReduceMax", "ReduceMin"):
+    case("long_" + name, op(name, "x", "y", axes=[1], keepdims=0), {"x": long})
+for name in ("ArgMax", "ArgMin"):
+    case("long_" + name, op(name, "x", "y", axis=1), {"x": long})
+for largest in (0, 1):
+    case(f"long_top_{largest}", op("TopK", "x k", "y i", axis=1, largest=largest), {"x": long}, {"k": np.array([2])})
+for flat in (0, 1):
+    case(f"long_unique_{flat}", op("Unique", "x", "y f i n", axis=None if flat else 0), {"x": np.concatenate([long, long[:1], long[:1] + 1])})
+for how in ("max", "min"):  # above 2^63: unsigned
+    case("long_scatter_" + how, op("ScatterElements", "x i u", "y", reduction=how, axis=1), {"x": long.astype(np.uint64)}, {"i": np.array([[1], [2], [2]]), "u": np.array([[2**53 + 1], [4], [2**63 + 1]], np.uint64)})
+case("long_text", op("Cast", "x", "y", to=T.STRING), {"x": long.astype(np.uint64)})
 
 
 RUN = r"""
@@ -569,10 +588,11 @@ const arrays = {float32: Float32Array, float64: Float64Array, int32: Int32Array,
 function feed(t) {
   if (t.type === 'string') return new ort.Tensor('string', t.data, t.dims);
   if (t.type === 'int64') return new ort.Tensor('int64', BigInt64Array.from(t.data.map(BigInt)), t.dims);
+  if (t.type === 'uint64') return new ort.Tensor('uint64', BigUint64Array.from(t.data.map(BigInt)), t.dims);
   return new ort.Tensor(t.type, arrays[t.type].from(t.data), t.dims);
 }
 function plain(v) {
-  return typeof v === 'bigint' ? Number(v) : typeof v === 'number' && !isFinite(v) ? String(v)
+  return typeof v === 'bigint' ? String(v) : typeof v === 'number' && !isFinite(v) ? String(v)
     : typeof v === 'number' ? Number(v.toPrecision(8)) : v;
 }
 (async () => {
@@ -597,14 +617,14 @@ function plain(v) {
 def message(t):
     """What ONNX Runtime gave as a tensor of the standard."""
     names = {"float64": "float64", "string": "object"}
-    data = [float(v) if t["type"].startswith("float") else v for v in t["data"]]
+    data = [float(v) if t["type"].startswith("float") else int(v) if t["type"] in ("int64", "uint64") else v for v in t["data"]]
     return numpy_helper.from_array(np.array(data, dtype=names.get(t["type"], t["type"])).reshape(t["dims"]))
 
 
 if __name__ == "__main__":
     only = sys.argv[2] if len(sys.argv) > 2 else ""
     lines = "".join(json.dumps(c) + "\n" for c in cases if only in c["name"])
-    done = subprocess.run(["node", "-e", RUN, sys.argv[1]], input=lines, text=True, check=True, stdout=subprocess.PIPE)
+    done = subprocess.run(["node", "-e", RUN, os.path.abspath(sys.argv[1])], input=lines, text=True, check=True, stdout=subprocess.PIPE)
     for line in done.stdout.splitlines():
         c = json.loads(line)
         found = [message(t).SerializeToString().hex() for t in c["found"]]

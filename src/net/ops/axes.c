@@ -61,6 +61,10 @@ void sis__number_set(const sis__tensor *t, void *data, size_t i, double v) {
                                                              : (int64_t)v;
 }
 
+uint64_t sis__whole_rank(int elem, int64_t v) {
+    return elem == SIS__UINT64 ? (uint64_t)v : (uint64_t)v ^ (uint64_t)1 << 63;
+}
+
 /* ---- Places ---------------------------------------------------------------------------------- */
 
 uint32_t *sis__cx_places(sis__cx *c) {

@@ -24,6 +24,10 @@ double sis__number_at(const sis__tensor *t, const void *data, size_t i);
 /* The other way round. */
 void sis__number_set(const sis__tensor *t, void *data, size_t i, double v);
 
+/* A whole number of that type as one without a sign that is the larger the larger it is: doubles do not tell those
+ * above 2^53 apart. */
+uint64_t sis__whole_rank(int elem, int64_t v);
+
 /* Results that are values of input 0 by place: value i of output 0 is value from[i] of the input, or
  * 0 for SIS__NOWHERE. The list has an entry for each value of output 0, whose shape must be set
  * before; NULL: the error says why. Limited in size. */

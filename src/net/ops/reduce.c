@@ -123,22 +123,29 @@ static double reduce_one(const sis__step *s, const sis__run *r, size_t at) {
     return finish(s->op, v, e->count);
 }
 
-/* Sums of integers to the last digit. */
+static int64_t join_whole(int op, int elem, int64_t a, int64_t b) {
+    int more = sis__whole_rank(elem, b) > sis__whole_rank(elem, a);
+    return op == SIS__OP_REDUCE_SUM             ? (int64_t)((uint64_t)a + (uint64_t)b)
+           : more == (op == SIS__OP_REDUCE_MAX) ? b
+                                                : a;
+}
+
+/* Sums of integers, the largest and the smallest, to the last digit. */
 static int64_t reduce_whole(const sis__step *s, const sis__run *r, size_t start) {
     const sis__reduce *e = &s->p.reduce;
     const int64_t *x = (const int64_t *)(const void *)sis__in(s, r, 0);
     size_t index[SIS__MAX_RANK] = {0}, at = start;
-    uint64_t sum = 0;
-    int exact = s->op == SIS__OP_REDUCE_SUM && e->count;
-    if (!exact) {
-        int64_t v;
+    int extreme = s->op == SIS__OP_REDUCE_MAX || s->op == SIS__OP_REDUCE_MIN, first = 1;
+    int64_t v = 0;
+    if (e->count == 0 || !(extreme || s->op == SIS__OP_REDUCE_SUM)) {
         sis__number_set(sis__tin(s, r, 0), &v, 0, reduce_one(s, r, start));
         return v;
     }
-    do
-        sum += (uint64_t)x[at];
-    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
-    return (int64_t)sum;
+    do {
+        v = first ? x[at] : join_whole(s->op, sis__tin(s, r, 0)->elem, v, x[at]);
+        first = 0;
+    } while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    return v;
 }
 
 /* Sums over axes in front of the last: columns side by side, each in the order of the input. 0: this is

@@ -102,8 +102,8 @@ static void put_one(const sis__tensor *t, int how, void *y, size_t at, const voi
         int64_t *a = (int64_t *)y + at, b = ((const int64_t *)u)[from];
         *a = how == 1   ? sis__elem_wrap(t->elem, (int64_t)((uint64_t)*a + (uint64_t)b))
              : how == 2 ? sis__elem_wrap(t->elem, (int64_t)((uint64_t)*a * (uint64_t)b))
-             : how == 3 ? (b > *a ? b : *a)
-                        : (b < *a ? b : *a);
+             : (sis__whole_rank(t->elem, b) > sis__whole_rank(t->elem, *a)) == (how == 3) ? b
+                                                                                          : *a;
     }
 }
 

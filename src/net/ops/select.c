@@ -25,12 +25,24 @@ typedef struct {
  * the first, NaN last. */
 typedef unsigned __int128 ranked;
 
+static ranked rank_at(uint64_t rank, size_t at) {
+    return (ranked)rank << 64 | (SIZE_MAX - at);
+}
+
 static ranked rank_of(double v, size_t at) {
     uint64_t bits;
     v += 0.0; /* -0 is 0 */
     memcpy(&bits, &v, sizeof bits);
-    bits = isnan(v) ? 0 : bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
-    return (ranked)bits << 64 | (SIZE_MAX - at);
+    return rank_at(isnan(v) ? 0 : bits >> 63 ? ~bits : bits | (uint64_t)1 << 63, at);
+}
+
+static ranked rank_in(const sis__tensor *t, const void *x, size_t from, int smallest, size_t at) {
+    if (t->dtype == SIS__I64) {
+        uint64_t rank = sis__whole_rank(t->elem, ((const int64_t *)x)[from]);
+        return rank_at(smallest ? ~rank : rank, at);
+    }
+    double v = sis__number_at(t, x, from);
+    return rank_of(smallest ? -v : v, at);
 }
 
 /* A heap: the first of all lies in front, and none goes before the one above it. */
@@ -95,8 +107,7 @@ static int top_k_forward(const sis__step *s, sis__run *r) {
         for (size_t in = 0; in < p->axis.inner; in++) {
             for (size_t i = 0; i < p->axis.size; i++) {
                 size_t at = (o * p->axis.size + i) * p->axis.inner + in;
-                double v = sis__number_at(t, sis__in(s, r, 0), at);
-                list[i] = rank_of(p->smallest ? -v : v, i);
+                list[i] = rank_in(t, sis__in(s, r, 0), at, p->smallest, i);
             }
             make_heap(list, p->axis.size);
             for (size_t i = 0; i < p->k; i++) {
@@ -174,17 +185,24 @@ typedef struct {
     size_t n;
 } kinds;
 
+/* -1, 0 or 1; NaN is equal to nothing. */
+static int compare_values(const sis__tensor *x, size_t i, size_t j) {
+    if (x->dtype == SIS__I64) {
+        const int64_t *whole = (const int64_t *)x->data;
+        uint64_t v = sis__whole_rank(x->elem, whole[i]), w = sis__whole_rank(x->elem, whole[j]);
+        return (v > w) - (v < w);
+    }
+    double v = sis__number_at(x, x->data, i), w = sis__number_at(x, x->data, j);
+    return v == w ? 0 : v < w ? -1 : 1;
+}
+
 static int compare_slices(const kinds *k, size_t a, size_t b) {
+    int order = 0;
     for (size_t o = 0; o < k->axis.outer; o++)
-        for (size_t in = 0; in < k->axis.inner; in++) {
-            double v =
-                sis__number_at(k->x, k->x->data, (o * k->axis.size + a) * k->axis.inner + in);
-            double w =
-                sis__number_at(k->x, k->x->data, (o * k->axis.size + b) * k->axis.inner + in);
-            if (v != w)
-                return v < w ? -1 : 1;
-        }
-    return 0;
+        for (size_t in = 0; in < k->axis.inner && !order; in++)
+            order = compare_values(k->x, (o * k->axis.size + a) * k->axis.inner + in,
+                                   (o * k->axis.size + b) * k->axis.inner + in);
+    return order;
 }
 
 /* Kinds in the order they are met; each slice is compared with the kinds so far. */

@@ -162,6 +162,14 @@ static size_t best_of(const sis__step *s, const sis__tensor *t, const void *x, s
     size_t best = 0;
     int sign = s->op == SIS__OP_ARG_MIN ? -1 : 1;
     for (size_t i = 1; i < a->size; i++) {
+        if (t->dtype == SIS__I64) {
+            const int64_t *whole = (const int64_t *)x + from;
+            uint64_t v = sis__whole_rank(t->elem, whole[i * a->inner]);
+            uint64_t w = sis__whole_rank(t->elem, whole[best * a->inner]);
+            if ((sign > 0 ? v > w : v < w) || (a->last && v == w))
+                best = i;
+            continue;
+        }
         double v = sis__number_at(t, x, from + i * a->inner);
         double w = sis__number_at(t, x, from + best * a->inner);
         if (sign * v > sign * w || (a->last && v == w))

@@ -484,6 +484,8 @@ static int write_number(const sis__tensor *t, const sis__run *r, const void *x, 
                 if (strtof(text, NULL) == v)
                     break;
             }
+    } else if (t->elem == SIS__UINT64) {
+        snprintf(text, sizeof text, "%llu", (unsigned long long)integer_at(t, x, i));
     } else {
         snprintf(text, sizeof text, "%lld", (long long)integer_at(t, x, i));
     }
