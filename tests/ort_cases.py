@@ -581,6 +581,29 @@ for how in ("max", "min"):  # above 2^63: unsigned
 case("long_text", op("Cast", "x", "y", to=T.STRING), {"x": long.astype(np.uint64)})
 
 
+def stumps(ids, weights):
+    """Two trees of two leaves that speak of these classes."""
+    at = [(t, n, k) for t in (0, 1) for n in (1, 2) for k in ids]
+    nodes = dict(nodes_treeids=[0, 0, 0, 1, 1, 1], nodes_nodeids=[0, 1, 2] * 2, nodes_featureids=[0, 0, 0, 1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 2,
+                 nodes_values=[0.0, 0.0, 0.0, 0.25, 0.0, 0.0], nodes_truenodeids=[1, 0, 0] * 2, nodes_falsenodeids=[2, 0, 0] * 2)
+    return dict(class_treeids=[a[0] for a in at], class_nodeids=[a[1] for a in at], class_ids=[a[2] for a in at], class_weights=weights[:len(at)], **nodes)
+
+
+mixed, positive = [0.3, -0.4, 0.2, 0.7, -0.6, 0.1, 0.45, -0.2], [0.3, 0.1, 0.2, 0.35, 0.05, 0.1, 0.25, 0.4]
+for post in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
+    for name, weights in (("mixed", mixed), ("positive", positive))[:2 if post in ("NONE", "LOGISTIC") else 1]:
+        for ids, labels, base in (([0], [3], None), ([0], [3, 5], None), ([1], [3, 5], None), ([0, 1], [3, 5], None), ([0, 1], [3, 5], [0.25]), ([1], [3, 5], [0.25]), ([0], [3, 5], [0.25, 0.5])):
+            case(f"found_classes_{post}_{name}_{len(labels)}_{''.join(map(str, ids))}_{len(base or [])}",
+                 op("TreeEnsembleClassifier", "x", "l p", ML, post_transform=post, classlabels_int64s=labels, base_values=base, **stumps(ids, weights)), {"x": f(6, 3)})
+        case(f"found_classes_{post}_{name}_words", op("TreeEnsembleClassifier", "x", "l p", ML, post_transform=post, classlabels_strings=["no", "yes"], **stumps([0, 1], weights)), {"x": f(6, 3)})
+        for kernel in ("LINEAR", "RBF")[:2 if post == "NONE" else 1]:
+            case(f"found_svm_pair_{post}_{name}_{kernel}", op("SVMClassifier", "x", "l p", ML, kernel_type=kernel, kernel_params=[0.5, 0.1, 2.0], support_vectors=mixed + [0.5], vectors_per_class=[2, 1],
+                                                           coefficients=weights[:3], rho=[0.1], classlabels_ints=[0, 1], post_transform=post), {"x": f(6, 3)})
+            for n in (1, 2, 3):  # without vectors whatever kernel is linear
+                case(f"found_svm_plain_{post}_{name}_{kernel}_{n}", op("SVMClassifier", "x", "l p", ML, kernel_type=kernel, kernel_params=[0.5, 0.1, 2.0], coefficients=(weights * 2)[:3 * n], rho=[0.5],
+                                                                   classlabels_ints=list(range(n)), post_transform=post), {"x": f(6, 3)})
+
+
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
 const arrays = {float32: Float32Array, float64: Float64Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array,

@@ -56,7 +56,9 @@ static void softmax(float *v, size_t n, int skip_zero) {
     for (size_t i = 0; i < n; i++)
         top = v[i] > top ? v[i] : top;
     for (size_t i = 0; i < n; i++)
-        if (!(skip_zero && v[i] == 0))
+        if (skip_zero && fabsf(v[i]) <= 1e-7f) /* as ONNX Runtime: what is nearly 0 stays so */
+            v[i] *= expf(-top);
+        else
             sum += v[i] = expf(v[i] - top);
     for (size_t i = 0; i < n; i++)
         v[i] = (float)(v[i] / sum);

@@ -4,7 +4,8 @@
  * classes votes: the sum of kernels of the vectors of both, weighted by their coefficients, plus
  * rho; probabilities are made of the pairs by the method of Wu, Lin and Weng (2004), as libsvm does,
  * and as ONNX Runtime does for two classes, too. The label is who has most votes, whatever is
- * probable; of two classes without vectors the second whenever the larger score is positive.
+ * probable; of two classes without vectors the second whenever the larger score is positive, or a half at least where
+ * no coefficient is negative.
  */
 #include <math.h>
 #include <string.h>
@@ -27,6 +28,7 @@ typedef struct {
     const int64_t *labels;
     sis__post post;
     int one_class;
+    int complement;   /* two scores from one: 1 less the other, not its opposite */
     int all_positive; /* no coefficient is negative */
 } svm;
 
@@ -47,6 +49,8 @@ static void read_common(sis__cx *c, svm *p) {
         sis__cx_fail(c, SIS_E_FORMAT, "support vectors that do not fit %zu columns", p->width);
     if (!c->error)
         p->n_vectors = p->vectors ? n / p->width : 0;
+    if (p->n_vectors == 0)
+        p->kind = LINEAR; /* whatever is said */
     c->step->flops = 2.0 * (double)p->n * (double)(p->n_vectors + 1) * (double)p->width;
 }
 
@@ -118,6 +122,18 @@ static size_t pairs_of(const svm *p) {
     return p->classes * (p->classes - 1) / 2;
 }
 
+/* Of a single score, as ONNX Runtime has it, no softmax is taken, nor a sigmoid unless there are two classes. */
+static void read_alone(sis__cx *c, svm *p, size_t scores) {
+    int softmax = p->post == SIS__POST_SOFTMAX || p->post == SIS__POST_SOFTMAX_ZERO;
+    if (scores > 1)
+        return;
+    p->complement = softmax;
+    if (softmax || (p->classes == 1 && p->post == SIS__POST_LOGISTIC))
+        p->post = SIS__POST_NONE;
+    if (p->classes == 2 && p->post == SIS__POST_PROBIT)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a probit of one score for 2 classes");
+}
+
 static int svm_classifier_shape(sis__cx *c) {
     svm *p = (svm *)sis__cx_own(c, sizeof *p);
     sis__dtype type = SIS__I64;
@@ -146,6 +162,7 @@ static int svm_classifier_shape(sis__cx *c) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu classes", p->classes);
     size_t scores = p->n_vectors && !p->prob_a ? pairs_of(p) : p->classes;
     size_t wide = p->n_vectors && !p->prob_a && p->classes == 2 ? 2 : scores;
+    read_alone(c, p, scores);
     c->step->scratch =
         (p->width + 16) * sizeof(float) +
         (p->n_vectors + pairs_of(p) + 4 * p->classes + p->classes * p->classes) * sizeof(double) +
@@ -248,7 +265,8 @@ static size_t classify(const svm *p, const float *x, double *memory, float *y) {
         for (size_t i = 0; i < n; i++)
             y[i] = (float)out[i];
         size_t best = largest(out, n);
-        return n == 2 && out[best] > 0 && !p->all_positive ? 1 : best;
+        int second = p->all_positive ? out[best] >= 0.5 : out[best] > 0;
+        return n == 2 && second ? 1 : best;
     }
     for (size_t v = 0; v < p->n_vectors; v++)
         k[v] = kernel_of(p, x, p->vectors + v * p->width);
@@ -258,7 +276,7 @@ static size_t classify(const svm *p, const float *x, double *memory, float *y) {
             y[i] = (float)pairs[i];
         if (n == 2) {
             y[1] = (float)pairs[0];
-            y[0] = p->post == SIS__POST_SOFTMAX ? 1 - y[1] : -y[1];
+            y[0] = p->complement ? 1 - y[1] : -y[1];
         }
         return largest(votes, n);
     }

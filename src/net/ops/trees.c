@@ -207,6 +207,7 @@ static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const n
             return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
         f->nodes[leaf[i]].to++;
         t->single &= w->ids[i] == 0;
+        t->weighted |= w->ids[i] < 2 ? 1 << w->ids[i] : 0;
         t->all_positive &= w->weights[i] >= 0;
     }
     return c->error;
@@ -237,6 +238,15 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
     return c->error;
 }
 
+/* Of two classes, as ONNX Runtime has it: one without weights has no base value, and a single value is the first one's. */
+static int read_base_pair(sis__cx *c, sis__trees *t, size_t n) {
+    float *base = (float *)sis__cx_alloc(c, 2, sizeof *base);
+    for (size_t k = 0; base && k < n; k++)
+        base[k] = t->weighted >> k & 1 ? t->base[k] : 0;
+    t->base = base;
+    return c->error;
+}
+
 static int read_base(sis__cx *c, sis__trees *t) {
     size_t n;
     t->base = floats_of(c, "base_values", &n);
@@ -244,7 +254,10 @@ static int read_base(sis__cx *c, sis__trees *t) {
         t->base = NULL;
         return c->error;
     }
+    int alone = t->single;
     t->single &= n == 1; /* a value for each class: then each has its own score */
+    if (t->classifier && t->outputs == 2 && (alone ? n == 2 : n == 1))
+        return read_base_pair(c, t, n);
     if (n != (t->single ? 1 : t->outputs))
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
     return c->error;
@@ -465,6 +478,7 @@ static int build_once(sis__cx *c, sis__trees *t) {
         t->base = found->base;
         t->single = found->single;
         t->all_positive = found->all_positive;
+        t->weighted = found->weighted;
         c->seen |= made->seen;
         return c->error;
     }
@@ -486,8 +500,12 @@ static int build_once(sis__cx *c, sis__trees *t) {
     return c->error;
 }
 
+/* What ONNX Runtime gives for the numbers that are labels of one class, or of two that both have weights. */
+static const int64_t signs[] = {0, 1};
+
 static int trees_shape(sis__cx *c, int classifier) {
     sis__trees *t = c->step->p.trees = (sis__trees *)sis__cx_alloc(c, 1, sizeof *t);
+    sis__dtype type = SIS__TEXT; /* of labels */
     if (!t)
         return SIS_E_NOMEM;
     int coded = c->step->op == SIS__OP_TREE_ENSEMBLE; /* choices are numbers, not words */
@@ -498,7 +516,6 @@ static int trees_shape(sis__cx *c, int classifier) {
     else
         sis__post_read(c, &t->post);
     if (classifier) {
-        sis__dtype type;
         sis__labels_read(c, &t->outputs, &t->labels, &type);
         sis__cx_output(c, 0, type, 1, &t->n);
         sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
@@ -509,14 +526,18 @@ static int trees_shape(sis__cx *c, int classifier) {
         t->outputs = (size_t)targets;
         if (!coded)
             read_aggregate(c, t);
-        if (targets == 1 && t->post != SIS__POST_PROBIT)
-            t->post = SIS__POST_NONE; /* ONNX Runtime leaves a single score as it is */
     }
+    if (t->outputs == 1 && t->post != SIS__POST_PROBIT)
+        t->post = SIS__POST_NONE; /* ONNX Runtime leaves a single score as it is */
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
     if (c->step->op != SIS__OP_TREE_ENSEMBLE)
         sis__cx_elem(c, classifier ? 1 : 0, SIS__FLOAT);
     if (!c->error)
         build_once(c, t);
+    if (t->single && t->post == SIS__POST_PROBIT)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a probit of one score for 2 classes");
+    if (type == SIS__I64 && (t->outputs == 1 || (t->outputs == 2 && t->weighted == 3)))
+        t->labels = signs;
     c->step->scratch =
         t->forest.width * sizeof(double) + t->outputs * (sizeof(double) + sizeof(float) + 1) + 64;
     c->step->flops = (double)t->n * (double)t->forest.n_trees * 20.0;
@@ -567,6 +588,15 @@ static size_t best_seen(const sis__trees *t, const float *raw, const unsigned ch
     return best == SIZE_MAX ? 0 : best;
 }
 
+/* The class of a row, by its sums. Of two, as ONNX Runtime has it, the second if its sum (or that of the first,
+ * where it has none) is positive, or above a half where one alone has weights and none is negative. */
+static size_t class_of(const sis__trees *t, const float *raw, const unsigned char *seen) {
+    if (t->outputs > 2 || (t->outputs == 1 && t->labels != signs))
+        return best_seen(t, raw, seen);
+    int half = t->outputs == 2 && t->weighted != 3 && t->all_positive;
+    return raw[t->weighted & 2 ? 1 : 0] > (half ? 0.5f : 0);
+}
+
 /* Scores of one row; returns the class it is given. Scratch: a row and its sums, the scores of one
  * row, flags. */
 static size_t score_row(const sis__step *s, sis__run *r, size_t at, float *scores) {
@@ -578,9 +608,9 @@ static size_t score_row(const sis__step *s, sis__run *r, size_t at, float *score
         row[j] = sis__row_value(s, r, at * f->width + j);
     sis__forest_sums(f, row, sum, seen);
     sis__trees_round(t, sum, scores);
-    size_t best = t->single ? 0 : best_seen(t, scores, seen);
+    size_t best = t->classifier ? class_of(t, scores, seen) : 0;
     sis__trees_finish(t, scores);
-    return t->single ? sis__best_of(scores, t->outputs) : best;
+    return best;
 }
 
 static int trees_forward(const sis__step *s, sis__run *r) {

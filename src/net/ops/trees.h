@@ -16,6 +16,7 @@ struct sis__trees {
     int classifier;
     int single;       /* two classes, weights of class 0 only: both follow from that one score */
     int all_positive; /* and all of them are >= 0 */
+    int weighted;     /* 1: the first class has weights, 2: the second; 3: both */
     const int64_t *labels;
 };
 
