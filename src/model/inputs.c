@@ -202,8 +202,15 @@ void sis__inputs_row(const sis__model_inputs *s, sis_net_shape *row) {
         sis__shape_row(&s->items[s->main].shape, row);
 }
 
-/* What follows has an entry for each token, or one for each row. */
+/* What follows has an entry for each token, or one for each row. Positions and lengths must be numbers of its type. */
 static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__fit *out) {
+    size_t tokens = sis__inputs_count(main);
+    double most = in->follow == SIS__FOLLOWS_PLACE   ? (double)tokens - 1
+                  : in->follow == SIS__FOLLOWS_COUNT ? (double)tokens
+                                                     : 0;
+    if (most > 0 && sis__values_check(in->type, &most, 1) != SIS_OK)
+        return sis__fail(SIS_E_ARGUMENT, "input %.60s takes %s, which cannot tell %zu tokens apart",
+                         in->name, sis__value_name(in->type), tokens);
     *out = *main;
     if (in->follow == SIS__FOLLOWS_COUNT)
         out->rank = in->shape.rank > 0 ? in->shape.rank - (size_t)(main->batched != 0) : 0;

@@ -35,7 +35,10 @@ static sis__dtype dtype_of(sis_net_type type) {
 /* Values as the graph keeps them: texts become numbers, the rest is borrowed. */
 static int take_values(evaluation *e, size_t i, const sis_net_tensor *t, size_t count) {
     static const int64_t nothing[2] = {0};
+    const sis__value *v = &e->graph.values[e->graph.inputs[i]];
     e->feeds[i].constant = count ? t->data : nothing;
+    if (t->type == SIS_NET_INTS)
+        return sis__elem_check(v->elem_type, v->name, (const int64_t *)t->data, count);
     if (t->type != SIS_NET_TEXTS || count == 0)
         return SIS_OK;
     int64_t *ids = SIS_NEW(int64_t, count);

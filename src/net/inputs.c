@@ -26,6 +26,7 @@
 struct sis__given {
     char *name;
     sis__dtype dtype;
+    int elem;
     size_t rank, count;
     int64_t dims[SIS__MAX_RANK];
     void *data;
@@ -68,7 +69,9 @@ static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__give
                                       : v >= -9e15 && v <= 9e15 ? (int64_t)v
                                                                 : INT64_MIN;
     }
-    return error;
+    return error || g->dtype != SIS__I64
+               ? error
+               : sis__elem_check(g->elem, g->name, (const int64_t *)g->data, g->count);
 }
 
 /* A declared input of the document, by name. */
@@ -114,7 +117,8 @@ static int new_given(const sis_net *net, const char *name, const sis_net_tensor 
     struct sis__given *g = *out = SIS_NEW(struct sis__given, 1);
     if (!g)
         return SIS_E_NOMEM;
-    g->dtype = sis__elem_dtype(info->type->tensor_type->elem_type);
+    g->elem = info->type->tensor_type->elem_type;
+    g->dtype = sis__elem_dtype(g->elem);
     g->name = (char *)sis__copy(name, strlen(name) + 1, 1);
     sis_net_shape shape;
     int error = given_shape(name, info->type->tensor_type->shape, &t->shape, &shape);

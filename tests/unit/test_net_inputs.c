@@ -15,6 +15,7 @@
 #include <sis/task.h>
 
 #include "base/follow.h"
+#include "model/inputs.h"
 #include "net/plan/net.h"
 #include "support_net.h"
 
@@ -262,6 +263,78 @@ static void evaluation_goes_by_name(void **state) {
     sis_net_free(net);
 }
 
+static sis_net *parse_hex(const char *hex) {
+    unsigned char bytes[256];
+    size_t n = strlen(hex) / 2;
+    sis_net *net = NULL;
+    assert_true(n <= sizeof bytes);
+    for (size_t i = 0; i < n; i++) {
+        unsigned v;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &v), 1);
+        bytes[i] = (unsigned char)v;
+    }
+    assert_int_equal(sis_net_parse(bytes, n, &net), 0);
+    return net;
+}
+
+/* y = x, x (n, 3) of uint8 */
+static void values_that_do_not_fit_are_refused_or_the_nearest_end(void **state) {
+    (void)state;
+    sis_net *net =
+        parse_hex("080712003a480a170a01781201792204436173742a090a02746f1801a001021201675a140a017812"
+                  "0f0a0d080212090a0312014e0a02080362140a0179120f0a0d080112090a0312014e0a0208034204"
+                  "0a00100d");
+    float rows[6] = {-1, 255, 256, NAN, INFINITY, 7.5f}, y[6];
+    float want[6] = {0, 255, 255, 0, 255, 7};
+    sis_net_batch batch = {rows, 2, 3, 0, 1, NULL};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_memory_equal(y, want, sizeof y);
+    int64_t v[3] = {0, 300, 1};
+    sis_net_tensor in = {"x", SIS_NET_INTS, {2, {1, 3}}, v}, *out;
+    size_t n;
+    assert_int_equal(sis_net_evaluate(net, &in, 1, &out, &n), SIS_E_ARGUMENT);
+    assert_message_has("input x takes uint8, and value 1 is 300");
+    assert_int_equal(sis_net_set_input(net, "x", &in), SIS_E_ARGUMENT);
+    assert_message_has("input x takes uint8, and value 1 is 300");
+    v[1] = 255;
+    assert_int_equal(sis_net_evaluate(net, &in, 1, &out, &n), 0);
+    assert_true(((const float *)out[0].data)[1] == 255);
+    sis_net_tensors_free(out, n);
+    sis_net_free(net);
+}
+
+/* y = ids + position_ids, the latter of int8 */
+static void positions_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    sis_net *net =
+        parse_hex("080712003aa4010a190a036964731201612204436173742a090a02746f1801a001020a220a0c706f"
+                  "736974696f6e5f6964731201622204436173742a090a02746f1801a001020a0e0a01610a01621201"
+                  "7922034164641201675a170a0369647312100a0e0807120a0a0312014e0a031201545a200a0c706f"
+                  "736974696f6e5f69647312100a0e0803120a0a0312014e0a0312015462150a017912100a0e080112"
+                  "0a0a0312014e0a0312015442040a00100d");
+    float ids[129] = {0}, y[129];
+    sis_net_batch batch = {ids, 1, 128, 0, 1, NULL};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[127] == 127);
+    batch.n_values = 129;
+    assert_int_equal(sis_net_forward(net, &batch, y), SIS_E_ARGUMENT);
+    assert_message_has("input position_ids takes int8, which cannot tell 129 tokens apart");
+    sis_net_free(net);
+    /* the same in ONNX Runtime and behind servers */
+    sis__model_inputs inputs = {0};
+    sis__shape shape = {2, {-1, -1}};
+    sis__fit fit;
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    assert_int_equal(sis__inputs_add(&inputs, "ids", SIS__VALUE_INT64, &shape), 0);
+    assert_int_equal(sis__inputs_add(&inputs, "position_ids", SIS__VALUE_INT8, &shape), 0);
+    assert_int_equal(sis__inputs_settle(&inputs, &opt), 0);
+    assert_int_equal(sis__inputs_fit(&inputs, 1, NULL, 128, &fit), 0);
+    assert_int_equal(sis__inputs_fit(&inputs, 1, NULL, 129, &fit), SIS_E_ARGUMENT);
+    assert_message_has("input position_ids takes INT8, which cannot tell 129 tokens apart");
+    sis__inputs_release(&inputs);
+}
+
 /* The same text is the same number; it survives that the graph is loaded again. */
 static void texts_are_numbers(void **state) {
     (void)state;
@@ -387,6 +460,8 @@ int main(void) {
         cmocka_unit_test(costly_shapes_of_values_go_by_name),
         cmocka_unit_test(results_are_kept_while_they_are_read),
         cmocka_unit_test(evaluation_goes_by_name),
+        cmocka_unit_test(values_that_do_not_fit_are_refused_or_the_nearest_end),
+        cmocka_unit_test(positions_that_do_not_fit_are_refused),
         cmocka_unit_test(texts_are_numbers),
         cmocka_unit_test(opened_models_take_given_inputs),
         cmocka_unit_test(inputs_survive_failing_allocations),

@@ -59,6 +59,10 @@ enum {
  * largest it holds; a float as the narrower types hold it (float and double: as it is). */
 int64_t sis__elem_wrap(int elem_type, int64_t v);
 void sis__elem_range(int elem_type, int64_t *low, int64_t *high);
+/* A value of a row as a whole number of that type: the nearest end of its range if it is no such number, and the lowest for NaN. */
+int64_t sis__elem_whole(int elem_type, float v);
+/* Are they numbers of that type? SIS_E_ARGUMENT tells the first that is none, and the input. */
+int sis__elem_check(int elem_type, const char *input, const int64_t *values, size_t n);
 float sis__elem_round(int elem_type, float v);
 
 /* ---- Graph --------------------------------------------------------------------------------- */

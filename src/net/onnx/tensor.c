@@ -83,6 +83,24 @@ void sis__elem_range(int elem_type, int64_t *low, int64_t *high) {
         }
 }
 
+int64_t sis__elem_whole(int elem_type, float v) {
+    int64_t low, high;
+    sis__elem_range(elem_type, &low, &high);
+    if (!(v >= -9e15f && v <= 9e15f)) /* NaN is no token */
+        return v > 0 && high < INT64_MAX ? high : low;
+    return (int64_t)v < low ? low : (int64_t)v > high ? high : (int64_t)v;
+}
+
+int sis__elem_check(int elem_type, const char *input, const int64_t *values, size_t n) {
+    int64_t low, high;
+    sis__elem_range(elem_type, &low, &high);
+    for (size_t i = 0; i < n; i++)
+        if (values[i] < low || values[i] > high)
+            return sis__fail(SIS_E_ARGUMENT, "input %s takes %s, and value %zu is %lld", input,
+                             sis__elem_name(elem_type), i, (long long)values[i]);
+    return SIS_OK;
+}
+
 int64_t sis__elem_wrap(int elem_type, int64_t v) {
     switch (elem_type) {
     case T(UINT8):

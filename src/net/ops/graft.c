@@ -49,8 +49,8 @@ static void put_value(const sis__tensor *t, void *y, size_t i, float v) {
         ((float *)y)[i] = v;
     else if (t->dtype == SIS__BOOL)
         ((uint8_t *)y)[i] = v != 0;
-    else /* NaN is no number of anything */
-        ((int64_t *)y)[i] = v >= -9e15f && v <= 9e15f ? (int64_t)v : INT64_MIN;
+    else
+        ((int64_t *)y)[i] = sis__elem_whole(t->elem, v);
 }
 
 static int part_forward(const sis__step *s, sis__run *r) {
@@ -86,6 +86,13 @@ static int follow_shape(sis__cx *c) {
         v->rank != (g->kind == SIS__GRAFT_LENGTHS ? rank - 1 : rank))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "tokens of %zu axes for an input of %zu", rank,
                             v->rank);
+    int64_t low, high, length = (int64_t)x->dims[rank - 1];
+    sis__elem_range(v->elem_type, &low, &high);
+    if ((g->kind == SIS__GRAFT_POSITIONS && length - 1 > high) ||
+        (g->kind == SIS__GRAFT_LENGTHS && length > high))
+        return sis__cx_fail(c, SIS_E_ARGUMENT,
+                            "input %s takes %s, which cannot tell %lld tokens apart", v->name,
+                            sis__elem_name(v->elem_type), (long long)length);
     sis__cx_output(c, 0, v->dtype, v->rank, x->dims);
     sis__cx_elem(c, 0, v->elem_type);
     return c->error;

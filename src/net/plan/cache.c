@@ -281,23 +281,22 @@ void sis__cache_give(const sis_net *net, sis__geometry *g, sis__target t, int lo
 }
 
 /* Row number `row` of n values, in the input's type. */
-static void put_row(sis__dtype t, void *to, size_t row, size_t n, const float *values) {
+static void put_row(sis__dtype t, int elem, void *to, size_t row, size_t n, const float *values) {
     if (t == SIS__F32) {
         memcpy((float *)to + row * n, values, n * sizeof *values);
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        float v = values[i];
-        int64_t whole = v >= -9e15f && v <= 9e15f ? (int64_t)v : INT64_MIN; /* NaN is no token */
         if (t == SIS__BOOL)
-            ((uint8_t *)to)[row * n + i] = v != 0;
+            ((uint8_t *)to)[row * n + i] = values[i] != 0;
         else
-            ((int64_t *)to)[row * n + i] = whole;
+            ((int64_t *)to)[row * n + i] = sis__elem_whole(elem, values[i]);
     }
 }
 
 void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float *values) {
-    put_row(r->plan->tensors[g->start].dtype, r->data[g->start], row, g->n_values, values);
+    const sis__tensor *t = &r->plan->tensors[g->start];
+    put_row(t->dtype, t->elem, r->data[g->start], row, g->n_values, values);
 }
 
 /* Rows of small whole numbers for token models, of 0 and 1 where the input is of integers, else of anything; two that
@@ -321,7 +320,7 @@ static void *row_values(const sis_net *net, const sis__geometry *g, const float 
     sis__dtype t = g->start == net->input ? net->graph.values[net->input].dtype : SIS__F32;
     void *to = sis__alloc_raw(g->n_values, sis__dtype_size(t));
     if (to)
-        put_row(t, to, 0, g->n_values, row);
+        put_row(t, net->graph.values[net->input].elem_type, to, 0, g->n_values, row);
     return to;
 }
 
