@@ -52,7 +52,7 @@ static float source_of(const options *o, size_t d, size_t i, float in, float out
     float scale = (float)o->scale[d], at = (float)i;
     switch (o->where) {
     case ALIGN_CORNERS:
-        return out > 1 ? at * (in - 1) / (scale * in - 1) : 0; /* before it is rounded */
+        return out > 1 ? at * (in - 1) / (out - 1) : 0; /* whatever the scale: ends stay ends */
     case ASYMMETRIC:
         return at / scale;
     case HALF_PIXEL_FOR_NEAREST:
