@@ -605,6 +605,9 @@ for post in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
 for how in ("nearest", "linear", "cubic"):  # ends stay ends, whatever the scale
     for scale in (0.6, 1.7):
         case(f"found_corners_{how}_{scale}", op("Resize", "x - s", "y", mode=how, coordinate_transformation_mode="align_corners"), {"x": f(1, 1, 5, 6)}, {"s": np.array([1, 1, scale, scale], np.float32)})
+for name, end in (("int32", np.array([2**31 - 1], np.int32)), ("long_int32", np.array([2**31 - 1])), ("int64", np.array([2**63 - 1])), ("less", np.array([2**63 - 2]))):
+    case(f"found_slice_back_{name}", op("Slice", "x s e a t", "y"), {"x": f(5, 2)}, {"s": np.array([3], end.dtype), "e": end, "a": np.array([0], end.dtype), "t": np.array([-2], end.dtype)})
+case("found_sign_nan", op("Sign", "x", "y"), {"x": np.array([np.nan, -2, 0, 3], np.float32)})
 
 
 RUN = r"""

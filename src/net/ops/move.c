@@ -215,6 +215,13 @@ static int64_t clamp(int64_t v, int64_t size, int64_t low, int64_t high) {
     return v < low ? low : v > high ? high : v;
 }
 
+/* Where a slice ends. The largest number means no end, as ONNX Runtime has it: backwards, in front of the first. */
+static int64_t end_of(int64_t v, int64_t size, int64_t step) {
+    if (step > 0)
+        return clamp(v, size, 0, size);
+    return v == INT32_MAX || v == INT64_MAX ? -1 : clamp(v, size, -1, size - 1);
+}
+
 static int slice_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
@@ -236,8 +243,7 @@ static int slice_shape(sis__cx *c) {
         int64_t first = size ? 0 : -1; /* backwards from in front of the first: from the first */
         int64_t from = step > 0 ? clamp(v.starts[i], size, 0, size)
                                 : clamp(v.starts[i], size, first, size - 1);
-        int64_t to =
-            step > 0 ? clamp(v.ends[i], size, 0, size) : clamp(v.ends[i], size, -1, size - 1);
+        int64_t to = end_of(v.ends[i], size, step);
         int64_t span = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;
         p->dims[d] = span > 0 ? (size_t)((span + by - 1) / by) : 0;
         p->offset += p->dims[d] ? from * p->stride[d] : 0;

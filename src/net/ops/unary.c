@@ -246,7 +246,10 @@ static int64_t whole_sign(int op, int elem, int64_t v) {
 }
 
 static float float_sign(int op, float v) {
-    return op == SIS__OP_NEG ? -v : op == SIS__OP_ABS ? fabsf(v) : (float)((v > 0) - (v < 0));
+    return op == SIS__OP_NEG   ? -v
+           : op == SIS__OP_ABS ? fabsf(v)
+           : isnan(v)          ? v
+                               : (float)((v > 0) - (v < 0));
 }
 
 static int sign_forward(const sis__step *s, sis__run *r) {
