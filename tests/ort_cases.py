@@ -608,6 +608,11 @@ for how in ("nearest", "linear", "cubic"):  # ends stay ends, whatever the scale
 for name, end in (("int32", np.array([2**31 - 1], np.int32)), ("long_int32", np.array([2**31 - 1])), ("int64", np.array([2**63 - 1])), ("less", np.array([2**63 - 2]))):
     case(f"found_slice_back_{name}", op("Slice", "x s e a t", "y"), {"x": f(5, 2)}, {"s": np.array([3], end.dtype), "e": end, "a": np.array([0], end.dtype), "t": np.array([-2], end.dtype)})
 case("found_sign_nan", op("Sign", "x", "y"), {"x": np.array([np.nan, -2, 0, 3], np.float32)})
+case("found_text_digits", op("Cast", "x", "y", to=T.STRING), {"x": np.array([10, -200, 1.1e5, 12345678, 1e8, 1e10, -0.25, 1e-7, 0.1, 3, -0.0, 16777216, 4000.5], np.float32)})
+case("found_regex_empty", op("RegexFullMatch", "x", "y", pattern=""), {"x": np.array(["a b  c", "", "x"], object)}, opset=20)
+for norm in ("MAX", "L1", "L2"):
+    for t in (np.int64, np.int32):
+        case(f"found_whole_norm_{norm}_{t.__name__}", op("Normalizer", "x", "y", ML, norm=norm), {"x": ints(-3, 4, 3, 4, t=t)})
 
 
 RUN = r"""

@@ -285,7 +285,8 @@ static int normalizer_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     char kind[8];
-    sis__cx_float(c, 0);
+    if (x->dtype > SIS__I64)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norms of %s", sis__dtype_name(x->dtype));
     sis__attr_text(c, "norm", "MAX", kind, sizeof kind);
     m->kind = kind[0] == 'M'                     ? SIS__NORM_MAX
               : kind[0] == 'L' && kind[1] == '1' ? SIS__NORM_L1
@@ -294,7 +295,9 @@ static int normalizer_shape(sis__cx *c) {
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norm %s", kind);
     m->channels = x->dims[x->rank - 1];
     m->outer = m->channels ? x->count / m->channels : 0;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    return c->error;
 }
 
 static double norm_of(const sis__norm *m, const float *x) {
@@ -308,12 +311,15 @@ static double norm_of(const sis__norm *m, const float *x) {
 
 static int normalizer_forward(const sis__step *s, sis__run *r) {
     const sis__norm *m = &s->p.norm;
+    const void *x = sis__in(s, r, 0);
+    int whole = sis__tin(s, r, 0)->dtype == SIS__I64;
     for (size_t o = 0; o < m->outer; o++) {
-        const float *x = sis__in(s, r, 0) + o * m->channels;
         float *y = sis__out(s, r, 0) + o * m->channels;
-        double norm = norm_of(m, x);
+        for (size_t i = 0, at = o * m->channels; i < m->channels; i++, at++)
+            y[i] = whole ? (float)((const int64_t *)x)[at] : ((const float *)x)[at];
+        double norm = norm_of(m, y);
         for (size_t i = 0; i < m->channels; i++)
-            y[i] = norm != 0 ? (float)(x[i] / norm) : x[i];
+            y[i] = norm != 0 ? (float)(y[i] / norm) : y[i];
     }
     return SIS_OK;
 }

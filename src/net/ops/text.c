@@ -236,6 +236,7 @@ static const char *class_of(char ch, int bracket) {
 static int translate(const char *from, char *to, size_t room) {
     size_t n = 0;
     int bracket = 0;
+    to[0] = '\0';
     for (; *from; from++) {
         char one[3] = {*from, 0, 0};
         const char *add = one;

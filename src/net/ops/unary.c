@@ -487,6 +487,8 @@ static int write_number(const sis__tensor *t, const sis__run *r, const void *x, 
                 if (strtof(text, NULL) == v)
                     break;
             }
+        if (fabsf(v) >= 1 && fabsf(v) < 1e8f && strchr(text, 'e')) /* 10, not 1e+01 */
+            snprintf(text, sizeof text, "%.0f", (double)v);
     } else if (t->elem == SIS__UINT64) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)integer_at(t, x, i));
     } else {
