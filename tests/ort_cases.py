@@ -613,6 +613,8 @@ case("found_regex_empty", op("RegexFullMatch", "x", "y", pattern=""), {"x": np.a
 for norm in ("MAX", "L1", "L2"):
     for t in (np.int64, np.int32):
         case(f"found_whole_norm_{norm}_{t.__name__}", op("Normalizer", "x", "y", ML, norm=norm), {"x": ints(-3, 4, 3, 4, t=t)})
+case("found_constant_texts", [op("Constant", "", "k", value_strings=["a", "b"]), op("Equal", "x k", "y")], {"x": np.array([["a", "x"], ["b", "b"]], object)}, opset=19)
+case("found_constant_text", [op("Constant", "", "k", value_string="b"), op("Equal", "x k", "y")], {"x": np.array([["a", "x"], ["b", "b"]], object)}, opset=19)
 
 
 RUN = r"""

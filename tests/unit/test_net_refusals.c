@@ -134,7 +134,7 @@ static void operands_that_do_not_fit_are_refused(void **state) {
     refused(b, SIS_E_UNSUPPORTED, "arithmetic of bool");
     b = begin();
     sis_net_add_node(b, "Constant", "", "c");
-    sis_net_attr_text(b, "value_string", "no");
+    sis_net_attr_text(b, "value_other", "no");
     sis_net_add_node(b, "Add", "x c", "y");
     sis_net_add_output(b, "y");
     refused(b, SIS_E_UNSUPPORTED, "value");

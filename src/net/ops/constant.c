@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "net/onnx/proto.h"
+#include "net/onnx/words.h"
+#include "net/ops/encode.h"
 #include "net/ops/ops.h"
 #include "net/plan/plan.h"
 
@@ -29,6 +31,13 @@ static int tensor_constant(sis__cx *c, const sis__decoded *d) {
     return c->error;
 }
 
+static int text_constant(sis__cx *c, const Onnx__AttributeProto *a) {
+    int64_t *id = (int64_t *)sis__cx_alloc(c, 1, sizeof *id);
+    if (!c->error)
+        c->error = sis__words_put(c->plan->graph->words, a->s.data, a->s.len, id);
+    return c->error ? c->error : known_output(c, SIS__TEXT, 0, NULL, id);
+}
+
 static int constant_shape(sis__cx *c) {
     const Onnx__AttributeProto *a;
     sis__decoded d;
@@ -45,7 +54,12 @@ static int constant_shape(sis__cx *c) {
     const float *floats = sis__attr_floats(c, "value_floats", &n);
     if (floats)
         return known_output(c, SIS__F32, 1, &n, floats);
-    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a value that is not a tensor, float or int");
+    const int64_t *texts = sis__attr_words(c, "value_strings", &n);
+    if (texts)
+        return known_output(c, SIS__TEXT, 1, &n, texts);
+    if ((a = sis__attr_find(c, "value_string")))
+        return text_constant(c, a);
+    return c->error ? c->error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "a value of another kind");
 }
 
 /* Never run: its output is known when the plan is made. */
