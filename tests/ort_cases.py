@@ -615,6 +615,11 @@ for norm in ("MAX", "L1", "L2"):
         case(f"found_whole_norm_{norm}_{t.__name__}", op("Normalizer", "x", "y", ML, norm=norm), {"x": ints(-3, 4, 3, 4, t=t)})
 case("found_constant_texts", [op("Constant", "", "k", value_strings=["a", "b"]), op("Equal", "x k", "y")], {"x": np.array([["a", "x"], ["b", "b"]], object)}, opset=19)
 case("found_constant_text", [op("Constant", "", "k", value_string="b"), op("Equal", "x k", "y")], {"x": np.array([["a", "x"], ["b", "b"]], object)}, opset=19)
+twice = np.array([["a"], ["b"], ["c"]], object)  # which of two equal keys counts
+case("found_twice_words", op("LabelEncoder", "x", "y", ML, keys_strings=["a", "b", "a"], values_int64s=[1, 2, 3]), {"x": twice})
+case("found_twice_floats", op("LabelEncoder", "x", "y", ML, keys_floats=[1.0, 2.0, 1.0], values_floats=[1.5, 2.5, 3.5]), {"x": np.array([1, 2, 3], np.float32)})
+case("found_twice_mapped", op("CategoryMapper", "x", "y", ML, cats_strings=["a", "b", "a"], cats_int64s=[1, 2, 3]), {"x": twice})
+case("found_twice_one_hot", op("OneHotEncoder", "x", "y", ML, cats_strings=["a", "b", "a"]), {"x": twice})
 
 
 RUN = r"""

@@ -169,6 +169,7 @@ typedef struct {
     int64_t missing;
     float float_missing;
     int finds_nan; /* NaN is a key like others, since version 4 */
+    int first; /* of a key that is there twice the first counts, as ONNX Runtime has it, not the last */
 } mapping;
 
 static int mapping_output(sis__cx *c, const mapping *m) {
@@ -259,6 +260,7 @@ static int label_encoder_shape(sis__cx *c) {
             sis__cx_fail(c, SIS_E_FORMAT, "%zu keys for %zu values", m->n, n);
     }
     m->finds_nan = c->node->opset >= 4;
+    m->first = old == 0;
     read_defaults(c, m);
     return mapping_output(c, m);
 }
@@ -284,16 +286,20 @@ static int category_mapper_shape(sis__cx *c) {
     return mapping_output(c, m);
 }
 
-/* The place of a key, the last if it is there twice; SIZE_MAX: absent. */
+static int is_key(const mapping *m, const void *x, size_t i, size_t k) {
+    if (m->from != SIS__F32)
+        return ((const int64_t *)x)[i] == m->keys[k];
+    float v = ((const float *)x)[i];
+    return v == m->float_keys[k] || (m->finds_nan && isnan(v) && isnan(m->float_keys[k]));
+}
+
+/* The place of a key; SIZE_MAX: absent. */
 static size_t find_key(const mapping *m, const void *x, size_t i) {
-    for (size_t k = m->n; k-- > 0;)
-        if (m->from == SIS__F32) {
-            float v = ((const float *)x)[i];
-            if (v == m->float_keys[k] || (m->finds_nan && isnan(v) && isnan(m->float_keys[k])))
-                return k;
-        } else if (((const int64_t *)x)[i] == m->keys[k]) {
+    for (size_t n = 0; n < m->n; n++) {
+        size_t k = m->first ? n : m->n - 1 - n;
+        if (is_key(m, x, i, k))
             return k;
-        }
+    }
     return SIZE_MAX;
 }
 
@@ -344,13 +350,15 @@ static int one_hot_encoder_forward(const sis__step *s, sis__run *r) {
         double v = x->dtype == SIS__F32 ? (double)sis__in(s, r, 0)[i] : 0;
         int64_t id = x->dtype == SIS__F32 ? (v >= -9e15 && v <= 9e15 ? (int64_t)v : INT64_MIN)
                                           : ((const int64_t *)(const void *)sis__in(s, r, 0))[i];
-        int found = 0;
-        for (size_t k = 0; k < m->n; k++) {
-            sis__out(s, r, 0)[i * m->n + k] = m->keys[k] == id;
-            found |= m->keys[k] == id;
-        }
-        if (!found && !m->missing)
+        float *y = sis__out(s, r, 0) + i * m->n;
+        size_t k = m->n; /* of a category that is there twice the last counts */
+        while (k > 0 && m->keys[k - 1] != id)
+            k--;
+        if (k == 0 && !m->missing)
             return sis__fail(SIS_E_ARGUMENT, "a category that the model does not know");
+        memset(y, 0, m->n * sizeof *y);
+        if (k > 0)
+            y[k - 1] = 1;
     }
     return SIS_OK;
 }
