@@ -602,8 +602,8 @@ for post in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"):
             for n in (1, 2, 3):  # without vectors whatever kernel is linear
                 case(f"found_svm_plain_{post}_{name}_{kernel}_{n}", op("SVMClassifier", "x", "l p", ML, kernel_type=kernel, kernel_params=[0.5, 0.1, 2.0], coefficients=(weights * 2)[:3 * n], rho=[0.5],
                                                                    classlabels_ints=list(range(n)), post_transform=post), {"x": f(6, 3)})
-for how in ("nearest", "linear", "cubic"):  # ends stay ends, whatever the scale
-    for scale in (0.6, 1.7):
+for how in ("nearest", "linear", "cubic"):  # ends stay ends; shrinking, the standard's cases count
+    for scale in (1.3, 1.7):
         case(f"found_corners_{how}_{scale}", op("Resize", "x - s", "y", mode=how, coordinate_transformation_mode="align_corners"), {"x": f(1, 1, 5, 6)}, {"s": np.array([1, 1, scale, scale], np.float32)})
 for name, end in (("int32", np.array([2**31 - 1], np.int32)), ("long_int32", np.array([2**31 - 1])), ("int64", np.array([2**63 - 1])), ("less", np.array([2**63 - 2]))):
     case(f"found_slice_back_{name}", op("Slice", "x s e a t", "y"), {"x": f(5, 2)}, {"s": np.array([3], end.dtype), "e": end, "a": np.array([0], end.dtype), "t": np.array([-2], end.dtype)})

@@ -52,7 +52,8 @@ static float source_of(const options *o, size_t d, size_t i, float in, float out
     float scale = (float)o->scale[d], at = (float)i;
     switch (o->where) {
     case ALIGN_CORNERS:
-        return out > 1 ? at * (in - 1) / (out - 1) : 0; /* whatever the scale: ends stay ends */
+        /* Ends stay ends, as PyTorch has it; shrinking, the standard has them before the size is rounded. */
+        return out > 1 ? at * (in - 1) / ((scale < 1 ? scale * in : out) - 1) : 0;
     case ASYMMETRIC:
         return at / scale;
     case HALF_PIXEL_FOR_NEAREST:
