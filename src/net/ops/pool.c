@@ -181,9 +181,12 @@ static void pool_planes(const sis__window *w, const float *x, float *y, size_t p
                         void (*kernel)(const sis__pooled *), window_value *one) {
     span inside = inside_of(w);
     sis__pooled p = pooled_of(w, &inside);
+    int some = plane_of(p.out) > 0;
     for (; planes; planes--, x += plane_of(w->in), y += plane_of(w->out)) {
-        place_pooled(w, &inside, x, y, &p);
-        kernel(&p);
+        if (some) {
+            place_pooled(w, &inside, x, y, &p);
+            kernel(&p);
+        }
         for (size_t o = 0; (o = next_outside(w, &inside, o)) < plane_of(w->out); o++)
             y[o] = one(w, x, o);
     }
