@@ -245,6 +245,16 @@ NAIVE_ARITHMETIC(mul, *)
 NAIVE_ARITHMETIC(div, /)
 #undef NAIVE_ARITHMETIC
 
+static void naive_max(const float *a, size_t sa, const float *b, size_t sb, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = isnan(a[i * sa]) || a[i * sa] > b[i * sb] ? a[i * sa] : b[i * sb];
+}
+
+static void naive_min(const float *a, size_t sa, const float *b, size_t sb, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = isnan(a[i * sa]) || a[i * sa] < b[i * sb] ? a[i * sa] : b[i * sb];
+}
+
 static double add_lanes(double *lanes) {
     for (size_t half = 8; half; half /= 2)
         for (size_t i = 0; i < half; i++)
@@ -638,6 +648,8 @@ const sis__kernels sis__kernels_naive = {
     .sub = naive_sub,
     .mul = naive_mul,
     .div = naive_div,
+    .max = naive_max,
+    .min = naive_min,
     .sum = naive_sum,
     .squares = naive_squares,
     .standardize = naive_standardize,

@@ -268,6 +268,7 @@ typedef struct sis__kernels {
     /* Rows: y[i] = a[i * sa] + b[i * sb] and so on, for sa and sb of 0 or 1. Rounded as the
      * machine's own operations, so the same for all instruction sets. */
     sis__arithmetic *add, *sub, *mul, *div;
+    sis__arithmetic *max, *min; /* b unless a is larger (smaller) or NaN */
     /* In double, 16 sums side by side (of values i, i + 16, ...), of which then sum i and i + 8 are
      * added, i and i + 4, and so on. */
     double (*sum)(const float *x, size_t n);

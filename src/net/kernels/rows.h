@@ -26,31 +26,44 @@ INLINE wide rounded_wide(wide v) {
 
 /* ---- Arithmetic ---------------------------------------------------------------------------- */
 
-#define ARITHMETIC(name, operation)                                                                \
+#define PLUS(p, q) ((p) + (q))
+#define MINUS(p, q) ((p) - (q))
+#define TIMES(p, q) ((p) * (q))
+#define OVER(p, q) ((p) / (q))
+#define LARGER(p, q) pick(((p) > (q)) | ((p) != (p)), p, q)
+#define SMALLER(p, q) pick(((p) < (q)) | ((p) != (p)), p, q)
+
+#define ARITHMETIC(name, OPERATION)                                                                \
     static void name(const float *a, size_t sa, const float *b, size_t sb, float *y, size_t n) {   \
+        const vec one = sa || !n ? (vec){0} : all(*a), other = sb || !n ? (vec){0} : all(*b);      \
         size_t i = 0;                                                                              \
         if (sa && sb)                                                                              \
             for (; i + LANES <= n; i += LANES)                                                     \
-                store(y + i, load(a + i) operation load(b + i));                                   \
+                store(y + i, OPERATION(load(a + i), load(b + i)));                                 \
         else if (sa)                                                                               \
-            for (vec x = all(*b); i + LANES <= n; i += LANES)                                      \
-                store(y + i, load(a + i) operation x);                                             \
-        else if (sb)                                                                               \
-            for (vec x = all(*a); i + LANES <= n; i += LANES)                                      \
-                store(y + i, x operation load(b + i));                                             \
-        if (i < n && (sa || sb)) {                                                                 \
-            vec p = sa ? load_some(a + i, n - i) : all(*a),                                        \
-                q = sb ? load_some(b + i, n - i) : all(*b);                                        \
-            store_some(y + i, p operation q, n - i);                                               \
+            for (; i + LANES <= n; i += LANES)                                                     \
+                store(y + i, OPERATION(load(a + i), other));                                       \
+        else                                                                                       \
+            for (; i + LANES <= n; i += LANES)                                                     \
+                store(y + i, OPERATION(one, sb ? load(b + i) : other));                            \
+        if (i < n) {                                                                               \
+            vec p = sa ? load_some(a + i, n - i) : one, q = sb ? load_some(b + i, n - i) : other;  \
+            store_some(y + i, OPERATION(p, q), n - i);                                             \
         }                                                                                          \
-        for (; i < n && !sa && !sb; i++)                                                           \
-            y[i] = *a operation * b;                                                               \
     }
-ARITHMETIC(add, +)
-ARITHMETIC(sub, -)
-ARITHMETIC(mul, *)
-ARITHMETIC(div_by, /)
+ARITHMETIC(add, PLUS)
+ARITHMETIC(sub, MINUS)
+ARITHMETIC(mul, TIMES)
+ARITHMETIC(div_by, OVER)
+ARITHMETIC(larger_ones, LARGER)
+ARITHMETIC(smaller_ones, SMALLER)
 #undef ARITHMETIC
+#undef PLUS
+#undef MINUS
+#undef TIMES
+#undef OVER
+#undef LARGER
+#undef SMALLER
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
 

@@ -77,7 +77,7 @@ typedef struct {
     size_t sa, sb, n;
 } row;
 
-/* The four operations have kernels for rows that stand still or go on by one. */
+/* These have kernels for rows that stand still or go on by one. */
 static int runs_fast(const row *r) {
     return r->sa <= 1 && r->sb <= 1;
 }
@@ -92,6 +92,8 @@ KERNEL_ROW(add, add)
 KERNEL_ROW(sub, sub)
 KERNEL_ROW(mul, mul)
 KERNEL_ROW(div, div)
+KERNEL_ROW(max, max)
+KERNEL_ROW(min, min)
 #undef KERNEL_ROW
 
 static int pow_fast(const row *r) { /* squares */
@@ -157,12 +159,12 @@ ARITHMETIC(ROW_FUNCTIONS)
 #undef ROW_FUNCTIONS
 
 static void max_row(const row *r) {
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; !max_fast(r) && i < r->n; i++)
         r->y[i] = larger(r->a[i * r->sa], r->b[i * r->sb]);
 }
 
 static void min_row(const row *r) {
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; !min_fast(r) && i < r->n; i++)
         r->y[i] = smaller(r->a[i * r->sa], r->b[i * r->sb]);
 }
 
