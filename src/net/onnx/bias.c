@@ -4,7 +4,6 @@
  */
 #include "net/onnx/bias.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -16,7 +16,8 @@
  *            0 d e f 0
  *
  * Pixels are counted along lines with their padding, and what comes out between two lines of the
- * image is thrown away; where lines fill vectors, or halves of them, they are taken line by line. With a stride every remainder of the division by it has a plane of its own.
+ * image is thrown away; where lines fill vectors, or halves of them, they are taken line by line.
+ * With a stride every remainder of the division by it has a plane of its own.
  * Where that would throw away too much (large maps of padding, many filters on small maps), a block
  * of patches is copied into the packed form the kernel wants, small enough to stay in the L2 cache.
  *
