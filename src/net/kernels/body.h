@@ -147,7 +147,7 @@ INLINE unsigned lanes_of(ivec which) {
  * STEP) as they were copied, and then maybe only some terms of them. PLACED: packed, and rows of the
  * right side lie anywhere; their second vector, or (HALVES) every half of one, lies `pitch` behind. */
 typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED, LINES, HALVES } left_side;
-enum { STEP = KC + LANES };
+enum { STEP = KC + LANES, MOST_VECS = MR > 6 ? 4 : 2 };
 
 /* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from what c holds, or from
  * `start`, and become c or are added to it. */
@@ -158,6 +158,7 @@ typedef struct {
     size_t a_row;       /* IN_PLACE */
     const int *index;   /* (k) LISTED: which rows of b these are; PLACED ...: where they begin */
     size_t line, pitch; /* LINES, HALVES: of the right side; pitch: see left_side */
+    size_t beside[2];   /* of two panels: where the vectors of the second lie */
     const float *start; /* (rows) or NULL */
     int add;
     const float *bias; /* (NR) added to the sums in the end, or NULL */
@@ -180,93 +181,121 @@ INLINE vec two_halves(const float *a, const float *b) {
 #endif
 }
 
-/* rows and left are constants where this is inlined. */
-INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
+/* Vector v of a row of the right side. Two to a panel: the second panel is `beside` the first. */
+INLINE vec right_vector(const left_side left, const tile *t, const float *b, const size_t v) {
+    if (left == HALVES)
+        return two_halves(b + 2 * v * t->pitch, b + (2 * v + 1) * t->pitch);
+    if (left == LINES)
+        return load(b + (v == 0 ? 0 : v == 1 ? t->pitch : t->beside[v - 2]));
+    return load(b + v % 2 * LANES + (v < 2 ? 0 : t->beside[0]));
+}
+
+/* rows, vecs and left are constants where this is inlined. */
+INLINE void run_tile(const size_t rows, const size_t vecs, const left_side left, const tile *t) {
     const float *a = t->a;
     const int placed = left == PLACED || left == LINES || left == HALVES;
     const int packed = left == PACKED || placed;
     const size_t next = packed ? MR : 1;
     const size_t below = packed ? 1 : left == IN_PLACE ? t->a_row : STEP;
     float *c = t->c;
-    const size_t ldc = t->ldc, k = t->k, pitch = t->pitch;
-    vec s[MR][2];
-    if (t->start) {
-        UNROLL for (size_t i = 0; i < rows; i++) s[i][0] = s[i][1] = all(t->start[i]);
-    } else {
-        UNROLL for (size_t i = 0; i < rows; i++) {
-            s[i][0] = load(c + i * ldc);
-            s[i][1] = load(c + i * ldc + LANES);
-        }
-    }
+    const size_t ldc = t->ldc, k = t->k;
+    const tile at = *t; /* in registers */
+    vec s[MR][MOST_VECS], x[MOST_VECS];
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
+        t->start ? all(t->start[i]) : load(c + i * ldc + v * LANES);
     for (size_t p = 0; p < k; p++, a += next) {
-        const float *b = t->b + (placed           ? (size_t)t->index[p]
-                                 : left == LISTED ? (size_t)t->index[p] * NR
+        const float *b = at.b + (placed           ? (size_t)at.index[p]
+                                 : left == LISTED ? (size_t)at.index[p] * NR
                                                   : p * NR);
-        vec b0 = left == HALVES ? two_halves(b, b + pitch) : load(b);
-        vec b1 = left == HALVES  ? two_halves(b + 2 * pitch, b + 3 * pitch)
-                 : left == LINES ? load(b + pitch)
-                                 : load(b + LANES);
+        UNROLL for (size_t v = 0; v < vecs; v++) x[v] = right_vector(left, &at, b, v);
         UNROLL for (size_t i = 0; i < rows; i++) {
-            vec x = all(a[i * below]);
-            s[i][0] += x * b0;
-            s[i][1] += x * b1;
+            vec y = all(a[i * below]);
+            UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] += y * x[v];
         }
     }
     if (t->add) {
-        UNROLL for (size_t i = 0; i < rows; i++) {
-            s[i][0] = load(c + i * ldc) + s[i][0];
-            s[i][1] = load(c + i * ldc + LANES) + s[i][1];
-        }
+        UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
+            load(c + i * ldc + v * LANES) + s[i][v];
     }
     if (t->bias) {
-        vec b0 = load(t->bias), b1 = load(t->bias + LANES);
-        UNROLL for (size_t i = 0; i < rows; i++) {
-            s[i][0] = s[i][0] + b0;
-            s[i][1] = s[i][1] + b1;
-        }
+        UNROLL for (size_t v = 0; v < vecs; v++) x[v] = load(t->bias + v * LANES);
+        UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
+            s[i][v] + x[v];
     }
     if (left == LISTED) { /* what is left out might have turned a -0 into 0 */
-        UNROLL for (size_t i = 0; i < rows; i++) {
-            s[i][0] += 0.0f;
-            s[i][1] += 0.0f;
-        }
+        UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] +=
+            0.0f;
     }
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        store(c + i * ldc, s[i][0]);
-        store(c + i * ldc + LANES, s[i][1]);
-    }
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++)
+        store(c + i * ldc + v * LANES, s[i][v]);
 }
 
 /* A case for each number of rows that a tile can have. */
+#define EACH_LOW_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #if MR > 6
-#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#define EACH_HEIGHT(X) EACH_LOW_HEIGHT(X) X(7) X(8) X(9) X(10) X(11) X(12)
 #else
-#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define EACH_HEIGHT(X) EACH_LOW_HEIGHT(X)
 #endif
+
+INLINE void run_vecs(const size_t rows, const size_t vecs, const tile *t) {
+    if (t->left == PACKED)
+        run_tile(rows, vecs, PACKED, t);
+    else if (t->left == IN_PLACE)
+        run_tile(rows, vecs, IN_PLACE, t);
+    else if (t->left == COPIED)
+        run_tile(rows, vecs, COPIED, t);
+    else if (t->left == PLACED)
+        run_tile(rows, vecs, PLACED, t);
+    else if (t->left == LINES)
+        run_tile(rows, vecs, LINES, t);
+    else if (t->left == LISTED)
+        run_tile(rows, vecs, LISTED, t);
+    else if (vecs == 2)
+        run_tile(rows, vecs, HALVES, t);
+}
 
 static void run_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
     case n:                                                                                        \
-        if (t->left == PACKED)                                                                     \
-            run_tile(n, PACKED, t);                                                                \
-        else if (t->left == IN_PLACE)                                                              \
-            run_tile(n, IN_PLACE, t);                                                              \
-        else if (t->left == COPIED)                                                                \
-            run_tile(n, COPIED, t);                                                                \
-        else if (t->left == PLACED)                                                                \
-            run_tile(n, PLACED, t);                                                                \
-        else if (t->left == LINES)                                                                 \
-            run_tile(n, LINES, t);                                                                 \
-        else if (t->left == HALVES)                                                                \
-            run_tile(n, HALVES, t);                                                                \
-        else                                                                                       \
-            run_tile(n, LISTED, t);                                                                \
+        run_vecs(n, 2, t);                                                                         \
         break;
         EACH_HEIGHT(ROWS)
 #undef ROWS
     }
 }
+
+#if MR > 6
+/* Two panels at a time. A tile half as high and twice as wide has as many sums, and reads less: 10 values
+ * and vectors for 24 products instead of 14. */
+static void run_low_rows(size_t rows, const tile *t) {
+    switch (rows) {
+#define ROWS(n)                                                                                    \
+    case n:                                                                                        \
+        run_vecs(n, 4, t);                                                                         \
+        break;
+        EACH_LOW_HEIGHT(ROWS)
+#undef ROWS
+    }
+}
+
+static void run_two_panels(size_t rows, const tile *t) {
+    size_t first = rows > MR / 2 ? (rows + 1) / 2 : rows;
+    size_t below = t->left == IN_PLACE                      ? t->a_row
+                   : t->left == COPIED || t->left == LISTED ? STEP
+                                                            : 1;
+    run_low_rows(first, t);
+    if (first < rows) {
+        tile rest = *t;
+        rest.a += first * below;
+        rest.c += first * t->ldc;
+        if (t->start)
+            rest.start += first;
+        run_low_rows(rows - first, &rest);
+    }
+}
+#endif
 
 /* The same for fewer than NR columns: through a copy of the tile. */
 static void run_edge(size_t rows, size_t cols, const tile *t) {
@@ -303,6 +332,16 @@ static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, til
             t->pitch = column_at(t, pitch, j + LANES) - at;
         t->c = c + j;
         t->bias = bias ? bias + j : NULL;
+#if MR > 6
+        if (n - j >= 2 * NR && t->left != HALVES) {
+            t->beside[0] = t->left == PLACED ? NR : NR * b_depth;
+            for (size_t v = 0; t->left == LINES && v < 2; v++)
+                t->beside[v] = column_at(t, pitch, j + NR + v * LANES) - at;
+            run_two_panels(rows, t);
+            j += NR;
+            continue;
+        }
+#endif
         if (n - j >= NR)
             run_rows(rows, t);
         else
