@@ -181,13 +181,12 @@ INLINE vec two_halves(const float *a, const float *b) {
 #endif
 }
 
-/* Vector v of a row of the right side. Two to a panel: the second panel is `beside` the first. */
-INLINE vec right_vector(const left_side left, const tile *t, const float *b, const size_t v) {
+/* Vector v of a row of the right side. Two to a panel: those of the second are `beside` the first. */
+INLINE vec right_vector(const left_side left, const float *b, size_t pitch, const size_t *beside,
+                        const size_t v) {
     if (left == HALVES)
-        return two_halves(b + 2 * v * t->pitch, b + (2 * v + 1) * t->pitch);
-    if (left == LINES)
-        return load(b + (v == 0 ? 0 : v == 1 ? t->pitch : t->beside[v - 2]));
-    return load(b + v % 2 * LANES + (v < 2 ? 0 : t->beside[0]));
+        return two_halves(b + 2 * v * pitch, b + (2 * v + 1) * pitch);
+    return load(b + (v > 1 ? beside[v - 2] : v == 0 ? 0 : left == LINES ? pitch : LANES));
 }
 
 /* rows, vecs and left are constants where this is inlined. */
@@ -198,16 +197,17 @@ INLINE void run_tile(const size_t rows, const size_t vecs, const left_side left,
     const size_t next = packed ? MR : 1;
     const size_t below = packed ? 1 : left == IN_PLACE ? t->a_row : STEP;
     float *c = t->c;
-    const size_t ldc = t->ldc, k = t->k;
-    const tile at = *t; /* in registers */
+    const size_t ldc = t->ldc, k = t->k, pitch = t->pitch;
+    const size_t second = t->beside[0],
+                 beside[] = {second, left == LINES ? t->beside[1] : second + LANES};
     vec s[MR][MOST_VECS], x[MOST_VECS];
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
         t->start ? all(t->start[i]) : load(c + i * ldc + v * LANES);
     for (size_t p = 0; p < k; p++, a += next) {
-        const float *b = at.b + (placed           ? (size_t)at.index[p]
-                                 : left == LISTED ? (size_t)at.index[p] * NR
+        const float *b = t->b + (placed           ? (size_t)t->index[p]
+                                 : left == LISTED ? (size_t)t->index[p] * NR
                                                   : p * NR);
-        UNROLL for (size_t v = 0; v < vecs; v++) x[v] = right_vector(left, &at, b, v);
+        UNROLL for (size_t v = 0; v < vecs; v++) x[v] = right_vector(left, b, pitch, beside, v);
         UNROLL for (size_t i = 0; i < rows; i++) {
             vec y = all(a[i * below]);
             UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] += y * x[v];
@@ -280,19 +280,21 @@ static void run_low_rows(size_t rows, const tile *t) {
     }
 }
 
-static void run_two_panels(size_t rows, const tile *t) {
+static void run_two_panels(size_t rows, tile *t) {
     size_t first = rows > MR / 2 ? (rows + 1) / 2 : rows;
     size_t below = t->left == IN_PLACE                      ? t->a_row
                    : t->left == COPIED || t->left == LISTED ? STEP
                                                             : 1;
     run_low_rows(first, t);
     if (first < rows) {
-        tile rest = *t;
-        rest.a += first * below;
-        rest.c += first * t->ldc;
-        if (t->start)
-            rest.start += first;
-        run_low_rows(rows - first, &rest);
+        const float *a = t->a, *start = t->start;
+        t->a += first * below;
+        t->c += first * t->ldc;
+        if (start)
+            t->start += first;
+        run_low_rows(rows - first, t);
+        t->a = a;
+        t->start = start;
     }
 }
 #endif
@@ -650,28 +652,7 @@ INLINE void power_of_two(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = (vec)((ivec)p[i] + ((ivec)shifted[i] << 23));
 }
 
-/* erf: x + x * polynomial of x^2 below 1, else 1 - 2^polynomial: within 1e-7 of the true value.
- * Polynomials have the least degree that leaves this error to rounding: a power that is taken off
- * 1 need not be known better. count <= AT_ONCE is a constant where this is inlined. */
-INLINE void erf_at_once(const size_t count, vec *x) {
-    static const float low[] = {-8.01020826e-4f, 5.18832961e-3f,  -2.68538129e-2f,
-                                1.12835854e-1f,  -3.76126260e-1f, 1.28379166e-1f};
-    static const float high[] = {-4.24095709e-3f, 3.14584263e-2f, -1.48651496e-1f,
-                                 -9.20765042e-1f, -1.62597501f,   -5.10309357e-4f};
-    vec near[AT_ONCE], e[AT_ONCE], t[AT_ONCE];
-    UNROLL for (size_t i = 0; i < count; i++) t[i] = within(magnitude(x[i]), all(0.0f), all(4.0f));
-    UNROLL for (size_t i = 0; i < count; i++) e[i] = all(2.67726689e-4f);
-    polynomials(count, sizeof high / sizeof *high, high, t, e);
-    power_of_two(count, e);
-    UNROLL for (size_t i = 0; i < count; i++) t[i] = x[i] * x[i];
-    UNROLL for (size_t i = 0; i < count; i++) near[i] = all(7.85390657e-5f);
-    polynomials(count, sizeof low / sizeof *low, low, t, near);
-    UNROLL for (size_t i = 0; i < count; i++) near[i] = near[i] * x[i] + x[i];
-    UNROLL for (size_t i = 0; i < count; i++) {
-        vec far = (vec)((ivec)(1.0f - e[i]) | ((ivec)x[i] & (int)0x80000000));
-        x[i] = pick(magnitude(x[i]) >= 1.0f, far, near[i]); /* near: NaN, too */
-    }
-}
+#include "net/kernels/erf.h"
 
 INLINE void tanh_at_once(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = tanh_of(x[i]);

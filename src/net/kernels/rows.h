@@ -222,11 +222,36 @@ static void softmax_rows(const float *x, float *y, size_t m, size_t n) {
 
 /* ---- Chains -------------------------------------------------------------------------------- */
 
-/* times and order are constants where this is inlined: as questions inside the loop they take a tenth of it. */
-INLINE void gelu_at_once(const int times, const int order, const sis__gelu *g, const size_t count,
-                         vec *x) {
+/* What an erf is taken of: x * by, x / by, or the latter by the reciprocal. */
+typedef enum { TIMES, OVER, BY_RECIPROCAL } gelu_scale;
+
+/* Does x * (1 / by), corrected by what it leaves over, round as x / by does? For normal numbers whose
+ * significand is not all ones (Markstein), where a sum and its product are rounded once. */
+INLINE gelu_scale scale_of(const sis__gelu *g) {
+    int bits;
+    memcpy(&bits, &g->by, sizeof bits);
+    if (g->times)
+        return TIMES;
+    return VBYTES >= 32 && g->by > 1e-3f && g->by < 1e3f && (bits & 0x7FFFFF) != 0x7FFFFF
+               ? BY_RECIPROCAL
+               : OVER;
+}
+
+/* Far beyond where erf is 1 its argument may be anything; NaN stays NaN. */
+INLINE vec divided(vec x, float by) {
+    const float part = 1.0f / by;
+    x = within(x, all(-1e30f), all(1e30f));
+    vec q = rounded(x * part);
+    return fused(fused(-q, all(by), x), all(part), q);
+}
+
+/* scale and order are constants where this is inlined: as questions inside the loop they take a tenth of it. */
+INLINE void gelu_at_once(const gelu_scale scale, const int order, const sis__gelu *g,
+                         const size_t count, vec *x) {
     vec e[AT_ONCE];
-    UNROLL for (size_t i = 0; i < count; i++) e[i] = rounded(times ? x[i] * g->by : x[i] / g->by);
+    UNROLL for (size_t i = 0; i < count; i++) e[i] = scale == TIMES  ? rounded(x[i] * g->by)
+                                                     : scale == OVER ? rounded(x[i] / g->by)
+                                                                     : divided(x[i], g->by);
     erf_at_once(count, e);
     UNROLL for (size_t i = 0; i < count; i++) e[i] = rounded(e[i]) + g->one;
     UNROLL for (size_t i = 0; i < count; i++) x[i] =
@@ -235,36 +260,40 @@ INLINE void gelu_at_once(const int times, const int order, const sis__gelu *g, c
                                   : x[i] * (e[i] * g->half);
 }
 
-INLINE void gelu_row(const int times, const int order, const sis__gelu *g, const float *x, float *y,
-                     size_t n) {
+INLINE void gelu_row(const gelu_scale scale, const int order, const sis__gelu *g, const float *x,
+                     float *y, size_t n) {
     vec v[AT_ONCE];
     size_t i = 0;
     for (; i + AT_ONCE * LANES <= n; i += AT_ONCE * LANES) {
         UNROLL for (size_t k = 0; k < AT_ONCE; k++) v[k] = load(x + i + k * LANES);
-        gelu_at_once(times, order, g, AT_ONCE, v);
+        gelu_at_once(scale, order, g, AT_ONCE, v);
         UNROLL for (size_t k = 0; k < AT_ONCE; k++) store(y + i + k * LANES, v[k]);
     }
     for (; i < n; i += LANES) {
         v[0] = load_some(x + i, n - i);
-        gelu_at_once(times, order, g, 1, v);
+        gelu_at_once(scale, order, g, 1, v);
         store_some(y + i, v[0], n - i);
     }
 }
 
-INLINE void gelu_order(const int times, const sis__gelu *g, const float *x, float *y, size_t n) {
+INLINE void gelu_order(const gelu_scale scale, const sis__gelu *g, const float *x, float *y,
+                       size_t n) {
     if (g->order == SIS__HALF_LAST)
-        gelu_row(times, SIS__HALF_LAST, g, x, y, n);
+        gelu_row(scale, SIS__HALF_LAST, g, x, y, n);
     else if (g->order == SIS__HALF_OF_X)
-        gelu_row(times, SIS__HALF_OF_X, g, x, y, n);
+        gelu_row(scale, SIS__HALF_OF_X, g, x, y, n);
     else
-        gelu_row(times, SIS__HALF_OF_E, g, x, y, n);
+        gelu_row(scale, SIS__HALF_OF_E, g, x, y, n);
 }
 
 static void gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
-    if (g->times)
-        gelu_order(1, g, x, y, n);
+    gelu_scale scale = scale_of(g);
+    if (scale == TIMES)
+        gelu_order(TIMES, g, x, y, n);
+    else if (scale == OVER)
+        gelu_order(OVER, g, x, y, n);
     else
-        gelu_order(0, g, x, y, n);
+        gelu_order(BY_RECIPROCAL, g, x, y, n);
 }
 
 /* y = x + more; the sum of it, as sum_of_row has it. */
