@@ -43,8 +43,8 @@ struct sis__cache {
     kept_made *made;
 };
 
-/* Memory a run of many rows should stay below, so that it stays in the L2 cache; and one of up to 16, which fill the
- * tiles of products. */
+/* Memory a run of several rows should stay below, so that it stays in the L2 cache; and one of up to
+ * 16 where weights do not, which are then read once for all. */
 static const size_t run_bytes = (size_t)1 << 20, most_bytes = (size_t)4 << 20;
 static const size_t max_chunk = 256;
 static const size_t max_geometries = 8;
@@ -561,10 +561,10 @@ static size_t near_bytes(const sis__plan *one) {
 }
 
 /* May so many rows be run at once, as far as memory goes? */
-static int fits(const sis__plan *one, int log2_rows) {
-    return log2_rows == 1 ||
-           ((near_bytes(one) << log2_rows) <= (log2_rows > 4 ? run_bytes : most_bytes) &&
-            (one->arena << log2_rows) <= max_probe_bytes);
+static int fits(const sis_net *net, const sis__plan *one, int log2_rows) {
+    size_t most = log2_rows <= 4 && sis__net_bytes(net) > run_bytes ? most_bytes : run_bytes;
+    return log2_rows == 1 || ((near_bytes(one) << log2_rows) <= most &&
+                              (one->arena << log2_rows) <= max_probe_bytes);
 }
 
 /* One plan for all: as many rows of it are used as the next smaller power of two. */
@@ -604,7 +604,7 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     g->flops = one->flops;
     g->chunk = 1;
     for (int log2_rows = 1; together && ((size_t)1 << log2_rows) <= max_chunk; log2_rows++) {
-        if (!fits(one, log2_rows))
+        if (!fits(net, one, log2_rows))
             break;
         if ((error = runs_together(net, embedded, g, log2_rows, &together)) != 0)
             return error;
