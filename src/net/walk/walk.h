@@ -191,7 +191,7 @@ int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins
 /* Values of a row that are not those of a base. */
 typedef struct sis__row_change {
     size_t n;
-    const size_t *place; /* (n) in the row, ascending */
+    const size_t *place; /* (n) in the row, cut by cut */
     const float *value;  /* (n) */
 } sis__row_change;
 

@@ -434,3 +434,58 @@ int sis__keep_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const fl
     return s->kind == SIS__KEEP_WHOLE && !sis__box_empty(b) &&
            place_box(f, s, &(sis__part){f->store.single + p->in, *b}, row);
 }
+
+/* ---- What changes of a row ------------------------------------------------------------------ */
+
+/* WHOLE: values of the box of feature j that are not those of the base. place NULL: look for one. */
+static size_t changes_inside(const sis__prefix *f, const sis__keep_point *s, size_t j,
+                             const float *base, size_t *place, float *value) {
+    size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0], n = 0;
+    const float *from = f->store.single + s->kept[j].in;
+    const sis__box *b = &s->box[j];
+    SIS__EACH_ROW(b, z, y)
+    for (int x = b->lo[2]; x < b->hi[2]; x++, from += channels) {
+        size_t at = s->cut.at + sis__axes_at(&s->cut.axes, z, y, x);
+        for (size_t c = 0; c < channels; c++, at += step) {
+            int differs = memcmp(&from[c], &base[at], sizeof *from) != 0;
+            if (differs && !place)
+                return 1;
+            if (place) {
+                place[n] = at;
+                value[n] = from[c];
+            }
+            n += (size_t)differs;
+        }
+    }
+    return n;
+}
+
+int sis__keep_differs(sis__prefix *f, sis__keep_point *s, size_t j, const float *base, float *row) {
+    return s->kind == SIS__KEEP_WHOLE ? changes_inside(f, s, j, base, NULL, NULL) > 0
+                                      : sis__keep_row_without(f, s, j, base, row);
+}
+
+size_t sis__keep_changes(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
+                         float *row, size_t *place, float *value) {
+    size_t n = 0;
+    if (s->kind == SIS__KEEP_WHOLE)
+        return changes_inside(f, s, j, base, place, value);
+    if (!sis__keep_row_without(f, s, j, base, row))
+        return 0;
+    for (size_t at = s->cut.at; at < s->cut.at + s->cut.width; at++) {
+        place[n] = at;
+        value[n] = row[at];
+        n += memcmp(&row[at], &base[at], sizeof *row) != 0;
+    }
+    return n;
+}
+
+size_t sis__keep_most(const sis__prefix *f, const sis__keep_point *s) {
+    size_t most = 0;
+    if (s->kind == SIS__KEEP_CONV)
+        return 0;
+    for (size_t j = 0; j < f->s->in.n && s->kind == SIS__KEEP_WHOLE; j++)
+        most = larger(most, sis__box_volume(&s->box[j]));
+    most = s->kind == SIS__KEEP_WHOLE ? most * f->maps[s->map].channels : s->cut.width;
+    return most + 1; /* one is written before it is known to count */
+}

@@ -9,7 +9,8 @@
  *     bounds  says which candidates can be the best
  *     mask    computes the base anew inside the feature's boxes
  *
- * Candidates that leave the cuts as they are change nothing.
+ * Candidates that leave the cuts as they are change nothing. Where a cut is a whole map, of
+ * which a candidate changes little, a row is the feature's number, and the head is told what changes.
  */
 #include "net/window/window.h"
 
@@ -22,6 +23,8 @@
 
 enum { REFRESH = 32 };  /* masks between two sums of a dense cut */
 enum { TOGETHER = 32 }; /* candidates brought up to date at a time */
+enum { NEAR = 16 };     /* rows that are told by what changes, at a time */
+enum { SPARSE = 4 };    /* a candidate changes one of so many values at most, if it is */
 
 typedef struct {
     sis__ruled ruled;
@@ -31,6 +34,11 @@ typedef struct {
     size_t *made;          /* (n_features) masks there were when its row was made last; SIZE_MAX */
     float *base;           /* (f->row) the present state at the cuts */
     size_t masks;          /* since the last reset */
+    size_t version;        /* of the base */
+    size_t most;   /* values of it that a candidate changes; 0: rows are written as a whole */
+    size_t *place; /* (NEAR, most) where these are */
+    float *value;  /* (NEAR, most) */
+    float *one;    /* (f->row) room for a row */
     /* One of them, or none: every candidate may be the best. */
     sis__bound *bound;
     sis__estimate *estimate;
@@ -41,6 +49,7 @@ typedef struct {
 static void make_base_row(window_rule *w) {
     for (size_t i = 0; i < w->f->n_points; i++)
         sis__keep_row(w->f, &w->f->points[i], w->base);
+    w->version++;
 }
 
 static void mask_elements(sis__prefix *f, size_t j) {
@@ -109,10 +118,26 @@ static void window_update(sis__ruled *r, const int *features, size_t n) {
     update(w, together, count);
 }
 
+/* The row by its number. */
+static sis__change numbered_row(window_rule *w, int feature, float *row) {
+    sis__prefix *f = w->f;
+    int changes = feature < 0;
+    if (feature >= 0 && w->made[feature] == w->masks)
+        return SIS__AS_BEFORE;
+    for (size_t i = 0; i < f->n_points && !changes; i++)
+        changes = sis__keep_differs(f, &f->points[i], (size_t)feature, w->base, w->one);
+    if (changes && feature >= 0)
+        w->made[feature] = w->masks;
+    *row = (float)feature;
+    return changes ? SIS__CHANGED : SIS__NOTHING;
+}
+
 static sis__change window_row(sis__ruled *r, int feature, float *row) {
     window_rule *w = (window_rule *)r;
     sis__prefix *f = w->f;
     int changes = 0;
+    if (w->most)
+        return numbered_row(w, feature, row);
     if (feature < 0) {
         memcpy(row, w->base, f->row * sizeof *row);
         return SIS__CHANGED;
@@ -127,6 +152,31 @@ static sis__change window_row(sis__ruled *r, int feature, float *row) {
     if (w->bound)
         sis__bound_see(w->bound, sis__kernels_best()->max_of(row, f->row));
     return SIS__CHANGED;
+}
+
+/* What a feature changes of the base. */
+static sis__row_change changes_of(const window_rule *w, int feature, size_t *place, float *value) {
+    size_t n = 0;
+    for (size_t i = 0; feature >= 0 && i < w->f->n_points; i++)
+        n += sis__keep_changes(w->f, &w->f->points[i], (size_t)feature, w->base, w->one, place + n,
+                               value + n);
+    return (sis__row_change){n, place, value};
+}
+
+static int window_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+    window_rule *w = (window_rule *)r;
+    sis__row_change changes[NEAR];
+    int error = SIS_OK;
+    if (!w->most)
+        return sis__head_margins(r->head, rows, n, margins);
+    for (size_t i = 0, some; i < n && error == SIS_OK; i += some) {
+        some = n - i < NEAR ? n - i : NEAR;
+        for (size_t k = 0; k < some; k++)
+            changes[k] =
+                changes_of(w, (int)rows[i + k], w->place + k * w->most, w->value + k * w->most);
+        error = sis__head_margins_near(r->head, w->base, w->version, changes, some, margins + i);
+    }
+    return error;
 }
 
 static void window_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
@@ -214,6 +264,9 @@ static void window_close(sis__ruled *r) {
     free(w->stale);
     free(w->made);
     free(w->base);
+    free(w->place);
+    free(w->value);
+    free(w->one);
     free(w);
 }
 
@@ -242,6 +295,33 @@ static int state_init(window_rule *w) {
     return w->masked && w->stale && w->made && w->base ? SIS_OK : SIS_E_NOMEM;
 }
 
+/* Tell the head what changes, where that is little of whole maps. */
+static int near_init(window_rule *w) {
+    const sis__prefix *f = w->f;
+    size_t most = 0, wholes = 0;
+    double inside = 0;
+    for (size_t i = 0; i < f->n_points; i++) {
+        const sis__keep_point *s = &f->points[i];
+        int whole = s->kind == SIS__KEEP_WHOLE;
+        wholes += (size_t)whole;
+        most += sis__keep_most(f, s);
+        inside += whole ? sis__box_total(f, &f->maps[s->map]) * (double)f->maps[s->map].channels
+                        : (double)f->s->in.n * (double)s->cut.width;
+    }
+    if (!wholes || f->s->in.n >= (size_t)1 << 24 ||
+        SPARSE * inside > (double)f->s->in.n * (double)f->row)
+        return SIS_OK;
+    w->one = SIS_NEW(float, f->row);
+    w->place = (size_t *)sis__alloc_raw(NEAR, most * sizeof *w->place);
+    w->value = (float *)sis__alloc_raw(NEAR, most * sizeof *w->value);
+    if (!w->one || !w->place || !w->value)
+        return SIS_E_NOMEM;
+    w->most = most;
+    w->ruled.width = 1;
+    w->ruled.block = 4 * NEAR;
+    return SIS_OK;
+}
+
 static int window_open(const sis__net_input *s, sis__ruled **out) {
     window_rule *w = SIS_NEW(window_rule, 1);
     *out = w ? &w->ruled : NULL;
@@ -257,6 +337,8 @@ static int window_open(const sis__net_input *s, sis__ruled **out) {
         error = sis__bound_new(w->f, w->ruled.head, &w->bound);
     if (error == SIS_OK && !w->bound)
         error = sis__estimate_new(w->f, w->ruled.head, &w->estimate);
+    if (error == SIS_OK && !w->bound && !w->estimate)
+        error = near_init(w);
     return error;
 }
 
@@ -268,5 +350,6 @@ const sis__rule sis__rule_window = {.name = "window",
                                     .mask = window_mask,
                                     .row = window_row,
                                     .update = window_update,
+                                    .margins = window_margins,
                                     .bounds = window_bounds,
                                     .learn = window_learn};

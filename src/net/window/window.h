@@ -437,6 +437,13 @@ void sis__keep_row(sis__prefix *f, sis__keep_point *s, float *row);
 int sis__keep_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
                           float *row);
 
+/* Does feature j change a value of the cut? And the values that it changes: where they stand in the row,
+ * and what they are; returns how many. At most sis__keep_most are written. row: room for one. */
+int sis__keep_differs(sis__prefix *f, sis__keep_point *s, size_t j, const float *base, float *row);
+size_t sis__keep_changes(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
+                         float *row, size_t *place, float *value);
+size_t sis__keep_most(const sis__prefix *f, const sis__keep_point *s);
+
 /* MAX: the same from maxima inside the box. */
 int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
                    const float *base, float *row);
