@@ -18,9 +18,7 @@
 
 static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
-static const size_t most_arena = (size_t)8 << 20; /* bytes of a run of several rows */
-static const size_t most_lean = (size_t)5
-                                << 19; /* the same where steps are many: what a core keeps near */
+static const size_t most_arena = (size_t)5 << 19; /* bytes of a run of several rows: what is near */
 
 struct sis__head {
     const sis__net_input *s;
@@ -137,8 +135,7 @@ static int get_run(sis__head *h, size_t i) {
         return SIS_OK;
     h->tried[i] = 1;
     int error = compile(h, sizes[i], &h->plans[i]);
-    if (error == SIS_OK &&
-        (sizes[i] == 1 || h->plans[i]->arena <= (h->lean ? most_lean : most_arena)))
+    if (error == SIS_OK && (sizes[i] == 1 || h->plans[i]->arena <= most_arena))
         return sis__run_new(h->plans[i], &h->runs[i]);
     if (error == SIS_OK) {
         sis__plan_free(h->plans[i]);
