@@ -58,10 +58,17 @@ static int net_input_init(sis__net_input *s, const sis_net *net, const sis_input
     return s->notes ? SIS_OK : SIS_E_NOMEM;
 }
 
-static void row_with(const sis__net_input *s, const unsigned char *masked, int top, float *row) {
-    sis__prepared_input_row(&s->in, masked, row);
-    if (top >= 0)
-        sis__prepared_input_mask(&s->in, top, row);
+/* n rows with these features masked, and one more each. */
+static void rows_with(const sis__net_input *s, const unsigned char *masked, const int *tops,
+                      size_t n, float *rows) {
+    size_t width = s->in.n_values;
+    if (n > 0)
+        sis__prepared_input_row(&s->in, masked, rows);
+    for (size_t i = 1; i < n; i++)
+        memcpy(rows + i * width, rows, width * sizeof *rows);
+    for (size_t i = 0; i < n; i++)
+        if (tops[i] >= 0)
+            sis__prepared_input_mask(&s->in, tops[i], rows + i * width);
 }
 
 int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked, const int *tops,
@@ -78,10 +85,10 @@ int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked,
     double *all = error == SIS_OK ? (double *)sis__alloc_raw(n, outputs * sizeof *all) : NULL;
     if (error == SIS_OK && !all)
         error = SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_OK && i < n; i++)
-        row_with(s, masked, tops[i], rows + i * s->in.n_values);
-    if (error == SIS_OK)
+    if (error == SIS_OK) {
+        rows_with(s, masked, tops, n, rows);
         error = sis_net_margins(s->net, &b, all);
+    }
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         margins[i] = all[i * outputs + s->output];
     free(rows);
