@@ -175,16 +175,24 @@ static double time_calls(const sis_model *model, const zoo_model *m, const doubl
 }
 
 /* Rows a second, as many in a call as a step of a selection asks about and at most ROWS; the best of
- * several rounds. */
+ * several rounds, each of calls for as long as a selection takes (`round`): the best moment of a busy
+ * machine is not what a longer one can have. */
 static double time_rows(const sis_model *model, const zoo_model *m, const double *rows,
-                        double given) {
+                        double given, double round) {
     double *scores = calloc(ROWS * model->n_outputs, sizeof *scores), best = 0;
-    double end = seconds() + given;
+    double end = seconds() + given, done = 0, spent = 0;
+    int rounds = 0;
     size_t p = (size_t)count_live(m), most = p < ROWS ? p : ROWS, n = 1;
     for (int i = 0; scores && n && (i < 3 || seconds() < end); i++) {
         int small = n == p; /* the calls of all steps */
         double took = time_calls(model, m, rows, n, small, scores);
-        best = fmax(i < 3 ? 0 : best, (small ? (double)(n * (n + 1)) / 2 : (double)n) / took);
+        done += small ? (double)(n * (n + 1)) / 2 : (double)n;
+        spent += took;
+        if (i < 3 || spent >= round || (rounds == 0 && seconds() >= end)) {
+            best = fmax(rounds > 0 ? best : 0, done / spent); /* the first calls do more */
+            rounds += i >= 3;
+            done = spent = 0;
+        }
         for (; n < most && took * 4 < given; took *= 2)
             n = 2 * n < most ? 2 * n : most;
         if (seconds() > end + given)
@@ -204,7 +212,7 @@ static void time_ort(const zoo_model *m, const double *rows, double given, rates
     if (sis_model_open(spec, &opt, &ort) != 0)
         return;
     if (sis_model_measure(&ort, rows, m->input.n_values) == 0) {
-        double rate = time_rows(&ort, m, rows, given);
+        double rate = time_rows(&ort, m, rows, given, fmin(r->selection, given));
         if (!(r->ort >= rate))
             r->ort = rate;
     }
@@ -254,7 +262,8 @@ static int run(void *ctx, zoo_model *m) {
     double *rows = m->why ? NULL : make_rows(m);
     for (int turn = 0; rows && turn < TURNS; turn++) {
         time_walk(m, b->given / TURNS, &r);
-        r.plain = fmax(r.plain, time_rows(&m->model, m, rows, b->given / TURNS / 2));
+        double part = b->given / TURNS / 2;
+        r.plain = fmax(r.plain, time_rows(&m->model, m, rows, part, fmin(r.selection, part)));
         time_ort(m, rows, b->given / TURNS, &r);
     }
     if (rows)
