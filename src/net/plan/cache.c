@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "net/kernels/kernels.h"
 #include "net/ops/ops.h"
+#include "net/plan/shared.h"
 
 enum finiteness { NOT_LOOKED_AT, FINITE, NOT_FINITE };
 
@@ -41,6 +42,7 @@ struct sis__cache {
     size_t n_geometries, clock; /* how many, and requests so far */
     packed_matrix *packed;
     kept_made *made;
+    struct sis__shared_plans *shared;
 };
 
 /* Memory a run of several rows should stay below, so that it stays in the L2 cache; and one of up to
@@ -55,9 +57,18 @@ static const size_t max_probe_bytes = (size_t)64 << 20;
 
 struct sis__cache *sis__cache_new(void) {
     struct sis__cache *c = SIS_NEW(struct sis__cache, 1);
-    if (c)
-        pthread_mutex_init(&c->lock, NULL);
+    struct sis__shared_plans *shared = c ? sis__shared_plans_new() : NULL;
+    if (!shared) {
+        free(c);
+        return NULL;
+    }
+    c->shared = shared;
+    pthread_mutex_init(&c->lock, NULL);
     return c;
+}
+
+struct sis__shared_plans *sis__cache_shared(const sis_net *net) {
+    return net->cache->shared;
 }
 
 static void geometry_free(sis__geometry *g) {
@@ -78,6 +89,7 @@ void sis__cache_clear(struct sis__cache *c) {
         next = g->next;
         geometry_free(g);
     }
+    sis__shared_plans_clear(c->shared);
     for (packed_matrix *p = c->packed, *next; p; p = next) {
         next = p->next;
         free(p->packed);
@@ -98,6 +110,7 @@ void sis__cache_free(struct sis__cache *c) {
     if (!c)
         return;
     sis__cache_clear(c);
+    sis__shared_plans_free(c->shared);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -563,8 +576,8 @@ static size_t near_bytes(const sis__plan *one) {
 /* May so many rows be run at once, as far as memory goes? */
 static int fits(const sis_net *net, const sis__plan *one, int log2_rows) {
     size_t most = log2_rows <= 4 && sis__net_bytes(net) > run_bytes ? most_bytes : run_bytes;
-    return log2_rows == 1 || ((near_bytes(one) << log2_rows) <= most &&
-                              (one->arena << log2_rows) <= max_probe_bytes);
+    return log2_rows == 1 ||
+           ((near_bytes(one) << log2_rows) <= most && (one->arena << log2_rows) <= max_probe_bytes);
 }
 
 /* One plan for all: as many rows of it are used as the next smaller power of two. */

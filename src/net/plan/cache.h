@@ -68,6 +68,9 @@ void sis__cache_give(const sis_net *net, sis__geometry *g, sis__target t, int lo
 int sis__cache_evaluate(const sis_net *net, const sis__geometry *g, int margins, const float *row,
                         float *out);
 
+/* Plans of walks (shared.h). */
+struct sis__shared_plans *sis__cache_shared(const sis_net *net);
+
 /* Forget everything derived from weights. */
 void sis__cache_clear(struct sis__cache *c);
 

@@ -14,6 +14,7 @@
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
 #include "net/plan/forward.h"
+#include "net/plan/shared.h"
 #include "net/walk/walk.h"
 
 static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
@@ -29,9 +30,9 @@ struct sis__head {
     int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
     size_t *along;        /* (n_cuts) the axis that counts rows */
     size_t size;
-    int lean;                  /* nobody asks for sis__head_size */
-    int last;                  /* value that the margins are read from */
-    sis__plan *plans[N_SIZES]; /* NULL: not used, or not yet */
+    int lean;                         /* nobody asks for sis__head_size */
+    int last;                         /* value that the margins are read from */
+    sis__shared_plan *plans[N_SIZES]; /* NULL: not used, or not yet */
     sis__run *runs[N_SIZES];
     int together;             /* rows may be run together */
     int tried[N_SIZES];       /* whether plan and run can be had */
@@ -49,7 +50,7 @@ static size_t count_of(const sis__head *h, size_t i) {
 }
 
 /* A plan for `rows` rows. */
-static int compile(sis__head *h, size_t rows, sis__plan **plan) {
+static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
     size_t n = h->n_cuts;
     sis__feed *feeds = SIS_NEW(sis__feed, n + 1);
     int at_front = h->axes != NULL; /* then it is another length's */
@@ -79,7 +80,7 @@ static int compile(sis__head *h, size_t rows, sis__plan **plan) {
                            .asked = h->s->output,
                            .batch = rows,
                            .keep_all = rows == 1 && !h->lean}; /* see sis__head_size */
-    int error = sis__plan_new(h->s->net, &spec, plan);
+    int error = sis__shared_plan_get(h->s->net, &spec, plan);
     free(feeds);
     return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
 }
@@ -135,10 +136,10 @@ static int get_run(sis__head *h, size_t i) {
         return SIS_OK;
     h->tried[i] = 1;
     int error = compile(h, sizes[i], &h->plans[i]);
-    if (error == SIS_OK && (sizes[i] == 1 || h->plans[i]->arena <= most_arena))
-        return sis__run_new(h->plans[i], &h->runs[i]);
+    if (error == SIS_OK && (sizes[i] == 1 || h->plans[i]->plan->arena <= most_arena))
+        return sis__run_new(h->plans[i]->plan, &h->runs[i]);
     if (error == SIS_OK) {
-        sis__plan_free(h->plans[i]);
+        sis__shared_plan_done(h->plans[i]);
         h->plans[i] = NULL;
     }
     return error == SIS_E_UNSUPPORTED && sizes[i] > 1 ? SIS_OK : error;
@@ -151,7 +152,7 @@ static int init_plans(sis__head *h) {
 
 /* A single cut is read where the caller has it: find all tensors that lie in its memory. */
 static int find_views(sis__head *h) {
-    const sis__plan *p = h->plans[N_SIZES - 1];
+    const sis__plan *p = sis__head_plan(h);
     h->views = SIS_NEW(int, p->n_tensors);
     if (!h->views)
         return SIS_E_NOMEM;
@@ -211,7 +212,7 @@ int sis__head_new(const sis__net_input *s, int cut, const sis__tensor *like, sis
 void sis__head_free(sis__head *h) {
     for (size_t i = 0; h && i < N_SIZES; i++) {
         sis__run_free(h->runs[i]);
-        sis__plan_free(h->plans[i]);
+        sis__shared_plan_done(h->plans[i]);
         free(h->without[i]);
     }
     if (h) {
@@ -420,11 +421,11 @@ int sis__head_margins_without(sis__head *h, const float *base, size_t version, c
 }
 
 const sis__plan *sis__head_plan(const sis__head *h) {
-    return h->plans[N_SIZES - 1];
+    return h->plans[N_SIZES - 1]->plan;
 }
 
 const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
-    const sis__plan *p = h->plans[N_SIZES - 1];
+    const sis__plan *p = sis__head_plan(h);
     const sis__step *s = p->n_steps == 1 ? &p->steps[0] : NULL;
     if (!s || s->op != SIS__OP_GEMM || s->relu || !s->p.gemm.packed || s->outputs[0] != h->last)
         return NULL;
