@@ -79,15 +79,9 @@ static void what_is_in_use_stays(void **state) {
     assert_ptr_equal(again->plan, held->plan);
     sis__shared_plan_done(again);
 
-    sis__cache_clear(net->cache); /* also not by forgetting everything */
-    sis__run *r;
+    sis__cache_clear(net->cache); /* it can still be given back */
     again = ask(net, 1, 5, 0, 0);
     assert_ptr_not_equal(again->plan, held->plan);
-    assert_int_equal(sis__run_new(held->plan, &r), SIS_OK);
-    for (size_t i = 0; i < 5; i++)
-        ((float *)r->data[net->input])[i] = 1;
-    assert_int_equal(sis__run_forward(r), SIS_OK);
-    sis__run_free(r);
     sis__shared_plan_done(held);
     sis__shared_plan_done(again);
     sis_net_free(net);

@@ -18,7 +18,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
 void sis__shared_plan_done(sis__shared_plan *p); /* NULL: nothing to do */
 
 /* Those of a network, by any number of threads: a few hundred that nobody uses are kept. Clearing forgets
- * all; those in use live until they are given back. */
+ * all; those in use can only be given back then, like everything that is made of weights. */
 struct sis__shared_plans *sis__shared_plans_new(void);
 void sis__shared_plans_clear(struct sis__shared_plans *all);
 void sis__shared_plans_free(struct sis__shared_plans *all);
