@@ -59,6 +59,7 @@ typedef struct {
 
     unsigned char *masked; /* (features) */
     size_t version;        /* of the base */
+    size_t *made;          /* (features) the version when its row was asked for last; 0: never */
     float *base;           /* (width) the row of the present state, as long as its tokens need */
     size_t *start;         /* (features + 1) of each feature in `place` */
     size_t *place;         /* (width) where its values lie in a row */
@@ -467,9 +468,20 @@ static void find_own(attention *a) {
     }
 }
 
+/* Heads of other lengths are not asked for again soon: what comes next takes their memory, which is near. */
+static void drop_heads(attention *a) {
+    for (size_t k = 0; a->n_tokens && k <= a->n_tokens; k++)
+        if (a->heads[k] && a->heads[k] != a->ruled.head && k + 1 != a->stay) {
+            sis__head_free(a->heads[k]);
+            a->heads[k] = NULL;
+        }
+}
+
 static int enter_state(attention *a) {
     a->stay = let_go(a, a->gone);
     int error = get_head(a, a->stay);
+    if (error == SIS_OK)
+        drop_heads(a);
     lay_out(a);
     find_own(a);
     return error;
@@ -497,9 +509,16 @@ static int attention_mask(sis__ruled *r, int feature) {
 
 /* A row is the number of its feature: what it changes goes to the head at once. */
 static sis__change attention_row(sis__ruled *r, int feature, float *row) {
-    const attention *a = (const attention *)r;
+    attention *a = (attention *)r;
     *row = (float)feature;
-    return feature >= 0 && a->idle[feature] ? SIS__NOTHING : SIS__CHANGED;
+    if (feature < 0)
+        return SIS__CHANGED;
+    if (a->idle[feature])
+        return SIS__NOTHING;
+    if (a->made[feature] == a->version)
+        return SIS__AS_BEFORE;
+    a->made[feature] = a->version;
+    return SIS__CHANGED;
 }
 
 /* Up to BLOCK rows: those that lack a token, or those that do not. */
@@ -661,6 +680,7 @@ static void attention_close(sis__ruled *r) {
     free(a->value);
     free(a->idle);
     free(a->own);
+    free(a->made);
     free(a);
 }
 
@@ -689,10 +709,11 @@ static int make_room(attention *a) {
     a->value = SIS_NEW_RAW(float, w);
     a->idle = SIS_NEW(unsigned char, n);
     a->own = SIS_NEW(size_t, n);
+    a->made = SIS_NEW(size_t, n);
     a->start = SIS_NEW(size_t, n + 1);
     a->masked = SIS_NEW(unsigned char, n);
     return a->feature && a->token && a->alike && a->x && a->z && a->base && a->place && a->value &&
-                   a->start && a->masked && a->idle && a->own
+                   a->start && a->masked && a->idle && a->own && a->made
                ? SIS_OK
                : SIS_E_NOMEM;
 }
