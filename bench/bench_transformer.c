@@ -2,9 +2,10 @@
  *
  * Small encoders as PyTorch exports them (bench/transformer.py): how fast are plain passes, and
  * walks whose masked tokens stay in the sequence or leave it, beside ONNX Runtime's batches of the
- * best length; one core each, in seconds of processor time, by turns.
+ * best length; one core each, in seconds of processor time, by turns. With --cores N all have so many: ONNX
+ * Runtime as threads of a session, we as texts that are explained at once; then seconds are those of the clock.
  *
- *     bench_transformer [--seconds S] [--folder MODELS] [NAME...]
+ *     bench_transformer [--seconds S] [--cores N] [--folder MODELS] [NAME...]
  *
  * MODELS is where transformer.py has written them before; without it, it is asked to do so first.
  * For each model scores are compared with ONNX Runtime's, and the order of one selection with that of
@@ -12,6 +13,7 @@
  * installs) there are no ratios.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +27,14 @@
 #include "base/rng.h"
 
 enum { BATCH = 64, WORDS = 500, PADDING = 0 }; /* BATCH: rows of a call at most */
+enum { MOST_CORES = 64 };
+static int cores = 1;
 
-/* Of processor time, which is what passes on an idle machine: other work does not count. */
+/* Of processor time, which is what passes on an idle machine: other work does not count. Of several
+ * cores it is the time that passes. */
 static double seconds_of_work(void) {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(cores > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -70,7 +75,7 @@ static double pass_rate(const bench *b, size_t n, double *scores) {
     for (size_t i = 0; i < n * b->length; i++)
         memcpy(x + i * dim, matrix + (size_t)b->rows[i] * dim, dim * sizeof *x);
     sis_net_batch batch = {
-        .rows = x, .n_rows = n, .n_values = b->length * dim, .embedded = 1, .jobs = 1};
+        .rows = x, .n_rows = n, .n_values = b->length * dim, .embedded = 1, .jobs = cores};
     int error = sis_net_margins(net, &batch, scores);
     free(x);
     for (size_t i = 0; i < n * b->model.n_outputs; i++)
@@ -102,9 +107,8 @@ static double calls_rate(const bench *b, size_t rows, double seconds, double *sc
     return (double)n / (seconds_of_work() - began);
 }
 
-/* Masked copies a second of a selection. */
-static double walk_rate(const bench *b) {
-    double began = seconds_of_work(), p = (double)b->length;
+/* One selection: 0 if it was made. */
+static int select_all(const bench *b) {
     sis_input in = {.values = b->rows, .mask = b->mask, .n_values = b->length};
     sis_opt opt;
     sis_opt_init(&opt);
@@ -115,7 +119,27 @@ static double walk_rate(const bench *b) {
         error = sis_backselect(w, &opt, &t);
     sis_trace_release(&t);
     sis_walk_free(w);
-    return error == 0 ? p * (p + 1) / 2 / (seconds_of_work() - began) : NAN;
+    return error;
+}
+
+static void *select_in_thread(void *ctx) {
+    return select_all(ctx) == 0 ? ctx : NULL;
+}
+
+/* Masked copies a second of selections, as many at once as there are cores. */
+static double walk_rate(bench *b) {
+    double began = seconds_of_work(), p = (double)b->length;
+    pthread_t threads[MOST_CORES];
+    void *made = b;
+    int started = 0;
+    while (started + 1 < cores && pthread_create(&threads[started], NULL, select_in_thread, b) == 0)
+        started++;
+    int fine = select_all(b) == 0 && started + 1 == cores;
+    for (int i = 0; i < started; i++) {
+        pthread_join(threads[i], &made);
+        fine &= made != NULL;
+    }
+    return fine ? cores * p * (p + 1) / 2 / (seconds_of_work() - began) : NAN;
 }
 
 /* Does a selection mask in the order that full passes would choose? */
@@ -175,7 +199,8 @@ static int open_bench(const char *spec, const subject *s, bench *b) {
     sis_model_opt opt;
     sis__rng r;
     sis_model_opt_init(&opt);
-    opt.jobs = sis__cores(); /* one thread for this user */
+    opt.jobs =
+        cores > 1 ? 1 : sis__cores(); /* users that share ONNX Runtime's threads: one has all */
     sis__rng_init(&r, 3);
     *b = (bench){.length = s->length};
     b->rows = malloc(BATCH * s->length * sizeof *b->rows);
@@ -251,9 +276,15 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
             seconds = atof(argv[i + 1]);
+        if (strcmp(argv[i], "--cores") == 0 && i + 1 < argc)
+            cores = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[i + 1];
         named |= strncmp(argv[i], "encoder", 7) == 0;
+    }
+    if (cores < 1 || cores > sis__cores() || cores > MOST_CORES) {
+        fprintf(stderr, "bench_transformer: --cores is 1 to %d here\n", sis__cores());
+        return 2;
     }
     if (!getenv("SIS_ORT"))
         setenv("SIS_ORT", SIS_SOURCE_DIR "/build/ort/libonnxruntime.so.1", 0);
@@ -262,7 +293,8 @@ int main(int argc, char **argv) {
         remove_models(made);
         return 0;
     }
-    printf("one core; rows and masked copies a second of processor time; ORT: ONNX Runtime\n");
+    printf("%d core%s; rows and masked copies a second of %s; ORT: ONNX Runtime\n", cores,
+           cores > 1 ? "s" : "", cores > 1 ? "the clock" : "processor time");
     printf("%-18s %6s %9s %9s %9s %9s %9s %9s %9s\n", "model", "tokens", "plain", "masks",
            "removal", "ORT", "plain/ORT", "masks/ORT", "rem./ORT");
     for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
