@@ -66,8 +66,9 @@ INLINE void erf_at_once(const size_t count, vec *x) {
         (vec)((ivec)p[i] | ((ivec)x[i] & (int)0x80000000));
 }
 #else
-/* x + x * polynomial of x^2 below 1, else 1 - 2^polynomial: polynomials have the least degree that leaves this error to rounding: a power that is taken off
- * 1 need not be known better. count <= AT_ONCE is a constant where this is inlined. */
+/* x + x * polynomial of x^2 below 1, else 1 - 2^polynomial, each of the least degree that leaves the
+ * error to rounding: a power that is taken off 1 need not be known better. count <= AT_ONCE is a constant
+ * where this is inlined. */
 INLINE void erf_at_once(const size_t count, vec *x) {
     static const float low[] = {-8.01020826e-4f, 5.18832961e-3f,  -2.68538129e-2f,
                                 1.12835854e-1f,  -3.76126260e-1f, 1.28379166e-1f};

@@ -13,23 +13,26 @@
 #include "net/plan/cache.h"
 #include "net/plan/net.h"
 
-enum { MOST_UNUSED = 512 };
+/* What plans that nobody uses may take, beside a part of what the network does; and how many they may be. */
+static const size_t least_bytes = (size_t)32 << 20, most_unused = 512;
 
 typedef struct shared {
     sis__shared_plan public; /* first */
     sis__plan *plan;
     struct sis__shared_plans *all; /* NULL: forgotten while it was in use */
     sis__feed *feeds;
-    sis__plan_spec spec; /* with these feeds */
+    sis__plan_spec spec; /* with these feeds; its outputs are gone */
     int output;
-    size_t users, given_back; /* when that was last, as of `clock` */
+    size_t bytes, users;
+    size_t given_back; /* when that was last, as of `clock` */
     struct shared *next;
 } shared;
 
 struct sis__shared_plans {
     pthread_mutex_t lock;
     shared *list;
-    size_t unused, clock;
+    size_t unused, bytes; /* those that nobody uses */
+    size_t most_bytes, clock;
 };
 
 struct sis__shared_plans *sis__shared_plans_new(void) {
@@ -55,7 +58,7 @@ void sis__shared_plans_clear(struct sis__shared_plans *all) {
             shared_free(p);
     }
     all->list = NULL;
-    all->unused = 0;
+    all->unused = all->bytes = 0;
 }
 
 void sis__shared_plans_free(struct sis__shared_plans *all) {
@@ -88,9 +91,16 @@ static shared *find(struct sis__shared_plans *all, const sis__plan_spec *spec) {
     shared *p = all->list;
     while (p && !serves(p, spec))
         p = p->next;
-    if (p)
-        all->unused -= p->users++ == 0;
+    if (p && p->users++ == 0) {
+        all->unused--;
+        all->bytes -= p->bytes;
+    }
     return p;
+}
+
+/* About what a plan takes: constants that were folded, maybe packed, too; tensors, steps and their lists. */
+static size_t bytes_of(const sis__plan *p) {
+    return 2 * p->folded + p->n_tensors * sizeof *p->tensors + 2 * p->n_steps * sizeof *p->steps;
 }
 
 static int make(const sis_net *net, const sis__plan_spec *spec, shared **out) {
@@ -99,10 +109,13 @@ static int make(const sis_net *net, const sis__plan_spec *spec, shared **out) {
         return SIS_E_NOMEM;
     p->feeds = (sis__feed *)sis__copy(spec->feeds, spec->n_feeds, sizeof *spec->feeds);
     p->spec = *spec;
+    p->spec.feeds = p->feeds;
+    p->spec.outputs = NULL;
     p->output = spec->outputs[0];
     p->users = 1;
     int error = p->feeds ? sis__plan_new(net, spec, &p->plan) : SIS_E_NOMEM;
     p->public.plan = p->plan;
+    p->bytes = error == SIS_OK ? bytes_of(p->plan) : 0;
     return error;
 }
 
@@ -123,6 +136,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
         found = find(all, spec);
         if (!found) {
             found = made;
+            all->most_bytes = least_bytes + sis__net_bytes(net) / 4;
             made->all = all;
             made->next = all->list;
             all->list = made;
@@ -135,7 +149,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
     return SIS_OK;
 }
 
-/* Take out the one that has not been used for longest. Under the lock. */
+/* Take out the one that has not been used for longest; NULL: all are in use. Under the lock. */
 static shared *oldest_unused(struct sis__shared_plans *all) {
     shared **at = NULL;
     for (shared **p = &all->list; *p; p = &(*p)->next)
@@ -145,6 +159,7 @@ static shared *oldest_unused(struct sis__shared_plans *all) {
     if (p) {
         *at = p->next;
         all->unused--;
+        all->bytes -= p->bytes;
     }
     return p;
 }
@@ -152,18 +167,27 @@ static shared *oldest_unused(struct sis__shared_plans *all) {
 void sis__shared_plan_done(sis__shared_plan *public) {
     shared *p = (shared *)public, *old = NULL;
     struct sis__shared_plans *all = p ? p->all : NULL;
-    if (p && !all) {
-        if (--p->users == 0)
+    if (!all) {
+        if (p && --p->users == 0)
             shared_free(p);
         return;
     }
-    if (!p)
-        return;
     pthread_mutex_lock(&all->lock);
     p->given_back = ++all->clock;
-    all->unused += --p->users == 0;
-    if (all->unused > MOST_UNUSED)
-        old = oldest_unused(all);
+    if (--p->users == 0) {
+        all->unused++;
+        all->bytes += p->bytes;
+    }
+    for (shared *one = p; one && (all->unused > most_unused || all->bytes > all->most_bytes);) {
+        one = oldest_unused(all);
+        if (one) {
+            one->next = old;
+            old = one;
+        }
+    }
     pthread_mutex_unlock(&all->lock);
-    shared_free(old);
+    for (shared *next; old; old = next) {
+        next = old->next;
+        shared_free(old);
+    }
 }

@@ -17,7 +17,7 @@ typedef struct sis__shared_plan {
 int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__shared_plan **out);
 void sis__shared_plan_done(sis__shared_plan *p); /* NULL: nothing to do */
 
-/* Those of a network, by any number of threads: a few hundred that nobody uses are kept. Clearing forgets
+/* Those of a network, by any number of threads: some megabytes that nobody uses are kept. Clearing forgets
  * all; those in use can only be given back then, like everything that is made of weights. */
 struct sis__shared_plans *sis__shared_plans_new(void);
 void sis__shared_plans_clear(struct sis__shared_plans *all);
