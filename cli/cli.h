@@ -209,7 +209,8 @@ typedef struct cli_option {
                 "size<5. Fields: example, label, class (its label or number), status, kind, "      \
                 "model, method (= and !=); score, threshold (also < <= > >=); of a subset "        \
                 "feature, the name of one in it, and size. Those of a subset have to hold for "    \
-                "the same one."                                                                    \
+                "the same one. A value may be in quotes, and has to be if it holds and or looks "  \
+                "like a condition: label='this and that'."                                                                    \
     }
 
 #define CLI_FORCE(type, member)                                                                    \

@@ -35,7 +35,7 @@ typedef struct {
     const export_options *o;
     sis_export
         *e; /* once there is a record, so that nothing is written for a file that holds none */
-    sis_where *where;
+    cli_where where;
     cli_output out;
     size_t n;
 } exporting;
@@ -58,7 +58,7 @@ static int begin(exporting *x) {
 static int add_record(void *ctx, sis_record *r) {
     exporting *x = ctx;
     int status = x->e ? CLI_DONE : begin(x);
-    if (status != CLI_DONE || (x->where && !sis_where_holds(x->where, r)))
+    if (status != CLI_DONE || (!cli_where_holds(&x->where, r)))
         return status;
     x->n++;
     int error = sis_export_add(x->e, r);
@@ -68,6 +68,7 @@ static int add_record(void *ctx, sis_record *r) {
 /* What became of them. */
 static int tell(const export_options *o, const exporting *x) {
     size_t left_out = sis_export_left_out(x->e);
+    cli_where_tell(&x->where, o->common.quiet);
     if (strcmp(o->to, "bed") == 0 && left_out == x->n)
         return cli_error("no record is of DNA with subsets and an id that carries coordinates, as "
                          "chr1:100-200 does");
@@ -83,8 +84,8 @@ static int run(const void *p, const cli_list *args) {
     const export_options *o = (const export_options *)p;
     exporting x = {.o = o};
     int status = cli_output_spares(o->output, args->items[0]);
-    if (status == CLI_DONE && o->where)
-        status = cli_fail(sis_where_parse(o->where, &x.where));
+    if (status == CLI_DONE)
+        status = cli_where_open(&x.where, o->where);
     if (status == CLI_DONE)
         status = cli_records_each(args->items[0], SIZE_MAX, add_record, &x);
     if (status == CLI_DONE && !x.e) /* an empty pipe */
@@ -96,7 +97,7 @@ static int run(const void *p, const cli_list *args) {
         status = cli_fail(error);
     if (x.out.file && cli_output_close(&x.out) != CLI_DONE)
         status = CLI_FAILED;
-    sis_where_free(x.where);
+    cli_where_release(&x.where);
     return status;
 }
 

@@ -36,6 +36,28 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
     return status;
 }
 
+int cli_where_open(cli_where *w, const char *text) {
+    return text ? cli_fail(sis_where_parse(text, &w->conditions)) : CLI_DONE;
+}
+
+int cli_where_holds(cli_where *w, const sis_record *r) {
+    int holds = !w->conditions || sis_where_holds(w->conditions, r);
+    w->asked++;
+    w->held += (size_t)holds;
+    return holds;
+}
+
+void cli_where_tell(const cli_where *w, int quiet) {
+    if (w->asked && !w->held)
+        cli_note(quiet, "--where: holds of none of %zu record%s", w->asked,
+                 w->asked == 1 ? "" : "s");
+}
+
+void cli_where_release(cli_where *w) {
+    sis_where_free(w->conditions);
+    *w = (cli_where){0};
+}
+
 /* ---- By id ----------------------------------------------------------------------------------- */
 
 int cli_results_add(void *results, sis_record *r) {

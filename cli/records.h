@@ -5,6 +5,7 @@
 #ifndef SIS_CLI_RECORDS_H
 #define SIS_CLI_RECORDS_H
 
+#include <sis/export.h>
 #include <sis/results.h>
 
 #include "base/ids.h"
@@ -22,6 +23,19 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
 
 /* Standard input, a pipe and what <(...) of a shell names are gone once they are read. */
 int cli_records_once(const char *path);
+
+/* Which of them are meant (--where), and how many have been so far. Zeroed: all. */
+typedef struct cli_where {
+    sis_where *conditions;
+    size_t asked, held;
+} cli_where;
+
+int cli_where_open(cli_where *w, const char *text);
+int cli_where_holds(cli_where *w, const sis_record *r);
+
+/* Tell, unless `quiet`, if there were records and none was meant. */
+void cli_where_tell(const cli_where *w, int quiet);
+void cli_where_release(cli_where *w);
 
 /* ---- By id ----------------------------------------------------------------------------------- */
 

@@ -59,7 +59,7 @@ static int page_of(const show_options *o, cli_page *p) {
 
 static int print_record(void *ctx, sis_record *r) {
     cli_page *p = ctx;
-    if (p->where && !sis_where_holds(p->where, r))
+    if (!cli_where_holds(p->where, r))
         return CLI_DONE;
     p->r = r;
     cli_show_record(p);
@@ -178,7 +178,7 @@ typedef struct {
 static int show_example(void *ctx, sis_record *r) {
     const neighbours *b = ctx;
     const cli_page *p = b->page;
-    if (p->where && !sis_where_holds(p->where, r))
+    if (!cli_where_holds(p->where, r))
         return CLI_DONE;
     size_t files = b->n + 1, width = (p->width - GAP * b->n) / files;
     column *columns = cli_grab(files, sizeof *columns);
@@ -224,20 +224,21 @@ static int run(const void *options_p, const cli_list *args) {
     const show_options *o = (const show_options *)options_p;
     cli_page p;
     sis_motifs motifs = {0};
-    sis_where *where = NULL;
+    cli_where where = {0};
     int status = page_of(o, &p);
     if (status == CLI_DONE && o->motifs) {
         status = cli_fail(sis_motifs_read(o->motifs, &motifs));
         p.motifs = &motifs;
     }
-    if (status == CLI_DONE && o->where) {
-        status = cli_fail(sis_where_parse(o->where, &where));
-        p.where = where;
-    }
+    p.where = &where;
+    if (status == CLI_DONE)
+        status = cli_where_open(&where, o->where);
     if (status == CLI_DONE)
         status = args->n == 1 ? show_file(&p, args->items[0]) : show_beside(&p, args);
     sis_motifs_release(&motifs);
-    sis_where_free(where);
+    if (status == CLI_DONE)
+        cli_where_tell(&where, o->common.quiet);
+    cli_where_release(&where);
     return status;
 }
 

@@ -15,10 +15,9 @@
 #include <stdio.h>
 
 #include <sis/data.h>
-#include <sis/export.h>
 #include <sis/results.h>
 
-#include "cli.h"
+#include "records.h"
 
 /* Where a record goes, and how. */
 typedef struct cli_page {
@@ -29,7 +28,7 @@ typedef struct cli_page {
     size_t subsets;           /* at most, 0: all */
     size_t width;             /* columns */
     const sis_motifs *motifs; /* to name those of DNA by; NULL: none */
-    const sis_where *where;   /* which records; NULL: all */
+    cli_where *where;         /* which records */
 } cli_page;
 
 /* In colour and as wide as it is if `out` is a terminal (and NO_COLOR not set), else 80 columns;

@@ -26,10 +26,11 @@ static const cli_option options[] = {
      .more = "FILE - is standard output, instead of the table."},
     {"plot", 0, "FILE", CLI_STRING(summary_options, figure),
      "also draw it: an .svg, .png or .pdf file",
-     .more = "The same drawing as that of sis report: subsets by class, or by right and wrong where "
-             "there is one class, beside them the values; of pictures the places of pixels. It has "
-             "the 20 most frequent features, or N with --top, up to 200. All records are held in "
-             "memory for it."},
+     .more =
+         "The same drawing as that of sis report: subsets by class, or by right and wrong where "
+         "there is one class, beside them the values; of pictures the places of pixels. It has "
+         "the 20 most frequent features, or N with --top, up to 200. All records are held in "
+         "memory for it."},
     CLI_WHERE(summary_options, where),
     CLI_GROUP(summary_options, common, cli_common, cli_common_options),
     {0},
@@ -37,14 +38,14 @@ static const cli_option options[] = {
 
 typedef struct {
     sis_summary *s;
-    sis_where *where;
+    cli_where where;
     sis_report *drawn; /* NULL: there is no figure to draw */
     const char *path;
 } counting;
 
 static int add_record(void *ctx, sis_record *r) {
-    const counting *c = ctx;
-    if (c->where && !sis_where_holds(c->where, r))
+    counting *c = ctx;
+    if (!cli_where_holds(&c->where, r))
         return CLI_DONE;
     int code = sis_summary_add(c->s, r);
     if (code == SIS_OK && c->drawn)
@@ -251,8 +252,8 @@ static int run(const void *p, const cli_list *args) {
     const summary_options *o = (const summary_options *)p;
     counting c = {0};
     int status = check_figure(o, args);
-    if (status == CLI_DONE && o->where)
-        status = cli_fail(sis_where_parse(o->where, &c.where));
+    if (status == CLI_DONE)
+        status = cli_where_open(&c.where, o->where);
     if (status == CLI_DONE)
         status = cli_fail(sis_summary_new(&c.s));
     if (status == CLI_DONE && o->figure)
@@ -260,12 +261,14 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = count_all(args, &c);
     if (status == CLI_DONE)
+        cli_where_tell(&c.where, o->common.quiet);
+    if (status == CLI_DONE)
         status = print_all(o, c.s);
     if (status == CLI_DONE && o->figure)
         status = draw(o, c.drawn);
     sis_report_free(c.drawn);
     sis_summary_free(c.s);
-    sis_where_free(c.where);
+    cli_where_release(&c.where);
     return status;
 }
 

@@ -79,7 +79,9 @@ int sis_export_close(sis_export *e);
  *     feature size                                   of a subset: the name of a feature in it, how
  *                                                    many it has
  *
- * Those of a subset must all hold for the same one. `feature!=age`: a subset without age. */
+ * Those of a subset must all hold for the same one. `feature!=age`: a subset without age. == is =. A value may be in
+ * quotes of either kind; one that begins with = ! < > or a quote, has " and " in it, or something like a condition
+ * ("debt or size<3") behind a blank or , ; & | ( has to be. */
 typedef struct sis_where sis_where;
 int sis_where_parse(const char *text, sis_where **out);
 int sis_where_holds(const sis_where *w, const sis_record *record);

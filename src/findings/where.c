@@ -2,18 +2,25 @@
  *
  * Which records are meant, in words. See sis/export.h.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <sis/export.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 
-typedef enum { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST, OPERATORS } relation;
-static const char *const relations[] = {"=", "!=", "<", "<=", ">", ">="};
+typedef enum { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST } relation;
+static const struct {
+    const char *text;
+    relation relation;
+} operators[] = {{"=", EQUAL},    {"==", EQUAL}, {"!=", DIFFERENT}, {"<", LESS},
+                 {"<=", AT_MOST}, {">", MORE},   {">=", AT_LEAST}};
+enum { OPERATORS = sizeof operators / sizeof *operators };
 
 typedef enum {
     EXAMPLE,
@@ -52,67 +59,139 @@ static int is_number_field(field f) {
     return f == SCORE || f == THRESHOLD || f == SIZE;
 }
 
-static int bad(const char *text, size_t n) {
-    return sis__fail(
-        SIS_E_OPTION,
-        "--where: expected FIELD=VALUE (example, label, class, status, kind, model, "
-        "method, score, threshold, feature, size; also !=, and < <= > >= for numbers), "
-        "found \"%.*s\"",
-        n < 60 ? (int)n : 60, text);
+/* A part of what was written. */
+typedef struct {
+    const char *at;
+    size_t n;
+} piece;
+
+static piece trim(piece p) {
+    while (p.n > 0 && *p.at == ' ')
+        p.at++, p.n--;
+    while (p.n > 0 && p.at[p.n - 1] == ' ')
+        p.n--;
+    return p;
 }
 
-/* The relation at `at`, the longer one if two begin there. */
-static relation relation_at(const char *at, size_t *length) {
-    relation found = OPERATORS;
-    *length = 0;
-    for (relation r = EQUAL; r < OPERATORS; r++) {
-        size_t n = strlen(relations[r]);
-        if (strncmp(at, relations[r], n) == 0 && n > *length) {
-            found = r;
-            *length = n;
-        }
+static int bad(const char *expected, piece found) {
+    return sis__fail(SIS_E_OPTION, "--where: expected %s, found \"%.*s\"", expected,
+                     found.n < 60 ? (int)found.n : 60, found.at);
+}
+
+static int is(piece p, const char *text) {
+    return strlen(text) == p.n && strncmp(p.at, text, p.n) == 0;
+}
+
+/* How long the name of a field is that begins here; 0: there is none. */
+static size_t field_length(const char *at) {
+    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz");
+    for (field f = EXAMPLE; f < FIELDS; f++)
+        if (is((piece){at, n}, fields[f]))
+            return n;
+    return 0;
+}
+
+/* Does a condition begin within the value: "debt or size<3"? */
+static int holds_condition(piece value) {
+    for (size_t i = 1; i < value.n; i++) {
+        const char *at = value.at + i;
+        size_t n = strchr(" ,;&|(", at[-1]) ? field_length(at) : 0;
+        char next = n ? at[n + strspn(at + n, " ")] : '\0';
+        if (next && strchr("=!<>", next))
+            return 1;
     }
-    return found;
+    return 0;
 }
 
-static void trim(const char **from, size_t *n) {
-    while (*n > 0 && **from == ' ')
-        (*from)++, (*n)--;
-    while (*n > 0 && (*from)[*n - 1] == ' ')
-        (*n)--;
-}
-
-static int parse_one(const char *text, size_t n, condition *c) {
-    size_t length, at = strcspn(text, "=!<>");
-    const char *name = text, *value;
-    char *end;
-    if (at >= n || (c->relation = relation_at(text + at, &length)) == OPERATORS)
-        return bad(text, n);
-    size_t name_length = at, value_length = n - at - length;
-    value = text + at + length;
-    trim(&name, &name_length);
-    trim(&value, &value_length);
+static int read_field(piece name, condition *c) {
     for (c->field = EXAMPLE; c->field < FIELDS; c->field++)
-        if (strlen(fields[c->field]) == name_length &&
-            strncmp(fields[c->field], name, name_length) == 0)
-            break;
-    if (c->field == FIELDS || value_length == 0)
-        return bad(text, n);
-    c->text = SIS_NEW(char, value_length + 1);
-    if (!c->text)
-        return SIS_E_NOMEM;
-    memcpy(c->text, value, value_length);
-    c->number = strtod(c->text, &end);
-    int number = end != c->text && !*end;
-    if (is_number_field(c->field) ? !number : c->relation > DIFFERENT)
-        return bad(text, n);
+        if (is(name, fields[c->field]))
+            return SIS_OK;
+    return bad("a field (example, label, class, status, kind, model, method, score, threshold, "
+               "feature or size) in front",
+               name);
+}
+
+static int read_relation(piece operator, condition * c) {
+    size_t k = 0;
+    while (k < OPERATORS && !is(operator, operators[k].text))
+        k++;
+    if (k == OPERATORS)
+        return bad("=, !=, <, <=, > or >= (a value that begins so goes in quotes)", operator);
+    c->relation = operators[k].relation;
+    if (c->relation > DIFFERENT && !is_number_field(c->field))
+        return sis__fail(SIS_E_OPTION,
+                         "--where: expected = or !=, as %s is no number, found \"%s\"",
+                         fields[c->field], operators[k].text);
     return SIS_OK;
 }
 
-/* Where the next " and " begins, or the end. */
+/* A status or kind that there is none of would be asked for in vain. */
+static int check_value(const condition *c) {
+    piece value = {c->text, strlen(c->text)};
+    if (is_number_field(c->field) && isnan(c->number))
+        return bad("a number to compare with", value);
+    int known = c->field != STATUS && c->field != KIND;
+    for (int k = 0; c->field == STATUS && k < SIS_N_STATUSES; k++)
+        known |= strcmp(c->text, sis_status_name((sis_status)k)) == 0;
+    if (c->field == KIND)
+        known = sis_kind_of(c->text) != SIS_KIND_NONE;
+    return known ? SIS_OK
+                 : bad(c->field == KIND ? "a kind (array, table, text, dna or image)"
+                                        : "a status (explained, below_threshold, default_decision, "
+                                          "error or cut)",
+                       value);
+}
+
+static int take_value(piece value, condition *c) {
+    char *end;
+    c->text = SIS_NEW(char, value.n + 1);
+    if (!c->text)
+        return SIS_E_NOMEM;
+    memcpy(c->text, value.at, value.n);
+    c->number = strtod(c->text, &end);
+    if (end == c->text || *end)
+        c->number = NAN;
+    return check_value(c);
+}
+
+/* A value in quotes is what is between them. */
+static int read_value(piece text, condition *c) {
+    int quoted = text.n > 1 && strchr("'\"", *text.at) && text.at[text.n - 1] == *text.at;
+    if (quoted)
+        return take_value((piece){text.at + 1, text.n - 2}, c);
+    if (text.n == 0)
+        return bad("a value behind it", (piece){fields[c->field], strlen(fields[c->field])});
+    if (*text.at == '"' || *text.at == '\'')
+        return bad("the end of the quotes, then \" and \" or nothing", text);
+    if (holds_condition(text))
+        return bad("\" and \" between conditions (a value that looks like one goes in quotes)",
+                   text);
+    return take_value(text, c);
+}
+
+static int parse_one(piece text, condition *c) {
+    size_t name = strcspn(text.at, "=!<>"), length = strspn(text.at + name, "=!<>");
+    if (name >= text.n)
+        return bad("FIELD=VALUE, as in \"class=1 and size<5\"", text);
+    int error = read_field(trim((piece){text.at, name}), c);
+    if (error == SIS_OK)
+        error = read_relation((piece){text.at + name, length}, c);
+    name += length;
+    return error == SIS_OK ? read_value(trim((piece){text.at + name, text.n - name}), c) : error;
+}
+
+/* Where the next " and " begins that is in no quotes, or the end. */
 static size_t next_end(const char *text) {
-    const char *and = strstr(text, " and ");
-    return and? (size_t)(and-text) : strlen(text);
+    size_t at = strcspn(text, "=!<>");
+    at += strspn(text + at, "=!<> ");
+    const char *close =
+        text[at] == '"' || text[at] == '\'' ? strchr(text + at + 1, text[at]) : NULL;
+    if (close)
+        at = (size_t)(close - text);
+    while (text[at] && strncasecmp(text + at, " and ", 5) != 0)
+        at++;
+    return at;
 }
 
 int sis_where_parse(const char *text, sis_where **out) {
@@ -124,7 +203,7 @@ int sis_where_parse(const char *text, sis_where **out) {
         if (w->n == MOST)
             error = sis__fail(SIS_E_OPTION, "--where: more than %d conditions", MOST);
         else
-            error = parse_one(text, n, &w->items[w->n++]);
+            error = parse_one(trim((piece){text, n}), &w->items[w->n++]);
         if (!text[n])
             break;
     }

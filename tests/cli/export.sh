@@ -14,6 +14,10 @@ sis export r.jsonl --to csv --each subset --where 'feature=debt and size=2 and c
 sis show r.jsonl --where 'feature=savings' | head -1
 sis show r.jsonl --where 'savings' 2>&1
 sis show r.jsonl --where 'label<3' 2>&1
+sis show r.jsonl --where 'status==explained' | grep -c '^example'
+sis show r.jsonl --where 'feature=salary' 2>&1
+sis export r.jsonl --to csv --each subset --where 'feature=salary' 2>&1 | tail -1
+sis summary r.jsonl --where 'feature=salary' 2>&1 | head -1
 echo "cells that need quotes"
 printf '{"sis":1,"id":"a,\\"b","model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":2,"subsets":[{"features":[1],"score":0.8}],"rest_score":0.2,"words":["x\\ty","two\\nlines"]}\n' > odd.jsonl
 sis export odd.jsonl --to csv

@@ -33,6 +33,12 @@ static void conditions_hold_or_not(void **state) {
                  {"threshold<=0.5 and status=explained and kind=dna", 1},
                  {"example=chr2:10-14 and method=sis and model!=x", 1},
                  {"size!=2", 1},
+                 {"status==explained AND kind == dna", 1},
+                 {"label='no' and example=\"chr2:10-14\"", 1},
+                 {"label!='this and that'", 1},
+                 {"label='kind=dna or size<3'", 0},
+                 {"label=''", 0},
+                 {"feature=class=1", 0},
                  {"size>2", 0}};
     sis_record r;
     (void)state;
@@ -47,15 +53,36 @@ static void conditions_hold_or_not(void **state) {
 }
 
 static void conditions_that_make_no_sense_are_refused(void **state) {
-    static const char *const wrong[] = {"",           "feature",      "=a",
-                                        "size=x",     "size=",        "label<3",
-                                        "colour=red", "class=1 and ", "a=b and c=d"};
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        {"", "expected FIELD=VALUE, as in \"class=1 and size<5\", found \"\""},
+        {"feature", "expected FIELD=VALUE"},
+        {"class=1 and ", "expected FIELD=VALUE"},
+        {"=a", "a field (example, label, class"},
+        {"colour=red", "feature or size) in front, found \"colour\""},
+        {"size<5 and Score>1", "found \"Score\""},
+        {"score=>0.5",
+         "expected =, !=, <, <=, > or >= (a value that begins so goes in quotes), found \"=>\""},
+        {"score<>1", "found \"<>\""},
+        {"label<3", "expected = or !=, as label is no number, found \"<\""},
+        {"size=", "expected a value behind it, found \"size\""},
+        {"size=x", "expected a number to compare with, found \"x\""},
+        {"score>nan", "expected a number to compare with"},
+        {"status=Explained", "expected a status (explained, below_threshold"},
+        {"kind=picture", "expected a kind (array, table, text, dna or image), found \"picture\""},
+        {"label='a and class=1", "expected the end of the quotes"},
+        {"label='a' or class=1", "expected the end of the quotes, then \" and \" or nothing"},
+        {"feature=a or size<3", "expected \" and \" between conditions"},
+        {"feature=a && size < 3", "expected \" and \" between conditions"},
+        {"class=1, status=explained", "found \"1, status=explained\""},
+    };
     (void)state;
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         sis_where *w;
-        assert_int_equal(sis_where_parse(wrong[k], &w), SIS_E_OPTION);
+        assert_int_equal(sis_where_parse(wrong[k].text, &w), SIS_E_OPTION);
         assert_null(w);
-        assert_message_has("--where: expected FIELD=VALUE");
+        assert_message_has(wrong[k].message);
     }
 }
 
