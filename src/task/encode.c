@@ -348,24 +348,24 @@ static void put_wanted(const sis__task_encoding *e, const sis_net_shape *s,
                  strcmp(kind, "image") == 0 ? "images" : "arrays", n, form);
 }
 
-/* The same number of values along other axes: the values would be taken for others. */
-static int is_turned(const sis_net_shape *s, const sis_data *data, size_t row) {
-    size_t rank, at = 0;
-    const size_t *shape = sis_data_shape(data, row, &rank);
-    int differs = 0;
-    for (size_t d = 0; d < rank; d++) {
-        if (shape[d] == 1)
-            continue;
-        while (at < s->rank && s->dims[at] == 1)
-            at++;
-        if (at == s->rank)
-            return 0; /* fewer axes: one flat list is as good as another */
-        differs |= s->dims[at] != 0 && s->dims[at] != shape[d];
-        at++;
+/* Are axes of `fine` that lie side by side, taken together, those of `coarse`, which has as many values? */
+static int is_merged(const size_t *fine, size_t rank, const size_t *coarse, size_t n) {
+    size_t at = 0;
+    for (size_t d = 0; d < n; d++) {
+        size_t size = 1;
+        while (at < rank && size < coarse[d])
+            size *= fine[at++];
+        if (size != coarse[d])
+            return 0;
     }
-    while (at < s->rank && s->dims[at] == 1)
-        at++;
-    return differs && at == s->rank;
+    return 1;
+}
+
+/* As many values along other axes: they would be taken for others. A list is all axes taken together. */
+static int is_turned(const sis_task *t, const sis_net_shape *s, const sis_data *data, size_t row) {
+    size_t dims[3], rank;
+    const size_t *shape = shape_in(t, data, row, dims, &rank);
+    return !is_merged(shape, rank, s->dims, s->rank) && !is_merged(s->dims, s->rank, shape, rank);
 }
 
 /* A list of n values as a square image, grey or in colours; 0: it is none. */
@@ -426,7 +426,8 @@ static const char *misfit_hint(const sis__task_encoding *e, const sis_net_shape 
     if (sis__task_is_kind(data, "image"))
         return !e->token && image_size(s, size) ? "; --fit resizes images" : "";
     if (sis__task_is_kind(data, "array"))
-        return width == wanted ? "; transpose it" : " (the first axis of the file counts examples)";
+        return width == wanted ? "; transpose or reshape it"
+                               : " (the first axis of the file counts examples)";
     if (sis__task_is_kind(data, "table") && width > wanted)
         return " (columns that are no features are named with --label and --id)";
     return "";
@@ -451,8 +452,7 @@ static int is_misfit(const sis_task *t, const sis_net_shape *s, const sis_data *
         return 0;
     if (wanted != sis_data_width(data, row))
         return t->encoding.net != NULL;
-    return is_other_size(s, data, row) ||
-           (sis__task_is_kind(data, "array") && is_turned(s, data, row));
+    return is_other_size(s, data, row) || is_turned(t, s, data, row);
 }
 
 /* Refuse an example that is not of the form the model takes. */

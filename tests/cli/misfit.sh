@@ -20,9 +20,14 @@ array '(2, 20, 4)' 160 > turned.npy
 array '(4, 20)' 80 > single.npy
 array '(1, 4, 1, 20)' 80 > right.npy
 array '(1, 80)' 80 > flat.npy
+array '(1, 4, 5, 4)' 80 > split.npy
 wrong dna.onnx turned.npy
 wrong dna.onnx single.npy
-for f in right flat; do
+array '(1, 8, 10)' 80 > other.npy
+array '(1, 2, 8, 5)' 80 > more.npy
+wrong dna.onnx other.npy
+wrong dna.onnx more.npy
+for f in right flat split; do
     wrong dna.onnx $f.npy | grep -o '"n_features":[0-9]*'
 done
 awk -v OFS=, '{ for (k = 1; k <= 81; k++) printf "%s%s", NR == 1 ? "c" k : k, k < 81 ? "," : "\n" }' > wide.csv <<END
