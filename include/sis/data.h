@@ -38,11 +38,11 @@
  *     a folder     of such images, in folders of its own, too. An example is called by its path in
  *                  it, "cat/1.jpg", and labelled by the first folder of that, "cat". Pixels stay in
  *                  the files until they are asked for.
- *     .txt         texts, one a line.
+ *     .txt         texts, one a line. Lines of any file of text end with LF, CRLF or CR.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
  *                  or blanks), or if there are two columns and the second holds several words;
- *                  never with no_header or types, which are of tables.
+ *                  never with no_header, types, categorical or categories, which are of tables.
  *     .jsonl       JSON Lines: an object a line with "text", "words" (a list of text, taken as they
  *                  are) or "values" (a list of numbers), all lines alike, and optionally "id",
  *                  "label" and "human" (numbers of the words that a person marked). Other fields
@@ -103,7 +103,8 @@ typedef struct sis_data_opt {
     int categorical;   /* tables: a column with any cell that is neither a number nor missing is
                           categories, at most 1000 different ones. Each is a value, 0 or 1, called
                           "column=category", sorted by that name; all values of the column are one
-                          feature. Default 0: such a cell is an error */
+                          feature. 2: the same, if a .tsv is a table and not texts. Default 0: such a
+                          cell is an error */
     const char *categories; /* tables: columns, by name, with commas between, that are categories
                                whatever their cells are. Default NULL */
     const char *types; /* tables: a file that says what columns are, one a line: its name, blanks or

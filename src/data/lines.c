@@ -32,7 +32,7 @@ int sis__lines_fail(const sis__lines *l, const char *what) {
 /* Cut the line's end off, and the mark some programs put before UTF-8. */
 static void strip(sis__lines *l) {
     sis__buf *b = &l->line;
-    while (b->len > 0 && (b->data[b->len - 1] == '\n' || b->data[b->len - 1] == '\r'))
+    if (b->len > 0 && b->data[b->len - 1] == '\n')
         b->data[--b->len] = '\0';
     if (l->number == 1 && b->len >= 3 && memcmp(b->data, "\xEF\xBB\xBF", 3) == 0) {
         b->len -= 3;

@@ -358,21 +358,40 @@ int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got)
     return SIS_OK;
 }
 
+/* Bytes of the chunk up to the end of the line, or all of them. */
+static size_t line_part(const sis__source *s) {
+    size_t at = s->next;
+    while (at < s->filled && s->chunk[at] != '\n' && s->chunk[at] != '\r')
+        at++;
+    return at - s->next;
+}
+
+/* LF, CR or CRLF, if that comes. */
+static int take_end(sis__source *s) {
+    int c = sis__source_peek(s);
+    if (c == '\r' || c == '\n')
+        sis__source_byte(s);
+    if (c == '\r' && sis__source_peek(s) == '\n')
+        sis__source_byte(s);
+    return c == '\r' || c == '\n';
+}
+
 int sis__source_line(sis__source *s, size_t most, sis__buf *line) {
     sis__buf_clear(line);
     while (sis__source_peek(s) != SIS__SOURCE_END) {
-        const unsigned char *from = s->chunk + s->next;
-        const unsigned char *newline = memchr(from, '\n', s->filled - s->next);
-        size_t n = newline ? (size_t)(newline - from) + 1 : s->filled - s->next;
+        size_t n = line_part(s);
         if (n > most - line->len)
             return sis__fail(SIS_E_FORMAT, "longer than %zu bytes", most);
-        sis__buf_add(line, from, n);
+        sis__buf_add(line, s->chunk + s->next, n);
         s->next += n;
         s->offset += n;
+        int ended = take_end(s);
+        if (ended)
+            sis__buf_char(line, '\n');
         if (sis__buf_error(line) != SIS_OK)
             return SIS_E_NOMEM;
-        if (newline)
-            return 1;
+        if (ended)
+            return s->error == SIS_OK ? 1 : s->error;
     }
     return s->error != SIS_OK ? s->error : line->len > 0;
 }

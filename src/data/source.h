@@ -60,8 +60,8 @@ void sis__source_skip_mark(sis__source *s);
  * that is fewer (SIS_E_FORMAT, without a message). */
 int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got);
 
-/* Put the next line, with its newline if it has one, into `line`. 1: there was one, 0: the end;
- * negative: a failure, or more than `most` bytes without a newline. */
+/* Put the next line into `line`, with a newline for its end if it has one: LF, CR or CRLF. 1: there was one,
+ * 0: the end; negative: a failure, or more than `most` bytes without an end. */
 int sis__source_line(sis__source *s, size_t most, sis__buf *line);
 
 /* ---- Again ----------------------------------------------------------------------------------- */

@@ -93,10 +93,16 @@ static int is_labelled(const sis__lines *l) {
     return l->n == 2 && !are_numbers(l->cells[1]);
 }
 
+/* Do the options say that it is a table? */
+static int is_said_table(const sis_data_opt *opt) {
+    int words = opt->categorical == 1 || (opt->categories && !opt->categorical);
+    return opt->no_header || opt->types || words;
+}
+
 int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt) {
     sis__lines l = {0};
     int texts = 0, words = 0, rows = 0;
-    if (opt->no_header || opt->types) /* which tables have */
+    if (is_said_table(opt))
         return 0;
     int code = sis__lines_open(&l, path);
     for (int found = 1; code == SIS_OK && found > 0 && rows < 2 && (rows == 0 || texts);) {

@@ -84,11 +84,13 @@ static int name_words(sis__task_encoding *e) {
     return error;
 }
 
-/* A network with inputs of strings takes words, whatever --rows-as says. */
+/* A network with inputs of strings takes words, whatever --rows-as says, of tables and of texts. */
 static int find_words(sis__task_encoding *e) {
     if (!e->net || !sis_net_takes_words(e->net))
         return SIS_OK;
-    e->rows.wanted = e->read.categorical = 1;
+    int said = e->read.categorical == 1 || e->read.categories;
+    e->rows.wanted = 1;
+    e->read.categorical = said ? 1 : 2;
     return e->read.types ? SIS_OK : name_words(e);
 }
 

@@ -131,6 +131,11 @@ static void lines_are_texts(void **state) {
     sis_words_release(&w);
     refused("a.txt", "", "is empty; expected a text on every line");
     refused("a.txt", "\n\n", "is empty");
+    sis_data *data = open_as("a.txt", "one line\rtwo\r\nthree\rfour", NULL);
+    assert_int_equal(sis_data_count(data), 4);
+    assert_string_equal(sis_data_text(data, 0), "one line");
+    assert_string_equal(sis_data_text(data, 2), "three");
+    sis_data_free(data);
     refused("a.txt", "one\n\nthree\n", "line 2: is empty; expected a text on every line");
     refused("a.txt", "one\ntw\xFFo\n", "line 2: byte 3 is not UTF-8 text");
     refused_as("a.txt", "one\0", 4, NULL, "line 1: byte 4 is NUL");
@@ -165,6 +170,14 @@ static void labels_stand_before_texts(void **state) {
     sis_data *data = open_as("a.tsv", "a\tb c\n1\t2\n", NULL);
     assert_string_equal(sis_data_kind(data), "table");
     sis_data_free(data);
+    static const sis_data_opt tables[] = {{.categorical = 1}, {.categories = "b"}}; /* have these */
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        assert_int_equal(
+            sis_data_read(folder_text("a.tsv", "a\tb\n1\tnew york\n2\tbonn\n"), &tables[i], &data),
+            0);
+        assert_string_equal(sis_data_kind(data), "table");
+        sis_data_free(data);
+    }
     sis_data_opt opt = {.no_header = 1, .label = "2"}; /* only a table has these */
     assert_int_equal(sis_data_read(folder_text("a.tsv", "1\t2\tsetosa\n3\t4\tx\n"), &opt, &data),
                      0);
