@@ -219,11 +219,18 @@ static int lay_out(layout *l) {
     return code;
 }
 
+/* Is that the column's name? Blanks around it, which a header does not keep, do not count. */
+static int is_called(const sis__column *c, const char *name) {
+    size_t n = strlen(c->name);
+    name += strspn(name, " \t");
+    return strncmp(name, c->name, n) == 0 && sis__cell_blank(name + n);
+}
+
 /* The value called so: a column of numbers, or else a category of a column of words. */
 static int add_named(layout *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
     for (size_t k = 0; k < l->width; k++)
-        if (!is_aside(l, k) && strcmp(name, l->columns[k].name) == 0)
+        if (!is_aside(l, k) && is_called(&l->columns[k], name))
             return add_number(l, k);
     for (size_t k = 0; k < l->width; k++) {
         const sis__column *c = &l->columns[k];

@@ -70,7 +70,7 @@ static double start_of(const objective *o, double base) {
     const float least = 1e-6f;
     float p = (float)base;
     if (o->base == SIS__LINK_LOGISTIC) {
-        p = p < least ? least : p > 1.0f - least ? 1.0f - least : p;
+        p = p <= 0 ? least : p >= 1 ? 1.0f - least : p;
         p = -logf(1.0f / p - 1.0f);
     }
     if (o->base == SIS__LINK_EXP)

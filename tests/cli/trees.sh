@@ -6,6 +6,8 @@ sis predict -m model.of.mine -i rows.csv --rows 0:2
 # Other columns, another order, missing cells.
 awk -F, -v OFS=, 'NR == 2 { $3 = ""; $4 = "NA" } { print $8, $1, $2, $3, $4, $5, $6, $7, "x" NR }' rows.csv > gaps.csv
 sis predict -m model.of.mine -i gaps.csv --rows 0:2
+sed 's/"age"/" age "/' model.of.mine > blanks.json # as tables with blanks behind their commas leave them
+sis predict -m blanks.json -i gaps.csv --rows 0
 sis explain -m model.of.mine -i gaps.csv --mask mean:gaps.csv --threshold 0.8 --rows 0 --output r.jsonl
 sis show r.jsonl
 sis verify r.jsonl -m model.of.mine -i gaps.csv --mask mean:gaps.csv --rows 0 --output audit.jsonl

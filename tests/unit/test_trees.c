@@ -138,6 +138,7 @@ static void objectives_have_their_links_and_base_scores_their_inverses(void **st
         {"binary:logistic", "#0.25", 0.4753668864186717, 0.04316453297999625},
         {"binary:logistic", "#[0.25]", 0.4753668864186717, 0.04316453297999625},
         {"binary:logistic", "[0E0]", 2.7182744e-6, 1.3533513e-7},
+        {"binary:logistic", "1E-10", 2.7182817e-10, 1.3533528e-11},
         {"binary:logitraw", "5E-1", 1.5, -1.5},
         {"binary:hinge", "5E-1", 1, 0},
         {"count:poisson", "2E0", 5.436563656918091, 0.2706705664732254},
@@ -146,9 +147,10 @@ static void objectives_have_their_links_and_base_scores_their_inverses(void **st
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sis_model m = stump(cases[i].objective, cases[i].base);
-        assert_true(fabs(score(&m, 0.25) - cases[i].left) < 2e-6);
-        assert_true(fabs(score(&m, NAN) - cases[i].left) < 2e-6);
-        assert_true(fabs(score(&m, 0.5) - cases[i].right) < 2e-6);
+        double left = cases[i].left, right = cases[i].right;
+        assert_true(fabs(score(&m, 0.25) - left) <= 2e-6 * fabs(left));
+        assert_true(fabs(score(&m, NAN) - left) <= 2e-6 * fabs(left));
+        assert_true(fabs(score(&m, 0.5) - right) <= 2e-6 * fabs(right));
         assert_string_equal(sis_model_names(&m)[0], "a");
         sis_model_close(&m);
     }
