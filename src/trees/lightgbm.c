@@ -227,6 +227,8 @@ static void read_names(part *p, sis__booster *b) {
             memcpy(b->names[j], at, n);
         at = end + (end < stop);
     }
+    if (!p->error && at < stop)
+        refuse(p, SIS_E_FORMAT, "too many names in", "feature_names");
 }
 
 static void read_head(part *p, sis__booster *b) {
@@ -316,12 +318,13 @@ static void fill_split(part *p, sis__forest *f, const tree *t, size_t i) {
     sis__tree_node *n = &f->nodes[f->n_nodes + i];
     size_t left = child(t, t->left[i]), right = child(t, t->right[i]);
     double feature = t->feature[i], type = t->type[i];
-    if (left == SIZE_MAX || right == SIZE_MAX || !(feature >= 0 && feature < (double)f->width)) {
+    if (left == SIZE_MAX || right == SIZE_MAX || !(feature >= 0 && feature < (double)f->width) ||
+        feature != floor(feature)) {
         refuse(p, SIS_E_FORMAT, "a split with a child or a feature that is not there:",
                left == SIZE_MAX || right == SIZE_MAX ? "left_child, right_child" : "split_feature");
         return;
     }
-    if (!(type >= 0 && type < 256) || ((unsigned)type >> 2 & 3) == 3) {
+    if (!(type >= 0 && type < 256) || type != floor(type) || ((unsigned)type >> 2 & 3) == 3) {
         refuse(p, SIS_E_UNSUPPORTED, "a kind of split that is not known:", "decision_type");
         return;
     }
@@ -399,10 +402,24 @@ static int each_tree(const char *from, const char *to, sis__forest *f, int fill)
     return error;
 }
 
-static int read_trees(const char *from, const char *to, sis__booster *b) {
+/* How many trees the head says there are; `otherwise` if it does not. */
+static size_t told_trees(const part *head, size_t otherwise) {
+    const char *stop, *at = find(head, "tree_sizes", &stop);
+    size_t n = 0;
+    for (const char *c = at; at && c < stop; c++)
+        n += *c != ' ' && (c == at || c[-1] == ' ');
+    return at ? n : otherwise;
+}
+
+static int read_trees(const part *head, const char *to, sis__booster *b) {
     sis__forest *f = &b->forest;
+    const char *from = head->to;
     int error = each_tree(from, to, f, 0);
-    if (!error && f->n_trees % f->n_sums)
+    size_t told = told_trees(head, f->n_trees);
+    if (!error && f->n_trees != told)
+        error = sis__fail(SIS_E_FORMAT, "%zu trees, tree_sizes is of %zu; is the file cut off?",
+                          f->n_trees, told);
+    else if (!error && f->n_trees % f->n_sums)
         error = sis__fail(SIS_E_FORMAT, "%zu trees for %zu outputs; is the file cut off?",
                           f->n_trees, f->n_sums);
     if (!error)
@@ -420,7 +437,7 @@ int sis__lightgbm_parse(const char *bytes, size_t n, sis__booster *out) {
     part head = {.from = bytes, .to = trees};
     *out = (sis__booster){.library = "LightGBM", .kind = "", .divisor = 1, .scale = 1};
     read_head(&head, out);
-    int error = head.error ? head.error : read_trees(trees, end, out);
+    int error = head.error ? head.error : read_trees(&head, end, out);
     if (!error)
         error = sis__booster_finish(out);
     if (!error && has_line(&head, "average_output") && out->forest.n_trees)

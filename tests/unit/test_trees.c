@@ -428,6 +428,15 @@ static void what_is_not_supported_is_named(void **state) {
             "tree\nmax_feature_idx=0\n\nTree=0\nnum_leaves=2\nleaf_value=1 2\nsplit_feature=0\n"
             "threshold=0\ndecision_type=2\nleft_child=0\nright_child=-1\n",
             "hangs in two places");
+    refused("m.txt",
+            "tree\nmax_feature_idx=0\ntree_sizes=9 9\r\n\nTree=0\nnum_leaves=1\nleaf_value=1\n",
+            "1 trees, tree_sizes is of 2; is the file cut off?");
+    refused("m.txt", "tree\nmax_feature_idx=0\nfeature_names=a b\n\nend of trees\n",
+            "too many names in feature_names");
+    refused("m.txt",
+            "tree\nmax_feature_idx=1\n\nTree=0\nnum_leaves=2\nleaf_value=1 2\nsplit_feature=0.5\n"
+            "threshold=0\ndecision_type=2\nleft_child=-1\nright_child=-2\n",
+            "a feature that is not there: split_feature");
     sis_model m;
     assert_int_equal(sis_model_open(folder_path("none.ubj"), NULL, &m), SIS_E_IO);
 }
