@@ -58,7 +58,12 @@ int sis__answer_parse(sis__answer *a, char *text, size_t length, size_t rows,
     sis__answer_excerpt(text, length, excerpt, sizeof excerpt);
     if (strlen(text) == length && (a->non_numbers = quote_non_numbers(text)) > 0)
         a->json = json_loadb(text, length, JSON_DECODE_INT_AS_REAL, &again);
-    return a->json ? SIS_OK : sis__fail(SIS_E_MODEL, "expected %s, found %s", expected, excerpt);
+    if (!a->json)
+        sis__fail(SIS_E_MODEL, "expected %s, found %s%s", expected, excerpt,
+                  json_error_code(&error) == json_error_numeric_overflow
+                      ? ", in which a number is too large"
+                      : "");
+    return a->json ? SIS_OK : SIS_E_MODEL;
 }
 
 void sis__answer_release(sis__answer *a) {

@@ -951,8 +951,9 @@ static int part_output(endpoint *e) {
                          "model %.*s: expected an address without \"?\"; what a server wants "
                          "besides goes into --header",
                          (int)strcspn(e->address, "?"), e->address);
-    while (ends_in(e->address, "/"))
-        cut_end(e->address, "/");
+    char *host = strstr(e->address, "://") + 3;
+    while (ends_in(host, "/"))
+        cut_end(host, "/");
     return SIS_OK;
 }
 

@@ -17,6 +17,7 @@ try "a word" 'while read l; do echo "{\"outputs\":[\"high\"]}"; done'
 try "its own error" 'while read l; do echo "{\"error\":\"columns are missing\"}"; done'
 try "NaN" 'while read l; do echo "{\"outputs\":[NaN]}"; done'
 try "infinite" 'while read l; do echo "{\"outputs\":[-Infinity]}"; done'
+try "too large" 'while read l; do echo "{\"outputs\":[1e400]}"; done'
 try "cut off" 'read l; printf "{\"outp"; exit 0'
 printf '%s: ' "unknown kind"
 sis explain -q -m m.bin -i in.csv --mask zero -t 1 2>&1
