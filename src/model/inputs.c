@@ -143,6 +143,11 @@ static int all_given(const sis__model_inputs *s) {
     return i == s->n;
 }
 
+/* One number a row? */
+static int is_number(const sis__shape *s) {
+    return s->rank == 1 && s->dims[0] < 0;
+}
+
 /* Side by side in one row. */
 static int cut_row(sis__model_inputs *s) {
     size_t at = 0;
@@ -154,12 +159,13 @@ static int cut_row(sis__model_inputs *s) {
         sis__model_input *in = &s->items[i];
         if (in->given)
             continue;
-        in->count = sis__shape_values(&in->shape);
+        in->count = is_number(&in->shape) ? 1 : sis__shape_values(&in->shape);
         if (in->count == 0 || in->count > most_part || in->type == SIS__VALUE_BYTES)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model has %zu inputs, and %.60s leaves a size free; say which is "
+                             "the model has %zu inputs, and %.60s %s; say which is "
                              "explained (--explain NAME) and give the others (--with NAME=FILE)",
-                             s->n, in->name);
+                             s->n, in->name,
+                             in->shape.rank ? "leaves a size free" : "is one number for all rows");
         in->part = at;
         at += in->count;
     }
@@ -177,10 +183,13 @@ int sis__inputs_settle(sis__model_inputs *s, const sis_model_opt *opt) {
                              "the model has no input %.60s to explain; its first "
                              "is %.60s",
                              opt->explain, s->n ? s->items[0].name : "(none)");
-        if (strcmp(s->items[i].name, opt->explain) == 0 && !s->items[i].given) {
-            s->main = i;
-            break;
-        }
+        if (strcmp(s->items[i].name, opt->explain) != 0)
+            continue;
+        if (s->items[i].given)
+            return sis__fail(SIS_E_ARGUMENT, "input %.60s is to be explained and is given (--with)",
+                             opt->explain);
+        s->main = i;
+        break;
     }
     return s->main < s->n ? follow_main(s) : cut_row(s);
 }

@@ -79,20 +79,32 @@ static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
                      text, rows, MOST_FILLED);
 }
 
+static int fit_single(const sis__shape *s, size_t n_values, sis__fit *out) {
+    out->batched = 0;
+    out->rows = 1;
+    return fill(s, 0, NULL, n_values, out);
+}
+
+/* Several rows at a time: any number, or always the same one. */
+static int fit_batch(const sis__shape *s, const sis_net_shape *told, size_t n_values,
+                     sis__fit *out) {
+    if (s->rank == 0 || s->dims[0] == 0 || !fill(s, 1, told, n_values, out))
+        return 0;
+    out->batched = 1;
+    out->rows = s->dims[0] < 0 ? 0 : (size_t)s->dims[0];
+    return 1;
+}
+
 int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out) {
     char text[SIS__SHAPE_TEXT];
     *out = (sis__fit){0};
-    if (s->rank > 0 && fill(s, 1, told, n_values, out)) {
-        out->batched = 1;
-        out->rows = s->dims[0] < 0 ? 0 : (size_t)s->dims[0];
-        if (s->dims[0] != 0)
-            return check_rows(s, n_values, out->rows);
-    }
-    if (fill(s, 0, NULL, n_values, out)) {
-        out->batched = 0;
-        out->rows = 1;
+    int fixed = s->rank > 0 && s->dims[0] > 1;
+    if (fixed && fit_single(s, n_values, out))
         return SIS_OK;
-    }
+    if (fit_batch(s, told, n_values, out))
+        return check_rows(s, n_values, out->rows);
+    if (!fixed && fit_single(s, n_values, out))
+        return SIS_OK;
     sis__shape_text(s, text);
     return sis__fail(SIS_E_ARGUMENT,
                      "the model takes a tensor of shape %s (-1: free, the first counts the rows); "

@@ -24,7 +24,8 @@ typedef struct sis__fit {
 } sis__fit;
 
 /* Rows of n_values values, of the shape `told` (shapes.h). Where that is NULL, a free axis takes what is left,
- * several are equally long. SIS_E_ARGUMENT if they do not fit, SIS_E_UNSUPPORTED if there are always so many rows
+ * several are equally long; a first axis that is not free and not 1 counts rows only if a row cannot fill all axes, as
+ * in the engine's own reading of a network. SIS_E_ARGUMENT if they do not fit, SIS_E_UNSUPPORTED if there are always so many rows
  * that nobody could fill the tensor; the message tells the shape. */
 int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out);
 

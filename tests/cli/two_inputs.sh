@@ -21,7 +21,7 @@ sis explain -q -m two.onnx -i x.csv --explain x --with w=3 --mask zero --thresho
     sed 's/.*"id":"\([^"]*\)".*"status":"\([^"]*\)".*/\1 \2/'
 sis explain -q -m two.onnx -i both.csv --mask zero --threshold 0.1 |
     sed 's/.*"id":"\([^"]*\)".*"status":"\([^"]*\)".*/\1 \2/'
-for options in "--explain z --with w=3" "--with v=1" "--with w"; do
+for options in "--explain z --with w=3" "--with v=1" "--with w" "--with w=1 --with w=2"; do
     sis predict -m two.onnx -i x.csv $options 2>&1
     echo "status $?"
 done

@@ -335,6 +335,31 @@ static void positions_that_do_not_fit_are_refused(void **state) {
     sis__inputs_release(&inputs);
 }
 
+/* An input of one number a row is a part of it; one number for all rows is not. */
+static void numbers_are_parts_of_rows(void **state) {
+    (void)state;
+    sis__model_inputs inputs = {0};
+    sis__fit fit;
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    sis__inputs_add(&inputs, "x", SIS__VALUE_FP32, &(sis__shape){2, {-1, 4}});
+    sis__inputs_add(&inputs, "k", SIS__VALUE_INT64, &(sis__shape){1, {-1}});
+    assert_int_equal(sis__inputs_settle(&inputs, &opt), 0);
+    assert_int_equal(sis__inputs_values(&inputs), 5);
+    assert_int_equal(sis__inputs_fit(&inputs, 1, NULL, 5, &fit), 0);
+    assert_true(fit.batched && fit.rank == 0);
+    sis__inputs_add(&inputs, "t", SIS__VALUE_FP32, &(sis__shape){0});
+    assert_int_equal(sis__inputs_settle(&inputs, &opt), SIS_E_UNSUPPORTED);
+    assert_message_has("the model has 3 inputs, and t is one number for all rows; say which is");
+    float one = 1;
+    opt.with = &(sis_net_tensor){.name = "x", .data = &one};
+    opt.n_with = 1;
+    opt.explain = "x";
+    assert_int_equal(sis__inputs_settle(&inputs, &opt), SIS_E_ARGUMENT);
+    assert_message_has("input x is to be explained and is given (--with)");
+    sis__inputs_release(&inputs);
+}
+
 /* The same text is the same number; it survives that the graph is loaded again. */
 static void texts_are_numbers(void **state) {
     (void)state;
@@ -462,6 +487,7 @@ int main(void) {
         cmocka_unit_test(evaluation_goes_by_name),
         cmocka_unit_test(values_that_do_not_fit_are_refused_or_the_nearest_end),
         cmocka_unit_test(positions_that_do_not_fit_are_refused),
+        cmocka_unit_test(numbers_are_parts_of_rows),
         cmocka_unit_test(texts_are_numbers),
         cmocka_unit_test(opened_models_take_given_inputs),
         cmocka_unit_test(inputs_survive_failing_allocations),
