@@ -1011,7 +1011,11 @@ static int find_out(http_model *m) {
         code = find_protocol(e);
     if (code != SIS_OK)
         return code;
-    if (e->protocol == SIS__PROTOCOL_V2)
+    if (e->protocol != SIS__PROTOCOL_V2 && (e->opt->explain || e->opt->n_with))
+        code = sis__fail(SIS_E_ARGUMENT,
+                         "--%s: only the tensors of /v2/models/NAME have inputs with names",
+                         e->opt->explain ? "explain" : "with");
+    else if (e->protocol == SIS__PROTOCOL_V2)
         code = open_v2(m);
     else if (e->protocol == SIS__PROTOCOL_V1)
         code = open_v1(m);

@@ -61,6 +61,21 @@ static int unknown(const char *spec) {
     return sis__fail(SIS_E_ARGUMENT, "model \"%.200s\": expected %s", spec, list);
 }
 
+/* Options that would do nothing to this kind of model. */
+static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
+    int named = kind != &sis__model_command && kind != &sis__model_forest;
+    if (o->normalize && kind != &sis__model_network)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--normalize: only networks in .onnx files are given pixels "
+                         "otherwise than they are");
+    if ((o->explain || o->n_with) && !named)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--%s: only networks in .onnx files and models of v2 servers "
+                         "have inputs with names",
+                         o->explain ? "explain" : "with");
+    return SIS_OK;
+}
+
 int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     sis_model_opt defaults;
     *out = (sis_model){0};
@@ -79,11 +94,8 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     for (size_t i = 0; !kind && i < N_KINDS; i++)
         if (is_of_kind(spec, kinds[i]))
             kind = kinds[i];
-    if (kind && kind != &sis__model_network && opt->normalize)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--normalize: only networks in .onnx files are given pixels "
-                         "otherwise than they are");
-    return kind ? kind->open(spec, opt, out) : unknown(spec);
+    int error = kind ? check_options(kind, opt) : unknown(spec);
+    return error == SIS_OK ? kind->open(spec, opt, out) : error;
 }
 
 /* The kind of an opened model; NULL: it is a caller's own. */

@@ -96,6 +96,7 @@ sis predict -m "$at/redirect/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" --r
 
 echo "# time and trouble"
 sis predict -m "$at/slow-9/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" --timeout 0.2 --retries 0 2>&1 | plain
+sis predict -m "$at/ok/v1/models/credit" -i "$SIS_EXAMPLES/credit.csv" --with age=3 2>&1 | plain
 sis predict -m http:// -i "$SIS_EXAMPLES/credit.csv" 2>&1 | cut -c 1-60
 sis predict -m https:///# -i "$SIS_EXAMPLES/credit.csv" 2>&1 | cut -c 1-60
 sis predict -m "$at/busy-503/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" --retries 1 2>&1 | plain

@@ -25,6 +25,11 @@ for options in "--explain z --with w=3" "--with v=1" "--with w" "--with w=1 --wi
     sis predict -m two.onnx -i x.csv $options 2>&1
     echo "status $?"
 done
+echo "# models without names for inputs"
+for model in "cmd:$SIS_EXAMPLES/credit.sh" "$SIS_EXAMPLES/credit-trees.json"; do
+    sis predict -m "$model" -i "$SIS_EXAMPLES/credit.csv" --with age=3 2>&1
+    sis predict -m "$model" -i "$SIS_EXAMPLES/credit.csv" --explain age 2>&1
+done
 echo "# what is in it, with the other input given"
 sis model two.onnx --no-timing | sed -n '1,3p'
 sis model two.onnx --no-timing --explain x --with w=3 | sed -n '1,3p'
