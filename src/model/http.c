@@ -301,13 +301,13 @@ static int check_id(const json_t *answer, size_t number) {
                            own, id);
 }
 
-/* What was answered instead of an object with that list. */
-static int fail_without(const char *list, const json_t *json) {
+/* What was answered instead. */
+static int fail_found(const char *expected, const json_t *json) {
     char excerpt[SIS__EXCERPT];
     char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
     sis__answer_excerpt(text ? text : "", text ? strlen(text) : 0, excerpt, sizeof excerpt);
     free(text);
-    return sis__fail(SIS_E_MODEL, "expected an object with a list \"%s\", found %s", list, excerpt);
+    return sis__fail(SIS_E_MODEL, "expected %s, found %s", expected, excerpt);
 }
 
 static int read_v2(const sis__asked *q, sis__answer *a, const char *rest, size_t rest_length,
@@ -318,7 +318,7 @@ static int read_v2(const sis__asked *q, sis__answer *a, const char *rest, size_t
     if (code != SIS_OK)
         return code;
     if (json_array_size(outputs) == 0)
-        return fail_without("outputs", a->json);
+        return fail_found("an object with a list \"outputs\"", a->json);
     t.tensor = choose_output(outputs, q->output);
     if (!t.tensor)
         return sis__fail(SIS_E_MODEL, "expected an output named \"%.60s\", found \"%.60s\"",
@@ -334,7 +334,7 @@ static int read_predictions(const sis__asked *q, sis__answer *a, size_t *n_outpu
     a->named = 1;
     a->member = q->output;
     if (!json_is_array(predictions))
-        return fail_without("predictions", a->json);
+        return fail_found("an object with a list \"predictions\"", a->json);
     return sis__answer_rows(a, predictions, "prediction", n_outputs, scores);
 }
 
@@ -782,9 +782,10 @@ static int set_output(endpoint *e, const json_t *outputs) {
     const char *name = json_string_value(json_object_get(output, "name"));
     if (json_array_size(outputs) == 0)
         return SIS_OK; /* the server does not tell */
+    if (!name && !e->output)
+        return fail_found("metadata with the name of its output", output);
     if (!name)
-        return sis__fail(SIS_E_ARGUMENT, "the model has no output named \"%.60s\"",
-                         e->output ? e->output : "");
+        return sis__fail(SIS_E_ARGUMENT, "the model has no output named \"%.60s\"", e->output);
     free(e->output);
     e->output = sis__strdup(name);
     return e->output ? SIS_OK : SIS_E_NOMEM;
@@ -800,7 +801,7 @@ static int read_v2_inputs(endpoint *e, const json_t *inputs) {
         const char *type = json_string_value(json_object_get(input, "datatype"));
         sis__shape shape;
         if (!name || !read_shape(json_object_get(input, "shape"), &shape))
-            return sis__fail(SIS_E_MODEL, "expected metadata with the name and shape of its input");
+            return fail_found("metadata with the name and shape of its input", input);
         code = set_input(e, name, type);
         if (code == SIS_OK)
             code = sis__inputs_add(&e->inputs, name, e->type, &shape);

@@ -178,6 +178,11 @@ static void labels_stand_before_texts(void **state) {
         assert_string_equal(sis_data_kind(data), "table");
         sis_data_free(data);
     }
+    assert_int_equal(sis_data_read(folder_text("a.tsv", "a\tnew york\n"),
+                                   &(sis_data_opt){.categorical = 2, .categories = "b"}, &data),
+                     0);
+    assert_string_equal(sis_data_kind(data), "text"); /* words, if it is a table */
+    sis_data_free(data);
     sis_data_opt opt = {.no_header = 1, .label = "2"}; /* only a table has these */
     assert_int_equal(sis_data_read(folder_text("a.tsv", "1\t2\tsetosa\n3\t4\tx\n"), &opt, &data),
                      0);

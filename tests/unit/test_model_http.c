@@ -596,6 +596,11 @@ static void what_cannot_be_opened_is_told(void **state) {
         {"axes/v1/models/credit", SIS_E_UNSUPPORTED, "its input has 100 axes; at most 16 are"},
         {"ok/v2/models/odd", SIS_E_UNSUPPORTED, "input \"x\" has the type FP8, which is not"},
         {"ok/v2/models/credit#else", SIS_E_ARGUMENT, "the model has no output named \"else\""},
+        {"ok/v2/models/shapeless", SIS_E_MODEL,
+         "expected metadata with the name and shape of its input, found "
+         "\"{\"name\":\"x\",\"shape\":\"8\"}\""},
+        {"ok/v2/models/nameless", SIS_E_MODEL,
+         "expected metadata with the name of its output, found \"{\"shape\":[-1"},
         {"ok/v3", SIS_E_ARGUMENT, "expected an address that ends in /v2/models/NAME (Open"},
         {"ok/v2/models/", SIS_E_ARGUMENT, "expected an address that ends in /v2/models/NAME (Open"},
         {"ok/v2/models/credit?key=s3cret", SIS_E_ARGUMENT, "expected an address without \"?\""},
