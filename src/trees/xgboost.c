@@ -478,8 +478,15 @@ static int refuse_dump(const sis__doc *root) {
     return sis__fail(SIS_E_FORMAT, "no model of XGBoost: there is no \"learner\"");
 }
 
+/* The form of before JSON. */
+static int is_old(const char *head, size_t n) {
+    return n >= 4 && memcmp(head, "binf", 4) == 0;
+}
+
 int sis__xgboost_is(const char *head, size_t n) {
     size_t i = 0;
+    if (is_old(head, n))
+        return 1;
     while (i < n && strchr(" \t\r\n", head[i]) && head[i])
         i++;
     return i < n && (head[i] == '{' || head[i] == '[');
@@ -493,6 +500,10 @@ static int is_binary(const char *bytes, size_t n) {
 int sis__xgboost_parse(const char *bytes, size_t n, sis__booster *out) {
     sis__document d;
     reader r = {0};
+    if (is_old(bytes, n))
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "the old binary form of XGBoost; load it there and write it "
+                         "again with save_model(\"m.json\") or \"m.ubj\"");
     *out = (sis__booster){.library = "XGBoost", .kind = "", .divisor = 1, .scale = 1};
     out->forest.single = 1;
     int error =

@@ -412,6 +412,7 @@ static void what_is_not_supported_is_named(void **state) {
     refused("m.json", "{\"learner\":", "byte 11: expected a value");
     refused("m.json", "hello", "no model of XGBoost");
     refused("m.ubj", "{L", "more bytes");
+    refused("old.model", "binf\1\2\3", "the old binary form of XGBoost; load it there");
     refused("m.txt", "tree\nmax_feature_idx=0\nobjective=odd\n\n", "not known: odd");
     refused("m.txt", "tree\nnum_class=1\n\n", "max_feature_idx");
     refused("m.txt", "tree\nmax_feature_idx=0\n\nTree=0\nnum_leaves=1\nleaf_value=1\nis_linear=1\n",
