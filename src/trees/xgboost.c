@@ -500,12 +500,12 @@ static int is_binary(const char *bytes, size_t n) {
 int sis__xgboost_parse(const char *bytes, size_t n, sis__booster *out) {
     sis__document d;
     reader r = {0};
+    *out = (sis__booster){.library = "XGBoost", .kind = "", .divisor = 1, .scale = 1};
+    out->forest.single = 1;
     if (is_old(bytes, n))
         return sis__fail(SIS_E_UNSUPPORTED,
                          "the old binary form of XGBoost; load it there and write it "
                          "again with save_model(\"m.json\") or \"m.ubj\"");
-    *out = (sis__booster){.library = "XGBoost", .kind = "", .divisor = 1, .scale = 1};
-    out->forest.single = 1;
     int error =
         is_binary(bytes, n) ? sis__ubjson_parse(bytes, n, &d) : sis__json_parse(bytes, n, &d);
     if (error)
