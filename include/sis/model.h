@@ -25,8 +25,8 @@
  *                   library is loaded when it is first needed: the file $SIS_ORT, else
  *                   libonnxruntime.so.1 or libonnxruntime.so. Inputs are tensors of numbers; of several
  *                   one takes the row, as in a FILE.onnx. The first output of floating point
- *                   gives the scores, also as a list of dictionaries. SIS_E_UNSUPPORTED if there
- *                   is no library.
+ *                   gives the scores, also as a list of dictionaries; ort:FILE.onnx#OUTPUT is another
+ *                   one, by name. SIS_E_UNSUPPORTED if there is no library.
  *
  *     FILE.json, FILE.ubj, FILE.txt
  *                   a model of XGBoost (JSON or UBJSON, as its save_model() writes) or LightGBM

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -550,21 +551,41 @@ static int rank_output(const ort_model *m, size_t i, int *rank) {
     return code;
 }
 
-/* The first output of floating point, since what stands beside probabilities are labels; else the
- * first of numbers. */
-static int choose_output(ort_model *m) {
+/* Is output i called so? NULL: any is. */
+static int is_called(const ort_model *m, size_t i, const char *wanted, int *called) {
+    char *name = NULL;
+    int code = check(ort.output_name(m->session, i, ort.allocator, &name));
+    *called = code == SIS_OK && (!wanted || strcmp(name, wanted) == 0);
+    if (name)
+        check(ort.free_memory(ort.allocator, name));
+    return code;
+}
+
+static int no_output(const char *wanted, size_t n) {
+    return wanted ? sis__fail(SIS_E_ARGUMENT,
+                              "none of its %zu outputs is called \"%.60s\" and holds "
+                              "numbers",
+                              n, wanted)
+                  : sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs holds numbers", n);
+}
+
+/* The one that is wanted, by name; NULL: the first output of floating point, since what stands beside
+ * probabilities are labels, else the first of numbers. */
+static int choose_output(ort_model *m, const char *wanted) {
     size_t n = 0, chosen = 0;
-    int best = 0, rank = 0;
+    int best = 0, rank = 0, called = 0;
     int code = check(ort.output_count(m->session, &n));
     for (size_t i = 0; code == SIS_OK && i < n; i++) {
-        code = rank_output(m, i, &rank);
-        if (rank > best) {
+        code = is_called(m, i, wanted, &called);
+        if (code == SIS_OK)
+            code = rank_output(m, i, &rank);
+        if (called && rank > best) {
             best = rank;
             chosen = i;
         }
     }
     if (code == SIS_OK && best == 0)
-        code = sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs holds numbers", n);
+        code = no_output(wanted, n);
     return code == SIS_OK ? check(ort.output_name(m->session, chosen, ort.allocator, &m->output))
                           : code;
 }
@@ -602,7 +623,9 @@ static int worker_new(void *ctx, void **worker) {
     return SIS_OK;
 }
 
-int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out) {
+/* `path` with `output` of several; NULL: as choose_output says. */
+static int open_output(const char *path, const char *output, const sis_model_opt *opt,
+                       const char *note, sis_model *out) {
     int code = ensure_loaded();
     ort_model *m = code == SIS_OK ? SIS_NEW(ort_model, 1) : NULL;
     if (!m)
@@ -616,7 +639,7 @@ int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, 
     if (code == SIS_OK)
         code = read_inputs(m, opt);
     if (code == SIS_OK)
-        code = choose_output(m);
+        code = choose_output(m, output);
     if (code != SIS_OK) {
         if (m->path)
             fail_here(code, m);
@@ -631,8 +654,22 @@ int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, 
     return SIS_OK;
 }
 
+int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out) {
+    return open_output(path, NULL, opt, note, out);
+}
+
+/* What stands behind # names an output, unless it is a part of the file's name. */
 static int ort_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
-    return sis__ort_open(spec + strlen(sis__model_ort.prefix), opt, NULL, out);
+    const char *path = spec + strlen(sis__model_ort.prefix), *mark = strrchr(path, '#');
+    if (!mark || access(path, F_OK) == 0)
+        return sis__ort_open(path, opt, NULL, out);
+    char *file = sis__strdup(path);
+    if (!file)
+        return SIS_E_NOMEM;
+    file[mark - path] = '\0';
+    int code = open_output(file, mark + 1, opt, NULL, out);
+    free(file);
+    return code;
 }
 
 const sis__model_kind sis__model_ort = {

@@ -17,6 +17,12 @@ sis predict -m det.onnx -i rows.csv 2>&1
 sis predict -m ort:det.onnx -i rows.csv --rows 0 2>&1
 sis explain -m det.onnx -i rows.csv --mask zero -t 9 --rows 1 --quiet 2>&1 | sis show -
 sis model det.onnx 2>&1
+for output in y d; do
+    sis predict -m "ort:det.onnx#$output" -i rows.csv --rows 0 2>&1
+done
+cp det.onnx 'a#b.onnx'
+sis predict -m 'ort:a#b.onnx#y' -i rows.csv --rows 0 2>&1
+sis predict -m 'ort:a#b.onnx' -i rows.csv --rows 0 2>&1
 sis predict -m ort:rows.csv -i rows.csv 2>&1 | cut -c 1-60
 
 echo "# images of any sides, wide and high, as through our own engine"
