@@ -165,7 +165,7 @@ static int cut_row(sis__model_inputs *s) {
                              "the model has %zu inputs, and %.60s %s; say which is "
                              "explained (--explain NAME) and give the others (--with NAME=FILE)",
                              s->n, in->name,
-                             in->shape.rank ? "leaves a size free" : "is one number for all rows");
+                             in->shape.rank > 1 ? "leaves a size free" : "has no axis for rows");
         in->part = at;
         at += in->count;
     }

@@ -350,7 +350,7 @@ static void numbers_are_parts_of_rows(void **state) {
     assert_true(fit.batched && fit.rank == 0);
     sis__inputs_add(&inputs, "t", SIS__VALUE_FP32, &(sis__shape){0});
     assert_int_equal(sis__inputs_settle(&inputs, &opt), SIS_E_UNSUPPORTED);
-    assert_message_has("the model has 3 inputs, and t is one number for all rows; say which is");
+    assert_message_has("the model has 3 inputs, and t has no axis for rows; say which is");
     float one = 1;
     opt.with = &(sis_net_tensor){.name = "x", .data = &one};
     opt.n_with = 1;
