@@ -2,6 +2,8 @@
  *
  * Values for further inputs of a network, NAME=FILE or NAME=NUMBER, as tensors for sis_model_open.
  */
+#include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,30 +13,56 @@
 #include "base/mem.h"
 #include "task/task.h"
 
+/* Floats hold whole numbers up to 2^24 only, integers all that doubles do. */
+static int are_whole(const double *v, size_t n) {
+    const double most = 9007199254740992; /* 2^53 */
+    for (size_t k = 0; k < n; k++)
+        if (v[k] != floor(v[k]) || fabs(v[k]) > most)
+            return 0;
+    return 1;
+}
+
+/* Numbers as the tensor's data; the input makes of them what it takes. */
+static int put_numbers(const double *v, size_t n, sis_net_tensor *t) {
+    t->type = are_whole(v, n) ? SIS_NET_INTS : SIS_NET_FLOATS;
+    int64_t *whole = t->type == SIS_NET_INTS ? SIS_NEW(int64_t, n + 1) : NULL;
+    float *floats = t->type == SIS_NET_FLOATS ? SIS_NEW(float, n + 1) : NULL;
+    for (size_t k = 0; k < n && (whole || floats); k++) {
+        if (whole)
+            whole[k] = (int64_t)v[k];
+        else
+            floats[k] = (float)v[k];
+        if (floats && !isfinite(floats[k])) {
+            free(floats);
+            return sis__fail(SIS_E_ARGUMENT, "%g is no number that an input takes", v[k]);
+        }
+    }
+    t->data = whole ? (const void *)whole : floats;
+    return t->data ? SIS_OK : SIS_E_NOMEM;
+}
+
 /* An array of any shape. */
 static int read_npy(const char *path, sis_net_tensor *t) {
     sis_array a;
     int error = sis_array_read(path, &a);
     if (error)
         return error;
-    float *values = SIS_NEW(float, a.n + 1);
-    t->data = values;
     t->shape.rank = a.rank;
     if (a.rank > SIS_NET_MAX_RANK)
         error = sis__fail(SIS_E_FORMAT, "%s: an array of %zu axes; expected at most %d", path,
                           a.rank, SIS_NET_MAX_RANK);
     else
         memcpy(t->shape.dims, a.dims, a.rank * sizeof *a.dims);
-    for (size_t k = 0; values && k < a.n; k++)
-        values[k] = (float)a.values[k];
+    if (!error)
+        error = put_numbers(a.values, a.n, t);
     sis_array_release(&a);
-    return error ? error : values ? SIS_OK : SIS_E_NOMEM;
+    return error;
 }
 
-/* A whole data set as one tensor of floats. */
+/* A whole data set as one tensor. */
 static int read_rows(const char *path, sis_net_tensor *t) {
     sis_data *data;
-    size_t rank = 0, n, at = 0;
+    size_t rank = 0, n;
     int error = sis_data_read(path, NULL, &data);
     if (error)
         return error;
@@ -47,21 +75,17 @@ static int read_rows(const char *path, sis_net_tensor *t) {
     for (size_t d = 0; !error && d < rank; d++)
         t->shape.dims[d + 1] = dims[d];
     size_t width = error ? 0 : sis_data_width(data, 0);
-    float *values = SIS_NEW(float, n *width + 1);
-    double *row = SIS_NEW(double, width + 1);
-    if (!error && (!values || !row))
+    double *values = SIS_NEW(double, n *width + 1);
+    if (!error && !values)
         error = SIS_E_NOMEM;
-    for (size_t i = 0; i < n && !error; i++) {
-        if (sis_data_width(data, i) != width)
-            error = sis__fail(SIS_E_FORMAT, "%s: rows of different lengths", path);
-        else
-            error = sis_data_values(data, i, row);
-        for (size_t k = 0; k < width && !error; k++)
-            values[at++] = (float)row[k];
-    }
-    free(row);
+    for (size_t i = 0; i < n && !error; i++)
+        error = sis_data_width(data, i) == width
+                    ? sis_data_values(data, i, values + i * width)
+                    : sis__fail(SIS_E_FORMAT, "%s: rows of different lengths", path);
+    if (!error)
+        error = put_numbers(values, n * width, t);
+    free(values);
     sis_data_free(data);
-    t->data = values;
     return error;
 }
 
@@ -77,13 +101,10 @@ static int read_one(const char *text, sis_net_tensor *t) {
     name[equals - text] = '\0';
     t->name = name;
     double number = strtod(equals + 1, &end);
-    if (*end)
-        return (sis__text_ends_in(equals + 1, ".npy") ? read_npy : read_rows)(equals + 1, t);
-    float *one = SIS_NEW(float, 1);
-    t->data = one;
-    if (one)
-        *one = (float)number;
-    return one ? SIS_OK : SIS_E_NOMEM;
+    int error = !*end                                   ? put_numbers(&number, 1, t)
+                : sis__text_ends_in(equals + 1, ".npy") ? read_npy(equals + 1, t)
+                                                        : read_rows(equals + 1, t);
+    return error && error != SIS_E_NOMEM ? sis__fail_in(error, "--with %.60s", name) : error;
 }
 
 /* What is given twice is meant once, but nobody knows which. */
