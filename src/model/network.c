@@ -9,6 +9,7 @@
  */
 #include "model/network.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,40 @@ static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values)
                            .shape = sis__shapes_find(&m->opened.shapes, n_values)};
 }
 
+/* Does value v of a row go into an input of whole numbers? Inputs that take a part each have an axis for rows. */
+static int is_whole(const sis_net *net, size_t v) {
+    sis_net_tensor in = {0};
+    size_t fed = 0, end = 0;
+    for (size_t i = 0; i < sis_net_inputs(net); i++)
+        fed += sis_net_input_is_fed(net, i) != 0;
+    for (size_t i = 0; i < sis_net_inputs(net); i++) {
+        if (!sis_net_input_is_fed(net, i) || sis_net_input_get(net, i, &in) != SIS_OK)
+            continue;
+        size_t count = 1;
+        for (size_t d = 1; d < in.shape.rank; d++)
+            count *= in.shape.dims[d];
+        end += count;
+        if (fed == 1 || v < end)
+            break;
+    }
+    return in.type == SIS_NET_INTS;
+}
+
+/* Rows are floats, which hold whole numbers up to 2^24. */
+static int convert_row(const network_model *m, const double *from, size_t n, float *row) {
+    for (size_t v = 0; v < n; v++) {
+        row[v] = (float)from[v];
+        if (fabs(from[v]) > 1 << 24 && (double)row[v] != from[v] && is_whole(m->net, v))
+            return sis__fail(
+                SIS_E_UNSUPPORTED,
+                "value %zu of a row is %.17g, and goes into an input of whole numbers; "
+                "of these the engine tells apart those up to 16777216, ONNX Runtime "
+                "(ort:FILE.onnx) all",
+                v, from[v]);
+    }
+    return SIS_OK;
+}
+
 /* Rows of the batch as the network takes them, to be freed. */
 static int convert(const network_model *m, const double *rows, size_t n_values, sis_net_batch *b) {
     float *to = (float *)sis__alloc_raw(b->n_rows, b->n_values * sizeof *to);
@@ -45,8 +80,7 @@ static int convert(const network_model *m, const double *rows, size_t n_values, 
         else if (m->mixed.items)
             error = sis__mixed_row(&m->mixed, from, row);
         else
-            for (size_t v = 0; v < n_values; v++)
-                row[v] = (float)from[v];
+            error = convert_row(m, from, n_values, row);
     }
     return error;
 }

@@ -30,6 +30,13 @@ printf '\010\007:\221\001\012\016\012\001k\012\001c\022\001r"\003Mod\012\027\012
 for k in 16777217 1700000003 1e400 none.npy; do
     sis predict -m mod.onnx -i x.csv --rows 0 --explain x --with k=$k 2>&1
 done
+echo "# and rows that floats do not hold are refused where they go into whole numbers"
+printf 'a,b,k\n1700000003,0,1700000004\n0,1700000003,1700000128\n' >large.csv
+sis predict -m mod.onnx -i large.csv --rows 1
+sis predict -m mod.onnx -i large.csv 2>&1
+printf 'k\n16777216\n-16777217\n' >k.csv
+sis predict -m mod.onnx -i k.csv --rows 0 --explain k --with x=0
+sis predict -m mod.onnx -i k.csv --explain k --with x=0 2>&1
 echo "# models without names for inputs"
 for model in "cmd:$SIS_EXAMPLES/credit.sh" "$SIS_EXAMPLES/credit-trees.json"; do
     sis predict -m "$model" -i "$SIS_EXAMPLES/credit.csv" --with age=3 2>&1
