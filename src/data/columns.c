@@ -189,8 +189,9 @@ static int no_number(const layout *l, size_t column, size_t row, size_t line, ui
         row, line, name, *found ? "\"" : "an empty cell", sis__cell_excerpt(found, cell),
         *found ? "\"" : "",
         sis__cell_decimal_comma(found) ? SIS__DECIMAL_POINT
-        : c->words                     ? ""
-                                       : SIS__SAY_MISSING);
+        : !c->words                    ? SIS__SAY_MISSING
+        : l->opt->n_names              ? "; a category is given as the number it had in training"
+                                       : "");
 }
 
 /* A column of numbers. */

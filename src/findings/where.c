@@ -112,12 +112,12 @@ static int read_field(piece name, condition *c) {
                name);
 }
 
-static int read_relation(piece operator, condition * c) {
+static int read_relation(piece sign, condition *c) {
     size_t k = 0;
-    while (k < OPERATORS && !is(operator, operators[k].text))
+    while (k < OPERATORS && !is(sign, operators[k].text))
         k++;
     if (k == OPERATORS)
-        return bad("=, !=, <, <=, > or >= (a value that begins so goes in quotes)", operator);
+        return bad("=, !=, <, <=, > or >= (a value that begins so goes in quotes)", sign);
     c->relation = operators[k].relation;
     if (c->relation > DIFFERENT && !is_number_field(c->field))
         return sis__fail(SIS_E_OPTION,
@@ -157,12 +157,12 @@ static int take_value(piece value, condition *c) {
 
 /* A value in quotes is what is between them. */
 static int read_value(piece text, condition *c) {
-    int quoted = text.n > 1 && strchr("'\"", *text.at) && text.at[text.n - 1] == *text.at;
-    if (quoted)
-        return take_value((piece){text.at + 1, text.n - 2}, c);
     if (text.n == 0)
         return bad("a value behind it", (piece){fields[c->field], strlen(fields[c->field])});
-    if (*text.at == '"' || *text.at == '\'')
+    int quoted = *text.at == '"' || *text.at == '\'';
+    if (quoted && strchr(text.at + 1, *text.at) == text.at + text.n - 1)
+        return take_value((piece){text.at + 1, text.n - 2}, c);
+    if (quoted)
         return bad("the end of the quotes, then \" and \" or nothing", text);
     if (holds_condition(text))
         return bad("\" and \" between conditions (a value that looks like one goes in quotes)",

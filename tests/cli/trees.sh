@@ -13,6 +13,8 @@ sis show r.jsonl
 sis verify r.jsonl -m model.of.mine -i gaps.csv --mask mean:gaps.csv --rows 0 --output audit.jsonl
 sis explain -m model.of.mine -i gaps.csv --mask missing --threshold 0.8 --rows 0 --quiet | sis show -
 sis explain -m cmd:"$SIS_EXAMPLES"/credit.sh -i rows.csv --mask missing --threshold 0.8 2>&1 || echo "exit $?"
+sed '2s/^[^,]*/old/' rows.csv > word.csv
+sis predict -m model.of.mine -i word.csv 2>&1 || echo "exit $?"
 cut -d, -f1-7 rows.csv > short.csv
 sis predict -m model.of.mine -i short.csv 2>&1 || echo "exit $?"
 printf 'tree\nmax_feature_idx=0\nobjective=binary sigmoid:2\nfeature_names=a\n\nTree=0\nnum_leaves=2\nsplit_feature=0\nthreshold=0.5\ndecision_type=8\nleft_child=-1\nright_child=-2\nleaf_value=-1 1\n\nend of trees\n' > light.txt

@@ -73,6 +73,8 @@ static void conditions_that_make_no_sense_are_refused(void **state) {
         {"kind=picture", "expected a kind (array, table, text, dna or image), found \"picture\""},
         {"label='a and class=1", "expected the end of the quotes"},
         {"label='a' or class=1", "expected the end of the quotes, then \" and \" or nothing"},
+        {"label='a' or label='b'", "expected the end of the quotes"},
+        {"label='", "expected the end of the quotes"},
         {"feature=a or size<3", "expected \" and \" between conditions"},
         {"feature=a && size < 3", "expected \" and \" between conditions"},
         {"class=1, status=explained", "found \"1, status=explained\""},
