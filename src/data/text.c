@@ -107,6 +107,8 @@ int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt) {
     int code = sis__lines_open(&l, path);
     for (int found = 1; code == SIS_OK && found > 0 && rows < 2 && (rows == 0 || texts);) {
         found = sis__lines_any(&l);
+        if (found == SIS_E_NOMEM)
+            code = found;
         if (found <= 0 || sis__lines_blank(&l) || memchr(l.line.data, '\0', l.line.len))
             continue; /* whoever reads it says what is wrong */
         code = sis__lines_cut(&l);
