@@ -361,11 +361,15 @@ static int is_merged(const size_t *fine, size_t rank, const size_t *coarse, size
     return 1;
 }
 
+static int is_alike(const size_t *a, size_t n, const size_t *b, size_t m) {
+    return is_merged(a, n, b, m) || is_merged(b, m, a, n);
+}
+
 /* As many values along other axes: they would be taken for others. A list is all axes taken together. */
 static int is_turned(const sis_task *t, const sis_net_shape *s, const sis_data *data, size_t row) {
     size_t dims[3], rank;
     const size_t *shape = shape_in(t, data, row, dims, &rank);
-    return !is_merged(shape, rank, s->dims, s->rank) && !is_merged(s->dims, s->rank, shape, rank);
+    return !is_alike(shape, rank, s->dims, s->rank);
 }
 
 /* A list of n values as a square image, grey or in colours; 0: it is none. */
@@ -524,24 +528,51 @@ static int has_dims(const sis_array *array, const size_t *dims, size_t rank) {
     return at == rank;
 }
 
-/* Are its channels first? As the model wants them if its shape does not say so. */
-static int array_first(const layout *a, const size_t *shape, size_t rank, const sis_array *array) {
-    size_t dims[4]; /* channels, places, channels */
+/* The sizes of an example with its channels in front, and from the second on with them behind. */
+static void put_both(const layout *a, const size_t *shape, size_t rank, size_t dims[4]) {
     dims[0] = dims[rank] = a->channels;
     memcpy(dims + 1, shape + a->first, (rank - 1) * sizeof *dims);
+}
+
+/* Are its channels first? As the model wants them if its shape does not say so. */
+static int array_first(const layout *a, const size_t *shape, size_t rank, const sis_array *array) {
+    size_t dims[4];
+    put_both(a, shape, rank, dims);
     int first = has_dims(array, dims, rank), last = has_dims(array, dims + 1, rank);
     return first && last ? a->first : first ? 1 : last ? 0 : a->wanted_first;
 }
 
-void sis__task_array_order(const sis_task *t, const sis_array *array, int *order) {
+/* Has it the axes of an example, wherever its channels are? */
+static int is_array_alike(const layout *a, const size_t *shape, size_t rank,
+                          const sis_array *array) {
+    size_t dims[4];
+    if (a->channels == 1)
+        return is_alike(array->dims, array->rank, shape, rank);
+    put_both(a, shape, rank, dims);
+    return is_alike(array->dims, array->rank, dims, rank) ||
+           is_alike(array->dims, array->rank, dims + 1, rank);
+}
+
+static int other_axes(const sis_array *array, const size_t *shape, size_t rank) {
+    char found[SIS__DIMS_TEXT], own[SIS__DIMS_TEXT];
+    sis__dims_text(array->dims, array->rank, found);
+    sis__dims_text(shape, rank, own);
+    return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; an example has %s", found, own);
+}
+
+int sis__task_array_order(const sis_task *t, const sis_array *array, int *order) {
+    const sis_data *data = t->source.data;
     size_t rank, row = sis__task_row(&t->source, 0);
-    layout a = layout_of(t, t->source.data, row);
-    const size_t *shape = sis_data_shape(t->source.data, row, &rank);
-    if (is_cut(t, t->source.data))
+    layout a = layout_of(t, data, row);
+    const size_t *shape = sis_data_shape(data, row, &rank);
+    if (is_cut(t, data))
         a.channels = 1;
+    else if (sis_data_width(data, row) == array->n && !is_array_alike(&a, shape, rank, array))
+        return other_axes(array, shape, rank);
     if (a.channels > 1)
         a.first = array_first(&a, shape, rank, array);
     put_order(&a, array->n, order);
+    return SIS_OK;
 }
 
 int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,

@@ -63,8 +63,9 @@ static int map_by_file(sis_task *t, const char *path, size_t n) {
     int error = order ? sis_feature_map_read(path, n, &map) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis_array_read(path, &array);
+    if (error == SIS_OK && (error = sis__task_array_order(t, &array, order)) != SIS_OK)
+        sis__fail_in(error, "--features: %s", path);
     if (error == SIS_OK) {
-        sis__task_array_order(t, &array, order);
         for (size_t v = 0; v < n; v++)
             order[v] = map[order[v]];
         t->features.map = order;

@@ -237,13 +237,14 @@ static int mask_file(sis_task *t, const char *path, size_t width) {
         error = sis__fail(SIS_E_ARGUMENT, "--mask: %s has %zu values, an example has %zu", path,
                           a.n, width);
     int *order = error == SIS_OK ? SIS_NEW_RAW(int, width) : NULL;
+    if (error == SIS_OK && !order)
+        error = SIS_E_NOMEM;
+    if (error == SIS_OK && (error = sis__task_array_order(t, &a, order)) != SIS_OK)
+        sis__fail_in(error, "--mask: %s", path);
     if (error == SIS_OK)
-        error = order ? make_rows(t, 1, width) : SIS_E_NOMEM;
-    if (error == SIS_OK) {
-        sis__task_array_order(t, &a, order);
-        for (size_t v = 0; v < width; v++)
-            t->mask.rows[v] = a.values[order[v]];
-    }
+        error = make_rows(t, 1, width);
+    for (size_t v = 0; error == SIS_OK && v < width; v++)
+        t->mask.rows[v] = a.values[order[v]];
     free(order);
     sis_array_release(&a);
     return error;

@@ -232,8 +232,8 @@ const size_t *sis__task_shape(const sis_task *t, size_t row, size_t dims[3], siz
 void sis__task_order(const sis_task *t, size_t row, size_t width, int *order);
 
 /* The same of an array with a value for each of an example's. Its shape says where its channels are;
- * one that says nothing has its values as the model takes them. */
-void sis__task_array_order(const sis_task *t, const sis_array *array, int *order);
+ * one that says nothing has its values as the model takes them. SIS_E_ARGUMENT: it has other axes. */
+int sis__task_array_order(const sis_task *t, const sis_array *array, int *order);
 
 /* What the features of an example are by themselves: a number for each value to `map`, unless that
  * is NULL; how many there are. */

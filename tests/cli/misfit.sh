@@ -21,12 +21,17 @@ array '(4, 20)' 80 > single.npy
 array '(1, 4, 1, 20)' 80 > right.npy
 array '(1, 80)' 80 > flat.npy
 array '(1, 4, 5, 4)' 80 > split.npy
-wrong dna.onnx turned.npy
-wrong dna.onnx single.npy
 array '(1, 8, 10)' 80 > other.npy
 array '(1, 2, 8, 5)' 80 > more.npy
+{ array '(8, 10)' 0; head -c 80 /dev/zero; } > map.npy
+{ array '(80,)' 0; head -c 80 /dev/zero; } > flat0.npy
+wrong dna.onnx turned.npy
+wrong dna.onnx single.npy
 wrong dna.onnx other.npy
 wrong dna.onnx more.npy
+for option in "--mask other.npy" "--mask zero --features map.npy" "--mask right.npy --features flat0.npy"; do
+    sis explain -q -m dna.onnx -i right.npy -t 0.5 $option 2>&1 | grep -o 'sis explain.*\|"n_features":[0-9]*'
+done
 for f in right flat split; do
     wrong dna.onnx $f.npy | grep -o '"n_features":[0-9]*'
 done
