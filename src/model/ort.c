@@ -412,46 +412,73 @@ static double rate_of(ort_model *m, const double *copies, size_t b, size_t n_val
     return (double)(passes * b) / seconds;
 }
 
-/* A row that is not the same: its first half, or all 1 if that changes nothing. */
-static void vary(const double *row, size_t n, double *other) {
+/* A row that is not the same: its values the other way round, which are as large; or its first half, or all 1 if that
+ * changes nothing. */
+static void vary(const double *row, size_t n, int turned, double *other) {
     int same = 1;
     for (size_t i = 0; i < n; i++) {
-        other[i] = i < n / 2 ? row[i] : 0;
+        other[i] = turned ? row[n - 1 - i] : i < n / 2 ? row[i] : 0;
         same &= other[i] == row[i];
     }
     for (size_t i = 0; same && i < n; i++)
         other[i] = 1;
 }
 
-/* Does a row keep its scores beside another one? Some models mix all rows of a batch, or have no
- * axis of rows in their output. */
-static int may_batch(ort_model *m, const double *row, double *pair, size_t n_values) {
+/* Does the row have these scores when it is the first or second of a pair? Only a lack of memory is a
+ * failure: some models have no axis of rows in their output, and a row that is turned may be none that they take. */
+static int compare_pair(ort_model *m, const double *pair, size_t place, size_t n_values,
+                        const double *alone, int turned, int *same) {
+    size_t outputs = 0;
+    int code = pass(m, pair, 2, n_values, &outputs);
+    *same = code == SIS_OK ? outputs == m->n_outputs : turned;
+    for (size_t i = 0; code == SIS_OK && *same && i < m->n_outputs; i++)
+        *same = fabs(m->scores[place * outputs + i] - alone[i]) <= 1e-4 * fmax(1, fabs(alone[i]));
+    return code == SIS_E_NOMEM ? code : SIS_OK;
+}
+
+/* Does a row keep its scores beside another one, in front of it or behind? Some models mix all rows of a
+ * batch. */
+static int may_batch(ort_model *m, const double *row, size_t n_values, int *may) {
     size_t outputs;
-    double *alone = SIS_NEW_RAW(double, m->n_outputs);
-    int good = alone && pass(m, row, 1, n_values, &outputs) == SIS_OK && outputs == m->n_outputs;
-    if (good)
+    double *pair = SIS_NEW_RAW(double, 2 * n_values + m->n_outputs),
+           *alone = pair ? pair + 2 * n_values : NULL;
+    int code = pair ? pass(m, row, 1, n_values, &outputs) : SIS_E_NOMEM;
+    *may = code == SIS_OK && outputs == m->n_outputs;
+    if (*may)
         memcpy(alone, m->scores, m->n_outputs * sizeof *alone);
-    memcpy(pair, row, n_values * sizeof *row);
-    vary(row, n_values, pair + n_values);
-    good = good && pass(m, pair, 2, n_values, &outputs) == SIS_OK && outputs == m->n_outputs;
-    for (size_t i = 0; good && i < m->n_outputs; i++)
-        good = fabs(m->scores[i] - alone[i]) <= 1e-4 * fmax(1, fabs(alone[i]));
-    free(alone);
-    return good;
+    for (size_t trial = 0; code == SIS_OK && *may && trial < 4; trial++) {
+        size_t place = trial % 2;
+        memcpy(pair + place * n_values, row, n_values * sizeof *row);
+        vary(row, n_values, trial > 1, pair + (1 - place) * n_values);
+        code = compare_pair(m, pair, place, n_values, alone, trial > 1, may);
+    }
+    free(pair);
+    return code;
+}
+
+/* A model that always takes several rows has to give each its own scores. */
+static int check_fixed(ort_model *m, const double *row, size_t n_values, size_t rows) {
+    int good = 0, code = may_batch(m, row, n_values, &good);
+    return code != SIS_OK || good
+               ? code
+               : sis__fail(
+                     SIS_E_UNSUPPORTED,
+                     "it always takes %zu rows, and their scores depend on each other; export "
+                     "it for one row, or give all of them as one example",
+                     rows);
 }
 
 /* The trial takes a fraction of a second: lengths grow until nothing is gained by it. */
 static int find_batch(ort_model *m, const double *row, size_t n_values) {
     enum { MOST = 256, GROWTH = 4 };
     static const double LONGEST = 0.3; /* seconds, all of it */
+    int may, code = may_batch(m, row, n_values, &may);
+    m->batch = 1;
+    if (code != SIS_OK || !may)
+        return code;
     double *copies = SIS_NEW_RAW(double, MOST *n_values), begin = sis__seconds();
     if (!copies)
         return SIS_E_NOMEM;
-    m->batch = 1;
-    if (!may_batch(m, row, copies, n_values)) {
-        free(copies);
-        return SIS_OK;
-    }
     for (size_t i = 0; i < MOST; i++)
         memcpy(copies + i * n_values, row, n_values * sizeof *row);
     double best = rate_of(m, copies, 1, n_values);
@@ -475,6 +502,8 @@ static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outp
         code = fit_rows(m, n_values, &fit);
     if (code == SIS_OK && fit.batched && fit.rows == 0)
         code = find_batch(m, row, n_values);
+    else if (code == SIS_OK && fit.batched && fit.rows > 1)
+        code = check_fixed(m, row, n_values, fit.rows);
     if (code != SIS_OK)
         m->n_outputs = 0;
     *n_outputs = m->n_outputs;

@@ -25,6 +25,17 @@ sis predict -m 'ort:a#b.onnx#y' -i rows.csv --rows 0 2>&1
 sis predict -m 'ort:a#b.onnx' -i rows.csv --rows 0 2>&1
 sis predict -m ort:rows.csv -i rows.csv 2>&1 | cut -c 1-60
 
+echo "# rows that depend on each other: sums over rows, less the most of all rows, shares of three rows"
+printf '\010\007\022\000:S\012\021\012\001x\012\001a\022\001y"\006CumSum\022\001g*\017\020\007B\001aJ\010\000\000\000\000\000\000\000\000Z\024\012\001x\022\017\012\015\010\001\022\011\012\003\022\001n\012\002\010\002b\024\012\001y\022\017\012\015\010\001\022\011\012\003\022\001n\012\002\010\002B\004\012\000\020\016' >cum.onnx
+printf '\010\007\022\000:p\012/\012\001x\022\001m"\011ReduceMax*\013\012\004axes@\000\240\001\007*\017\012\010keepdims\030\001\240\001\002\012\016\012\001x\012\001m\022\001y"\003Sub\022\001gZ\024\012\001x\022\017\012\015\010\001\022\011\012\003\022\001n\012\002\010\002b\024\012\001y\022\017\012\015\010\001\022\011\012\003\022\001n\012\002\010\002B\004\012\000\020\016' >most.onnx
+printf '\010\007\022\000:K\012\034\012\001x\022\001y"\007Softmax*\013\012\004axis\030\000\240\001\002\022\001gZ\023\012\001x\022\016\012\014\010\001\022\010\012\002\010\003\012\002\010\002b\023\012\001y\022\016\012\014\010\001\022\010\012\002\010\003\012\002\010\002B\004\012\000\020\016' >fix.onnx
+printf 'a,b\n1,2\n3,1\n4,4\n' >three.csv
+for model in cum most fix; do
+    for kind in "" ort:; do
+        sis predict -m $kind$model.onnx -i three.csv 2>&1
+    done
+done
+
 echo "# images of any sides, wide and high, as through our own engine"
 /usr/bin/python3 "$SIS_EXAMPLES/../tests/model/pictures.py" || { echo "no python3" && exit 77; }
 for model in lines.onnx ort:lines.onnx; do
