@@ -210,7 +210,7 @@ typedef struct cli_option {
                 "model, method (= and !=); score, threshold (also < <= > >=); of a subset "        \
                 "feature, the name of one in it, and size. Those of a subset have to hold for "    \
                 "the same one. A value may be in quotes, and has to be if it holds and or looks "  \
-                "like a condition: label='this and that'."                                                                    \
+                "like a condition: label='this and that'."                                         \
     }
 
 #define CLI_FORCE(type, member)                                                                    \
