@@ -27,6 +27,17 @@ static const char *digest_of(const char *option, digest text) {
     return NULL;
 }
 
+/* That of a model, perhaps in front of an output's name: "ort:m.onnx#y". */
+static const char *digest_of_model(const char *option, digest text) {
+    char file[4096];
+    const char *mark = option ? strrchr(option, '#') : NULL, *found = digest_of(option, text);
+    if (found || !mark || (size_t)(mark - option) >= sizeof file)
+        return found;
+    memcpy(file, option, (size_t)(mark - option));
+    file[mark - option] = '\0';
+    return digest_of(file, text);
+}
+
 /* What the processor is, and which instructions it has that results could hang on. */
 static void name_machine(char text[MACHINE]) {
     struct utsname u;
@@ -57,7 +68,7 @@ int sis_task_opt_made(const sis_task_opt *o, size_t examples, const char *const 
     sis_made m = {.version = sis_version(),
                   .command = command,
                   .n_command = n_command,
-                  .model_sha256 = digest_of(o->model, model),
+                  .model_sha256 = digest_of_model(o->model, model),
                   .input_sha256 = digest_of(o->input, input),
                   .mask_sha256 = digest_of(o->mask, mask),
                   .features_sha256 = digest_of(o->features, features),

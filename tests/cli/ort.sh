@@ -20,6 +20,9 @@ sis model det.onnx 2>&1
 for output in y d; do
     sis predict -m "ort:det.onnx#$output" -i rows.csv --rows 0 2>&1
 done
+sis explain -m 'ort:det.onnx#y' -i rows.csv --mask zero -t 9 --rows 1 -q | grep -o '"model_sha256":"[0-9a-f]*"' |
+    cut -d '"' -f 4 >sum
+sha256sum det.onnx | cut -d ' ' -f 1 | cmp - sum && echo "its file is in the results"
 cp det.onnx 'a#b.onnx'
 sis predict -m 'ort:a#b.onnx#y' -i rows.csv --rows 0 2>&1
 sis predict -m 'ort:a#b.onnx' -i rows.csv --rows 0 2>&1
