@@ -12,15 +12,7 @@
 #include "net/ops/ops.h"
 #include "net/plan/fuse.h"
 
-enum { STEPS = 4, Q = 0, KEYS, VALUES, FIRST_MAP }; /* inputs: these, then the steps' */
-
-typedef struct {
-    size_t total, m, n, k, v;
-    sis__stack stacks[3], y;
-    sis__score_step steps[STEPS]; /* maps are filled in for each matrix */
-    const size_t *maps[STEPS];    /* (total) where its map begins; NULL: a number */
-    size_t n_steps;
-} attention;
+typedef sis__fused_attention attention;
 
 static sis__operand operand(const sis__step *s, const sis__run *r, size_t input, size_t i) {
     const sis__stack *k = &((const attention *)s->p.own)->stacks[input];
@@ -30,7 +22,7 @@ static sis__operand operand(const sis__step *s, const sis__run *r, size_t input,
 /* The maps of matrix i. */
 static void point_steps(const sis__step *s, const sis__run *r, size_t i, sis__score_step *steps) {
     const attention *a = (const attention *)s->p.own;
-    size_t input = FIRST_MAP;
+    size_t input = SIS__FIRST_MAP;
     for (size_t t = 0; t < a->n_steps; t++) {
         if (!a->maps[t])
             continue;
@@ -44,18 +36,18 @@ static void point_steps(const sis__step *s, const sis__run *r, size_t i, sis__sc
 
 static int attention_forward(const sis__step *s, sis__run *r) {
     const attention *a = (const attention *)s->p.own;
-    sis__score_step steps[STEPS];
+    sis__score_step steps[SIS__SCORE_STEPS];
     memcpy(steps, a->steps, sizeof steps);
     for (size_t i = 0; i < a->total; i++) {
-        sis__operand keys = operand(s, r, KEYS, i); /* (k, n) */
+        sis__operand keys = operand(s, r, SIS__KEYS, i); /* (k, n) */
         point_steps(s, r, i, steps);
         sis__kernels_best()->attention(&(sis__attention){.m = a->m,
                                                          .n = a->n,
                                                          .k = a->k,
                                                          .v = a->v,
-                                                         .q = operand(s, r, Q, i),
+                                                         .q = operand(s, r, SIS__QUERIES, i),
                                                          .keys = {keys.at, keys.col, keys.row},
-                                                         .values = operand(s, r, VALUES, i),
+                                                         .values = operand(s, r, SIS__VALUES, i),
                                                          .steps = steps,
                                                          .n_steps = a->n_steps,
                                                          .y = sis__out(s, r, 0) + a->y.at[i],
@@ -68,6 +60,10 @@ static int attention_forward(const sis__step *s, sis__run *r) {
 
 static const sis__op attention_op = {.forward = attention_forward, .trait = SIS__MIXES};
 
+const attention *sis__fused_attention_of(const sis__step *s) {
+    return s->ops == &attention_op ? (const attention *)s->p.own : NULL;
+}
+
 /* ---- Finding it ------------------------------------------------------------------------------ */
 
 /* What is found from the last product back to the first. */
@@ -75,7 +71,7 @@ typedef struct {
     const sis__fuser *f;
     const sis__tensor *scores; /* their shape */
     attention a;
-    int inputs[FIRST_MAP + STEPS];
+    int inputs[SIS__FIRST_MAP + SIS__SCORE_STEPS];
     size_t n_inputs;
 } finder;
 
@@ -130,7 +126,7 @@ static int scores_of(const finder *w, const sis__step *s) {
 /* Takes a step between the products; 0: it is none that is known. */
 static int take(finder *w, const sis__step *s, int from) {
     size_t t = w->a.n_steps;
-    if (t == STEPS)
+    if (t == SIS__SCORE_STEPS)
         return 0;
     sis__score_step *step = &w->a.steps[t];
     int other = s->inputs[0] == from ? s->inputs[1] : s->inputs[0], map = -1;
@@ -170,7 +166,7 @@ static void reverse(finder *w) {
         a->steps[j] = step;
         a->maps[j] = map;
     }
-    for (size_t i = FIRST_MAP, j = w->n_inputs; i + 1 < j--; i++) {
+    for (size_t i = SIS__FIRST_MAP, j = w->n_inputs; i + 1 < j--; i++) {
         int input = w->inputs[i];
         w->inputs[i] = w->inputs[j];
         w->inputs[j] = input;
@@ -207,7 +203,7 @@ static const sis__step *softmax_of(const finder *w, const sis__step *product) {
 static int place_all(finder *w, const sis__step *first, const sis__step *last, sis__step **turn) {
     const int from[] = {first->inputs[0], first->inputs[1], last->inputs[1]};
     int error = sis__fuser_result(w->f, last, turn, &w->a.y);
-    for (size_t i = 0; i < FIRST_MAP && error == SIS_OK; i++)
+    for (size_t i = 0; i < SIS__FIRST_MAP && error == SIS_OK; i++)
         error = sis__fuser_stack(w->f, from[i], &w->inputs[i], &w->a.stacks[i]);
     return error;
 }
@@ -230,7 +226,7 @@ static int put(finder *w, const sis__step *last, sis__step *at) {
 }
 
 int sis__fuse_attention(const sis__fuser *f, sis__step *product) {
-    finder w = {.f = f, .n_inputs = FIRST_MAP};
+    finder w = {.f = f, .n_inputs = SIS__FIRST_MAP};
     int error = SIS_OK;
     const sis__step *softmax = multiplies(&w, product) ? softmax_of(&w, product) : NULL;
     if (!softmax || product->p.gemm.k > SIS__ATTENTION_KEYS)

@@ -41,16 +41,17 @@ typedef struct sis__tensor {
     sis__dtype dtype;
     int elem; /* TensorProto.DataType: what the standard calls it */
     size_t rank, dims[SIS__MAX_RANK];
-    size_t count;            /* product of dims */
-    const void *data;        /* its values if they are constant in this plan, else NULL */
-    size_t offset;           /* in a run's memory, if computed or fed */
-    int node;                /* plan node that computes it; -1 for fed and constant ones */
-    unsigned known : 1;      /* shape is known: fed, constant or output of a live node */
-    unsigned fed : 1;        /* an input of the plan */
-    unsigned wanted : 1;     /* an output of the plan */
-    unsigned folded : 1;     /* its bytes are counted among those of folded constants */
-    unsigned shape_only : 1; /* in front of where the plan starts: only its shape may be asked for */
-    unsigned depends : 1;    /* gradient plans: a fed float or a float initializer lies behind it */
+    size_t count;        /* product of dims */
+    const void *data;    /* its values if they are constant in this plan, else NULL */
+    size_t offset;       /* in a run's memory, if computed or fed */
+    int node;            /* plan node that computes it; -1 for fed and constant ones */
+    unsigned known : 1;  /* shape is known: fed, constant or output of a live node */
+    unsigned fed : 1;    /* an input of the plan */
+    unsigned wanted : 1; /* an output of the plan */
+    unsigned folded : 1; /* its bytes are counted among those of folded constants */
+    unsigned
+        shape_only : 1;   /* in front of where the plan starts: only its shape may be asked for */
+    unsigned depends : 1; /* gradient plans: a fed float or a float initializer lies behind it */
     int alias; /* shares the memory of this tensor (Reshape, Identity ...); -1: its own */
     const sis__items *items; /* it is a sequence: of these; NULL: it is a tensor */
 } sis__tensor;
@@ -77,7 +78,7 @@ typedef struct sis__feed {
     int elem;                /* its type, if it is not declared (bodies); else 0 */
     const sis__items *items; /* of a sequence */
     const void
-        *constant; /* its values, if the plan may rely on them: borrowed. NULL: fed per run */
+        *constant;  /* its values, if the plan may rely on them: borrowed. NULL: fed per run */
     int shape_only; /* neither: it lies in front of what is fed, and only its shape is asked for */
 } sis__feed;
 
@@ -90,8 +91,9 @@ typedef struct sis__plan_spec {
     size_t n_outputs;
     int one;      /* of the first output, a number of each row is asked for: `asked`. What stands */
     size_t asked; /* beside it in other slices may be left out (narrow.c) */
-    size_t batch;  /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
-    int keep_all;  /* every tensor keeps its own memory until the next run */
+    size_t batch; /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
+    int keep_all; /* every tensor keeps its own memory until the next run */
+    int loose;    /* results may be rounded otherwise than full passes round them */
     int gradients; /* implies keep_all; parameters stay computed from, not folded or packed, unless
                       they are fixed */
     int training;  /* Dropout drops */
@@ -148,6 +150,9 @@ int sis__plan_narrow(sis__plan *p, int one, size_t asked);
 /* Do several operators at once where that gives the same bits (fuse.c). What nobody needs any more
  * stays until it is dropped. Nothing happens to plans that keep everything. */
 int sis__plan_fuse(sis__plan *p);
+
+/* The same where it gives others, of a plan that was fused and holds nothing that nobody needs. */
+int sis__plan_loosen(sis__plan *p);
 
 /* Give every tensor its place; fills offset and alias of tensors, arena and scratch. */
 int sis__plan_lay_out(sis__plan *p);
