@@ -65,6 +65,11 @@ static void normalise(draft *d, const char *what) {
     snprintf(s, sizeof s, "s%s%zu", what, d->layer);
     param(d, g, (sis_net_shape){1, {d->e->width}}, 1);
     param(d, s, (sis_net_shape){1, {d->e->width}}, 0.3);
+    if (d->e->norm) {
+        snprintf(more, sizeof more, "%%s %s %s", g, s);
+        node(d, "LayerNormalization", more);
+        return;
+    }
     snprintf(x, sizeof x, "%s", d->x);
     node(d, "ReduceMean", "%s");
     sis_net_attr_ints(d->b, "axes", (int64_t[]){-1}, 1);
@@ -87,6 +92,17 @@ static void normalise(draft *d, const char *what) {
     node(d, "Mul", more);
     snprintf(more, sizeof more, "%%s %s", s);
     node(d, "Add", more);
+}
+
+/* The same of the sum with `before`, as one operator of ONNX Runtime. */
+static void normalise_sum(draft *d, const char *before, const char *what) {
+    char g[24], s[24], more[96];
+    snprintf(g, sizeof g, "g%s%zu", what, d->layer);
+    snprintf(s, sizeof s, "s%s%zu", what, d->layer);
+    param(d, g, (sis_net_shape){1, {d->e->width}}, 1);
+    param(d, s, (sis_net_shape){1, {d->e->width}}, 0.3);
+    snprintf(more, sizeof more, "%%s %s %s %s", before, g, s);
+    node(d, "ms.SkipLayerNormalization", more);
 }
 
 /* (rows, length, width) -> (rows, heads, length, size), or the last two the other way round. */
@@ -162,6 +178,10 @@ static void add_layer(draft *d) {
             gelu(d);
             linear(d, "d", 2 * d->e->width, d->e->width);
         }
+        if (d->e->norm == 2 && !d->e->before) {
+            normalise_sum(d, x, part ? "n" : "m");
+            continue;
+        }
         add_to(d, x);
         if (!d->e->before)
             normalise(d, part ? "n" : "m");
@@ -177,7 +197,7 @@ static void add_constants(draft *d) {
     number(d, "tiny", 1e-5f);
     number(d, "root_two", 1.41421356f);
     number(d, "root_half", 0.70710678f);
-    number(d, "root", sqrtf((float)size));
+    number(d, "root", sqrtf((float)size) / (d->e->sharp ? 4 : 1));
     ints(d, "split",
          (int64_t[]){0, d->e->rigid ? (int64_t)d->e->length : -1, (int64_t)d->e->heads,
                      (int64_t)size},

@@ -22,6 +22,8 @@ typedef struct encoder {
     int mean;  /* the mean over all tokens goes into the head, not the first token */
     int fixed; /* its length is declared in the file */
     int rigid; /* and heads are split with it, so it takes no other */
+    int sharp; /* tokens look at one other, nearly */
+    int norm;  /* layer normalisation is an operator: 1, or 2: with the sum in front of it */
 } encoder;
 
 void build_encoder(const encoder *e, sis__rng *r, sis_net **out);

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "net/plan/cache.h"
 #include "net/walk/entry.h"
@@ -176,9 +177,8 @@ typedef struct {
     size_t block, stride;
 
     double
-        copies; /* masked copies that a selection asks about; INFINITY: more than can be counted */
-    double worth; /* the same, where a pass is dear as many cheap ones: what opening a rule is held
-                     against */
+        worth; /* masked copies that a selection asks about, where a pass is dear as many cheap ones: what
+                     opening a rule is held against */
 
     /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
      * is added to sizes, and the largest tolerance so far. See measure_errors. */
@@ -436,9 +436,12 @@ static int reset(net_walk *w, const unsigned char *masked) {
     if (error != SIS_OK)
         return error;
     rule_of(w)->row(w->rule, -1, w->rows);
-    error = w->rule->exact ? margins_of(w, 1, &margin)
-                           : sis__head_margins(w->rule->head, w->rows, 1, &margin);
-    if (error == SIS_OK && !w->rule->exact && rule_of(w)->margins)
+    if (rule_of(w)->whole)
+        error = rule_of(w)->whole(w->rule, &margin);
+    else
+        error = w->rule->exact ? margins_of(w, 1, &margin)
+                               : sis__head_margins(w->rule->head, w->rows, 1, &margin);
+    if (error == SIS_OK && !w->rule->exact && rule_of(w)->margins && !rule_of(w)->whole)
         error = margins_of(w, 1, &rough);
     if (error == SIS_OK)
         error = settle_nan(w, -1, &margin);
@@ -530,8 +533,8 @@ typedef struct {
     size_t n, states, trials; /* in each */
     int *live;                /* (features) that are present and differ from their mask */
     size_t n_live;
-    int *tried; /* (trials) */
-    double *full;
+    int *tried;            /* (trials) */
+    double *full, *probed; /* (trials) */
 } errors;
 
 static void errors_release(errors *e) {
@@ -540,10 +543,13 @@ static void errors_release(errors *e) {
     free(e->live);
     free(e->tried);
     free(e->full);
+    free(e->probed);
 }
 
-/* As many as can be had at little cost; at least 4 times 16. */
+/* As many as can be had at little cost; at least 4 times 16, unless the rule says how many. */
 static size_t errors_wanted(const net_walk *w) {
+    if (rule_of(w)->trials)
+        return (size_t)rule_of(w)->trials;
     size_t n = (size_t)(4e6 / (w->input.entry->plan->flops + 2e3));
     return n < 64 ? 64 : n > 1024 ? 1024 : n;
 }
@@ -557,10 +563,12 @@ static int errors_init(const net_walk *w, errors *e) {
     e->live = SIS_NEW(int, w->input.in.n);
     e->tried = SIS_NEW(int, e->trials);
     e->full = SIS_NEW(double, e->trials);
-    return e->error && e->size && e->live && e->tried && e->full ? SIS_OK : SIS_E_NOMEM;
+    e->probed = SIS_NEW(double, e->trials);
+    return e->error && e->size && e->live && e->tried && e->full && e->probed ? SIS_OK
+                                                                              : SIS_E_NOMEM;
 }
 
-/* A random state with about that share masked, and a few masks more. */
+/* A random state with about that share masked, and a few masks more where states follow from the ones before. */
 static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
     unsigned char *masked = SIS_NEW(unsigned char, w->input.in.n);
     if (!masked)
@@ -573,7 +581,7 @@ static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
     }
     int error = reset(w, masked);
     free(masked);
-    for (int k = 0; k < 3 && e->n_live > 1 && error == SIS_OK; k++) {
+    for (int k = 0; k < 3 && e->n_live > 1 && !rule_of(w)->trials && error == SIS_OK; k++) {
         size_t at = sis__rng_below(r, e->n_live);
         error = mask(w, e->live[at]);
         e->live[at] = e->live[--e->n_live];
@@ -581,19 +589,28 @@ static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
     return error;
 }
 
-/* Errors of random candidates of the present state. */
+/* Some candidates of the present state, in order. How many. */
+static size_t draw_candidates(sis__rng *r, errors *e) {
+    size_t n = e->trials < e->n_live ? e->trials : e->n_live;
+    for (size_t k = 0; k < n; k++) {
+        size_t at = k + sis__rng_below(r, e->n_live - k);
+        e->tried[k] = e->live[at];
+        e->live[at] = e->live[k];
+    }
+    qsort(e->tried, n, sizeof *e->tried, sis__by_int);
+    return n;
+}
+
+/* Errors of these. */
 static int try_candidates(net_walk *w, sis__rng *r, errors *e) {
-    for (size_t k = 0; k < e->trials; k++)
-        e->tried[k] = e->live[sis__rng_below(r, e->n_live)];
-    int error = sis__net_input_margins(&w->input, w->masked, e->tried, e->trials, e->full);
-    for (size_t k = 0; k < e->trials && error == SIS_OK; k++) {
-        double probed;
-        error = probe(w, &e->tried[k], 1, &probed);
-        if (error == SIS_OK && isnan(e->full[k]))
-            error = SIS_E_UNSUPPORTED;
-        if (error != SIS_OK)
-            break;
-        e->error[e->n] = fabs(probed - e->full[k]);
+    size_t n = draw_candidates(r, e);
+    int error = sis__net_input_margins(&w->input, w->masked, e->tried, n, e->full);
+    if (error == SIS_OK)
+        error = probe(w, e->tried, n, e->probed);
+    for (size_t k = 0; k < n && error == SIS_OK; k++) {
+        if (isnan(e->full[k]))
+            return SIS_E_UNSUPPORTED;
+        e->error[e->n] = fabs(e->probed[k] - e->full[k]);
         e->size[e->n++] = w->size;
     }
     return error;
@@ -612,10 +629,12 @@ static int measure_errors(net_walk *w, errors *e) {
     return error == SIS_E_NAN ? SIS_E_UNSUPPORTED : error;
 }
 
+static const double few_trials = 4; /* a few candidates say little of rare ones */
+
 /* Twelve times the typical error, at least two and a half times the worst of those seen. Not less
  * than a few units in the last place either, and more with few features, where errors are rare and
- * coarse. Numbers of `least_size` go into sums even if these come out as 0. */
-static void choose_unit(net_walk *w, const errors *e) {
+ * coarse. Numbers of `least_size` go into sums even if these come out as 0. Returns what was measured. */
+static double choose_unit(net_walk *w, const errors *e) {
     double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->input.in.n);
     w->least_size = 1;
     for (size_t k = 0; k < e->n; k++)
@@ -625,21 +644,28 @@ static void choose_unit(net_walk *w, const errors *e) {
         worst = fmax(worst, off);
         squares += off * off;
     }
-    w->unit = fmax(12 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(2.5 * worst, least));
+    double measured = fmax(12 * sqrt(squares / (double)(e->n ? e->n : 1)), 2.5 * worst);
+    w->unit = fmax((rule_of(w)->trials ? few_trials : 1) * measured, least);
     w->most = w->walk.tolerance = w->unit * w->least_size;
+    return measured;
+}
+
+int sis__trials_pay(const sis__net_input *s, double saves, size_t trials) {
+    return s->copies * saves >= TRIALS_PAY * (double)trials;
 }
 
 static int set_tolerance(net_walk *w) {
     errors e = {.states = 0};
     if (w->rule->exact)
         return SIS_OK;
-    if (w->copies < TRIALS_PAY * (double)errors_wanted(w))
+    if (!sis__trials_pay(&w->input, w->rule->saves > 0 ? w->rule->saves : 1, errors_wanted(w)))
         return SIS_E_UNSUPPORTED;
+    double measured = 0, most = rule_of(w)->most_error > 0 ? rule_of(w)->most_error : 1e-3;
     int error = measure_errors(w, &e);
     if (error == SIS_OK)
-        choose_unit(w, &e);
+        measured = choose_unit(w, &e);
     errors_release(&e);
-    return error == SIS_OK && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
+    return error == SIS_OK && !(measured < most && w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -742,9 +768,9 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     if (error != SIS_OK)
         return error;
     w->masked = SIS_NEW(unsigned char, w->input.in.n);
-    w->copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
+    w->input.copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
     double flops = flops_of_pass(&w->input);
-    w->worth = w->copies * fmax(1, flops / cheap_pass);
+    w->worth = w->input.copies * fmax(1, flops / cheap_pass);
     w->pace.least = fmax(cheap, flops / fastest);
     if (w->worth < LEAST_COPIES)
         return SIS_E_UNSUPPORTED; /* whatever the rule */
