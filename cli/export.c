@@ -58,7 +58,7 @@ static int begin(exporting *x) {
 static int add_record(void *ctx, sis_record *r) {
     exporting *x = ctx;
     int status = x->e ? CLI_DONE : begin(x);
-    if (status != CLI_DONE || (!cli_where_holds(&x->where, r)))
+    if (status != CLI_DONE || !cli_where_holds(&x->where, r))
         return status;
     x->n++;
     int error = sis_export_add(x->e, r);

@@ -8,6 +8,7 @@
  * Who is who, unless the caller says it: a network with an input of token ids has the others follow
  * by their names; any other takes all its inputs side by side in one row, in the order of the file.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,11 @@ void sis__net_forget(sis_net *net) {
     net->explained = NULL;
 }
 
+/* A number that an input of whole numbers, or of truth values, would change. */
+static int is_changed(sis__dtype to, double v) {
+    return (to == SIS__BOOL && v != 0 && v != 1) || (to == SIS__I64 && v != floor(v));
+}
+
 /* Numbers of one of our types in another, as a row has them. */
 static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__given *g) {
     int error = SIS_OK;
@@ -58,6 +64,9 @@ static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__give
         if ((text != NULL) != (g->dtype == SIS__TEXT))
             return sis__fail(SIS_E_ARGUMENT, "input %s takes %s", g->name,
                              text ? "numbers, not texts" : "texts, not numbers");
+        if (is_changed(g->dtype, v))
+            return sis__fail(SIS_E_ARGUMENT, "input %s takes %s, not %g", g->name,
+                             g->dtype == SIS__BOOL ? "0 and 1" : "whole numbers", v);
         if (text)
             error = sis__words_put(net->graph.words, text, strlen(text), (int64_t *)g->data + k);
         else if (g->dtype == SIS__F32)

@@ -27,7 +27,7 @@ for options in "--explain z --with w=3" "--with v=1" "--with w" "--with w=1 --wi
 done
 echo "# whole numbers are given as they are: y = x + k modulo 10"
 printf '\010\007:\221\001\012\016\012\001k\012\001c\022\001r"\003Mod\012\027\012\001r\022\001f"\004Cast*\011\012\002to\030\001\240\001\002\012\016\012\001x\012\001f\022\001y"\003Add\022\001g*\021\010\001\020\007B\001cJ\010\012\000\000\000\000\000\000\000Z\024\012\001x\022\017\012\015\010\001\022\011\012\003\022\001N\012\002\010\002Z\024\012\001k\022\017\012\015\010\007\022\011\012\003\022\001N\012\002\010\001b\024\012\001y\022\017\012\015\010\001\022\011\012\003\022\001N\012\002\010\002B\004\012\000\020\015' >mod.onnx
-for k in 16777217 1700000003 1e400 none.npy; do
+for k in 16777217 1700000003 2.5 1e400 none.npy; do
     sis predict -m mod.onnx -i x.csv --rows 0 --explain x --with k=$k 2>&1
 done
 echo "# and rows that floats do not hold are refused where they go into whole numbers"
