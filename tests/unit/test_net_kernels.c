@@ -227,8 +227,8 @@ static void rows_of_kernels_are_summed_apart(void **state) {
 /* Rows that lie anywhere, their terms at offsets, from given numbers or from what is there. */
 static void placed_products_are_the_same(void **state) {
     (void)state;
-    const dims shapes[] = {{1, 1, 1},    {12, 32, 9}, {13, 64, 96}, {40, 16, 3},
-                           {7, 33, 300}, {25, 10, 5}, {100, 48, 7}, {3, 8, 1}};
+    const dims shapes[] = {{1, 1, 1},   {12, 32, 9},  {13, 64, 96}, {40, 16, 3},  {7, 33, 300},
+                           {25, 10, 5}, {100, 48, 7}, {3, 8, 1},    {50, 300, 48}};
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
             for (int mode = 0; mode < 4; mode++) {
@@ -976,6 +976,34 @@ static void cells_agree_with_naive_ones(void **state) {
             }
 }
 
+static void scale_weights(const sis__kernels *kn, cell_case *k, size_t gates, float factor) {
+    size_t hidden = k->s.hidden;
+    for (size_t i = 0; i < 2; i++) {
+        size_t wide = i == 1 ? hidden : gates == 4 ? 4 * hidden : 2 * hidden;
+        for (size_t j = 0; j < sis__packed_size(kn, hidden, wide); j++)
+            k->packed[i][j] *= factor;
+    }
+}
+
+/* Rows whose values take each other's place in the nearest cache are copied, a part at a time. */
+static void cells_of_rows_in_the_way_agree_with_naive_ones(void **state) {
+    (void)state;
+    enum { HIDDEN = 1024 };
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        cell_case a, b;
+        cell_case_init(&a, *kn, HIDDEN, 3);
+        cell_case_init(&b, &sis__kernels_naive, HIDDEN, 3);
+        scale_weights(*kn, &a, 3, 1.0f / 32);
+        scale_weights(&sis__kernels_naive, &b, 3, 1.0f / 32);
+        a.s.n = b.s.n = 2;
+        run_cells(*kn, &a, 3);
+        run_cells(&sis__kernels_naive, &b, 3);
+        assert_close(a.s.to, b.s.to, 2 * HIDDEN);
+        cell_case_release(&a);
+        cell_case_release(&b);
+    }
+}
+
 /* To the bit, and whether gates are asked for or not. */
 static void cells_do_not_depend_on_the_rows_beside(void **state) {
     (void)state;
@@ -1055,6 +1083,7 @@ int main(void) {
         cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(products_apart_are_added_as_a_whole),
         cmocka_unit_test(cells_agree_with_naive_ones),
+        cmocka_unit_test(cells_of_rows_in_the_way_agree_with_naive_ones),
         cmocka_unit_test(cells_do_not_depend_on_the_rows_beside),
         cmocka_unit_test(cells_are_accurate_everywhere),
     };

@@ -147,7 +147,7 @@ INLINE unsigned lanes_of(ivec which) {
  * STEP) as they were copied, and then maybe only some terms of them. PLACED: packed, and rows of the
  * right side lie anywhere; their second vector, or (HALVES) every half of one, lies `pitch` behind. */
 typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED, LINES, HALVES } left_side;
-enum { STEP = KC + LANES, MOST_VECS = MR > 6 ? 4 : 2 };
+enum { STEP = KC + LANES, MOST_VECS = 4 };
 
 /* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from what c holds, or from
  * `start`, and become c or are added to it. */
@@ -800,28 +800,54 @@ static void gates_of(float *gates, size_t n) {
         store_some(gates + j, over(gate_parts(load_some(gates + j, n - j))), n - j);
 }
 
-/* h . r^T of a strip of rows from row i on, for `units` units from u on of each of several gates whose
- * weights lie in r one behind the other: side by side in c, from zero on. */
-static void strip_sums(const sis__cell_step *s, size_t i, size_t rows, const float *r, size_t gates,
-                       size_t u, size_t units, float *c, size_t ldc) {
+/* h . r^T for a strip of rows: n panels of r that lie `step` apart, side by side in c, from zero or (on) from
+ * what c holds. Two panels at a time where there are registers for their sums: few rows would wait for their own
+ * sums, and see run_two_panels. rows is a constant where this is inlined.
+ *
+ * What it is told comes one by one, not in a structure as other tiles have it: compilers copy those in pieces
+ * larger than they were written in, which waits until everything before is done, here the cells of the last
+ * strip, and these products are short. */
+INLINE void run_panels(const size_t rows, size_t k, const float *h, size_t h_row, const float *r,
+                       size_t n, size_t step, float *c, size_t ldc, int on) {
     static const float zeros[MR];
+    const size_t first = MR > 6 && rows > MR / 2 ? (rows + 1) / 2 : rows;
+    const size_t most = first <= MR / 2 ? 2 : 1;
+    for (size_t some; n > 0; n -= some, r += some * step, c += some * NR) {
+        tile t = {.k = k, .a = h, .a_row = h_row, .b = r, .beside = {step}, .c = c, .ldc = ldc};
+        t.start = on ? NULL : zeros;
+        some = n < most ? n : most;
+        if (some == 1) {
+            run_tile(rows, 2, IN_PLACE, &t);
+            continue;
+        }
+        run_tile(first, 4, IN_PLACE, &t);
+        t.a += first * h_row;
+        t.c += first * ldc;
+        if (first < rows)
+            run_tile(rows - first, 4, IN_PLACE, &t);
+    }
+}
+
+static void any_panels(size_t rows, size_t k, const float *h, size_t h_row, const float *r,
+                       size_t n, size_t step, float *c, size_t ldc, int on) {
+    switch (rows) {
+#define ROWS(count)                                                                                \
+    case count:                                                                                    \
+        run_panels(count, k, h, h_row, r, n, step, c, ldc, on);                                    \
+        break;
+        EACH_HEIGHT(ROWS)
+#undef ROWS
+    }
+}
+
+/* The same for rows of h that are in the way. */
+static void copied_panels(size_t rows, size_t k, const float *h, const float *r, size_t n,
+                          size_t step, float *c, size_t ldc) {
     float strip[MR * STEP];
-    size_t k = s->hidden;
-    int copy = in_the_way(k);
     for (size_t from = 0; from < k; from += KC) {
         size_t depth = k - from < KC ? k - from : KC;
-        const float *h = s->h + i * k + from;
-        tile t = {.k = depth, .left = copy ? COPIED : IN_PLACE, .a = copy ? strip : h, .a_row = k};
-        t.start = from == 0 ? zeros : NULL;
-        t.ldc = ldc;
-        if (copy)
-            copy_strip(rows, depth, h, k, 1, strip);
-        for (size_t g = 0; g < gates; g++) {
-            t.c = c + g * units;
-            run_strip(rows, units == k ? gates * k : units, r + (g * k + u) * k + from * NR, k, &t);
-            if (units == k)
-                break; /* panels go on from one gate to the next */
-        }
+        copy_strip(rows, depth, h + from, k, 1, strip);
+        any_panels(rows, depth, strip, STEP, r + from * NR, n, step, c, ldc, from > 0);
     }
 }
 
@@ -831,23 +857,42 @@ INLINE size_t units_of(size_t hidden) {
     return hidden % NR == 0 ? NR : hidden;
 }
 
+/* Columns of whole panels that hold so many. */
+INLINE size_t panels_for(size_t columns) {
+    return (columns + NR - 1) / NR * NR;
+}
+
 /* Units of a row, or of several, that begin at `unit`. */
 typedef struct {
     const sis__cell_step *s;
-    size_t row, unit;
-    float *sums;  /* of the first gate; those of the others are `units` apart */
-    size_t units, /* that the sums are of */
-        gates;
+    size_t row, unit, units;
+    float *sums;        /* of the first gate; those of the others are `units` apart */
+    size_t late, width; /* but those of a candidate that is reset are `late` behind; of a row */
+    const float *x, *more;
 } cell_place;
 
-/* Sums of a gate: what was projected and what comes from the state. n units: a whole vector, or what
- * is left. */
-INLINE vec gate_sums(const cell_place *p, const size_t gate, size_t n) {
+/* Sums of the units of a place of `gates` gates whose weights are r, to `at` in those of each row. */
+INLINE void place_sums(const cell_place *p, size_t rows, const float *r, size_t gates, size_t at) {
+    size_t k = p->s->hidden, n = p->units == k ? panels_for(gates * k) / NR : gates;
+    size_t step = p->units == k ? k * NR : k * k;
+    if (in_the_way(k))
+        copied_panels(rows, k, p->s->h + p->row * k, r + p->unit * k, n, step, p->sums + at,
+                      p->width);
+    else
+        any_panels(rows, k, p->s->h + p->row * k, k, r + p->unit * k, n, step, p->sums + at,
+                   p->width, 0);
+}
+
+/* What was projected for a gate. n units: a whole vector, or what is left. */
+INLINE vec projected(const cell_place *p, const size_t gate, size_t n) {
     size_t at = gate * p->s->hidden + p->unit;
-    vec x = load_some(p->s->x[p->row] + at, n);
-    if (p->s->more)
-        x = x + load_some(p->s->more[p->row] + at, n);
-    return x + load_some(p->sums + gate * p->units, n);
+    vec x = load_some(p->x + at, n);
+    return p->more ? x + load_some(p->more + at, n) : x;
+}
+
+/* Sums of a gate: that and what comes from the state. */
+INLINE vec gate_sums(const cell_place *p, const size_t gate, size_t n) {
+    return projected(p, gate, n) + load_some(p->sums + gate * p->units, n);
 }
 
 INLINE void put_gate(const cell_place *p, const size_t gate, vec v, size_t n) {
@@ -884,30 +929,32 @@ INLINE void lstm_out(const cell_place *p, size_t n) {
 
 /* GRU: the candidate before tanh, h. */
 INLINE void gru_candidate(const cell_place *p, size_t n) {
-    size_t at = 2 * p->s->hidden + p->unit;
-    vec x = load_some(p->s->x[p->row] + at, n), term = load_some(p->sums + 2 * p->units, n);
-    if (p->s->more)
-        x = x + load_some(p->s->more[p->row] + at, n);
+    vec term = load_some(p->sums + p->late, n);
     if (p->s->reset_bias)
         term = term + load_some(p->s->reset_bias + p->unit, n);
     vec r = over(gate_parts(gate_sums(p, 1, n)));
-    store_some(p->sums + p->units, fused(r, term, x), n);
+    store_some(p->sums + p->late, fused(r, term, projected(p, 2, n)), n);
 }
 
 INLINE void gru_out(const cell_place *p, size_t n) {
     size_t at = p->row * p->s->hidden + p->unit;
     quotient z = gate_parts(gate_sums(p, 0, n));
-    quotient g = tanh_parts(load_some(p->sums + p->units, n));
+    quotient g = tanh_parts(load_some(p->sums + p->late, n));
     vec kept = z.n * g.d * load_some(p->s->h + at, n);
     store_some(p->s->to + at, fused(z.d - z.n, g.n, kept) / (z.d * g.d), n);
 }
 
-/* A part for all units of so many rows. */
+/* A part for all units of so many rows. The step is copied, so that compilers know that nothing that is written
+ * changes it. */
 #define EACH_UNIT(name)                                                                            \
     static void name##_of_rows(cell_place p, size_t rows) {                                        \
-        for (; rows > 0; rows--, p.row++, p.sums += p.gates * p.units) {                           \
+        const sis__cell_step s = *p.s;                                                             \
+        p.s = &s;                                                                                  \
+        for (; rows > 0; rows--, p.row++, p.sums += p.width) {                                     \
             cell_place at = p;                                                                     \
             size_t left = p.units;                                                                 \
+            at.x = s.x[p.row];                                                                     \
+            at.more = s.more ? s.more[p.row] : NULL;                                               \
             for (; left >= LANES; left -= LANES, at.unit += LANES, at.sums += LANES)               \
                 name(&at, LANES);                                                                  \
             if (left > 0)                                                                          \
@@ -921,26 +968,33 @@ EACH_UNIT(gru_candidate)
 EACH_UNIT(gru_out)
 #undef EACH_UNIT
 
-/* Ask for what was projected for the units of a strip. It is read behind the products, which take longer
- * than it is away. */
-INLINE void fetch_projected(const sis__cell_step *s, size_t i, size_t rows, size_t gates,
-                            size_t u) {
-    for (size_t row = i; row < i + rows; row++)
-        for (size_t at = u; at < gates * s->hidden; at += s->hidden) {
-            __builtin_prefetch(s->x[row] + at);
-            if (s->more)
-                __builtin_prefetch(s->more[row] + at);
-        }
+/* One line of each gate. */
+INLINE void fetch_gates(const float *x, size_t gates, size_t hidden) {
+    for (size_t g = 0; g < gates; g++)
+        __builtin_prefetch(x + g * hidden);
+}
+
+/* Ask for what was projected for the units of a strip, which may be the same for several rows. It is read behind
+ * the products, which take longer than it is away. */
+INLINE void fetch_projected(const cell_place *p, size_t rows, const size_t gates) {
+    const sis__cell_step *s = p->s;
+    const float *x = NULL, *more = NULL;
+    for (size_t row = p->row; row < p->row + rows; row++) {
+        if (s->x[row] != x)
+            fetch_gates((x = s->x[row]) + p->unit, gates, s->hidden);
+        if (s->more && s->more[row] != more)
+            fetch_gates((more = s->more[row]) + p->unit, gates, s->hidden);
+    }
 }
 
 static void lstm(const sis__cell_step *s) {
     size_t units = units_of(s->hidden);
-    for (size_t u = 0; u < s->hidden; u += units)
-        for (size_t i = 0, rows; i < s->n; i += rows) {
-            rows = strip_height(s->n - i);
-            cell_place p = {s, i, u, s->room, units, 4};
-            fetch_projected(s, i, rows, 4, u);
-            strip_sums(s, i, rows, s->r, 4, u, units, s->room, 4 * units);
+    cell_place p = {.s = s, .units = units, .sums = s->room, .width = panels_for(4 * units)};
+    for (; p.unit < s->hidden; p.unit += units)
+        for (size_t rows = p.row = 0; p.row < s->n; p.row += rows) {
+            rows = strip_height(s->n - p.row);
+            fetch_projected(&p, rows, 4);
+            place_sums(&p, rows, s->r, 4, 0);
             lstm_added_of_rows(p, rows);
             lstm_state_of_rows(p, rows);
             lstm_out_of_rows(p, rows);
@@ -948,14 +1002,15 @@ static void lstm(const sis__cell_step *s) {
 }
 
 static void gru_reset(const sis__cell_step *s) {
-    size_t units = units_of(s->hidden);
-    for (size_t u = 0; u < s->hidden; u += units)
-        for (size_t i = 0, rows; i < s->n; i += rows) {
-            rows = strip_height(s->n - i);
-            cell_place p = {s, i, u, s->room, units, 3};
-            fetch_projected(s, i, rows, 3, u);
-            strip_sums(s, i, rows, s->r, 2, u, units, s->room, 3 * units);
-            strip_sums(s, i, rows, s->r_reset, 1, u, units, s->room + 2 * units, 3 * units);
+    size_t units = units_of(s->hidden), late = panels_for(2 * units);
+    cell_place p = {.s = s, .units = units, .sums = s->room, .late = late};
+    p.width = late + panels_for(units);
+    for (; p.unit < s->hidden; p.unit += units)
+        for (size_t rows = p.row = 0; p.row < s->n; p.row += rows) {
+            rows = strip_height(s->n - p.row);
+            fetch_projected(&p, rows, 3);
+            place_sums(&p, rows, s->r, 2, 0);
+            place_sums(&p, rows, s->r_reset, 1, late);
             gru_candidate_of_rows(p, rows);
             gru_out_of_rows(p, rows);
         }

@@ -110,7 +110,9 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
 }
 
 size_t sis__cell_room(const sis__kernels *kn, size_t gates, size_t hidden) {
-    return kn->mr * gates * (hidden % kn->nr == 0 ? kn->nr : hidden);
+    size_t units = hidden % kn->nr == 0 ? kn->nr : hidden, late = gates == 3 ? units : 0;
+    size_t early = gates * units - late, nr = kn->nr;
+    return kn->mr * ((early + nr - 1) / nr + (late + nr - 1) / nr) * nr;
 }
 
 size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v) {
