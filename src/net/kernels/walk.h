@@ -230,10 +230,11 @@ static void placed_rows(const sis__placed_product *t) {
 
 static void gemm_placed(const sis__placed_product *p) {
     float *c[MR];
-    for (size_t i = 0; i < p->m; i += MR)
+    for (size_t i = 0, rows; i < p->m; i += rows) {
+        rows = strip_height(p->m - i);
         for (size_t j = 0; j < p->n; j += NR) {
             sis__placed_product t = *p;
-            t.m = p->m - i < MR ? p->m - i : MR;
+            t.m = rows;
             t.n = p->n - j < NR ? p->n - j : NR;
             t.a = p->a + i;
             t.b = p->b + j * p->k;
@@ -243,6 +244,7 @@ static void gemm_placed(const sis__placed_product *p) {
                 c[r] = p->c[i + r] + j;
             placed_rows(&t);
         }
+    }
 }
 
 /* vecs vectors of columns from j on, of one row; vecs is a constant where inlined. */

@@ -129,25 +129,33 @@ static void fill_rows(size_t n, size_t width, const float *row, float *to) {
         memcpy(to + i * width, row, width * sizeof *to);
 }
 
+enum { PROJECTED = 96 }; /* rows at a time */
+
 /* gates (n, width) = bias + x (n, input) . w^T */
 static void cell_project(const recurrent_cell *c, size_t n, const float *x, float *gates) {
     const sis__kernels *kn = sis__kernels_best();
+    const float *from[PROJECTED];
+    float *to[PROJECTED];
     size_t k = c->w_late ? c->hidden : c->input;
-    fill_rows(n, c->width, c->bias, gates);
-    kn->gemm(n, c->width, k, x, c->input, 1, c->w, gates, c->width);
+    for (size_t i = 0; i < n; i += PROJECTED) {
+        size_t rows = n - i < PROJECTED ? n - i : PROJECTED;
+        for (size_t r = 0; r < rows; r++) {
+            from[r] = x + (i + r) * c->input;
+            to[r] = gates + (i + r) * c->width;
+        }
+        kn->gemm_placed(&(sis__placed_product){rows, c->width, k, from, NULL, c->w, c->bias, to});
+    }
     if (c->w_late)
         kn->gemm_apart(n, c->width, k, x + k, c->input, c->w_late, gates, c->width);
 }
 
-/* What one half of the inputs, h (n, hidden) of one direction below, adds to that. */
-static void cell_project_half(const recurrent_cell *c, size_t half, size_t n, const float *h,
-                              float *gates) {
-    const sis__kernels *kn = sis__kernels_best();
-    if (half == 0) {
-        fill_rows(n, c->width, c->bias, gates);
-        kn->gemm(n, c->width, c->hidden, h, c->hidden, 1, c->w, gates, c->width);
-    } else
-        kn->linear(&(sis__linear_product){n, c->width, c->hidden, h, c->w_late, NULL, gates});
+/* What one half of the inputs, n rows of h of one direction below, adds to that; to where it is kept. The first
+ * half begins with the bias, the second with `nothing`. */
+static void cell_project_half(const recurrent_cell *c, size_t half, const float *nothing, size_t n,
+                              const float *const *h, float *const *to) {
+    sis__kernels_best()->gemm_placed(&(sis__placed_product){n, c->width, c->hidden, h, NULL,
+                                                            half == 0 ? c->w : c->w_late,
+                                                            half == 0 ? c->bias : nothing, to});
 }
 
 /* Of a GRU whose candidate is reset in front of the product. */
@@ -238,6 +246,9 @@ typedef struct {
     unsigned char *as_it_was, *as_base;   /* (features) by row: at the end of a block */
     const float **x;                      /* (features) projections of a time */
     float *gates, *outputs, *room;
+    const float **from; /* (rows of a block) h, and where sums of the cells above go */
+    float **to;
+    float *nothing; /* (width of these) zeros */
 } recurrent_chain;
 
 enum { BLOCK_TIMES = 16 };          /* of a block, at most */
@@ -398,11 +409,20 @@ static void begin_comparing(recurrent_chain *s, size_t t) {
     }
 }
 
+/* Ask for where a row will be kept. */
+static void fetch_kept(const recurrent_chain *s, size_t k, size_t row, size_t t) {
+    const float *to = kept_at(s, s->rows[row], t) + s->part[k];
+    for (size_t i = 0; i < s->cells[k].state; i += 64 / sizeof *to)
+        __builtin_prefetch(to + i, 1);
+}
+
 /* Cell k of the first n rows is at time t: compare if it is the block's last, and keep. */
 static void keep(recurrent_chain *s, size_t k, size_t n, size_t t, int compare) {
     int kept = is_kept(s, t);
     for (size_t i = 0; i < n && (kept || compare); i++) {
         float *to = kept ? kept_at(s, s->rows[i], t) : NULL;
+        if (kept && i + 1 < n)
+            fetch_kept(s, k, i + 1, t);
         if (compare) {
             s->as_it_was[i] = s->as_it_was[i] && equals_cell(s, k, i, to);
             s->as_base[i] = s->as_base[i] && equals_cell(s, k, i, base_at(s, t));
@@ -438,31 +458,17 @@ static void run_cell(recurrent_chain *s, size_t k, const block *b) {
     }
 }
 
-/* Rows of sums for the cell above in direction d at time t, each to where it is kept; where the next
- * one goes is asked for while one is copied. */
-static void keep_sums(recurrent_chain *s, size_t d, size_t t, size_t n, const float *from) {
-    size_t width = s->above[d]->width, line = 64 / sizeof *from;
-    float *next = n ? kept_at(s, s->rows[0], t) + s->sums[d] : NULL;
-    for (size_t r = 0; r < n; r++, from += width) {
-        float *to = next;
-        next = r + 1 < n ? kept_at(s, s->rows[r + 1], t) + s->sums[d] : to;
-        for (size_t i = 0; i < width; i += line)
-            __builtin_prefetch(next + i, 1);
-        memcpy(to, from, width * sizeof *to);
-    }
-}
-
 /* Sums of the cells above for the times of a block, whose h are in s->outputs. */
 static void run_above(recurrent_chain *s, const block *b) {
     for (size_t d = 0; d < 2; d++) {
-        const float *from = s->gates;
-        if (!s->above[d])
-            continue;
-        cell_project_half(s->above[d], s->half, b->total, s->outputs, s->gates);
-        for (size_t i = 0; i < b->n; i++) {
-            keep_sums(s, d, b->from + i, b->rows[i], from);
-            from += b->rows[i] * s->above[d]->width;
-        }
+        size_t n = 0, hidden = s->cells[s->n_cells - 1].hidden;
+        for (size_t i = 0; s->above[d] && i < b->n; i++)
+            for (size_t r = 0; r < b->rows[i]; r++, n++) {
+                s->from[n] = s->outputs + n * hidden;
+                s->to[n] = kept_at(s, s->rows[r], b->from + i) + s->sums[d];
+            }
+        if (n)
+            cell_project_half(s->above[d], s->half, s->nothing, n, s->from, s->to);
     }
 }
 
@@ -564,10 +570,12 @@ static void step_base(recurrent_chain *s, size_t t) {
 static void store_base(recurrent_chain *s, size_t t) {
     for (size_t k = 0; k < s->n_cells; k++)
         store_cell(s, k, 0, base_at(s, t));
-    for (size_t d = 0; d < 2; d++)
+    for (size_t d = 0; d < 2; d++) {
+        const float *from = s->h[s->n_cells - 1];
+        float *to = base_at(s, t) + s->sums[d];
         if (s->above[d])
-            cell_project_half(s->above[d], s->half, 1, s->h[s->n_cells - 1],
-                              base_at(s, t) + s->sums[d]);
+            cell_project_half(s->above[d], s->half, s->nothing, 1, &from, &to);
+    }
 }
 
 /* States of the base from time t on, from the one before it. */
@@ -738,8 +746,11 @@ static int allocate_batch(recurrent_chain *s) {
     s->outputs = SIS_NEW(float, rows *hidden);
     s->x = SIS_NEW(const float *, p);
     s->room = SIS_NEW(float, room);
+    s->from = SIS_NEW(const float *, rows);
+    s->to = SIS_NEW(float *, rows);
+    s->nothing = SIS_NEW(float, width);
     return fine && s->todo && s->starts && s->rows && s->as_it_was && s->as_base && s->gates &&
-                   s->outputs && s->x && s->room
+                   s->outputs && s->x && s->room && s->from && s->to && s->nothing
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -830,6 +841,9 @@ static void chain_free(recurrent_chain *s) {
     free(s->outputs);
     free(s->x);
     free(s->room);
+    free(s->from);
+    free(s->to);
+    free(s->nothing);
     free(s);
 }
 
