@@ -352,6 +352,12 @@ static int try_full(net_walk *w, const int *features, size_t n, double *seconds)
     return error;
 }
 
+/* Rows of a trial while n features are left: a short selection has little to gain from one. */
+static size_t trial_rows(size_t n) {
+    size_t few = n < TRIAL / 4 ? n : TRIAL / 4;
+    return n / 4 > TRIAL ? TRIAL : n / 4 > few ? n / 4 : few;
+}
+
 /* After a probe of n features by the rule that took so long: is it still the cheaper way? */
 static int compare(net_walk *w, const int *features, size_t n, double seconds) {
     pace *p = &w->pace;
@@ -367,7 +373,7 @@ static int compare(net_walk *w, const int *features, size_t n, double seconds) {
         p->row /= batch_gain;
     }
     if (error == SIS_OK && !p->measured && p->candidate > p->row) {
-        error = try_full(w, features, n < TRIAL ? n : TRIAL, &p->row);
+        error = try_full(w, features, trial_rows(n), &p->row);
         p->measured = 1;
     }
     p->full = p->measured && p->candidate > p->row;
