@@ -26,8 +26,9 @@ const cli_option cli_source_options[] = {
          "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
          "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
          "scores, for each input. An address ends in /v2/models/NAME (Open Inference Protocol), "
-         "/v1/models/NAME (TensorFlow Serving) or /invocations (MLflow); #OUTPUT behind it "
-         "chooses one of several outputs."},
+         "/v1/models/NAME (TensorFlow Serving) or /invocations (MLflow). #OUTPUT behind a "
+         "network's file "
+         "or an address chooses one of several outputs."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
      .more =

@@ -15,7 +15,8 @@
  *     FILE.onnx     a network (sis/net.h), explained by its own walks. Rows are its input. Those of
  *                   a model that begins by looking token ids up hold ids; SIS_TOKEN_MASK in the
  *                   place of one is the embedding of a masked token, and NaN removes the token:
- *                   those before it move up and padding (id 0) comes in front.
+ *                   those before it move up and padding (id 0) comes in front. Of several outputs the
+ *                   first of floating point gives the scores; FILE.onnx#OUTPUT is another one, by name.
  *
  *                   A file with operators that the engine lacks is opened as ort: below, if that
  *                   can be; sis_model_note() then says so.
@@ -25,8 +26,8 @@
  *                   library is loaded when it is first needed: the file $SIS_ORT, else
  *                   libonnxruntime.so.1 or libonnxruntime.so. Inputs are tensors of numbers; of several
  *                   one takes the row, as in a FILE.onnx. The first output of floating point
- *                   gives the scores, also as a list of dictionaries; ort:FILE.onnx#OUTPUT is another
- *                   one, by name. SIS_E_UNSUPPORTED if there is no library.
+ *                   gives the scores, also as a list of dictionaries, or the one behind #.
+ *                   SIS_E_UNSUPPORTED if there is no library.
  *
  *     FILE.json, FILE.ubj, FILE.txt
  *                   a model of XGBoost (JSON or UBJSON, as its save_model() writes) or LightGBM

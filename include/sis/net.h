@@ -133,6 +133,9 @@ int sis_net_takes_words(const sis_net *net);
  * Neither this nor the next two while another thread uses the network; on failure it is as before. */
 int sis_net_explain_input(sis_net *net, const char *name);
 
+/* From now on this output gives the scores (FILE.onnx#NAME), not the first of floating point. NULL: that one again. */
+int sis_net_choose_output(sis_net *net, const char *name);
+
 /* 0, or why no rows can be fed as things are: an input of several leaves a size free, or has no shape. Such a network can
  * still be evaluated by the names of its inputs, and be told more about them. */
 int sis_net_ready(const sis_net *net);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -54,4 +55,15 @@ size_t sis__file_head(const char *path, char *head, size_t size) {
     size_t n = regular ? fread(head, 1, size, f) : 0;
     fclose(f);
     return n;
+}
+
+int sis__file_part(const char *spec, char **file, const char **name) {
+    const char *mark = strrchr(spec, '#');
+    *name = mark && access(spec, F_OK) != 0 ? mark + 1 : NULL;
+    *file = sis__strdup(spec);
+    if (!*file)
+        return SIS_E_NOMEM;
+    if (*name)
+        (*file)[mark - spec] = '\0';
+    return SIS_OK;
 }

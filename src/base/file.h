@@ -11,6 +11,10 @@
  * free(*bytes). */
 int sis__file_read(const char *path, char **bytes, size_t *n);
 
+/* FILE#NAME: the file, which is the caller's to free, and what stands behind the last #; NULL if nothing does, or if
+ * there is a file that is called so as a whole. */
+int sis__file_part(const char *spec, char **file, const char **name);
+
 /* The first bytes of a file, at most `size`; 0 if it cannot be read. */
 size_t sis__file_head(const char *path, char *head, size_t size);
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "model/ort.h"
 
@@ -313,12 +314,25 @@ static int normalize(sis_net *net, const char *text) {
     return sis_net_normalize(net, mean, deviation, n);
 }
 
+/* FILE or FILE#OUTPUT. */
+static int read_net(const char *spec, sis_net **net) {
+    char *file;
+    const char *output;
+    int error = sis__file_part(spec, &file, &output);
+    if (error == SIS_OK)
+        error = sis_net_read(file, net);
+    if (error == SIS_OK && output)
+        error = sis_net_choose_output(*net, output);
+    free(file);
+    return error;
+}
+
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     network_model *m = SIS_NEW(network_model, 1);
     if (!m)
         return SIS_E_NOMEM;
     m->opened.kind = &sis__model_network;
-    int error = sis_net_read(spec, &m->net);
+    int error = read_net(spec, &m->net);
     if (error == SIS_OK)
         error = set_inputs(m->net, opt);
     if (error == SIS_OK && opt->normalize)

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dims.h"
@@ -51,6 +52,18 @@ static const sis__model_kind *recognise(const char *spec) {
     return NULL;
 }
 
+/* A network in front of an output's name: FILE.onnx#y. Others have no outputs with names. */
+static const sis__model_kind *recognise_parted(const char *spec) {
+    char *file;
+    const char *name;
+    const sis__model_kind *kind = NULL;
+    if (sis__file_part(spec, &file, &name) == SIS_OK && name &&
+        (recognise(file) == &sis__model_network || is_of_kind(file, &sis__model_network)))
+        kind = &sis__model_network;
+    free(file);
+    return kind;
+}
+
 static int unknown(const char *spec) {
     char list[1024] = "";
     size_t used = 0;
@@ -91,6 +104,8 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
             kind = kinds[i];
     if (!kind)
         kind = recognise(spec);
+    if (!kind)
+        kind = recognise_parted(spec);
     for (size_t i = 0; !kind && i < N_KINDS; i++)
         if (is_of_kind(spec, kinds[i]))
             kind = kinds[i];

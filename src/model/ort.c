@@ -19,10 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/library.h"
 #include "base/mem.h"
 #include "base/parallel.h"
@@ -683,22 +683,18 @@ static int open_output(const char *path, const char *output, const sis_model_opt
     return SIS_OK;
 }
 
-int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out) {
-    return open_output(path, NULL, opt, note, out);
-}
-
-/* What stands behind # names an output, unless it is a part of the file's name. */
-static int ort_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
-    const char *path = spec + strlen(sis__model_ort.prefix), *mark = strrchr(path, '#');
-    if (!mark || access(path, F_OK) == 0)
-        return sis__ort_open(path, opt, NULL, out);
-    char *file = sis__strdup(path);
-    if (!file)
-        return SIS_E_NOMEM;
-    file[mark - path] = '\0';
-    int code = open_output(file, mark + 1, opt, NULL, out);
+int sis__ort_open(const char *spec, const sis_model_opt *opt, const char *note, sis_model *out) {
+    char *file;
+    const char *output;
+    int code = sis__file_part(spec, &file, &output);
+    if (code == SIS_OK)
+        code = open_output(file, output, opt, note, out);
     free(file);
     return code;
+}
+
+static int ort_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    return sis__ort_open(spec + strlen(sis__model_ort.prefix), opt, NULL, out);
 }
 
 const sis__model_kind sis__model_ort = {

@@ -8,7 +8,7 @@
 
 #include <sis/model.h>
 
-/* Open a file. `note`: what sis_model_note() will say, or NULL. */
-int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out);
+/* Open FILE or FILE#OUTPUT. `note`: what sis_model_note() will say, or NULL. */
+int sis__ort_open(const char *spec, const sis_model_opt *opt, const char *note, sis_model *out);
 
 #endif

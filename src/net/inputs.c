@@ -42,8 +42,10 @@ void sis__net_forget(sis_net *net) {
         free(g);
     }
     free(net->explained);
+    free(net->chosen);
     net->given = NULL;
     net->explained = NULL;
+    net->chosen = NULL;
 }
 
 /* A number that an input of whole numbers, or of truth values, would change. */
@@ -373,16 +375,25 @@ int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *valu
     return error;
 }
 
-int sis_net_explain_input(sis_net *net, const char *name) {
-    char *copy = name ? (char *)sis__copy(name, strlen(name) + 1, 1) : NULL, *old = net->explained;
+/* A name that the network goes by, *at, is exchanged; it stays as it was if that leads nowhere. */
+static int rename_in(sis_net *net, char **at, const char *name) {
+    char *copy = name ? sis__strdup(name) : NULL, *old = *at;
     if (name && !copy)
         return SIS_E_NOMEM;
-    net->explained = copy;
+    *at = copy;
     int error = sis__net_reload(net);
     if (error)
-        net->explained = old;
+        *at = old;
     free(error ? copy : old);
     return error;
+}
+
+int sis_net_explain_input(sis_net *net, const char *name) {
+    return rename_in(net, &net->explained, name);
+}
+
+int sis_net_choose_output(sis_net *net, const char *name) {
+    return rename_in(net, &net->chosen, name);
 }
 
 int sis_net_set_padding(sis_net *net, int64_t id) {

@@ -58,11 +58,29 @@ static int find_input(sis_net *net) {
     return SIS_OK;
 }
 
+/* The one that the caller named. */
+static int find_chosen(sis_net *net) {
+    const sis__graph *g = &net->graph;
+    for (size_t i = 0; i < g->n_outputs; i++) {
+        const sis__value *v = &g->values[g->outputs[i]];
+        if (strcmp(v->name, net->chosen) != 0)
+            continue;
+        net->output = g->outputs[i];
+        return v->elem_type == 0 || sis__elem_dtype(v->elem_type) <= SIS__BOOL
+                   ? SIS_OK
+                   : sis__fail(SIS_E_ARGUMENT, "output %.60s holds no numbers", net->chosen);
+    }
+    return sis__fail(SIS_E_ARGUMENT, "the model has no output %.60s; its first of %zu is %.60s",
+                     net->chosen, g->n_outputs, g->n_outputs ? g->values[g->outputs[0]].name : "");
+}
+
 /* The first output that may hold floats; those declared as another type are labels, which are
  * scores only if there is nothing else. */
 static int find_output(sis_net *net) {
     const sis__graph *g = &net->graph;
     net->output = -1;
+    if (net->chosen)
+        return find_chosen(net);
     for (size_t i = g->n_outputs; i-- > 0;) {
         int type = g->values[g->outputs[i]].elem_type;
         if (type == 0 || sis__elem_dtype(type) == SIS__F32)

@@ -37,6 +37,10 @@ sis predict -m mod.onnx -i large.csv 2>&1
 printf 'k\n16777216\n-16777217\n' >k.csv
 sis predict -m mod.onnx -i k.csv --rows 0 --explain k --with x=0
 sis predict -m mod.onnx -i k.csv --explain k --with x=0 2>&1
+echo "# an output by its name"
+for output in y r none; do
+    sis predict -m mod.onnx#$output -i x.csv --rows 0 --explain x --with k=3 2>&1
+done
 echo "# models without names for inputs"
 for model in "cmd:$SIS_EXAMPLES/credit.sh" "$SIS_EXAMPLES/credit-trees.json"; do
     sis predict -m "$model" -i "$SIS_EXAMPLES/credit.csv" --with age=3 2>&1

@@ -475,8 +475,60 @@ static void inputs_survive_failing_allocations(void **state) {
     sis_net_free(net);
 }
 
+/* Two heads: one of sums, one of products. */
+static sis_net *build_heads(void) {
+    const float w[] = {1, 2, 3, 4};
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("heads");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 2));
+    sis_net_add_param(b, "w", SHAPE(2, 2), w);
+    sis_net_add_node(b, "MatMul", "x w", "first");
+    sis_net_add_node(b, "Mul", "x x", "second");
+    sis_net_add_output(b, "first");
+    sis_net_add_output(b, "second");
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+static void assert_margins(const sis_net *net, double a, double b) {
+    const float row[] = {5, 6};
+    double got[2];
+    sis_net_batch batch = {.rows = row, .n_rows = 1, .n_values = 2, .jobs = 1};
+    assert_int_equal(sis_net_margins(net, &batch, got), SIS_OK);
+    assert_true(got[0] == a && got[1] == b);
+}
+
+static void outputs_are_chosen_by_name(void **state) {
+    (void)state;
+    sis_net *net = build_heads();
+    assert_margins(net, 23, 34);
+    assert_int_equal(sis_net_choose_output(net, "second"), SIS_OK);
+    assert_margins(net, 25, 36);
+    assert_int_equal(sis_net_choose_output(net, "w"), SIS_E_ARGUMENT);
+    assert_non_null(strstr(sis_error_detail(), "first"));
+    assert_margins(net, 25, 36); /* as it was */
+    assert_int_equal(sis_net_choose_output(net, NULL), SIS_OK);
+    assert_margins(net, 23, 34);
+    sis_net_free(net);
+}
+
+static int choose_or_run_out(void *net) {
+    return sis_net_choose_output(net, "second");
+}
+
+static void choosing_without_memory_is_an_error(void **state) {
+    (void)state;
+    sis_net *net = build_heads();
+    with_failing_allocations(choose_or_run_out, net);
+    assert_margins(net, 25, 36);
+    sis_net_free(net);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_are_chosen_by_name),
+        cmocka_unit_test(choosing_without_memory_is_an_error),
         cmocka_unit_test(inputs_lie_side_by_side_in_a_row),
         cmocka_unit_test(an_input_can_be_given),
         cmocka_unit_test(masks_follow_tokens_and_their_embeddings),

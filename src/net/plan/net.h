@@ -31,6 +31,7 @@ struct sis_net {
     struct sis__words *words; /* texts */
     struct sis__given *given; /* inputs that are constants */
     char *explained;          /* the input that rows are fed to, if the caller named it */
+    char *chosen;             /* the output that gives the scores, likewise */
     int64_t pad;              /* the token that stands for none */
     char *
         refusal; /* why no rows can be fed as things are, NULL: they can. All inputs by name still can
