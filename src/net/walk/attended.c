@@ -25,7 +25,7 @@ enum { UPS = 4, STEPS = 8 }; /* dense layers behind the normalisation; steps in 
 static const float least_score = -1000;
 static const double most_weight = 0.75; /* a token with more of it is not taken off a sum */
 
-/* A row of one of the tables over all columns. */
+/* Rows of floats. */
 typedef struct {
     float *at;
     size_t width, stride;
@@ -126,10 +126,6 @@ typedef struct {
     int norm_out, residual;
 } finder;
 
-static int unsupported(void) {
-    return SIS_E_UNSUPPORTED;
-}
-
 static void take_step(finder *f, const sis__step *s) {
     f->t->steps[f->t->n_steps++] = s;
 }
@@ -178,10 +174,10 @@ static int find_attention(finder *f) {
         if ((f->a = sis__fused_attention_of(&f->p->steps[k])) != NULL)
             f->attention = &f->p->steps[k];
     if (!f->a || f->a->m != f->from->n_tokens || f->a->n != f->from->n_tokens)
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     for (size_t i = 0; i < f->attention->n_inputs; i++)
         if (cut_of(f, f->attention->inputs[i]) == SIZE_MAX)
-            return unsupported();
+            return SIS_E_UNSUPPORTED;
     take_step(f, f->attention);
     return SIS_OK;
 }
@@ -197,10 +193,10 @@ static int find_join(finder *f) {
         at = s->outputs[0];
     }
     if (!s || !multiplies(f, s, at) || s->p.gemm.k != d || f->a->y.row != d)
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     for (size_t h = 0; h < f->a->total; h++)
         if (f->a->y.at[h] + (f->a->v - 1) * f->a->y.col >= d)
-            return unsupported();
+            return SIS_E_UNSUPPORTED;
     f->join = s;
     take_step(f, s);
     return SIS_OK;
@@ -237,17 +233,17 @@ static int find_norm(finder *f) {
             read_norm(f, &f->p->steps[k]))
             s = &f->p->steps[k];
     if (!s || !read_norm(f, s))
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     if (f->residual < 0) {
         f->residual = other_of(f->norm.in, joined);
         sum = f->norm.sum;
     } else if (f->norm.in[1] >= 0) {
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     }
     f->norm.sum = sum;
     f->norm_out = s->outputs[0];
     take_step(f, s);
-    return f->residual >= 0 && f->norm.norm.n == f->join->p.gemm.n ? SIS_OK : unsupported();
+    return f->residual >= 0 && f->norm.norm.n == f->join->p.gemm.n ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
 /* Dense layers that read it. */
@@ -257,7 +253,7 @@ static int find_ups(finder *f) {
             f->ups[f->t->n_ups++] = &f->p->steps[k];
             take_step(f, &f->p->steps[k]);
         }
-    return f->t->n_ups ? SIS_OK : unsupported();
+    return f->t->n_ups ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
 /* ---- Where the head starts ----------------------------------------------------------------------- */
@@ -270,7 +266,7 @@ static int add_cut(finder *f, int tensor, size_t width, int *error) {
     const sis__tensor *like = &f->from->shapes->tensors[tensor];
     if (!like->known || like->rank != 3 || like->dims[0] != 1 ||
         like->dims[1] != f->from->n_tokens || like->dims[2] != width || like->dtype != SIS__F32)
-        *error = unsupported();
+        *error = SIS_E_UNSUPPORTED;
     t->cuts[t->n_cuts] = (sis__cut){tensor, like};
     t->axes[t->n_cuts] = 1;
     return (int)t->n_cuts++;
@@ -341,7 +337,7 @@ static int read_score_step(const finder *f, size_t s, size_t *input) {
         return SIS_OK;
     size_t from = place_of(f->from, cut_of(f, f->attention->inputs[(*input)++]));
     if (to->step.row != 0)
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     to->of_key = (float *)sis__alloc_raw(t->heads, variants(t) * sizeof(float));
     for (size_t h = 0; to->of_key && h < t->heads; h++)
         for (size_t i = 0; i < variants(t); i++)
@@ -373,7 +369,7 @@ static int read_self(const finder *f) {
     const sis__tensor *like = cut < f->from->n_cuts ? f->from->cuts[cut].like : NULL;
     if (!like || like->rank != 3 || like->dims[1] != t->n_tokens || like->dims[2] != t->d ||
         f->from->axes[cut] != 1 || like->dtype != SIS__F32)
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     const float *bias = weights_of(f, f->join, 2);
     size_t at = place_of(f->from, cut);
     t->self = (float *)sis__alloc_raw(variants(t), t->d * sizeof *t->self);
@@ -571,7 +567,7 @@ static int fill(finder *f) {
     t->norm = f->norm.norm;
     t->d = t->norm.n;
     if (!pays(t, f->from->memory))
-        return unsupported();
+        return SIS_E_UNSUPPORTED;
     t->shift = t->norm.shift ? (float *)sis__copy(t->norm.shift, t->d, sizeof *t->shift)
                              : SIS_NEW(float, t->d);
     t->scale = (float *)sis__copy(t->norm.scale, t->d, sizeof *t->scale);
@@ -723,8 +719,8 @@ static void attend(sis__attended *t, size_t h) {
     multiply(&(product){n, t->v, n, weight, n, t->packed, t->sums + h * t->v, all});
 }
 
-int sis__attended_enter(sis__attended *t, const size_t *tokens, size_t n,
-                        const unsigned char *masked) {
+void sis__attended_enter(sis__attended *t, const size_t *tokens, size_t n,
+                         const unsigned char *masked) {
     t->n = n;
     for (size_t i = 0; i < n; i++)
         t->who[i] = tokens[i] + (masked[tokens[i]] ? t->n_tokens : 0);
@@ -732,7 +728,6 @@ int sis__attended_enter(sis__attended *t, const size_t *tokens, size_t n,
     for (size_t h = 0; h < t->heads; h++)
         attend(t, h);
     multiply_heads(t, t->sums, n, sum_row(t, 0, 0));
-    return SIS_OK;
 }
 
 /* ---- A candidate ----------------------------------------------------------------------------------- */

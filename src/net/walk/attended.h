@@ -47,8 +47,8 @@ const sis__step *sis__attended_step(const sis__attended *t, size_t i);
 size_t sis__attended_most(const sis__attended *t);
 
 /* The present state: n tokens by number, ascending, and which of all are masked. */
-int sis__attended_enter(sis__attended *t, const size_t *tokens, size_t n,
-                        const unsigned char *masked);
+void sis__attended_enter(sis__attended *t, const size_t *tokens, size_t n,
+                         const unsigned char *masked);
 
 /* A candidate whose tokens at n places of the present state are masked, or, if it leaves, one that is
  * not there. Rows of several go to to[candidate * cuts + cut]. */

@@ -582,10 +582,10 @@ static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margi
 /* ---- Behind the first attention ------------------------------------------------------------------- */
 
 /* Let it stand where the walk does. */
-static int enter_attended(attention *a) {
+static void enter_attended(attention *a) {
     size_t n = 0;
     if (a->entered == a->version)
-        return SIS_OK;
+        return;
     for (size_t k = 0; k < a->n_tokens; k++) {
         int f = a->feature_of_token[k];
         a->hidden[k] = f >= 0 && a->masked[f];
@@ -593,7 +593,7 @@ static int enter_attended(attention *a) {
             a->present[n++] = k;
     }
     a->entered = a->version;
-    return sis__attended_enter(a->attended, a->present, n, a->hidden);
+    sis__attended_enter(a->attended, a->present, n, a->hidden);
 }
 
 /* Places of the present state that show a feature, `most` at most. How many there are. */
@@ -639,6 +639,16 @@ static int make_later(attention *a, size_t tokens, sis__head **head) {
     return error;
 }
 
+/* By the head in front of the attention: the other one does not take that length. */
+static int run_whole(const written *w, double *margins) {
+    int error = SIS_OK;
+    for (size_t k = 0; k < w->n && error == SIS_OK; k++) {
+        float row = (float)w->feature[k];
+        error = attention_margins(&w->a->ruled, &row, 1, &margins[w->place[k]]);
+    }
+    return error;
+}
+
 static int run_written(written *w, double *margins) {
     double found[BLOCK];
     sis__head *head = NULL;
@@ -647,6 +657,8 @@ static int run_written(written *w, double *margins) {
     int error = make_later(w->a, w->a->stay - (size_t)w->leaves, &head);
     if (error == SIS_OK)
         error = sis__head_margins_written(head, &(sis__row_writer){write_rows, w}, w->n, found);
+    if (error == SIS_E_UNSUPPORTED)
+        return run_whole(w, margins);
     for (size_t k = 0; error == SIS_OK && k < w->n; k++)
         margins[w->place[k]] = found[k];
     return error;
@@ -662,7 +674,8 @@ static int is_written(const attention *a, int feature) {
 /* Up to BLOCK rows. */
 static int attended_block(attention *a, float *rows, size_t n, double *margins) {
     written w[2] = {{.a = a}, {.a = a, .leaves = 1}};
-    int error = enter_attended(a);
+    int error = SIS_OK;
+    enter_attended(a);
     for (size_t k = 0; k < n && error == SIS_OK; k++) {
         int f = (int)rows[k];
         written *to = &w[f >= 0 && a->own[f] < STAYS];
