@@ -2,7 +2,7 @@
 # Fuzz a reader: run.sh FUZZER SEEDS-PROGRAM SECONDS. Seeds are made on the spot, those of data by the
 # fuzzer's own starting examples; findings stay in the temporary folder, whose name is printed.
 set -eu
-fuzzer=$1 seeds=$2 seconds=$3
+fuzzer=$(realpath "$1") seeds=$(realpath "$2") seconds=$3
 folder=$(mktemp -d)
 mkdir "$folder/corpus"
 case $fuzzer in
