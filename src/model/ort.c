@@ -77,7 +77,7 @@ typedef void status, environment, session_options, session, type_info, tensor_in
     X(99, release_info, void, (tensor_info *))                                                     \
     X(100, release_options, void, (session_options *))
 
-enum { VERSION = 1, MOST_INPUTS = 32 };
+enum { VERSION = 1, MOST_INPUTS = 256 };
 enum { KIND_TENSOR = 1, KIND_SEQUENCE = 2 }; /* ONNXType */
 enum { LOG_FATAL = 4, ARENA = 1, DEFAULT_MEMORY = 0 };
 
@@ -551,7 +551,8 @@ static int read_inputs(ort_model *m, const sis_model_opt *opt) {
     size_t n = 0;
     int code = check(ort.input_count(m->session, &n));
     if (code == SIS_OK && (n == 0 || n > MOST_INPUTS))
-        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs", n);
+        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs, and 1 to %d can be fed", n,
+                         MOST_INPUTS);
     for (size_t i = 0; i < n && code == SIS_OK; i++) {
         char *name = NULL;
         code = check(ort.input_name(m->session, i, ort.allocator, &name));
