@@ -360,10 +360,13 @@ int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got)
 
 /* Bytes of the chunk up to the end of the line, or all of them. */
 static size_t line_part(const sis__source *s) {
-    size_t at = s->next;
-    while (at < s->filled && s->chunk[at] != '\n' && s->chunk[at] != '\r')
-        at++;
-    return at - s->next;
+    const unsigned char *from = s->chunk + s->next, *end;
+    size_t n = s->filled - s->next;
+    if ((end = memchr(from, '\n', n)) != NULL)
+        n = (size_t)(end - from);
+    if ((end = memchr(from, '\r', n)) != NULL)
+        n = (size_t)(end - from);
+    return n;
 }
 
 /* LF, CR or CRLF, if that comes. */

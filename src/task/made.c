@@ -5,10 +5,12 @@
  * seconds a gigabyte, once a run.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/sha256.h"
 #include "task/task.h"
 
@@ -29,13 +31,12 @@ static const char *digest_of(const char *option, digest text) {
 
 /* That of a model, perhaps in front of an output's name: "ort:m.onnx#y". */
 static const char *digest_of_model(const char *option, digest text) {
-    char file[4096];
-    const char *mark = option ? strrchr(option, '#') : NULL, *found = digest_of(option, text);
-    if (found || !mark || (size_t)(mark - option) >= sizeof file)
-        return found;
-    memcpy(file, option, (size_t)(mark - option));
-    file[mark - option] = '\0';
-    return digest_of(file, text);
+    char *file = NULL;
+    const char *output, *found = digest_of(option, text);
+    if (!found && option && sis__file_part(option, &file, &output) == SIS_OK && output)
+        found = digest_of(file, text);
+    free(file);
+    return found;
 }
 
 /* What the processor is, and which instructions it has that results could hang on. */

@@ -6,6 +6,7 @@
  */
 #include "support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,48 @@ static void sums_less_a_token_are_near_full_passes(void **state) {
     assert_true(leave > 0 && seen.probes > 200 && seen.error > 0 && seen.error < 1);
 }
 
+/* A plan of the whole network for one row of embeddings, and what it makes of them. */
+static size_t run_plan(const walk_case *c, int loose, float *scores) {
+    const sis_net *net = c->net;
+    const float *matrix;
+    size_t words, dim, n = c->n_values;
+    assert_int_equal(sis_net_embedding(net, &matrix, &words, &dim), SIS_OK);
+    sis__feed feed = {.value = net->embedded, .rank = 3, .dims = {1, n / dim, dim}};
+    sis__plan_spec spec = {.feeds = &feed,
+                           .n_feeds = 1,
+                           .outputs = &net->pre_output,
+                           .n_outputs = 1,
+                           .batch = 1,
+                           .loose = loose};
+    sis__plan *p;
+    sis__run *r;
+    assert_int_equal(sis__plan_new(net, &spec, &p), SIS_OK);
+    assert_int_equal(sis__run_new(p, &r), SIS_OK);
+    for (size_t i = 0; i < n; i++)
+        ((float *)r->data[net->embedded])[i] = (float)c->x[i];
+    assert_int_equal(sis__run_forward(r), SIS_OK);
+    memcpy(scores, r->data[net->pre_output], 2 * sizeof *scores);
+    size_t steps = p->n_steps;
+    sis__run_free(r);
+    sis__plan_free(p);
+    return steps;
+}
+
+static void loose_plans_make_no_keys_for_one_query(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 44);
+    walk_case c;
+    float exact[2], loose[2];
+    encoder e = {.layers = 2, .width = 32, .heads = 4, .length = 24, .masked = 1};
+    start_case(&c, &e, &r, 0);
+    size_t all = run_plan(&c, 0, exact), fewer = run_plan(&c, 1, loose);
+    assert_int_equal(fewer + 2, all); /* two products, of keys and of values */
+    for (int i = 0; i < 2; i++)
+        assert_true(fabsf(exact[i] - loose[i]) <= 1e-5f * (1 + fabsf(exact[i])));
+    walk_case_release(&c);
+}
+
 /* What the last layer asks with goes through its weights instead of all tokens (fuse_query.c). */
 static void the_last_query_is_near_full_passes(void **state) {
     (void)state;
@@ -424,6 +467,7 @@ int main(void) {
         cmocka_unit_test(walks_never_give_way_to_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(sums_less_a_token_are_near_full_passes),
+        cmocka_unit_test(loose_plans_make_no_keys_for_one_query),
         cmocka_unit_test(the_last_query_is_near_full_passes),
         cmocka_unit_test(sums_without_memory_are_an_error),
         cmocka_unit_test(running_out_of_memory_is_an_error),

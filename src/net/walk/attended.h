@@ -40,7 +40,7 @@ void sis__attended_free(sis__attended *t);
 /* Where the head starts behind it. */
 size_t sis__attended_cuts(const sis__attended *t, const sis__cut **cuts, const int **axes);
 
-/* The steps it stands for, by their place in from->head; NULL at the end. */
+/* The steps of from->head that it stands for, as long as that is there; NULL at the end. */
 const sis__step *sis__attended_step(const sis__attended *t, size_t i);
 
 /* Tokens that a candidate may exchange at most for this to pay. */

@@ -727,9 +727,8 @@ static int find_saving(attention *a) {
     if (error != SIS_OK || !sis__head_leaves_out(later))
         return error != SIS_OK ? error : SIS_E_UNSUPPORTED;
     double before = flops_of(sis__head_plan(a->ruled.head)), now = flops_of(sis__head_plan(later));
-    a->ruled.saves = (before - now) / 2 / (1 + flops_of(a->plan));
-    return a->ruled.saves > 0 && sis__trials_pay(a->s, a->ruled.saves, TRIALS) ? SIS_OK
-                                                                               : SIS_E_UNSUPPORTED;
+    double saves = (before - now) / 2 / (1 + flops_of(a->plan));
+    return saves > 0 && sis__trials_pay(a->s, saves, TRIALS) ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
 /* Where the network goes on as attended.h has it. */

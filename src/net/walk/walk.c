@@ -435,20 +435,23 @@ static void set_margin(net_walk *w, double margin) {
 }
 
 /* The margin of the base by a full pass; what candidates are computed by follows for its size. */
+static int base_margin(net_walk *w, double *margin) {
+    double rough;
+    if (rule_of(w)->whole)
+        return rule_of(w)->whole(w->rule, margin);
+    rule_of(w)->row(w->rule, -1, w->rows);
+    if (w->rule->exact)
+        return margins_of(w, 1, margin);
+    int error = sis__head_margins(w->rule->head, w->rows, 1, margin);
+    return error == SIS_OK && rule_of(w)->margins ? margins_of(w, 1, &rough) : error;
+}
+
 static int reset(net_walk *w, const unsigned char *masked) {
-    double margin, rough;
+    double margin;
     memcpy(w->masked, masked, w->input.in.n);
     int error = rule_of(w)->reset(w->rule, masked);
-    if (error != SIS_OK)
-        return error;
-    rule_of(w)->row(w->rule, -1, w->rows);
-    if (rule_of(w)->whole)
-        error = rule_of(w)->whole(w->rule, &margin);
-    else
-        error = w->rule->exact ? margins_of(w, 1, &margin)
-                               : sis__head_margins(w->rule->head, w->rows, 1, &margin);
-    if (error == SIS_OK && !w->rule->exact && rule_of(w)->margins && !rule_of(w)->whole)
-        error = margins_of(w, 1, &rough);
+    if (error == SIS_OK)
+        error = base_margin(w, &margin);
     if (error == SIS_OK)
         error = settle_nan(w, -1, &margin);
     if (error == SIS_OK)
@@ -664,7 +667,7 @@ static int set_tolerance(net_walk *w) {
     errors e = {.states = 0};
     if (w->rule->exact)
         return SIS_OK;
-    if (!sis__trials_pay(&w->input, w->rule->saves > 0 ? w->rule->saves : 1, errors_wanted(w)))
+    if (!sis__trials_pay(&w->input, 1, errors_wanted(w)))
         return SIS_E_UNSUPPORTED;
     double measured = 0, most = rule_of(w)->most_error > 0 ? rule_of(w)->most_error : 1e-3;
     int error = measure_errors(w, &e);

@@ -86,7 +86,6 @@ typedef struct sis__ruled {
     size_t stride;         /* from one row to the next, at least the width; 0: the width */
     size_t block;          /* rows at a time; 0: the driver's choice */
     int exact;             /* margins are full passes', to the bit; else they are measured */
-    double saves;          /* by measuring, of a full pass with each candidate; 0: nearly all */
 } sis__ruled;
 
 /* Verbs. Features are present ones unless said otherwise. */
