@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sis/model.h>
 #include <sis/net.h>
@@ -650,7 +651,7 @@ static void redirections_are_followed_on_the_same_host_if_asked(void **state) {
 
 static const char *secret_file(const char *text) {
     static char path[256];
-    snprintf(path, sizeof path, "%s/tests/http_token.txt", SIS_BINARY_DIR);
+    snprintf(path, sizeof path, "%s/tests/http_token_%ld.txt", SIS_BINARY_DIR, (long)getpid());
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fputs(text, file);

@@ -41,9 +41,10 @@ static sis_model open_spec(const char *spec) {
 
 /* ---- Files made here ------------------------------------------------------------------------- */
 
+/* Of this process alone: the same tests may run sanitized beside it. */
 static const char *file_name(const char *name) {
     static char path[512];
-    snprintf(path, sizeof path, "%s/tests/%s", SIS_BINARY_DIR, name);
+    snprintf(path, sizeof path, "%s/tests/%ld_%s", SIS_BINARY_DIR, (long)getpid(), name);
     return path;
 }
 
@@ -582,6 +583,16 @@ static void so_many_rows_that_nobody_could_fill_them_are_refused(void **state) {
     sis_model_close(&model);
 }
 
+static int remove_files(void **state) {
+    (void)state;
+    glob_t found;
+    int any = glob(file_name("*"), 0, NULL, &found) == 0;
+    for (size_t i = 0; any && i < found.gl_pathc; i++)
+        remove(found.gl_pathv[i]);
+    globfree(&found);
+    return 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_masks_follow_from_the_ids),
@@ -596,5 +607,5 @@ int main(void) {
         cmocka_unit_test(so_many_rows_that_nobody_could_fill_them_are_refused),
         cmocka_unit_test(no_memory_is_survived),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, remove_files);
 }
