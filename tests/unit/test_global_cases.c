@@ -3,6 +3,7 @@
  * Recorded cases: distances by definition and labels by scikit-learn's DBSCAN on them, as
  * tests/dbscan_cases.py writes them. With a file as argument: that one instead.
  */
+#include "driver.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -125,8 +126,8 @@ static void cases_are_as_recorded(void **state) {
     assert_true(r.cases >= 48 && r.distances >= 100);
 }
 
-int main(int argc, char **argv) {
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(cases_are_as_recorded)};
-    path = argc > 1 ? argv[1] : path;
+    path = test_args[0] ? test_args[0] : path;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

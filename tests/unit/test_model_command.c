@@ -6,6 +6,8 @@
  */
 #include "support_command.h"
 
+#include "driver.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +20,8 @@
 
 /* cmd:THIS_PROGRAM behaviour; static storage */
 static const char *self(const char *behaviour) {
-    static char spec[4200];
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    assert_true(n > 0);
-    path[n] = '\0';
-    snprintf(spec, sizeof spec, "cmd:exec '%s' %s", path, behaviour);
+    static char spec[8500];
+    snprintf(spec, sizeof spec, "cmd:%s", test_command("model_command", behaviour));
     return spec;
 }
 
@@ -449,11 +447,12 @@ static int child_flood(void) {
     return 0;
 }
 
-int main(int argc, char **argv) {
-    if (argc > 1)
-        return strcmp(argv[1], "echo") == 0    ? child_echo()
-               : strcmp(argv[1], "count") == 0 ? child_count()
-                                               : child_flood();
+int main(void) {
+    const char *behaviour = test_args[0];
+    if (behaviour)
+        return strcmp(behaviour, "echo") == 0    ? child_echo()
+               : strcmp(behaviour, "count") == 0 ? child_count()
+                                                 : child_flood();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_scores),
         cmocka_unit_test(several_outputs_are_a_list_a_row),
