@@ -1,24 +1,29 @@
 #!/bin/sh
 # Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
-# On another system it prints what is needed and fails only if the build tools are not there.
-#   install-deps.sh [test|python|mpi]   what the build needs; with "test" also what the tests need, with
-#                                   "python" what the Python package needs, with "mpi" what sis-mpi needs
-# What is only wanted for a part (http: models, JPEG, tokenizers, Python, other people's libraries to compare with) is
-# left out with a message where it cannot be had; that part is then not built, or its tests skip.
+#   install-deps.sh [--check] [test|deep|python|mpi]
+#       without a word: what the build needs; test: what `make test` needs; deep: what `make test-deep` needs;
+#       python: what the Python package needs; mpi: what sis-mpi needs
+#       --check: install nothing; name what is missing and the command that installs it
+# It installs as root or by sudo without a password; otherwise it says what to run. Packages that only a part needs
+# (http: models, JPEG images, tokenizers, Python, libraries to compare with) are optional: without them that part is
+# not built, or its tests skip.
 set -u
 needed="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     libonnx-dev zlib1g-dev libpng-dev libcairo2-dev"
 wanted="libcurl4-openssl-dev libmicrohttpd-dev libjpeg-dev libutf8proc-dev libsqlite3-dev"
 python="python3-dev python3-numpy python3-venv python3-pip"
+check=
+[ "${1-}" != --check ] || { check=1 && shift; }
 case ${1-} in
 mpi) needed="$needed libopenmpi-dev openmpi-bin" ;;
-test)
-    needed="$needed libcmocka-dev libonnx-testdata python3-onnx clang libclang-rt-dev"
-    wanted="$wanted lld libopenmpi-dev openmpi-bin $python python3-pandas python3-sklearn python3-xgboost
-        jupyter-nbconvert python3-ipykernel python3-matplotlib"
+test | deep)
+    needed="$needed libcmocka-dev"
+    wanted="$wanted lld libonnx-testdata python3-onnx $python python3-pandas python3-sklearn python3-xgboost"
     ;;
 python) needed="$needed $python" ;;
 esac
+[ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev libopenmpi-dev openmpi-bin jupyter-nbconvert
+    python3-ipykernel python3-matplotlib"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do
@@ -43,16 +48,16 @@ missing=$(absent $needed)
 missing_parts=$(absent $wanted)
 [ -z "$missing$missing_parts" ] && exit 0
 
-sudo=
-if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null 2>&1 || {
-        [ -z "$missing" ] && echo "left out, since not installed:$missing_parts" >&2 && exit 0
-        echo "These packages are missing:$missing" >&2
-        echo "Run as root: apt-get install$missing" >&2
-        exit 1
-    }
-    sudo=sudo
+command="apt-get install --no-install-recommends$missing$missing_parts"
+[ "$(id -u)" = 0 ] || command="sudo $command"
+if [ -n "$check" ] || ! { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }; then
+    [ -n "$missing" ] || exit 0 # what is left out, CMake or the tests say
+    echo "Missing packages:$missing" >&2
+    echo "Install them with: $command" >&2
+    exit 1
 fi
+sudo=
+[ "$(id -u)" = 0 ] || sudo="sudo -n"
 export DEBIAN_FRONTEND=noninteractive
 install() { $sudo apt-get install -y -qq --no-install-recommends "$@" >&2; }
 echo "Installing:$missing$missing_parts" >&2
