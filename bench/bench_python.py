@@ -120,7 +120,7 @@ def compare(name, model, background):
     decided = background[score(background) >= threshold][:200]
     theirs = numpy_backselect(score, decided[0], mean)
     mine, explainer, first = ours(model, decided, threshold, "mean", background=background,
-                                  output=0 if family(model) == "xgboost" else 1)
+                                  target_index=0 if family(model) == "xgboost" else 1)
     if isinstance(explainer.bound, _models.Called):
         sys.exit("bench_python: %s was not walked" % name)
     row(name, theirs, mine, 100, "; %s, first call %.0f ms" % (explainer.engine, 1000 * first))
@@ -148,7 +148,7 @@ def digits():
     masked, score = (float(f(v[None])[0]) for v in (np.zeros_like(x), x))
     threshold = masked + 0.6 * (score - masked)
     theirs = numpy_backselect(f, x, np.zeros_like(x), 2)
-    mine, explainer, first = ours(model, x[None], threshold, "zero", output=0, below=bool(score < masked))
+    mine, explainer, first = ours(model, x[None], threshold, "zero", target_index=0, below=bool(score < masked))
     row("PyTorch CNN of digits", theirs, mine, 300, "; %s, first call %.0f ms" % (explainer.engine, 1000 * first))
 
 

@@ -16,7 +16,7 @@
 
 typedef struct {
     cli_source source;
-    const char *target, *output, *values, *before, *images;
+    const char *towards, *output, *values, *before, *images;
     double confidence, low, high, rate, constant;
     size_t searches, steps;
     cli_common common;
@@ -26,9 +26,10 @@ static const cli_option options[] = {
     {"model", 'm', "MODEL", CLI_STRING(attack_options, source.model), "the network: FILE.onnx",
      .required = 1},
     CLI_GROUP(attack_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
-    {"target", 0, "OUTPUT", CLI_STRING(attack_options, target),
+    {"towards", 0, "LABEL", CLI_STRING(attack_options, towards),
      "what it becomes: a label, next or second", .required = 1,
-     .more = "A number or a label of an output. next: the output after the one the network "
+     .more = "A label of the network, or a position from 0 if it has no labels. next: the output "
+             "after the one the network "
              "chooses, the first after the last. second: the runner-up, which is the nearest. A "
              "network with one output has 1 (a high score) and 0 (a low one)."},
     {"confidence", 0, "K", CLI_NUMBER(attack_options, confidence),
@@ -113,7 +114,7 @@ static size_t decided(const attack_run *c, const double *scores) {
 
 static int find_target(const attack_run *c, size_t i, size_t *target) {
     const double *scores = c->before + i * c->outputs;
-    const char *text = c->o->target;
+    const char *text = c->o->towards;
     size_t choices = c->outputs == 1 ? 2 : c->outputs, now = decided(c, scores);
     long number;
     if (strcmp(text, "next") == 0) {
@@ -122,21 +123,28 @@ static int find_target(const attack_run *c, size_t i, size_t *target) {
         *target = c->outputs == 1 ? !now : largest(scores, c->outputs, now);
     } else if (c->outputs == 1) {
         if (!cli_whole(text, &number) || number < 0 || number > 1)
-            return cli_usage("--target: the network has one output; expected 0, 1, next or second, "
-                             "found \"%s\"",
-                             text);
+            return cli_usage(
+                "--towards: the network has one output; expected 0, 1, next or second, "
+                "found \"%s\"",
+                text);
         *target = (size_t)number;
     } else {
+        int labelled = 0;
         for (size_t k = 0; k < c->outputs; k++) {
             char label[256];
-            if (sis_net_label(c->task.net, k, label, sizeof label) == SIS_OK &&
-                strcmp(label, text) == 0) {
+            int named = sis_net_label(c->task.net, k, label, sizeof label) == SIS_OK;
+            labelled |= named;
+            if (named && strcmp(label, text) == 0) {
                 *target = k;
                 return CLI_DONE;
             }
         }
+        if (labelled)
+            return cli_usage("--towards: expected a label of the network, next or second, found "
+                             "\"%s\"; sis model lists the labels",
+                             text);
         if (!cli_whole(text, &number) || number < 0 || (size_t)number >= c->outputs)
-            return cli_usage("--target: expected 0 to %zu, a label, next or second, found \"%s\"",
+            return cli_usage("--towards: expected 0 to %zu, next or second, found \"%s\"",
                              c->outputs - 1, text);
         *target = (size_t)number;
     }
@@ -397,11 +405,11 @@ const cli_command cli_attack = {
     .run = run,
     .examples =
         (const cli_example[]){
-            {"sis attack -m mnist.onnx -i digits.npy --rows 9 --target 4 --values 4.npy",
+            {"sis attack -m mnist.onnx -i digits.npy --rows 9 --towards 4 --values 4.npy",
              "Turn digit 9 of the file into a 4 as the network sees it."},
             {"sis explain -m mnist.onnx -i 4.npy -t 0.7",
              "Which part of the changed image is enough for that."},
-            {"sis attack -m mnist.onnx -i digits.npy --rows 0:100 --target next --confidence 10 "
+            {"sis attack -m mnist.onnx -i digits.npy --rows 0:100 --towards next --confidence 10 "
              "--images drawn",
              "A hundred digits, each to the next one, drawn before and after."},
             {0}},

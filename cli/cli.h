@@ -112,7 +112,7 @@ typedef struct cli_option {
     int rare;                       /* the manual alone lists it: help is to fit on a screen */
     const char *alone; /* STRING: its value where none follows; a word behind it is one where the
                           command expects no further argument, and =VALUE always */
-    int aside; /* has no say in what is found: results do not tell it (cli_words_of) */
+    int aside;         /* has no say in what is found: results do not tell it (cli_words_of) */
 } cli_option;
 
 /* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
@@ -188,11 +188,22 @@ typedef struct cli_option {
             .more = "Columns are then called c0, c1, ... and may be meant by their number. Not "   \
                     "needed where the first line holds only numbers, or one number twice."         \
     }
-#define CLI_CLASS(type, member)                                                                    \
-    {                                                                                              \
-        "class", 'c', "OUTPUT", CLI_STRING(type, member), "only this output: number or label",     \
-            .unset = "all"                                                                         \
-    }
+/* Records of one output: by its label (its position in records without labels), by its position, or
+ * both NULL: all. */
+typedef struct cli_target {
+    const char *label, *index;
+} cli_target;
+#define CLI_TARGET_INDEX(type, member, text)                                                       \
+    { "target-index", 0, "N", CLI_STRING(type, member), text, .rare = 1 }
+#define CLI_TARGET(type, member)                                                                   \
+    {"target",                                                                                     \
+     'c',                                                                                          \
+     "LABEL",                                                                                      \
+     CLI_STRING(type, member.label),                                                               \
+     "only records of this output",                                                                \
+     .unset = "all",                                                                               \
+     .more = "Its label; its position from 0 in records without labels."},                         \
+        CLI_TARGET_INDEX(type, member.index, "only records of the output at this position")
 #define CLI_DISTANCE(type, member, ...)                                                            \
     {                                                                                              \
         "distance", 'd', "D", CLI_CHOICE(type, member), "alike by",                                \
@@ -206,7 +217,8 @@ typedef struct cli_option {
             .unset = "all",                                                                        \
             .more =                                                                                \
                 "FIELD=VALUE, several with and between: feature=late_payments and class=1 and "    \
-                "size<5. Fields: example, label, class (its label or number), status, kind, "      \
+                "size<5. Fields: example, label, class (its label, or its number if labels are "   \
+                "no numbers), status, kind, "                                                      \
                 "model, method (= and !=); score, threshold (also < <= > >=); of a subset "        \
                 "feature, the name of one in it, and size. Those of a subset have to hold for "    \
                 "the same one. A value may be in quotes, and has to be if it holds and or looks "  \

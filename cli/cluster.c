@@ -12,7 +12,8 @@
 #include "task.h"
 
 typedef struct {
-    const char *distance, *output, *class, *motifs, *matrices, *means;
+    const char *distance, *output, *motifs, *matrices, *means;
+    cli_target target;
     cli_clustering clustering;
     size_t top, most;
     cli_common common;
@@ -58,7 +59,7 @@ static const cli_option options[] = {
             "is the default for images. overlap: names of features and their values; the default "
             "for everything else."),
     CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
-    CLI_CLASS(cluster_options, class),
+    CLI_TARGET(cluster_options, target),
     {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "where clusters go, as JSON",
      .unset = "a table only", .more = "A dash is standard output."},
     {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,
@@ -108,7 +109,7 @@ static int check_options(const cluster_options *o, const cli_subsets *s) {
                          sis_distance_name(d));
     if (s->n_outputs > 1)
         cli_note(o->common.quiet, "these are decisions for several outputs of the model, clustered "
-                                  "together; --class looks at one of them");
+                                  "together; --target looks at one of them");
     return CLI_DONE;
 }
 
@@ -190,7 +191,7 @@ static int spare_inputs(const cluster_options *o, const cli_list *args) {
 static int run(const void *p, const cli_list *args) {
     const cluster_options *o = (const cluster_options *)p;
     cli_subsets s = {.distance = o->distance,
-                     .output = o->class,
+                     .target = o->target,
                      .forward = strcmp(o->clustering.strands, "forward") == 0};
     int status = spare_inputs(o, args);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
@@ -221,7 +222,7 @@ const cli_command cli_cluster = {
              "Which words alone were enough, again and again."},
             {"sis cluster dna.jsonl --motifs jaspar.pfm --matrices found.pfm",
              "What the DNA of each cluster looks like, and which known motif that is."},
-            {"sis cluster cnn.jsonl mlp.jsonl --class 4 --means fours.npy",
+            {"sis cluster cnn.jsonl mlp.jsonl --target 4 --means fours.npy",
              "Subsets of two models together, with the share of each in every cluster."},
             {0}},
     .description =

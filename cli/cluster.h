@@ -38,7 +38,7 @@ typedef struct cli_origin {
 /* What was read. Zeroed before the first file. */
 typedef struct cli_subsets {
     const char *distance; /* name, or NULL: that of the first record's kind */
-    const char *output;   /* only records of this output, number or label; NULL: all */
+    cli_target target;    /* only records of this output */
     int forward;          /* DNA: one strand alone counts */
     sis_points *points;   /* (n) */
     sis_kind kind;        /* of all records */
@@ -56,8 +56,8 @@ typedef struct cli_subsets {
     size_t first_output, n_outputs; /* outputs seen: the first, and 1 or 2 (= several) */
 } cli_subsets;
 
-/* Is the record about that output: by label, or by number unless labels are numbers? NULL: any. */
-int cli_record_is_output(const sis_record *r, const char *output);
+/* Is the record about that output? */
+int cli_record_is_output(const sis_record *r, const cli_target *target);
 
 /* Read one file more. CLI_DONE, or CLI_FAILED after one line. */
 int cli_subsets_read(cli_subsets *s, const char *path);

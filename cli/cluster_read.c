@@ -136,13 +136,15 @@ static int add_subset(cli_subsets *s, const sis_record *r, size_t k, const char 
     return make_pattern(r, item);
 }
 
-int cli_record_is_output(const sis_record *r, const char *output) {
+static int is_position(const sis_record *r, const char *text) {
     long number;
-    if (!output || (r->output_label && strcmp(r->output_label, output) == 0))
-        return 1;
-    if (r->output_label && cli_whole(r->output_label, &number))
-        return 0; /* labels are numbers themselves */
-    return cli_whole(output, &number) && number >= 0 && (size_t)number == r->output;
+    return !text || (cli_whole(text, &number) && number >= 0 && (size_t)number == r->output);
+}
+
+int cli_record_is_output(const sis_record *r, const cli_target *target) {
+    int named = target->label && r->output_label ? strcmp(r->output_label, target->label) == 0
+                                                 : is_position(r, target->label);
+    return named && is_position(r, target->index);
 }
 
 static void count_output(cli_subsets *s, const sis_record *r) {
@@ -160,7 +162,7 @@ int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
     s->statuses[r->collection.status]++;
     if (r->collection.n_subsets == 0)
         return CLI_DONE;
-    if (!cli_record_is_output(r, s->output)) {
+    if (!cli_record_is_output(r, &s->target)) {
         s->other_outputs++;
         return CLI_DONE;
     }
@@ -217,8 +219,10 @@ int cli_subsets_check(const cli_subsets *s, const char *verb) {
         return cli_error("there is nothing to %s: no records", verb);
     if (s->other_outputs)
         return cli_error(
-            "there is nothing to %s: no record is of --class %s, %zu are of other outputs", verb,
-            s->output, s->other_outputs);
+            "there is nothing to %s: no record is of %s %s, %zu are of other outputs%s", verb,
+            s->target.label ? "--target" : "--target-index",
+            s->target.label ? s->target.label : s->target.index, s->other_outputs,
+            s->target.label ? "; a position is --target-index N" : "");
     return cli_error("there is nothing to %s: of %zu record%s none is explained (%zu below the "
                      "threshold, %zu default decisions, %zu errors)",
                      verb, s->n_records, s->n_records == 1 ? "" : "s",

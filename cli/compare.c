@@ -18,7 +18,7 @@ static const cli_option options[] = {
      "the model of the second results", .required = 1},
     CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
-    CLI_CLASS(cli_compare_options, class),
+    CLI_TARGET(cli_compare_options, target),
     {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output), "where it all goes, as JSON",
      .unset = "a report only", .more = "A dash is standard output."},
     {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ), "examples that differ most to show"},
@@ -52,7 +52,7 @@ static int take_record(void *ctx, sis_record *r) {
     cli_comparison *c = ((reader *)ctx)->c;
     size_t side = ((reader *)ctx)->side;
     cli_side *s = &c->sides[side];
-    if (r->collection.status == SIS_STATUS_ERROR || !cli_record_is_output(r, c->o->class))
+    if (r->collection.status == SIS_STATUS_ERROR || !cli_record_is_output(r, &c->o->target))
         return CLI_DONE;
     if (s->results.n > 0 && (r->threshold != s->threshold || r->below != s->below))
         return cli_error(
@@ -81,9 +81,15 @@ static int read_side(cli_comparison *c, size_t side) {
     reader to = {c, side};
     size_t from = c->subsets.n;
     int status = cli_records_each(s->path, SIZE_MAX, take_record, &to);
+    if (status == CLI_DONE && s->n == 0 && c->o->target.label)
+        return cli_error(
+            "%s: there is nothing to compare: no records of --target %s; a position is "
+            "--target-index N",
+            s->path, c->o->target.label);
     if (status == CLI_DONE && s->n == 0)
         return cli_error("%s: there is nothing to compare: no records%s%s", s->path,
-                         c->o->class ? " of --class " : "", c->o->class ? c->o->class : "");
+                         c->o->target.index ? " of --target-index " : "",
+                         c->o->target.index ? c->o->target.index : "");
     if (status == CLI_DONE)
         status = find_items(&c->sides[side], from);
     return status == CLI_DONE ? cli_results_sort(s, 1) : status;

@@ -53,7 +53,8 @@ int cli_quantiles(const double *values, size_t n, double out[5]);
 
 /* The options of the command. */
 typedef struct cli_compare_options {
-    const char *model_a, *model_b, *distance, *output, *class;
+    const char *model_a, *model_b, *distance, *output;
+    cli_target target;
     cli_clustering clustering;
     size_t top, most, differ;
     cli_opening open;

@@ -157,7 +157,7 @@ static int open_evidence(const cli_side *of, const cli_side *by, size_t jobs, ev
     sis_task_opt_init(&o);
     o.opened = &by->model;
     o.data = e->data;
-    o.output = NULL; /* as the record says */
+    o.target = NULL; /* as the record says */
     o.search.jobs = (int)jobs;
     return cli_fail(sis_task_open(&o, &e->task));
 }

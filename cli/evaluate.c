@@ -86,8 +86,8 @@ static int check_usage(const eval_options *o, const cli_list *args) {
         return cli_usage("--%s is for --model and --input", o->question.mask ? "mask" : "features");
     if (o->second_mask && !o->robust)
         return cli_usage("--second-mask is for --robust");
-    if (strcmp(o->question.output, "top") != 0 && !o->imputation)
-        return cli_usage("--class is for --imputation; results say themselves which "
+    if ((strcmp(o->question.target, "top") != 0 || o->question.target_index) && !o->imputation)
+        return cli_usage("--target is for --imputation; results say themselves which "
                          "output they are about");
     return CLI_DONE;
 }
@@ -134,7 +134,7 @@ static void release(evaluation *ev) {
 static int open_task(evaluation *ev) {
     cli_question q = ev->o->question;
     if (!ev->o->imputation)
-        q.output = NULL;
+        q.target = NULL;
     int status = cli_task_open(&ev->task, &ev->o->source, &q);
     ev->with_model = 1;
     if (status == CLI_DONE)

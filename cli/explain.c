@@ -303,12 +303,12 @@ static void remark_class(const cli_explaining *w) {
         cli_note(quiet,
                  "with everything masked the output is on top already, by %.4g (example %s): take "
                  "another --mask, or "
-                 "another --class",
+                 "another --target",
                  ahead->score, ahead->id);
     else if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0)
         cli_note(quiet,
                  "the output is on top nowhere: behind by %.4g at least, in example %s; take "
-                 "another --class",
+                 "another --target",
                  -behind->score, behind->id);
 }
 

@@ -158,8 +158,18 @@ typedef struct {
     int help;
 } parser;
 
+/* Options that had another name in earlier versions. */
+static const char *renamed(const char *name) {
+    static const char *const table[][2] = {{"class", "target"}, {"target", "towards"}};
+    size_t length = strcspn(name, "=");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strlen(table[i][0]) == length && strncmp(table[i][0], name, length) == 0)
+            return table[i][1];
+    return NULL;
+}
+
 static int unknown(const parser *p, const char *name) {
-    const char *names[128];
+    const char *now = renamed(name), *names[128];
     size_t n = 0;
     cli_cursor c = {.at = p->command->options};
     for (const cli_option *o; (o = cli_next(&c)) && n < 126;)
@@ -167,6 +177,8 @@ static int unknown(const parser *p, const char *name) {
     names[n++] = "help";
     names[n] = NULL;
     const char *nearest = cli_nearest(name, names);
+    if (now && cli_option_find(p->command->options, now, strlen(now)))
+        return cli_usage("--%.*s is called --%s now", (int)strcspn(name, "="), name, now);
     if (nearest)
         return cli_usage("unknown option --%s; did you mean --%s?", name, nearest);
     return cli_usage("unknown option --%s; see: %s %s --help", name, cli_current()->name,

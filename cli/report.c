@@ -21,7 +21,7 @@ static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 typedef struct {
     const char *output, *title, *figures, *format;
     cli_list clusters, comparisons, evaluations, chosen;
-    const char *output_class;
+    cli_target target;
     size_t examples;
     int mistaken;
     cli_common common;
@@ -46,8 +46,7 @@ static const cli_option options[] = {
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
      .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
-    {"class", 'c', "OUTPUT", CLI_STRING(report_options, output_class),
-     "only decisions for this output of the model: label or number", .unset = "all"},
+    CLI_TARGET(report_options, target),
     {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
      "only examples that are decided to be something else than their label says"},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
@@ -83,7 +82,7 @@ static int is_mistaken(const sis_record *r) {
 }
 
 static int is_wanted(const report_options *o, const sis_record *r) {
-    if (!cli_record_is_output(r, o->output_class))
+    if (!cli_record_is_output(r, &o->target))
         return 0;
     return o->mistaken ? is_mistaken(r) : 1;
 }
@@ -196,7 +195,8 @@ static int write_figures(const sis_report *report, const report_options *o) {
     figure_folder folder = {.o = o};
     if (mkdir(o->figures, 0777) != 0 && errno != EEXIST)
         return cli_error("--figures: cannot make %s: %s", o->figures, strerror(errno));
-    int status = draw(report, (sis_figure_format)cli_figure_format(o->format), write_figure, &folder);
+    int status =
+        draw(report, (sis_figure_format)cli_figure_format(o->format), write_figure, &folder);
     if (status == CLI_DONE)
         cli_note(o->common.quiet, "wrote %zu figure%s to %s", folder.n, folder.n == 1 ? "" : "s",
                  o->figures);
@@ -362,6 +362,7 @@ const cli_command cli_report = {
         "examples, passages, clusters and logo-N; of a comparison decisions, cross-scores, "
         "joint-shares, joint-clusters and differences; of an evaluation lengths, score-length, "
         "importance, sufficient, aopc-sufficiency, aopc-comprehensiveness, stability, token-f1, "
-        "marked, quality, divergence and imputation; those there is something to show of. Each says below what is shown and of how many examples. --figure "
+        "marked, quality, divergence and imputation; those there is something to show of. Each "
+        "says below what is shown and of how many examples. --figure "
         "writes one of them to a file of another name.",
 };

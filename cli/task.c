@@ -167,10 +167,11 @@ const cli_option cli_question_options[] = {
 };
 
 const cli_option cli_output_options[] = {
-    {"class", 'c', "OUTPUT", CLI_STRING(cli_question, output),
-     "output to explain: number, label, top",
-     .more = "A number from 0, a label the model knows, or top: the output with the highest score, "
-             "example by example."},
+    {"target", 'c', "LABEL", CLI_STRING(cli_question, target), "output to explain: a label, or top",
+     .more = "A label of the model (classes of a classifier, sis.labels of a network), or top: the "
+             "output with the highest score, example by example. If the model has no labels, "
+             "a position from 0."},
+    CLI_TARGET_INDEX(cli_question, target_index, "the same by its position, from 0"),
     {0},
 };
 
@@ -182,7 +183,7 @@ void cli_question_init(cli_question *q) {
     sis_task_opt opt;
     sis_task_opt_init(&opt);
     q->features = opt.features;
-    q->output = opt.output;
+    q->target = opt.target;
     q->seed = (size_t)opt.seed;
     q->memory = opt.search.memory >> 20;
 }
@@ -213,7 +214,8 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->rows = s->rows;
     out->search.jobs = cli_jobs(s);
     out->plain = !q;
-    out->output = q ? q->output : NULL;
+    out->target = q ? q->target : NULL;
+    out->target_index = q && q->target ? q->target_index : NULL;
     if (!q)
         return;
     out->features = q->features;

@@ -51,8 +51,9 @@ void cli_source_init(cli_source *s);
 /* What a feature is, what a missing one looks like, which output is meant. */
 typedef struct cli_question {
     const char *mask, *features;
-    const char *output; /* NULL: not asked, because records say it */
-    size_t samples;     /* 0: as many as usual */
+    const char *target; /* NULL: not asked, because records say it */
+    const char *target_index;
+    size_t samples; /* 0: as many as usual */
     size_t seed, memory;
     int refine;
 } cli_question;

@@ -38,7 +38,7 @@ static void init(void *p) {
     verify_options *o = (verify_options *)p;
     cli_source_init(&o->source);
     cli_question_init(&o->question);
-    o->question.output = NULL;
+    o->question.target = NULL;
 }
 
 enum { BLOCK = 64 }; /* records audited together */

@@ -136,7 +136,7 @@ def check_record(record, row, mask, names, score_of):
 
 def explain(sis, model, path, label, threshold, rows, *more):
     command = [sis, "explain", "--quiet", "--jobs", "1", "--model", model, "--input", path, "--label", label,
-               "--mask", "mean:" + path, "--threshold", repr(threshold), "--class", "0",
+               "--mask", "mean:" + path, "--threshold", repr(threshold), "--target-index", "0",
                "--rows", ",".join(map(str, rows)), *more]
     out = subprocess.run(command, stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
     return [json.loads(line) for line in out.splitlines()]

@@ -156,7 +156,7 @@ def compare(k, p, booster, x, path, table, categorical, names):
 def explain(path, table, folder):
     """Walks select what full passes select."""
     question = ["--model", path, "--input", table, "--mask", "mean:" + table, "--rows", "0:12",
-                "--class", "0", "--threshold", "p60", "--quiet"]
+                "--target-index", "0", "--threshold", "p60", "--quiet"]
     records = []
     for more in ([], ["--exact"], ["--mask", "missing"], ["--mask", "missing", "--exact"]):
         out = os.path.join(folder, "r.jsonl")

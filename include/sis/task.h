@@ -29,7 +29,7 @@
  * example. Values, masks, words and feature maps are made for an example when its turn comes and
  * freed after its record.
  *
- * Messages name options as the program does: --mask is opt.mask, --class is opt.output.
+ * Messages name options as the program does: --mask is opt.mask, --target is opt.target.
  * Errors: 0 or a negative code of sis/error.h; SIS_E_OPTION if an option makes no sense.
  * Threads: a task belongs to one thread at a time, but for sis_task_cancel and what takes a const
  * task. Any number of tasks may share one opened model.
@@ -112,8 +112,10 @@ typedef struct sis_task_opt {
     const sis_data *background; /* the data set of "mean" and "hotdeck" without a file */
     size_t samples;             /* draws of a hot deck, of lime; 0: as many as usual */
     uint64_t seed;              /* of both; default 1 */
-    const char *output;         /* a number, a label or "top" (default): the highest score, example
+    const char *target;         /* the output to explain: a label of the model; if it has no labels,
+                                   a position from 0; or "top" (default): the highest score, example
                                    by example. NULL: not asked, because records say it */
+    const char *target_index;   /* or its position, from 0; NULL: as `target` says */
     const char *threshold;      /* "0.8", or "p90": that percentile of the scores of all examples,
                                    found when the task is opened. NULL: search.threshold */
     int plain;                  /* only scores are wanted: there is no mask, nothing can be
@@ -199,10 +201,11 @@ int sis_task_each(sis_task *task, size_t most, sis_task_more *more, sis_task_don
  * how many scores it gives is asked each time, unless `like` has examples of its own. */
 int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out);
 
-/* Another decision: the threshold and output as options have them (NULL: as before), score <=
- * threshold if `below`. Records begin again at the first example; after a failure they are those of
- * the decision before. */
-int sis_task_decide(sis_task *task, const char *threshold, int below, const char *output);
+/* Another decision: threshold, target and target_index as options have them (NULL, for the last two
+ * both: as before), score <= threshold if `below`. Records begin again at the first example; after a
+ * failure they are those of the decision before. */
+int sis_task_decide(sis_task *task, const char *threshold, int below, const char *target,
+                    const char *target_index);
 
 /* ---- Which examples there are -------------------------------------------------------------- */
 

@@ -89,7 +89,9 @@ class Explainer:
                 the pixels in them
     threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores
     below       explain score <= threshold instead
-    output      which score: a number, a class label, one for each example, or "top", the highest
+    target      which output: a label of the model (a class of a classifier), or one for each example;
+                "top" (the default): the highest score. If the model has no labels, a position
+    target_index  the output by its position from 0, or one for each example
     max_subsets stop after that many; 0: all
     jobs        threads; 0: one per core. Callables are called by one thread unless jobs says more
     exact       full passes only, no walks
@@ -102,10 +104,14 @@ class Explainer:
     """
 
     def __init__(self, model, *, mask=None, background=None, features=None, axis=None, threshold=None,
-                 below=False, output="top", max_subsets=0, jobs=None, exact=False, memory=0,
+                 below=False, target="top", target_index=None, max_subsets=0, jobs=None, exact=False, memory=0,
                  tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None,
                  method="sis", keep="score", guarantee="mask", domain="any", smallest=False,
-                 confidence=0.95, samples=0, refine=False, normalize=None):
+                 confidence=0.95, samples=0, refine=False, normalize=None, **unknown):
+        for name in unknown:
+            raise TypeError("unknown option %s%s" % (name, ": it is called target now" if name == "output" else ""))
+        if target_index is not None and not is_top(target):
+            raise Error("target and target_index: give one of them")
         for name, value, known in (("method", method, ("sis", "quick", "contrast")),
                                    ("keep", keep, ("score", "class"))):
             if value not in known:
@@ -116,7 +122,8 @@ class Explainer:
         self.for_all = guarantee == "all" or method == "contrast"
         self.model, self.mask, self.background = model, mask, background
         self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
-        self.output, self.max_subsets, self.jobs, self.exact = output, max_subsets, jobs, exact
+        self.target, self.target_index = target, target_index
+        self.max_subsets, self.jobs, self.exact = max_subsets, jobs, exact
         self.memory, self.tokenizer, self.fit, self.batch_size = memory, tokenizer, fit, batch_size
         self.kind, self.timeout, self.progress = kind, timeout, progress
         if batch_size is not None and batch_size < 1:
@@ -162,18 +169,21 @@ class Explainer:
         return np.ascontiguousarray(encoder.masks(spec, self.background, width), dtype=float)
 
     def _outputs(self, scores, n):
+        """The position of the output of each example. An integer is a label if the model has labels."""
         count, labels = scores.shape[1], self.bound.labels
-        if isinstance(self.output, str) and self.output == "top":
+        name, given = ("target", self.target) if self.target_index is None else ("target_index", self.target_index)
+        if self.target_index is None and is_top(given):
             return scores.argmax(axis=1)
-        asked = [self.output] * n if np.ndim(self.output) == 0 else list(self.output)
+        asked = [given] * n if np.ndim(given) == 0 else list(given)
         if len(asked) != n:
-            raise Error("output: %d are given for %d examples" % (len(asked), n))
-        found = [labels.index(str(o)) if labels and str(o) in labels else o for o in asked]
-        for o in found:
+            raise Error("%s: %d are given for %d examples" % (name, len(asked), n))
+        if name == "target" and labels:
+            return np.array([position_of(o, labels) for o in asked], dtype=int)
+        for o in asked:
             if not isinstance(o, (int, np.integer)) or not 0 <= o < count:
-                raise Error("output=%r: the model has %d outputs%s" % (
-                    o, count, " called " + ", ".join(labels) if labels else ", numbered from 0"))
-        return np.array(found, dtype=int)
+                raise Error("%s=%r: the model has %d outputs; expected a position from 0 to %d"
+                            % (name, o, count, count - 1))
+        return np.array(asked, dtype=int)
 
     def _limit(self, threshold, scores, outputs):
         if self.keep == "class":
@@ -315,6 +325,17 @@ class Explainer:
                           samples if samples > 1 else 0).decode()
 
 
+def is_top(target):
+    return isinstance(target, str) and target == "top"
+
+
+def position_of(target, labels):
+    if str(target) not in labels:
+        raise Error("target=%r: the model has no such label; expected %s%s, or a position as target_index"
+                    % (target, ", ".join(labels[:10]), ", ..." if len(labels) > 10 else ""))
+    return labels.index(str(target))
+
+
 def one_each(given, what, n):
     """Ids or labels of n examples, by their order: the index of a Series is not looked at."""
     if given is None:
@@ -378,7 +399,8 @@ class Errand:
             return None
         for name, value, default in (
                 ("model", e.bound.name, None), ("input", self.strings, None),
-                ("threshold", self.threshold, None), ("below", e.below, False), ("class", e.output, "top"),
+                ("threshold", self.threshold, None), ("below", e.below, False), ("target", e.target, "top"),
+                ("target-index", e.target_index, None),
                 ("mask", e.mask, None), ("features", e.features, None), ("refine", e.refine, False),
                 ("samples", e.samples, 0), ("method", e.method, "sis"), ("keep", e.keep, "score"),
                 ("guarantee", e.guarantee, "mask"), ("domain", e.domain, "any"),
@@ -404,13 +426,14 @@ class Errand:
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
                           lines, name=e.bound.name, mask=e.mask,
                           threshold=None if self.threshold is None else str(self.threshold),
-                          output=str(e.output), below=e.below, max_subsets=e.max_subsets,
+                          target=str(e.target), below=e.below, max_subsets=e.max_subsets,
                           memory=e.memory, jobs=e._jobs(), exact=e.exact, ids=self.ids,
                           labels=self.labels, exhaustive=exhaustive, features=e.features,
                           tokenizer=None if e.tokenizer is None else os.fspath(e.tokenizer),
                           fit=e.fit, method=e.method, guarantee=e.guarantee, keep=e.keep,
                           smallest=e.smallest, domain=None if e.domain == "any" else e.domain,
                           samples=e.samples, confidence=e.confidence, refine=e.refine,
+                          target_index=None if e.target_index is None else str(e.target_index),
                           command=self.command())
 
 

@@ -241,18 +241,26 @@ def booster_call(model, family):
     return call if callable(verb) else None
 
 
+def booster_labels(model):
+    """The classes of a wrapper that are scored: of two classes the second. None: it has none."""
+    classes = getattr(model, "classes_", None)
+    labels = [str(c) for c in classes] if classes is not None else None
+    return labels[1:] if labels and len(labels) == 2 else labels
+
+
 def booster_model(model, family, example, rows, batch_size):
     """A booster as trees of ours, if they answer as it does: it may take -999 for missing, or count
     categories in another way. Else it is asked itself."""
     name = type(model).__name__
-    call = booster_call(model, family)
+    call, labels = booster_call(model, family), booster_labels(model)
     own = from_bytes(*booster_bytes(model, family), name)
     if is_frame(example):
         check_columns([str(c) for c in example.columns], own.columns)
     hole = getattr(model, "missing", np.nan)  # what stands for a missing value
     if call is None or (hole != hole and agrees(own.bind(None, rows[0]), call(example), rows)):
+        own.labels = labels if labels and len(labels) == own.core.n_outputs else None
         return own
-    return Called(call, name, None, batch_size, "%s, called in batches" % family)
+    return Called(call, name, labels, batch_size, "%s, called in batches" % family)
 
 
 def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, rows=None):

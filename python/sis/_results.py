@@ -337,13 +337,13 @@ class Results:
             from ._explain import Errand, Explainer
             kept = self[0].data.get("keep")  # the records say what they claim
             options = dict({"keep": kept} if kept else {}, **options)
-            explainer = Explainer(model, output=[e.output for e in self], **options)
+            explainer = Explainer(model, target_index=[e.output for e in self], **options)
             ids, threshold = [e.id for e in self], None if kept else self[0].threshold
             examples = Errand.of(explainer, X, threshold, ids, None)
             if examples is None:
                 core, examples, _ = explainer.prepare(X, threshold, ids=ids)
             else:
-                explainer.output = "top"
+                explainer.target_index = None
         if callable(examples):
             found = examples(lines=self.lines, exhaustive=exhaustive)
         else:

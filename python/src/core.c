@@ -992,12 +992,13 @@ static PyObject *made_of(PyObject *self, PyObject *args) {
 /* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, and say how the
  * records were made, or, with lines, verify these; kind "file": strings is the name of one. */
 static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {
-        "model",     "strings",   "kind",   "done",       "progress",    "lines",      "name",
-        "threshold", "mask",      "output", "below",      "max_subsets", "memory",     "jobs",
-        "exact",     "ids",       "labels", "exhaustive", "tokenizer",   "features",   "fit",
-        "method",    "guarantee", "domain", "keep",       "smallest",    "confidence", "samples",
-        "refine",    "command",   NULL};
+    static char *names[] = {"model",        "strings",     "kind",       "done",      "progress",
+                            "lines",        "name",        "threshold",  "mask",      "target",
+                            "below",        "max_subsets", "memory",     "jobs",      "exact",
+                            "ids",          "labels",      "exhaustive", "tokenizer", "features",
+                            "fit",          "method",      "guarantee",  "domain",    "keep",
+                            "smallest",     "confidence",  "samples",    "refine",    "command",
+                            "target_index", NULL};
     const char *features = NULL;
     errand e = {.command = Py_None};
     Py_ssize_t most = 0, memory = 0, samples = 0;
@@ -1005,14 +1006,14 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     (void)self;
     sis_task_opt_init(&e.opt);
     sis_opt *search = &e.opt.search;
-    if (!out ||
-        !PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpO", names, &ModelType, &e.j.m, &e.strings,
-            &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold,
-            &e.opt.mask, &e.opt.output, &search->below, &most, &memory, &search->jobs,
-            &search->exact, &e.ids, &e.labels, &e.exhaustive, &e.opt.tokenizer, &features,
-            &e.opt.fit, &e.opt.method, &e.opt.guarantee, &e.opt.domain, &e.opt.keep,
-            &e.opt.smallest, &e.opt.confidence, &samples, &e.opt.refine, &e.command)) {
+    if (!out || !PyArg_ParseTupleAndKeywords(
+                    args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOz", names, &ModelType, &e.j.m,
+                    &e.strings, &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model,
+                    &e.opt.threshold, &e.opt.mask, &e.opt.target, &search->below, &most, &memory,
+                    &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
+                    &e.opt.tokenizer, &features, &e.opt.fit, &e.opt.method, &e.opt.guarantee,
+                    &e.opt.domain, &e.opt.keep, &e.opt.smallest, &e.opt.confidence, &samples,
+                    &e.opt.refine, &e.command, &e.opt.target_index)) {
         Py_XDECREF(out);
         return NULL;
     }

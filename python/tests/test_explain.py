@@ -277,7 +277,7 @@ class Arrays(unittest.TestCase):
         for words, options in (("background", dict(mask="mean")), ("expected", dict(mask="what")),
                                ("values", dict(mask=np.ones(2))), ("threshold", dict(mask=0, threshold=None)),
                                ("p0 to p100", dict(mask=0, threshold="p200")),
-                               ("outputs", dict(mask=0, output=3)), ("no column", dict(mask=0, features=[[9]])),
+                               ("outputs", dict(mask=0, target=3)), ("no column", dict(mask=0, features=[[9]])),
                                ("two groups", dict(mask=0, features=[[0], [0, 1]])),
                                ("not both", dict(mask=0, features=[[0]], axis=0)),
                                ("images", dict(mask=0, features=sis.Grid(2))), ("texts", dict(mask=0, tokenizer=len)),
@@ -598,6 +598,43 @@ class Scikit(unittest.TestCase):
         except ImportError:
             self.skipTest("needs scikit-learn")
 
+    def test_labels_that_are_numbers_are_no_positions(self):
+        from sklearn.linear_model import LogisticRegression, Perceptron
+        from sklearn.ensemble import ExtraTreesClassifier
+        rng = np.random.default_rng(2)
+        x = rng.normal(size=(200, 3))
+        y = 1 + (x[:, 0] > 0)
+        for model in (LogisticRegression(), ExtraTreesClassifier(10, random_state=0)):
+            model.fit(x, y)
+            scores = model.predict_proba(x[:5])
+            for options, column in (({"target": 1}, 0), ({"target": 2}, 1), ({"target": "2"}, 1), ({"target": y[0]}, y[0] - 1),
+                                    ({"target_index": 1}, 1), ({"target_index": 0}, 0)):
+                r = sis.explain(model, x[:5], 0.7, mask="zero", **options)
+                np.testing.assert_allclose([e.score for e in r], scores[:, column], atol=1e-6)
+                self.assertEqual({e.output_label for e in r}, {str(column + 1)})
+            r = sis.explain(model, x[:5], 0.5, mask="zero", target=list(y[:5]))
+            self.assertEqual([e.output for e in r], list(y[:5] - 1))
+            again = sis.Results(r.lines)  # results from a file: checked for the outputs that they name
+            self.assertTrue(all(a["holds"] for a in again.verify(model, x[:5], mask="zero")))
+            for wrong, words in (({"target": 0}, "1, 2.*target_index"), ({"target": 3}, "no such label"),
+                                 ({"target_index": 2}, "0 to 1"), ({"target_index": "1"}, "position"),
+                                 ({"target": 1, "target_index": 0}, "one of them")):
+                with self.assertRaisesRegex(sis.Error, words):
+                    sis.explain(model, x[:5], 0.7, mask="zero", **wrong)
+            with self.assertRaisesRegex(TypeError, "target"):
+                sis.explain(model, x[:5], 0.7, mask="zero", output=1)
+        margin = Perceptron().fit(x, y)  # one score, of the second class
+        self.assertEqual(sis.explain(margin, x[:5], 0, mask="zero", target=2)[0].output, 0)
+        with self.assertRaisesRegex(sis.Error, "no such label"):
+            sis.explain(margin, x[:5], 0, mask="zero", target=1)
+
+    def test_classes_of_boosters_are_labels(self):
+        def booster(classes):
+            return type("LGBMClassifier", (), {"classes_": np.array(classes)})()
+        self.assertEqual(_models.booster_labels(booster([1, 2])), ["2"])
+        self.assertEqual(_models.booster_labels(booster([3, 5, 9])), ["3", "5", "9"])
+        self.assertIsNone(_models.booster_labels(object()))
+
     def test_pipeline_over_mixed_columns(self):
         import pandas
         from sklearn.compose import make_column_transformer
@@ -611,7 +648,7 @@ class Scikit(unittest.TestCase):
         model = make_pipeline(make_column_transformer((OneHotEncoder(), ["home"]),
                                                       (StandardScaler(), ["income", "debt"])),
                               LogisticRegression()).fit(frame, y)
-        r = sis.explain(model, frame[:20], 0.8, background=frame, output="yes")
+        r = sis.explain(model, frame[:20], 0.8, background=frame, target="yes")
         self.assertGreater(r.counts["explained"], 3)
         base = {"income": frame.income.mean(), "debt": frame.debt.mean(), "home": frame.home.mode()[0]}
         for i, e in enumerate(r):
@@ -725,7 +762,7 @@ class Boosters(unittest.TestCase):
         booster = type("Booster", (), {"__module__": "lightgbm.basic", "model_to_string": lambda self: text})()
         wrapper = type("LGBMClassifier", (), {"__module__": "lightgbm.sklearn", "booster_": booster})()
         for given in (booster, wrapper):
-            explainer = sis.Explainer(given, mask="mean", background=x, threshold=0.8, output=1)
+            explainer = sis.Explainer(given, mask="mean", background=x, threshold=0.8, target=1)
             r = explainer(x[:30])
             self.assertIn("walked", explainer.engine)
             np.testing.assert_allclose([e.score for e in r], model.predict_proba(x[:30])[:, 1], atol=1e-6)
@@ -882,7 +919,7 @@ class Lifetimes(unittest.TestCase):
         timer = threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(sis.Interrupted):
-            sis.explain(os.path.join(SOURCE, "models", name), x, 0.01, mask="zero", jobs=1, output=0)
+            sis.explain(os.path.join(SOURCE, "models", name), x, 0.01, mask="zero", jobs=1, target_index=0)
         self.assertLess(time.monotonic() - began, 60)
 
 

@@ -243,11 +243,13 @@ static int is_text(const condition *c, const char *text) {
     return (text && strcmp(text, c->text) == 0) == (c->relation == EQUAL);
 }
 
+/* By label; by number too, unless labels are numbers themselves. */
 static int is_class(const condition *c, const sis_record *r) {
     char number[32];
     snprintf(number, sizeof number, "%zu", r->output);
-    int same =
-        strcmp(number, c->text) == 0 || (r->output_label && strcmp(r->output_label, c->text) == 0);
+    int by_number = !r->output_label || r->output_label[strspn(r->output_label, "-0123456789")];
+    int same = (by_number && strcmp(number, c->text) == 0) ||
+               (r->output_label && strcmp(r->output_label, c->text) == 0);
     return same == (c->relation == EQUAL);
 }
 

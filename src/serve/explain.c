@@ -77,7 +77,9 @@ static int read_ask(const json_t *from, sis__ask *ask) {
     if (!error)
         error = check_threshold(ask->threshold);
     if (!error)
-        error = get_either(from, "class", &ask->output, ask->which);
+        error = get_either(from, "target", &ask->target, ask->which[0]);
+    if (!error)
+        error = get_either(from, "target_index", &ask->target_index, ask->which[1]);
     if (!error)
         error = get_text(from, "mask", &ask->mask);
     if (!error)
@@ -92,8 +94,8 @@ static int read_ask(const json_t *from, sis__ask *ask) {
     return error;
 }
 
-static const char *const KNOWN[] = {"threshold", "class", "mask",        "method",
-                                    "below",     "trace", "max_subsets", NULL};
+static const char *const KNOWN[] = {"threshold", "target", "target_index", "mask", "method",
+                                    "below",     "trace",  "max_subsets",  NULL};
 
 static int is_known(const char *name) {
     size_t i = 0;
@@ -114,12 +116,14 @@ static int check_names(const json_t *body, enum sis__form form) {
                              KNOWN[i], KNOWN[i]);
     if (asked && !json_is_object(asked))
         return sis__fail(SIS_E_FORMAT, "\"parameters\": expected an object");
+    if (json_object_get(asked, "class"))
+        return sis__fail(SIS_E_OPTION, "parameters: \"class\" is called \"target\" now");
     for (void *at = json_object_iter((json_t *)asked); at && form != SIS__FORM_V2;
          at = json_object_iter_next((json_t *)asked, at))
         if (!is_known(json_object_iter_key(at)))
             return sis__fail(SIS_E_OPTION,
                              "parameters: there is no \"%.40s\"; expected threshold, "
-                             "below, class, mask, method, max_subsets or trace",
+                             "below, target, target_index, mask, method, max_subsets or trace",
                              json_object_iter_key(at));
     return SIS_OK;
 }
@@ -162,8 +166,9 @@ static int begin(work *w) {
     if (!error)
         error = sis_task_about(like, w->data, &w->task);
     int below = w->ask.below >= 0 ? w->ask.below : w->model->from->task.search.below;
-    if (!error && (w->ask.threshold || w->ask.output || w->ask.below >= 0))
-        error = sis_task_decide(w->task, w->ask.threshold, below, w->ask.output);
+    if (!error && (w->ask.threshold || w->ask.target || w->ask.target_index || w->ask.below >= 0))
+        error =
+            sis_task_decide(w->task, w->ask.threshold, below, w->ask.target, w->ask.target_index);
     if (error)
         return error;
     w->n = sis_task_count(w->task);

@@ -188,7 +188,7 @@
   let tookMs = 0;
   function question() {
     const parameters = { threshold: state.threshold, below: state.below, trace: true };
-    if (state.output !== "") parameters["class"] = state.output;
+    if (state.output !== "") parameters.target_index = state.output;
     if (state.mask) parameters.mask = state.mask;
     if (state.method) parameters.method = state.method;
     return { instances: [editor.read(state.input)], parameters };
@@ -213,7 +213,7 @@
         const about = async (question) => (await (await ask(address(name) + ":explain", question)).json()).explanations[0];
         const record = await about(body);
         if (record && record.status === "below_threshold") {
-          const other = { ...body.parameters, below: !state.below, "class": record.output, trace: false };
+          const other = { ...body.parameters, below: !state.below, target_index: record.output, trace: false };
           record.against = await about({ ...body, parameters: other });
         }
         return record;

@@ -199,6 +199,27 @@ static int find_names(sis__schema *s, const sis_model *model, const sis_data *da
     return s->names ? SIS_OK : SIS_E_NOMEM;
 }
 
+/* What the network calls its outputs, if it names all of them. */
+static int find_labels(sis__schema *s, const sis_net *net) {
+    char label[256];
+    size_t n = sis_net_outputs(net);
+    s->labels = SIS_NEW(char *, n);
+    if (!s->labels)
+        return SIS_E_NOMEM;
+    for (; s->n_labels < n; s->n_labels++) {
+        if (sis_net_label(net, s->n_labels, label, sizeof label) != SIS_OK)
+            break;
+        if (!(s->labels[s->n_labels] = sis__strdup(label)))
+            return SIS_E_NOMEM;
+    }
+    if (s->n_labels < n) {
+        free_texts(s->labels, s->n_labels);
+        s->labels = NULL;
+        s->n_labels = 0;
+    }
+    return SIS_OK;
+}
+
 int sis__schema_init(sis__schema *s, const sis_task *task) {
     const sis_model *model = sis_task_model(task);
     const sis_data *data = sis_task_data(task);
@@ -215,7 +236,7 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
     if (!error && data && s->columns)
         error = measure_columns(s, data);
     if (!error && net)
-        error = parse_texts(sis_net_meta_get(net, SIS_NET_META_LABELS), &s->labels, &s->n_labels);
+        error = find_labels(s, net);
     if (error)
         sis__schema_release(s);
     return error;

@@ -83,11 +83,11 @@ void sis__served_drop(sis__served *s);
 
 /* What a request may ask that its model's own options do not. Each may be absent. */
 typedef struct sis__ask {
-    const char *threshold, *output, *mask, *method;
-    char number[32];  /* what threshold may point to */
-    char which[32];   /* and output */
-    int below;        /* -1: absent */
-    long max_subsets; /* 0: absent */
+    const char *threshold, *target, *target_index, *mask, *method;
+    char number[32];   /* what threshold may point to */
+    char which[2][32]; /* and target, target_index */
+    int below;         /* -1: absent */
+    long max_subsets;  /* 0: absent */
     int trace;
 } sis__ask;
 

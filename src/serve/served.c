@@ -178,7 +178,10 @@ static void describe_question(const sis__served *s, sis__buf *b) {
     sis__json_count(b, "n_outputs", sis_task_model(s->task)->n_outputs);
     sis__json_number(b, "threshold", sis_task_threshold(s->task));
     sis__json_flag(b, "below", o->search.below);
-    sis__json_text(b, "class", o->output ? o->output : "top");
+    if (o->target_index)
+        sis__json_text(b, "target_index", o->target_index);
+    else
+        sis__json_text(b, "target", o->target ? o->target : "top");
     sis__json_text(b, "mask", o->mask ? o->mask : "own");
     sis__json_count(b, "examples", data ? sis_task_count(s->task) : 0);
     sis__buf_char(b, '}');

@@ -296,7 +296,7 @@ static int mask_own(sis_task *t, size_t width) {
         return sis__fail(SIS_E_OPTION,
                          "--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
                          "uniform, FILE.npy or hotdeck:FILE",
-                         t->opt.output ? "say what a missing feature looks like"
+                         t->opt.target ? "say what a missing feature looks like"
                                        : "give the --mask the results were made with");
     if (n != width)
         return sis__fail(SIS_E_ARGUMENT,

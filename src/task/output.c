@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which output of the model is meant: by number, by label, or the highest score of each example.
+ * Which output of the model is explained: by label, by position, or the highest score of each
+ * example. Where a model has labels, an integer is a label: labels 1 and 2 are not positions 1 and 2.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -28,51 +29,67 @@ static int read_labels(sis_task *t) {
     return SIS_OK;
 }
 
-/* `, the label "good"`, or `, a label ("cat", "dog")`, or "": the model names none. */
-static void list_labels(const sis__task_outputs *o, char *text, size_t size) {
+/* `"cat", "dog"` into `text`. 0: the model names none. */
+static int list_labels(const sis__task_outputs *o, char *text, size_t size) {
     enum { MOST = 10 };
-    size_t used = 0;
+    size_t used = 0, n = 0;
     text[0] = '\0';
-    for (size_t k = 0; k < o->n && k < MOST && used < size && o->labels[k]; k++)
-        used += (size_t)snprintf(text + used, size - used, "%s\"%.40s\"",
-                                 k          ? ", "
-                                 : o->n > 1 ? ", a label ("
-                                            : ", the label ",
-                                 o->labels[k]);
-    if (used && o->n > 1 && used < size)
-        snprintf(text + used, size - used, o->n > MOST ? ", ...)" : ")");
+    for (size_t k = 0; k < o->n && used < size; k++)
+        if (o->labels[k] && n++ < MOST)
+            used += (size_t)snprintf(text + used, size - used, "%s\"%.40s\"", n > 1 ? ", " : "",
+                                     o->labels[k]);
+    if (n > MOST && used < size)
+        snprintf(text + used, size - used, ", ...");
+    return n > 0;
 }
 
-static int no_such_output(const sis__task_outputs *o, const char *found) {
-    char labels[1024], last[32] = "";
-    list_labels(o, labels, sizeof labels);
-    if (o->n > 1)
-        snprintf(last, sizeof last, " to %zu", o->n - 1);
-    return sis__fail(SIS_E_ARGUMENT,
-                     "--class: the model has %zu output%s; expected 0%s%s or top, found \"%s\"",
-                     o->n, o->n > 1 ? "s" : "", last, labels, found);
+/* "0", or "0 to 9" */
+static const char *positions(const sis__task_outputs *o, char text[48]) {
+    snprintf(text, 48, o->n > 1 ? "0 to %zu" : "0", o->n - 1);
+    return text;
 }
 
-int sis__task_outputs_choose(sis__task_outputs *o, const char *text) {
+static int no_such_output(const sis__task_outputs *o, const char *option, const char *found) {
+    char last[48];
+    return sis__fail(SIS_E_ARGUMENT, "%s: the model has %zu output%s; expected %s%s, found \"%s\"",
+                     option, o->n, o->n > 1 ? "s" : "", positions(o, last),
+                     strcmp(option, "--target") == 0 ? " or top" : "", found);
+}
+
+static int choose_position(sis__task_outputs *o, const char *option, const char *text) {
     long number;
-    if (!text || strcmp(text, "top") == 0) {
-        o->fixed = text && o->n > 1 ? SIZE_MAX : 0;
-        return SIS_OK;
-    }
-    for (size_t k = 0; k < o->n; k++)
-        if (o->labels[k] && strcmp(o->labels[k], text) == 0) {
-            o->fixed = k;
-            return SIS_OK;
-        }
     if (!sis__text_whole(text, &number) || number < 0 || (size_t)number >= o->n)
-        return no_such_output(o, text);
+        return no_such_output(o, option, text);
     o->fixed = (size_t)number;
     return SIS_OK;
 }
 
+int sis__task_outputs_choose(sis__task_outputs *o, const char *target, const char *index) {
+    char labels[1024], last[48];
+    if (index)
+        return choose_position(o, "--target-index", index);
+    if (!target || strcmp(target, "top") == 0) {
+        o->fixed = target && o->n > 1 ? SIZE_MAX : 0;
+        return SIS_OK;
+    }
+    for (size_t k = 0; k < o->n; k++)
+        if (o->labels[k] && strcmp(o->labels[k], target) == 0) {
+            o->fixed = k;
+            return SIS_OK;
+        }
+    if (list_labels(o, labels, sizeof labels))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--target: the model has no label \"%.60s\"; expected %s%s or top, or a "
+                         "position (%s) as --target-index",
+                         target, o->n > 1 ? "one of " : "", labels, positions(o, last));
+    return choose_position(o, "--target", target);
+}
+
 int sis__task_outputs_begin(sis_task *t) {
     int error = read_labels(t);
-    return error == SIS_OK ? sis__task_outputs_choose(&t->outputs, t->opt.output) : error;
+    return error == SIS_OK
+               ? sis__task_outputs_choose(&t->outputs, t->opt.target, t->opt.target_index)
+               : error;
 }
 
 size_t sis__task_output(const sis_task *t, const double *scores) {

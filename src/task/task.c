@@ -42,7 +42,7 @@ void sis_task_opt_init(sis_task_opt *opt) {
     *opt = (sis_task_opt){.shards = 1,
                           .features = "each",
                           .seed = 1,
-                          .output = "top",
+                          .target = "top",
                           .confidence = 0.95,
                           .method = "sis",
                           .constraint = "sufficient"};
@@ -55,15 +55,15 @@ void sis_task_opt_init(sis_task_opt *opt) {
     sis_opt_init(&opt->search);
 }
 
-enum { TEXTS = 24 };
+enum { TEXTS = 25 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
-    const char **all[TEXTS] = {&o->model,       &o->input,     &o->read.label,  &o->read.id,
-                               &o->rows,        &o->features,  &o->mask,        &o->output,
-                               &o->threshold,   &o->method,    &o->constraint,  &o->lengths,
-                               &o->orders,      &o->keep,      &o->guarantee,   &o->domain,
-                               &o->missing,     &o->rows_as,   &o->read.types,  &o->read.categories,
-                               &o->read.labels, &o->read.kind, &o->read.layout, &o->tokenizer};
+    const char **all[TEXTS] = {
+        &o->model,       &o->input,     &o->read.label,  &o->read.id,    &o->rows,
+        &o->features,    &o->mask,      &o->target,      &o->threshold,  &o->method,
+        &o->constraint,  &o->lengths,   &o->orders,      &o->keep,       &o->guarantee,
+        &o->domain,      &o->missing,   &o->rows_as,     &o->read.types, &o->read.categories,
+        &o->read.labels, &o->read.kind, &o->read.layout, &o->tokenizer,  &o->target_index};
     memcpy(texts, all, sizeof all);
 }
 
@@ -83,6 +83,13 @@ static int copy_options(sis_task *t, const sis_task_opt *opt) {
     return error;
 }
 
+/* A label and a position cannot both be meant. */
+static int check_target(const char *target, const char *index) {
+    if (index && target && strcmp(target, "top") != 0)
+        return sis__fail(SIS_E_OPTION, "--target and --target-index: expected one of them");
+    return SIS_OK;
+}
+
 static int check_options(const sis_task_opt *o, sis_task *t) {
     if (!o->model && !o->opened)
         return sis__fail(SIS_E_OPTION, "--model: expected a model");
@@ -100,7 +107,9 @@ static int check_options(const sis_task_opt *o, sis_task *t) {
                          !o->features ? "features"
                          : !o->method ? "method"
                                       : "constraint");
-    int error = sis__task_method_check(o, &t->method);
+    int error = check_target(o->target, o->target_index);
+    if (error == SIS_OK)
+        error = sis__task_method_check(o, &t->method);
     return error ? error : sis__task_guarantee_check(o, &t->guarantee);
 }
 
@@ -354,14 +363,14 @@ static int measure(sis_task *t) {
 /* ---- Open and free ------------------------------------------------------------------------- */
 
 int sis__task_redraws(const sis_task *t) {
-    return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.output;
+    return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.target;
 }
 
 /* Is there to be a mask? Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
  * was given for them, it is asked for when one does. */
 static int needs_mask(const sis_task *t) {
     size_t n;
-    int checking = !t->opt.output && !t->opt.mask && !t->encoding.token;
+    int checking = !t->opt.target && !t->opt.mask && !t->encoding.token;
     int own = t->encoding.net && sis_net_mask(t->encoding.net, &n);
     return !t->opt.plain && t->guarantee.asked.kind != SIS_GUARANTEE_ALL &&
            (!checking || own || t->encoding.texts || sis__task_is_kind(t->source.data, "dna"));
@@ -498,19 +507,27 @@ static int replace(const char **option, const char *text) {
     return SIS_OK;
 }
 
-int sis_task_decide(sis_task *t, const char *threshold, int below, const char *output) {
+int sis_task_decide(sis_task *t, const char *threshold, int below, const char *target,
+                    const char *target_index) {
     size_t before = t->outputs.fixed;
     double value = t->threshold;
     sis__task_ahead_free(t);
     atomic_store(&t->cancelled, 0);
     t->at = t->evaluations = 0;
-    int error = output ? sis__task_outputs_choose(&t->outputs, output) : SIS_OK;
+    int error = check_target(target, target_index);
+    if (error == SIS_OK && (target || target_index))
+        error = sis__task_outputs_choose(&t->outputs, target, target_index);
     if (error == SIS_OK && t->guarantee.keep_class && (threshold || below))
         error = sis__fail(SIS_E_OPTION, "--threshold: that a class stays on top needs none");
     if (error == SIS_OK && threshold)
         error = sis__task_threshold_find(t, threshold, &value);
     if (error == SIS_OK)
-        error = replace(&t->opt.output, output);
+        error = replace(&t->opt.target, target_index ? "top" : target);
+    if (error == SIS_OK && (target || target_index)) {
+        free((char *)t->opt.target_index);
+        t->opt.target_index = NULL;
+        error = replace(&t->opt.target_index, target_index);
+    }
     if (error == SIS_OK)
         error = replace(&t->opt.threshold, threshold);
     if (error != SIS_OK) {

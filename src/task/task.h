@@ -303,8 +303,8 @@ int sis__task_features_begin(sis_task *t);
 int sis__task_mask_begin(sis_task *t);
 int sis__task_outputs_begin(sis_task *t);
 
-/* The output that a text means; on failure it stays as it was. */
-int sis__task_outputs_choose(sis__task_outputs *o, const char *text);
+/* The output that opt.target or opt.target_index means; on failure it stays as it was. */
+int sis__task_outputs_choose(sis__task_outputs *o, const char *target, const char *index);
 
 /* Features and words of an example of a model that takes words. */
 int sis__task_words(const sis_task *t, sis_example *e);

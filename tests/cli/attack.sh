@@ -9,7 +9,7 @@ shapes() { # a vertical bar, a slanted one, a ring: OFF and ON for each pixel
     printf '\000\000\010\003\000\000\000\003\000\000\000\034\000\000\000\034'
     printf "$(shapes '\\000' '\\377')"
 } > digits-ubyte
-sis attack -m "$models/mnist-mlp.onnx" -i digits-ubyte --target next --confidence 10 \
+sis attack -m "$models/mnist-mlp.onnx" -i digits-ubyte --towards next --confidence 10 \
     --values fooled.npy --before whole.npy --images drawn -o found.jsonl
 sed -e 's/"distance":[0-9.]*/"distance"/' -e 's/"lead":1[0-9.]*/"lead"/' -e 's/"constant":[0-9.]*/"constant"/' \
     -e 's/"score":\(0.99\|1.0\)[0-9]*/"score"/g' found.jsonl
@@ -24,25 +24,25 @@ for picture in drawn/0.png drawn/2-attacked.png; do
         for (i = 2; i <= n; i++) if (s[i] > s[b]) b = i; print b - 1 }'
 done
 for jobs in 1 3; do
-    sis attack -q -m "$models/mnist-mlp.onnx" -i digits-ubyte --target 3 --steps 40 --searches 2 --jobs $jobs | cksum
+    sis attack -q -m "$models/mnist-mlp.onnx" -i digits-ubyte --towards 3 --steps 40 --searches 2 --jobs $jobs | cksum
 done | uniq | wc -l
-sis attack -q -m "$models/mnist-mlp.onnx" -i digits-ubyte --target second --rows 0 | grep -o '"reached":[a-z]*'
+sis attack -q -m "$models/mnist-mlp.onnx" -i digits-ubyte --towards second --rows 0 | grep -o '"reached":[a-z]*'
 printf 'age,income,debt,savings,late_payments,open_accounts,years_employed,credit_used\n40,80000,500,20000,0,3,15,0.05\n' > cases.csv
-sis attack -q -m "$models/credit.onnx" -i cases.csv --high 100000 --target 0 --rate 0.5 | grep -o '"reached":[a-z]*\|"after":{"output":[01]'
+sis attack -q -m "$models/credit.onnx" -i cases.csv --high 100000 --towards 0 --rate 0.5 | grep -o '"reached":[a-z]*\|"after":{"output":[01]'
 
 echo "what is refused"
 try() { sis attack -q "$@" 2>&1; echo "status $?"; }
 m=$models/mnist-mlp.onnx
 try -m "$m" -i digits-ubyte
-try -m "$m" -i digits-ubyte --target 10
-try -m "$m" -i digits-ubyte --target third
-try -m "$m" -i digits-ubyte --target 3 --high 0.5
-try -m "$m" -i digits-ubyte --target 3 --low 2
-try -m "$m" -i digits-ubyte --target 3 --values digits-ubyte
-try -m "$m" -i digits-ubyte --target 3 --rate 0
-try -m "$m" -i digits-ubyte --target 3 --images digits-ubyte/drawn
-try -m "$models/credit.onnx" -i cases.csv --high 1e6 --target 0 --images drawn
-try -m "cmd:$SIS_MODELS/sum.sh" -i digits-ubyte --target 0
+try -m "$m" -i digits-ubyte --towards 10
+try -m "$m" -i digits-ubyte --towards third
+try -m "$m" -i digits-ubyte --towards 3 --high 0.5
+try -m "$m" -i digits-ubyte --towards 3 --low 2
+try -m "$m" -i digits-ubyte --towards 3 --values digits-ubyte
+try -m "$m" -i digits-ubyte --towards 3 --rate 0
+try -m "$m" -i digits-ubyte --towards 3 --images digits-ubyte/drawn
+try -m "$models/credit.onnx" -i cases.csv --high 1e6 --towards 0 --images drawn
+try -m "cmd:$SIS_MODELS/sum.sh" -i digits-ubyte --towards 0
 echo "A film." > text.txt
-try -m "$models/imdb-cnn.onnx" -i text.txt --target 0
-try -m "$m" -i digits-ubyte --target 3 --before x.png
+try -m "$models/imdb-cnn.onnx" -i text.txt --towards 0
+try -m "$m" -i digits-ubyte --towards 3 --before x.png

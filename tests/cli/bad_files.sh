@@ -40,7 +40,7 @@ printf 'a\n1\n' > narrow.csv && try good.csv --mask mean:narrow.csv
 try good.csv --mask mean:
 try good.csv --mask uniform
 try good.csv --features axis:3
-try good.csv --class 4
+try good.csv --target 4
 try plain.doc
 sis show none.jsonl 2>&1; echo "exit $?"
 printf '{"sis":1,"id":"0"}\n' > broken.jsonl

@@ -69,7 +69,7 @@ echo == images
 } > image.jsonl
 sis cluster image.jsonl --eps 0.5 --min-size 2 --means means.npy
 od -An -t f8 -w24 -j 128 -N 192 means.npy
-sis cluster image.jsonl --class 'digit 7' --distance energy-sqrt --eps 1 --min-size 2
+sis cluster image.jsonl --target 'digit 7' --distance energy-sqrt --eps 1 --min-size 2
 table() { # ID FEATURES
     echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":2,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"table\",\"names\":[\"late\",\"income\"],\"values\":[$3]}"
 }

@@ -31,7 +31,7 @@ try text.jsonl
 try text.jsonl --eps 1e999
 try text.jsonl --eps -1
 try text.jsonl --eps near
-try text.jsonl --eps 0.5 --class 3
+try text.jsonl --eps 0.5 --target 3
 try text.jsonl --eps 0.5 --motifs text.jsonl
 try text.jsonl --eps 0.5 --means m.npy
 try dna.jsonl --eps 1 --min-size 1 --motifs text.jsonl

@@ -83,5 +83,5 @@ try "yardsticks without model" sis.jsonl --yardsticks
 try "yardsticks without results" --imputation --yardsticks -m $model -i four.jsonl --mask zero
 try "a mask without model" sis.jsonl --mask zero
 try "a second mask without --robust" sis.jsonl --second-mask zero
-try "a class without --imputation" sis.jsonl --class 0
+try "a class without --imputation" sis.jsonl --target 0
 try "two outputs in one file" sis.jsonl --csv x --json x

@@ -11,4 +11,4 @@ echo "below"; ask --mask value:1 --below -t 1.5
 echo "any number of jobs"; ask --mask zero -t 1 --jobs 1 > one; ask --mask zero -t 1 --jobs 2 > two; cmp one two && echo same
 echo "hot-deck is fixed by its seed"; ask --mask hotdeck:four.csv --samples 5 --seed 3 -t 1.4 > one; ask --mask hotdeck:four.csv --samples 5 --seed 3 -t 1.4 > two; cmp one two && echo same
 echo "standard input"; sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i - --mask zero -t 1 < four.csv | brief
-echo "class"; ask --mask zero -t 1 --rows 0 --class 0
+echo "class"; ask --mask zero -t 1 --rows 0 --target 0

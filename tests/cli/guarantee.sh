@@ -76,7 +76,7 @@ sis show class.jsonl
 sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 -o audit.jsonl
 # Nothing to explain, and there is no threshold to change: terminal and page.
 for class in top 0; do
-    sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --class $class --rows 1 --jobs 1 --timeout 5 -o none.jsonl --force 2>&1
+    sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --target $class --rows 1 --jobs 1 --timeout 5 -o none.jsonl --force 2>&1
     sis show none.jsonl
     sis report none.jsonl -q -o none.html && grep -o 'class="verdict">[a-z]* by\|class="reason">[^<]*' none.html
 done

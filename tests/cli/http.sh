@@ -70,7 +70,7 @@ grep -c 'sufficient subset' first
 
 echo "# texts"
 echo 'A good film, a Good day.' >texts.txt
-sis explain -m "$at/binary/v2/models/mood" -i texts.txt -t 0.8 --class 0 --quiet | sis show -
+sis explain -m "$at/binary/v2/models/mood" -i texts.txt -t 0.8 --target 0 --quiet | sis show -
 
 echo "# rows of a table as they are"
 printf 'age,housing,income\n30,own,100\n,rent,NA\n50,own,300\n' >loans.csv

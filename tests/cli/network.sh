@@ -40,10 +40,10 @@ sis explain -q -m dna.onnx -i dna.csv -t 0.5 2>&1
 sis explain -q -m text.onnx -i text.csv -t 0.5 --mask mean:text.csv 2>&1
 sis explain -q -m dna.onnx -i text.csv -t 0.5 --mask zero 2>&1
 sis explain -q -m text.onnx -i dna.csv -t 0.5 2>&1
-sis explain -q -m dna.onnx -i dna.csv --class cat -t 0.5 --mask zero 2>&1
+sis explain -q -m dna.onnx -i dna.csv --target cat -t 0.5 --mask zero 2>&1
 make_model tiny-dna good.onnx 3 'sis.labels=["good"]'
-sis explain -q -m good.onnx -i dna.csv --class cat -t 0.5 --mask zero 2>&1
-sis explain -q -m "$SIS_EXAMPLES/../models/mnist-mlp.onnx" -i "$SIS_EXAMPLES/seven.png" --class cat -t 0.5 2>&1
+sis explain -q -m good.onnx -i dna.csv --target cat -t 0.5 --mask zero 2>&1
+sis explain -q -m "$SIS_EXAMPLES/../models/mnist-mlp.onnx" -i "$SIS_EXAMPLES/seven.png" --target cat -t 0.5 2>&1
 head -c 100 dna.onnx > cut.onnx
 sis model cut.onnx 2>&1
 sis model none.onnx 2>&1

@@ -46,7 +46,7 @@ cmp image/sizes.pdf twice/sizes.pdf && echo "the same twice"
 sed '2s|"label":"beam"|"label":"ring"|' "$results/image.jsonl" >labelled.jsonl
 sis report labelled.jsonl --mistaken --figure examples=mistaken.svg
 grep -o '1: beam\|The first [0-9]* explained' mistaken.svg
-sis report labelled.jsonl --class beam --figure sizes=beam.png -o beam.html 2>&1
+sis report labelled.jsonl --target beam --figure sizes=beam.png -o beam.html 2>&1
 sis report "$results/image.jsonl" "$results/image-b.jsonl" --figure examples=pairs.svg
 grep -o '>image[-b]* [0-9]*: [a-z]*<' pairs.svg | head -4
 

@@ -139,6 +139,27 @@ class Protocols(unittest.TestCase):
         self.assertIn("order", self.explain("dna", [dna], trace=True)[0]["subsets"][0])
         self.assertEqual(self.explain("dna", [dna], method="perturb")[0]["method"], "perturb")
 
+    def test_labels_that_are_numbers_are_no_positions(self):
+        rows = self.file("labels.csv", "a,b,class\n" + "".join(
+            "%g,%g,%d\n" % (i % 7 + 9 * (i % 3 == 1), i % 5 + 9 * (i % 3 == 2), 1 + i % 3) for i in range(90)))
+        path = os.path.join(self.folder.name, "labels.onnx")
+        subprocess.run([SIS, "train", "mlp", "-i", rows, "--label", "class", "-q", "--epochs", "5", "-o", path], check=True)
+        with Server("-m", path, "--name", "m", "-t", "0", "--mask", "zero", "--target", "3") as server:
+            def output(want=200, **parameters):
+                return server.json("/v1/models/m:explain", {"instances": [[1, 2]], "parameters": parameters}, want)
+            for parameters, label in (({}, "3"), ({"target": 1}, "1"), ({"target": "2"}, "2"), ({"target_index": 1}, "2"),
+                                      ({"target_index": 0}, "1")):
+                self.assertEqual(output(**parameters)["explanations"][0]["output_label"], label)
+            self.assertIn("--target-index", output(400, target=0)["error"])
+            self.assertIn("0 to 2", output(400, target_index=3)["error"])
+            self.assertIn("one of them", output(400, target=1, target_index=0)["error"])
+            about = server.json("/v1/models/m")["sis"]
+            self.assertEqual((about["labels"], about["target"]), (["1", "2", "3"], "3"))
+            tensor = [{"name": "x", "datatype": "FP64", "shape": [1, 2], "data": [1, 2]}]
+            for path in ("/v1/models/m:explain", "/v2/models/m/explain"):
+                body = {"instances": [[1, 2]], "inputs": tensor, "parameters": {"class": 1}}
+                self.assertIn("target", server.json(path, body, 400)["error"])
+
     def test_second_protocol(self):
         images, quick = digits(2), {"method": "quick"}
         flat = [v for image in images for row in image for v in row]
@@ -244,7 +265,7 @@ class Protocols(unittest.TestCase):
         wrong(explain, {"instances": [[1] * 300000]}, 400, "at most 200000")
         wrong(explain, {"instances": [1] * 1001}, 400, "at most 1000")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"threshold": "p90"}}, 400, "threshold")
-        wrong(explain, {"instances": [[1] * 8], "parameters": {"class": "nobody"}}, 400, "nobody")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"target": "nobody"}}, 400, "nobody")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "mean:/etc/passwd"}}, 400, "cannot be asked for")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "hotdeck:/etc/passwd"}}, 400, "cannot be asked for")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"method": "magic"}}, 400, "magic")

@@ -701,19 +701,24 @@ static void a_task_takes_another_decision(void **state) {
         o.search.jobs = jobs;
         other = o;
         other.threshold = "p70";
-        other.output = "0";
+        other.target = "0";
         other.search.below = 1;
         assert_int_equal(sis_task_open(&o, &t), 0);
         assert_int_equal(sis_task_next(t, &r), 1);
-        assert_int_equal(sis_task_decide(t, "p70", 1, "0"), 0);
+        assert_int_equal(sis_task_decide(t, "p70", 1, "0", NULL), 0);
         assert_int_equal(take_all(t, &all), 0);
         assert_same_lines(all.text, lines_of(&other));
-        assert_int_equal(sis_task_decide(t, NULL, 1, "9"), SIS_E_ARGUMENT);
-        assert_int_equal(sis_task_decide(t, "high", 1, "1"), SIS_E_OPTION);
+        assert_int_equal(sis_task_decide(t, NULL, 1, "9", NULL), SIS_E_ARGUMENT);
+        assert_int_equal(sis_task_decide(t, "high", 1, "1", NULL), SIS_E_OPTION);
         all = (lines){0};
         assert_int_equal(take_all(t, &all), 0);
         assert_same_lines(all.text, lines_of(&other)); /* as before */
-        assert_int_equal(sis_task_decide(t, "4", 0, "top"), 0);
+        assert_int_equal(sis_task_decide(t, NULL, 1, "0", "0"), SIS_E_OPTION);
+        assert_int_equal(sis_task_decide(t, NULL, 1, NULL, "1"), 0);
+        assert_int_equal(sis_task_decide(t, NULL, 1, NULL, NULL), 0); /* still position 1 */
+        assert_int_equal(sis_task_next(t, &r), 1);
+        assert_int_equal(r.output, 1);
+        assert_int_equal(sis_task_decide(t, "4", 0, "top", NULL), 0);
         all = (lines){0};
         assert_int_equal(take_all(t, &all), 0);
         assert_same_lines(all.text, lines_of(&o));
@@ -755,7 +760,7 @@ static void records_are_verified_by_the_task(void **state) {
     sis_audit found[ROWS];
     sis_task *t;
     o.data = data;
-    o.output = "0";
+    o.target = "0";
     char *all = lines_of(&o);
     assert_int_equal(parse_lines(all, records, ROWS), ROWS);
     assert_int_equal(sis_task_open(&o, &t), 0);
@@ -770,7 +775,7 @@ static void records_are_verified_by_the_task(void **state) {
     }
     sis_task_free(t);
     o.threshold = NULL; /* records say it */
-    o.output = NULL;
+    o.target = NULL;
     assert_int_equal(sis_task_open(&o, &t), 0);
     records[5].threshold = 3; /* of its own, and as true */
     records[3].collection.score = 100;
@@ -925,9 +930,15 @@ static void what_makes_no_sense_is_refused(void **state) {
     o.mask = NULL;
     refused(&o, SIS_E_OPTION, "no mask of its own; say what a missing feature looks like");
     o.mask = "zero";
-    o.output = "2";
-    refused(&o, SIS_E_ARGUMENT, "--class: the model has 2 outputs; expected 0 to 1 or top");
-    o.output = "top";
+    o.target = "2";
+    refused(&o, SIS_E_ARGUMENT, "--target: the model has 2 outputs; expected 0 to 1 or top");
+    o.target = "1";
+    o.target_index = "1";
+    refused(&o, SIS_E_OPTION, "--target and --target-index: expected one of them");
+    o.target = "top";
+    o.target_index = "2";
+    refused(&o, SIS_E_ARGUMENT, "--target-index: the model has 2 outputs; expected 0 to 1, found");
+    o.target_index = NULL;
     o.method = "magic";
     refused(&o, SIS_E_OPTION, "--method: expected sis");
     o.method = "sis";
