@@ -74,8 +74,8 @@ static int find_chosen(sis_net *net) {
                      net->chosen, g->n_outputs, g->n_outputs ? g->values[g->outputs[0]].name : "");
 }
 
-/* The first output that may hold floats; those declared as another type are labels, which are
- * scores only if there is nothing else. */
+/* The first output that may hold floats, else the first of integers or truth values, which are
+ * usually labels. ort: and http: models choose in the same order. */
 static int find_output(sis_net *net) {
     const sis__graph *g = &net->graph;
     net->output = -1;
@@ -86,7 +86,7 @@ static int find_output(sis_net *net) {
         if (type == 0 || sis__elem_dtype(type) == SIS__F32)
             net->output = g->outputs[i];
     }
-    for (size_t i = g->n_outputs; net->output < 0 && i-- > 0;)
+    for (size_t i = 0; net->output < 0 && i < g->n_outputs; i++)
         if (sis__elem_dtype(g->values[g->outputs[i]].elem_type) <= SIS__BOOL)
             net->output = g->outputs[i];
     if (net->output >= 0)

@@ -491,6 +491,65 @@ static void rows_are_cut_or_others_given(void **state) {
     assert_message_has("the model has no input that is not given (--with)");
 }
 
+/* The outputs of the file are of INT32; builders declare floats. */
+static void declare_integers(const char *path) {
+    uint8_t bytes[4096];
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, n, bytes);
+    assert_non_null(model);
+    for (size_t i = 0; i < model->graph->n_output; i++)
+        model->graph->output[i]->type->tensor_type->elem_type =
+            ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
+    n = onnx__model_proto__pack(model, bytes);
+    onnx__model_proto__free_unpacked(model, NULL);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+}
+
+static void assert_scores(const char *spec, const double want[2]) {
+    const double row[] = {5, 6};
+    double got[2];
+    sis_model model = open_spec(spec);
+    assert_int_equal(sis_model_measure(&model, row, 2), SIS_OK);
+    assert_int_equal(model.n_outputs, 2);
+    assert_int_equal(model.predict(model.ctx, row, 1, 2, got), SIS_OK);
+    assert_memory_equal(got, want, sizeof got);
+    sis_model_close(&model);
+}
+
+static void the_first_of_integer_outputs_is_explained(void **state) {
+    (void)state;
+    sis_net_builder *b = sis_net_builder_new("integers");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 2));
+    sis_net_add_node(b, "Neg", "x", "n");
+    sis_net_add_node(b, "Cast", "x", "first");
+    sis_net_attr_int(b, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT32);
+    sis_net_add_node(b, "Cast", "n", "second");
+    sis_net_attr_int(b, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT32);
+    sis_net_add_output(b, "first");
+    sis_net_add_output(b, "second");
+    sis_net *net;
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    char path[512], spec[540];
+    snprintf(path, sizeof path, "%s", file_name("ort_integers.onnx"));
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    declare_integers(path);
+    for (int library = 0; library < 2; library++) {
+        if (library && no_library())
+            skip();
+        snprintf(spec, sizeof spec, "%s%s", library ? "ort:" : "", path);
+        assert_scores(spec, (const double[]){5, 6});
+        snprintf(spec, sizeof spec, "%s%s#second", library ? "ort:" : "", path);
+        assert_scores(spec, (const double[]){-5, -6});
+    }
+}
+
 /* The brightest line of an image, wide or high. */
 static void shapes_are_told_where_sizes_are_free(void **state) {
     (void)state;
@@ -597,6 +656,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_masks_follow_from_the_ids),
         cmocka_unit_test(rows_are_cut_or_others_given),
+        cmocka_unit_test(the_first_of_integer_outputs_is_explained),
         cmocka_unit_test(scores_are_those_of_our_engine),
         cmocka_unit_test(explanations_do_not_depend_on_threads),
         cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),
