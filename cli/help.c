@@ -6,11 +6,12 @@
  */
 #include "cli.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 /* ---- Pieces of text both need ---------------------------------------------------------------- */
 
@@ -207,7 +208,7 @@ static void roff_sentence(const char *text) {
     size_t n = strlen(text);
     if (n == 0)
         return;
-    putchar(toupper((unsigned char)*text));
+    putchar(sis__upper(*text));
     roff(text + 1);
     puts(text[n - 1] == '.' || text[n - 1] == '?' ? "" : ".");
 }
@@ -215,11 +216,11 @@ static void roff_sentence(const char *text) {
 static void roff_header(const cli_program *program, const char *command, const char *summary) {
     fputs(".TH \"", stdout);
     for (const char *c = program->name; *c; c++)
-        putchar(toupper((unsigned char)*c));
+        putchar(sis__upper(*c));
     if (command)
         fputs("\\-", stdout);
     for (const char *c = command ? command : ""; *c; c++)
-        putchar(toupper((unsigned char)*c));
+        putchar(sis__upper(*c));
     printf("\" 1 \"\" \"%s %s\" \"User Commands\"\n.SH NAME\n", program->name, program->version);
     roff(program->name);
     if (command) {

@@ -12,13 +12,15 @@
 #include "cli.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/ascii.h"
+#include "base/number.h"
 
 const cli_option cli_common_options[] = {
     {"quiet", 'q', NULL, CLI_FLAG(cli_common, quiet), "no progress and no remarks on stderr",
@@ -69,8 +71,8 @@ static int in_range(const cli_option *o, double v) {
 
 static int store_number(const found *f, const char *value) {
     char *end;
-    double v = strtod(value, &end);
-    if (end == value || *end || !isfinite(v) || isspace((unsigned char)*value))
+    double v = sis__number(value, &end);
+    if (end == value || *end || !isfinite(v) || sis__is_space(*value))
         return cli_usage("%s: expected a number, found \"%s\"", f->spelled, value);
     if (!in_range(f->option, v))
         return out_of_range(f, value);

@@ -6,11 +6,12 @@
  */
 #include "shard.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 /* A place among several. */
 typedef struct {
@@ -19,7 +20,7 @@ typedef struct {
 
 static int whole(const char *text, size_t *value) {
     char *end;
-    if (!text || !isdigit((unsigned char)*text))
+    if (!text || !sis__is_digit(*text))
         return 0;
     errno = 0;
     uintmax_t v = strtoumax(text, &end, 10);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "output.h"
 #include "spread.h"
 
@@ -338,7 +339,7 @@ int cli_whole(const char *text, long *value) {
 
 int cli_number(const char *text, double *value) {
     char *end;
-    *value = strtod(text, &end);
+    *value = sis__number(text, &end);
     return end != text && !*end && text[0] != ' ' && isfinite(*value);
 }
 

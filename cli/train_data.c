@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "base/rng.h"
 #include "task.h"
 #include "train.h"
@@ -81,7 +82,7 @@ static const char *label_text(const cli_examples *e, size_t i, char number[32]) 
 }
 
 static int by_number(const void *a, const void *b) {
-    double x = strtod(*(char *const *)a, NULL), y = strtod(*(char *const *)b, NULL);
+    double x = sis__number(*(char *const *)a, NULL), y = sis__number(*(char *const *)b, NULL);
     return (x > y) - (x < y);
 }
 
@@ -354,7 +355,7 @@ static int read_range(cli_training_set *l) {
     l->high = 1;
     if (!text)
         return CLI_DONE;
-    l->low = strtod(text, &end);
+    l->low = sis__number(text, &end);
     if (end == text || *end != ':' || !cli_number(end + 1, &l->high) || !(l->low < l->high))
         return cli_usage("--range: expected LOW:HIGH, found \"%s\"", text);
     return CLI_DONE;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The include rules of docs/design.md: folders are dependency units. Fails and names the line when a
 # file includes what its folder may not. Public headers (<sis/...>) of a lower or own folder are fine.
+# At the end, functions of the C library that may not be called outside the file that wraps them.
 cd "$(dirname "$0")/.." || exit 1
 bad=0
 checked=
@@ -86,6 +87,29 @@ done
 
 # A T ** is no void **: what takes any pointer's address takes a void * (see sis__reserve).
 grep -n '(void \*\*)&' $(find src cli mpi python/src -name "*.[ch]") && bad=1
+
+# The C library follows the host program's setlocale(). Numbers and letters must not: see
+# src/base/number.h and src/base/ascii.h. The programs never set a locale, so they may printf().
+code=$(find src cli mpi python/src -name "*.[ch]" ! -path "src/base/number.[ch]" \
+    ! -path "src/base/json.[ch]" ! -path src/base/ascii.h)
+word='(^|[^A-Za-z0-9_>.])'
+class='is(alnum|alpha|digit|lower|print|punct|space|upper|xdigit)|to(lower|upper)'
+grep -nE "$word(strto(d|f|ld)(_l)?|atof|strn?casecmp|strcoll|setlocale|$class) *\\(" $code && bad=1
+grep -nE "$word(vsnprintf|json_(load|dump)[a-z_]*) *\\(" $(echo "$code" | grep ^src/) && bad=1
+for f in $code; do
+    awk -v file="$f" 'BEGIN { RS = ";"; line = 1 }
+        function refuse(what) {
+            printf "%s:%d: %s follows the locale: see src/base/number.h\n", file, line, what; bad = 1
+        }
+        {
+            double = "%[-+#0]*([0-9]+|[*])?([.]([0-9]+|[*]))?l?[aefgAEFG]"
+            if (file ~ /^src/ && $0 ~ "(^|[^a-z_])(f|sn|d|as)?printf\\([^;]*" double "[^A-Za-z_]")
+                refuse("printf of a double")
+            if ($0 ~ "(^|[^a-z_])f?s?scanf\\([^;]*" double) refuse("scanf of a double")
+            line += gsub(/\n/, "")
+        }
+        END { exit bad }' "$f" || bad=1
+done
 
 [ "$bad" = 0 ] && echo "include rules hold"
 exit "$bad"

@@ -4,6 +4,7 @@
  * themselves, and JSON strings.
  */
 #include "base/buf.h"
+#include "base/number.h"
 
 #include <float.h>
 #include <math.h>
@@ -73,10 +74,10 @@ void sis__buf_printf(sis__buf *b, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = sis__vformat(NULL, 0, format, args);
     va_end(args);
     if (n >= 0 && room(b, (size_t)n) == SIS_OK) {
-        vsnprintf(b->data + b->len, (size_t)n + 1, format, again);
+        sis__vformat(b->data + b->len, (size_t)n + 1, format, again);
         b->len += (size_t)n;
     }
     va_end(again);
@@ -237,13 +238,10 @@ void sis__buf_double(sis__buf *b, double v) {
     }
     /* Any number of up to 15 digits reads back from 15, and %g drops the zeros at the end. */
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
+        sis__format(text, sizeof text, "%.*g", digits, v);
+        if (sis__number(text, NULL) == v)
             break;
     }
-    char *comma = strchr(text, ','); /* the host program's locale is not JSON's */
-    if (comma)
-        *comma = '.';
     sis__buf_str(b, text);
 }
 

@@ -4,6 +4,7 @@
  * thread-local and of fixed size, so that reporting a failure can never fail itself.
  */
 #include "base/error.h"
+#include "base/number.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ int sis__fail(int code, const char *format, ...) {
     char text[DETAIL_SIZE]; /* the arguments may point into `detail` */
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    sis__vformat(text, sizeof text, format, args);
     va_end(args);
     memcpy(detail, text, sizeof detail);
     return code;
@@ -59,7 +60,7 @@ int sis__fail_in(int code, const char *format, ...) {
     char text[DETAIL_SIZE];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    sis__vformat(text, sizeof text, format, args);
     va_end(args);
     strncat(text, ": ", sizeof text - strlen(text) - 1);
     strncat(text, detail, sizeof text - strlen(text) - 1);

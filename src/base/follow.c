@@ -3,8 +3,8 @@
  * See follow.h.
  */
 #include "base/follow.h"
+#include "base/ascii.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int name_has(const char *name, const char *part) {
     size_t n = strlen(part);
     for (; *name; name++) {
         size_t i = 0;
-        while (i < n && tolower((unsigned char)name[i]) == part[i])
+        while (i < n && sis__lower(name[i]) == part[i])
             i++;
         if (i == n)
             return 1;
@@ -23,10 +23,10 @@ static int name_has(const char *name, const char *part) {
 /* len, seq_len, seqlen; not a word that happens to end so. */
 static int is_length(const char *name) {
     size_t n = strlen(name);
-    if (n < 3 || tolower((unsigned char)name[n - 3]) != 'l' ||
-        tolower((unsigned char)name[n - 2]) != 'e' || tolower((unsigned char)name[n - 1]) != 'n')
+    if (n < 3 || sis__lower(name[n - 3]) != 'l' || sis__lower(name[n - 2]) != 'e' ||
+        sis__lower(name[n - 1]) != 'n')
         return 0;
-    return n == 3 || !isalpha((unsigned char)name[n - 4]) || name_has(name, "seqlen");
+    return n == 3 || !sis__is_alpha(name[n - 4]) || name_has(name, "seqlen");
 }
 
 sis__follow sis__follow_named(const char *name) {

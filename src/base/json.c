@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * Members of JSON objects. See json.h.
+ * JSON, read and written. See json.h.
  */
 #include "base/json.h"
+
+#include "base/number.h"
+
+json_t *sis__json_load(const char *text, size_t n, size_t flags, json_error_t *why) {
+    locale_t before = sis__plain_enter();
+    json_t *json = json_loadb(text, n, flags, why);
+    uselocale(before);
+    return json;
+}
+
+char *sis__json_dump(const json_t *json, size_t flags) {
+    locale_t before = sis__plain_enter();
+    char *text = json_dumps(json, flags);
+    uselocale(before);
+    return text;
+}
 
 void sis__json_name(sis__buf *b, const char *name) {
     if (b->len > 0 && b->data[b->len - 1] != '{')

@@ -2,12 +2,18 @@
  *
  * Writing JSON: each function adds one member, "name":value, to the object that the buffer ends in,
  * with a comma where one is needed. Text and arrays that are NULL are left out. The braces are the
- * caller's.
+ * caller's. Reading JSON is jansson's; it follows the locale unless it is called from here.
  */
 #ifndef SIS_BASE_JSON_H
 #define SIS_BASE_JSON_H
 
+#include <jansson.h>
+
 #include "base/buf.h"
+
+/* json_loadb() and json_dumps(), the same in every locale. */
+json_t *sis__json_load(const char *text, size_t n, size_t flags, json_error_t *why);
+char *sis__json_dump(const json_t *json, size_t flags);
 
 void sis__json_name(sis__buf *b, const char *name);
 void sis__json_text(sis__buf *b, const char *name, const char *text);

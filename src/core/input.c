@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "core/core.h"
 
 /* The first number below n that no value has, or n. */
@@ -174,7 +175,7 @@ int sis__example_fail(int code, const sis_input *inputs, size_t i, const char *f
     char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    sis__vformat(text, sizeof text, format, args);
     va_end(args);
     if (inputs[i].name)
         return sis__fail(code, "example %s: %s", inputs[i].name, text);

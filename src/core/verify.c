@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/parallel.h"
 #include "core/core.h"
 
@@ -37,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char 
     a->out->holds = 0;
     va_list args;
     va_start(args, format);
-    vsnprintf(a->out->reason, sizeof a->out->reason, format, args);
+    sis__vformat(a->out->reason, sizeof a->out->reason, format, args);
     va_end(args);
 }
 

@@ -4,22 +4,17 @@
  *
  * Most numbers in tables are short. With at most 15 digits and a power of ten up to 22 both the
  * digits and the power are exact doubles, so one multiplication or division rounds once and is the
- * right answer; everything else goes to the C library, in the "C" locale.
+ * right answer; everything else goes to the C library.
  */
 #include "data/cell.h"
 
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 enum { EXACT_DIGITS = 15, EXACT_POWER = 22, POWER_LIMIT = 100000 };
-
-static int is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 static const char *skip_blanks(const char *s) {
     while (*s == ' ' || *s == '\t')
@@ -38,21 +33,14 @@ int sis__cell_missing_word(const char *text) {
     while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
         n--;
     for (size_t k = 0; k < sizeof none / sizeof *none; k++)
-        if (strlen(none[k]) == n && strncasecmp(s, none[k], n) == 0)
+        if (strlen(none[k]) == n && sis__same_start(s, none[k], n))
             return 1;
     return n == 0;
 }
 
 int sis__cell_missing(const char *text) {
     const char *s = skip_blanks(text);
-    return sis__cell_missing_word(s) || (strncasecmp(s, "none", 4) == 0 && sis__cell_blank(s + 4));
-}
-
-static double with_library(const char *s) {
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* allocates nothing for "C" */
-    double v = strtod_l(s, NULL, c);
-    freelocale(c);
-    return v;
+    return sis__cell_missing_word(s) || (sis__same_start(s, "none", 4) && sis__cell_blank(s + 4));
 }
 
 int sis__cell_decimal_comma(const char *text) {
@@ -73,7 +61,7 @@ typedef struct {
 } mantissa;
 
 static const char *scan_digits(const char *s, mantissa *m, int decimals) {
-    for (; is_digit(*s); s++) {
+    for (; sis__is_digit(*s); s++) {
         m->value = m->value * 10 + (*s - '0');
         m->n++;
         if (decimals && m->decimals < POWER_LIMIT)
@@ -86,9 +74,9 @@ static const char *scan_digits(const char *s, mantissa *m, int decimals) {
 static const char *scan_power(const char *s, int *power) {
     int negative = s[1] == '-', value = 0;
     s += s[1] == '-' || s[1] == '+' ? 2 : 1;
-    if (!is_digit(*s))
+    if (!sis__is_digit(*s))
         return NULL;
-    for (; is_digit(*s); s++)
+    for (; sis__is_digit(*s); s++)
         if (value < POWER_LIMIT)
             value = value * 10 + (*s - '0');
     *power = negative ? -value : value;
@@ -113,7 +101,7 @@ int sis__cell_number(const char *text, double *out) {
         return 0;
     power -= m.decimals;
     if (m.n > EXACT_DIGITS || power > EXACT_POWER || power < -EXACT_POWER) {
-        *out = with_library(start);
+        *out = sis__number(start, NULL);
         return 1;
     }
     double v = power < 0 ? m.value / tens[-power] : m.value * tens[power];

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -195,8 +195,7 @@ static int read_header(table *t) {
 /* Does the cell hold a word? What stands for a number is none. */
 static int is_word(const char *cell) {
     cell += strspn(cell, " \t");
-    if (sis__cell_missing(cell) || strcasecmp(cell, "inf") == 0 ||
-        strcasecmp(cell, "infinity") == 0)
+    if (sis__cell_missing(cell) || sis__same_word(cell, "inf") || sis__same_word(cell, "infinity"))
         return 0;
     return (*cell >= 'A' && *cell <= 'Z') || (*cell >= 'a' && *cell <= 'z') ||
            (unsigned char)*cell >= 0x80;
@@ -213,7 +212,7 @@ static const char *advice(const table *t, size_t column) {
         return SIS__SAY_MISSING;
     if (!is_word(cell))
         return "";
-    return strcasecmp(t->names[column], "text") == 0
+    return sis__same_word(t->names[column], "text")
                ? "; texts are read from a .tsv with a column \"text\", a .txt or a .jsonl"
                : "; for a column of words there are the options categorical, label and id, or "
                  "take it out of the table";

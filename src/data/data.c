@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 #include <sis/sis.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -39,9 +39,9 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 int sis__data_ends_in(const char *path, const char *extension) {
     size_t n = strlen(path), m = strlen(extension);
-    if (n > 3 && strcasecmp(path + n - 3, ".gz") == 0)
+    if (n > 3 && sis__same_word(path + n - 3, ".gz"))
         n -= 3;
-    return n > m && strncasecmp(path + n - m, extension, m) == 0;
+    return n > m && sis__same_start(path + n - m, extension, m);
 }
 
 static int unknown_format(const char *path) {

@@ -3,9 +3,9 @@
  * DNA sequences: FASTA with labels in a file beside it, and the tables of ENCODE data (.seq).
  */
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "data/cell.h"
 #include "data/examples.h"
@@ -86,7 +86,7 @@ static int read_sequences(sis__lines *l, void *how, sis__examples *e) {
 /* The end of the path without .gz and the last extension. */
 static size_t stem_length(const char *path) {
     size_t n = strlen(path);
-    if (n > 3 && strcasecmp(path + n - 3, ".gz") == 0)
+    if (n > 3 && sis__same_word(path + n - 3, ".gz"))
         n -= 3;
     while (n > 0 && path[n - 1] != '.')
         n--;

@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -97,7 +97,7 @@ static void free_folder(sis_data *data) {
 static int is_image(const char *name) {
     static const char *const ends[] = {".png", ".jpg", ".jpeg"};
     for (size_t k = 0, n = strlen(name); k < sizeof ends / sizeof *ends; k++)
-        if (n > strlen(ends[k]) && strcasecmp(name + n - strlen(ends[k]), ends[k]) == 0)
+        if (n > strlen(ends[k]) && sis__same_word(name + n - strlen(ends[k]), ends[k]))
             return 1;
     return 0;
 }

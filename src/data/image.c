@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "data/data.h"
@@ -39,8 +39,8 @@ static int is_jpeg(const char *path, const sis__buf *file) {
         return 1;
     if (file->len >= 4 && memcmp(file->data, "\x89PNG", 4) == 0)
         return 0;
-    return (n > 4 && strcasecmp(path + n - 4, ".jpg") == 0) ||
-           (n > 5 && strcasecmp(path + n - 5, ".jpeg") == 0);
+    return (n > 4 && sis__same_word(path + n - 4, ".jpg")) ||
+           (n > 5 && sis__same_word(path + n - 5, ".jpeg"));
 }
 
 int sis__image_room(const char *path, int pixels, sis__image *out) {

@@ -13,7 +13,9 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/order.h"
 #include "data/cell.h"
 #include "data/examples.h"
@@ -46,7 +48,7 @@ __attribute__((format(printf, 2, 3))) static int fail_at(const reader *r, const 
     char text[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    sis__vformat(text, sizeof text, format, args);
     va_end(args);
     return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", r->name, r->line, text);
 }
@@ -238,7 +240,7 @@ static int parse_line(reader *r, const sis__buf *line) {
     char text[SIS__EXCERPT_SIZE];
     if (memchr(line->data, '\0', line->len))
         return fail_at(r, "a NUL byte; expected JSON");
-    json_t *root = json_loadb(line->data, line->len, JSON_REJECT_DUPLICATES, &error);
+    json_t *root = sis__json_load(line->data, line->len, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");
     if (!root && json_error_code(&error) == json_error_null_character)

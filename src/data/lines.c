@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -102,7 +102,7 @@ int sis__lines_cut(sis__lines *l) {
 
 size_t sis__lines_find(const sis__lines *l, const char *cell) {
     for (size_t k = 0; k < l->n; k++)
-        if (strcasecmp(l->cells[k], cell) == 0)
+        if (sis__same_word(l->cells[k], cell))
             return k;
     return SIZE_MAX;
 }

@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <sis/data.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "data/cell.h"
 #include "data/lines.h"
 
@@ -126,7 +127,7 @@ static double number_after(const char *line, const char *key, double otherwise) 
     char *end;
     if (!at)
         return otherwise;
-    double v = strtod(at + strlen(key), &end);
+    double v = sis__number(at + strlen(key), &end);
     return end == at + strlen(key) || !isfinite(v) ? otherwise : v;
 }
 
@@ -312,15 +313,15 @@ void sis_motifs_release(sis_motifs *motifs) {
 /* Is it the id, or the id without what follows a full stop or underscore? */
 static int is_id(const char *id, const char *name) {
     size_t n = strlen(name);
-    return n > 0 && strncasecmp(id, name, n) == 0 && (id[n] == '\0' || strchr("._", id[n]));
+    return n > 0 && sis__same_start(id, name, n) && (id[n] == '\0' || strchr("._", id[n]));
 }
 
 const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name) {
     const sis_motif *found = NULL, *exact = NULL;
     for (const sis_motif *m = motifs->items; m < motifs->items + motifs->n; m++) {
-        if (strcasecmp(m->id, name) == 0)
+        if (sis__same_word(m->id, name))
             exact = m;
-        if (is_id(m->id, name) || strcasecmp(m->name, name) == 0)
+        if (is_id(m->id, name) || sis__same_word(m->name, name))
             found = m;
     }
     return exact ? exact : found;
@@ -331,9 +332,9 @@ const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name) {
 static int is_near(const sis_motif *m, const char *name) {
     size_t n = strlen(name);
     for (const char *s = m->name; *s; s++)
-        if (strncasecmp(s, name, n) == 0)
+        if (sis__same_start(s, name, n))
             return 1;
-    return strncasecmp(m->id, name, n) == 0;
+    return sis__same_start(m->id, name, n);
 }
 
 /* The first names of all, or of those that hold `name`: "ELK1, ELK3"; how many. */

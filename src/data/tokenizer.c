@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "data/cell.h"
@@ -438,7 +439,7 @@ static int open_json(const char *path, sis_tokenizer *t) {
     int code = sis__file_read(path, &text, &n);
     if (code != SIS_OK)
         return code;
-    t->json = json_loadb(text, n, 0, &why);
+    t->json = sis__json_load(text, n, 0, &why);
     free(text);
     if (!t->json && json_error_code(&why) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "data/cell.h"
@@ -175,7 +176,7 @@ int sis_vocabulary_parse(const char *json, sis_vocabulary **out) {
     json_error_t error;
     char text[SIS__EXCERPT_SIZE];
     *out = NULL;
-    json_t *list = json_loads(json, 0, &error);
+    json_t *list = sis__json_load(json, strlen(json), 0, &error);
     if (!list && json_error_code(&error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");
     if (!list)

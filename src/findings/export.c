@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 /* ---- What a row says ------------------------------------------------------------------------ */
 
@@ -30,7 +31,7 @@ const char *sis__export_masked(const sis_record *r, int feature, char number[SIS
         return category ? category : "";
     if (isnan(r->mask[first]))
         return "missing";
-    snprintf(number, SIS_NUMBER_SIZE, "%.6g", r->mask[first]);
+    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->mask[first]);
     return number;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 #ifdef SIS_SQLITE
 #include <sqlite3.h>
@@ -126,7 +127,7 @@ static void put_whole(filler *f, sqlite3_int64 v) {
 /* A number as such, so that it can be compared. */
 static void put_value(filler *f, const char *text, const char *number) {
     char *end;
-    double v = strtod(text, &end);
+    double v = sis__number(text, &end);
     if (text == number && !*end && isfinite(v))
         put_number(f, v);
     else

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "findings/record.h"
 
 static int is_separator(char c) {
@@ -168,7 +169,7 @@ const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUM
         return category;
     if (isnan(r->values[first]))
         return "missing";
-    snprintf(number, SIS_NUMBER_SIZE, "%.6g", r->values[first]);
+    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->values[first]);
     return number;
 }
 
@@ -273,8 +274,8 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
     else if (!g || g->kind == SIS_GUARANTEE_MASK)
         snprintf(text, size, "with everything else masked");
     else if (g->kind == SIS_GUARANTEE_CHANCE)
-        snprintf(text, size, "for %.1f to %.1f %% of completions", 100 * g->shares[k].low,
-                 100 * g->shares[k].high);
+        sis__format(text, size, "for %.1f to %.1f %% of completions", 100 * g->shares[k].low,
+                    100 * g->shares[k].high);
     else if (others == 0)
         snprintf(text, size, "because it is all there is");
     else
@@ -297,12 +298,12 @@ enum { NUMBER = 32, FEW = 4, ALL = 17 };
 
 /* v with so many digits, not less (up) or not more than v. */
 static double round_to(double v, int digits, int up, char text[NUMBER]) {
-    snprintf(text, NUMBER, "%.*g", digits, v);
-    double near = strtod(text, NULL);
+    sis__format(text, NUMBER, "%.*g", digits, v);
+    double near = sis__number(text, NULL);
     if (up ? near < v : near > v) {
         double unit = pow(10, floor(log10(fabs(v))) - (digits - 1));
-        snprintf(text, NUMBER, "%.*g", digits, up ? v + unit : v - unit);
-        near = strtod(text, NULL);
+        sis__format(text, NUMBER, "%.*g", digits, up ? v + unit : v - unit);
+        near = sis__number(text, NULL);
     }
     return near;
 }
@@ -311,8 +312,8 @@ static double round_to(double v, int digits, int up, char text[NUMBER]) {
 static void write_ends(double score, double masked, char at[NUMBER], char beyond[NUMBER]) {
     for (int digits = FEW; digits <= ALL; digits++) {
         double end = round_to(score, digits, score < masked, at);
-        snprintf(beyond, NUMBER, "%.*g", digits, masked);
-        double other = strtod(beyond, NULL);
+        sis__format(beyond, NUMBER, "%.*g", digits, masked);
+        double other = sis__number(beyond, NULL);
         if (score < masked ? end < other : end > other)
             return;
     }
@@ -338,8 +339,8 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
         if (by_default)
             snprintf(text, size, "Ask with another threshold, or another domain.");
         else
-            snprintf(text, size, "Ask with a threshold of %.4g or %s.", score,
-                     r->below ? "more" : "less");
+            sis__format(text, size, "Ask with a threshold of %.4g or %s.", score,
+                        r->below ? "more" : "less");
         return;
     }
     if ((float)score == (float)masked || !isfinite(score) || !isfinite(masked)) {

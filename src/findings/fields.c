@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "data/cell.h"
 
@@ -56,7 +57,7 @@ int sis__json_read(const char *text, size_t n, const char *what, json_t **root) 
     *root = NULL;
     if (memchr(text, '\0', n)) /* which jansson would pass over */
         return sis__fail(SIS_E_FORMAT, "not %s: it holds a NUL byte", what);
-    if (!(*root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error)))
+    if (!(*root = sis__json_load(text, n, JSON_REJECT_DUPLICATES, &error)))
         return not_json(&error, what);
     return SIS_OK;
 }

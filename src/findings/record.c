@@ -646,7 +646,7 @@ static void take_origin(sis__fields *f, sis_record *r) {
         return;
     if (!json_is_object(made))
         sis__fields_wrong(f, "made", "an object", made);
-    else if (!(r->made = json_dumps(made, JSON_COMPACT)))
+    else if (!(r->made = sis__json_dump(made, JSON_COMPACT)))
         f->code = SIS_E_NOMEM;
 }
 

@@ -4,16 +4,17 @@
  * pixels by their place, of DNA the letters side by side; how many subsets and examples hold each,
  * of which class, of right and of wrong decisions, and the values they had. See sis/export.h.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/number.h"
 #include "findings/export.h"
 
 enum { NAME = 512 };
@@ -76,7 +77,7 @@ static int find_entry(sis_summary *s, const char *name, entry **out) {
 /* A number or a word that the feature was; a category may look like a number and is a word. */
 static int add_value(entry *e, const char *text, int word) {
     char *end;
-    double v = strtod(text, &end);
+    double v = sis__number(text, &end);
     if (!*text)
         return SIS_OK;
     if (word || *end || !isfinite(v))
@@ -123,7 +124,7 @@ static void name_feature(const sis_record *r, int feature, char name[NAME]) {
     }
     sis_record_name(r, feature, name, NAME);
     for (char *c = name; r->words && *c; c++)
-        *c = (char)tolower((unsigned char)*c);
+        *c = sis__lower(*c);
 }
 
 static int by_int(const void *a, const void *b) {

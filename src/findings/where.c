@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include <sis/export.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 typedef enum { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST } relation;
 static const struct {
@@ -149,7 +150,7 @@ static int take_value(piece value, condition *c) {
     if (!c->text)
         return SIS_E_NOMEM;
     memcpy(c->text, value.at, value.n);
-    c->number = strtod(c->text, &end);
+    c->number = sis__number(c->text, &end);
     if (end == c->text || *end)
         c->number = NAN;
     return check_value(c);
@@ -189,7 +190,7 @@ static size_t next_end(const char *text) {
         text[at] == '"' || text[at] == '\'' ? strchr(text + at + 1, text[at]) : NULL;
     if (close)
         at = (size_t)(close - text);
-    while (text[at] && strncasecmp(text + at, " and ", 5) != 0)
+    while (text[at] && !sis__same_start(text + at, " and ", 5))
         at++;
     return at;
 }

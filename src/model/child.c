@@ -35,6 +35,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "model/answer.h"
 #include "model/pipe_signal.h"
 
@@ -390,8 +391,8 @@ static int find_line(sis__child *c, size_t *length) {
 
 static int fail_late(sis__child *c, double timeout) {
     char what[128];
-    snprintf(what, sizeof what, "no answer within %g s (does it answer each line, and flush?)",
-             timeout);
+    sis__format(what, sizeof what, "no answer within %g s (does it answer each line, and flush?)",
+                timeout);
     return fail_and_kill(c, what);
 }
 

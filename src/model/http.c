@@ -114,7 +114,7 @@ static int expect_ok(const sis__web_answer *a, const char *expected) {
                                           : "";
     if (a->attempts > 1)
         snprintf(again, sizeof again, ", %d times", a->attempts);
-    json_t *json = a->body.len ? json_loadb(a->body.data, a->body.len, 0, NULL) : NULL;
+    json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
     const json_t *error = json_object_get(json, "error");
     if (!json_is_string(error))
         error = json_object_get(json, "detail"); /* as the usual Python server puts it */
@@ -304,7 +304,7 @@ static int check_id(const json_t *answer, size_t number) {
 /* What was answered instead. */
 static int fail_found(const char *expected, const json_t *json) {
     char excerpt[SIS__EXCERPT];
-    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+    char *text = sis__json_dump(json, JSON_COMPACT | JSON_ENCODE_ANY);
     sis__answer_excerpt(text ? text : "", text ? strlen(text) : 0, excerpt, sizeof excerpt);
     free(text);
     return sis__fail(SIS_E_MODEL, "expected %s, found %s", expected, excerpt);
@@ -747,7 +747,7 @@ static int get(http_model *m, const char *tail, json_t **json, long *status) {
     if (code != SIS_OK || *status != 200)
         return code;
     const sis__buf *body = &m->answer.body;
-    *json = json_loadb(body->data ? body->data : "", body->len, JSON_DECODE_INT_AS_REAL, NULL);
+    *json = sis__json_load(body->data ? body->data : "", body->len, JSON_DECODE_INT_AS_REAL, NULL);
     if (*json)
         return SIS_OK;
     sis__answer_excerpt(body->data ? body->data : "", body->len, excerpt, sizeof excerpt);

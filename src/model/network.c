@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "model/ort.h"
 
 enum { ROWS = 256 };
@@ -289,7 +290,7 @@ enum { CHANNELS_MOST = 4 };
 static size_t parse_numbers(const char *text, char end, double *out, const char **rest) {
     for (size_t n = 0; n < CHANNELS_MOST;) {
         char *after;
-        out[n++] = strtod(text, &after);
+        out[n++] = sis__number(text, &after);
         if (after == text || (*after != ',' && *after != end))
             return 0;
         *rest = text = after + 1;

@@ -8,13 +8,13 @@
 
 #include <sis/error.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/error.h"
 
 #ifdef SIS_CURL
 
 #define CURL_DISABLE_TYPECHECK /* which asks for curl_easy_setopt itself */
-#include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "base/library.h"
@@ -50,8 +49,9 @@ struct sis__web {
 #define CALLS(X)                                                                                   \
     X(global_init)                                                                                 \
     X(easy_init)                                                                                   \
-    X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror) X(easy_cleanup)                \
-        X(slist_append) X(slist_free_all)
+    X(easy_setopt)                                                                                 \
+    X(easy_perform)                                                                                \
+    X(easy_getinfo) X(easy_strerror) X(easy_cleanup) X(slist_append) X(slist_free_all)
 
 /* libcurl, loaded once. */
 static struct {
@@ -126,7 +126,7 @@ static int read_token(sis__web *w, const char *path) {
     size_t n = fread(token, 1, sizeof token - 1, file);
     int failed = ferror(file);
     fclose(file);
-    while (n > 0 && isspace((unsigned char)token[n - 1]))
+    while (n > 0 && sis__is_space(token[n - 1]))
         n--;
     token[n] = '\0';
     return failed ? sis__fail(SIS_E_IO, "%s: cannot be read", path) : use_token(w, path, token);
@@ -159,7 +159,7 @@ static size_t read_header(char *line, size_t size, size_t n, void *ctx) {
     if (n > 5 && memcmp(line, "HTTP/", 5) == 0)
         r->answer->json_length = 0; /* another answer, after "100 Continue" */
     if (n < sizeof name || n - sizeof name + 1 >= sizeof text ||
-        strncasecmp(line, name, sizeof name - 1) != 0)
+        !sis__same_start(line, name, sizeof name - 1))
         return n;
     memcpy(text, line + sizeof name - 1, n - sizeof name + 1);
     r->answer->json_length = strtoul(text, NULL, 10);
@@ -263,15 +263,15 @@ static int is_redirection(long status) {
 /* Do both addresses lead to the same host and port, the second no less protected? */
 static int same_host(const char *a, const char *b) {
     size_t n = strcspn(a, ":"), m = strcspn(b, ":");
-    int same = strncasecmp(a, b, 5) == 0 || strncasecmp(b, "https", 5) == 0;
+    int same = sis__same_start(a, b, 5) || sis__same_start(b, "https", 5);
     a += n + 3;
     b += m + 3;
     n = strcspn(a, "/?#");
     m = strcspn(b, "/?#");
     size_t host_a = strcspn(a, "/?#:"), host_b = strcspn(b, "/?#:");
-    if (!same || host_a != host_b || strncasecmp(a, b, host_a) != 0)
+    if (!same || host_a != host_b || !sis__same_start(a, b, host_a))
         return 0;
-    return (n == m && strncasecmp(a, b, n) == 0) || (n == host_a && m == host_b);
+    return (n == m && sis__same_start(a, b, n)) || (n == host_a && m == host_b);
 }
 
 /* Where this answer leads, if it may be followed: *url is set, free()d by the caller. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "net/onnx/proto.h"
 #include "net/ops/ops.h"
@@ -84,7 +85,7 @@ int sis_net_meta_set(sis_net *net, const char *key, const char *value) {
 /* ---- Labels -------------------------------------------------------------------------------- */
 
 static int label_from_meta(const char *list, size_t output, char *text, size_t size) {
-    json_t *labels = json_loads(list, 0, NULL);
+    json_t *labels = sis__json_load(list, strlen(list), 0, NULL);
     const char *label = json_string_value(json_array_get(labels, output));
     if (label)
         snprintf(text, size, "%s", label);

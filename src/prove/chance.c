@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 enum { ROUNDS = 5, LOOKS_FROM = 64, ROWS = 256 };
 
@@ -373,10 +374,11 @@ static int audit_subset(sampler *t, const sis_collection *claim, const sis_guara
     a->minimal = 1;
     if (!a->sufficient && out->holds) {
         out->holds = 0;
-        snprintf(out->reason, sizeof out->reason,
-                 "subset %zu keeps the decision for %zu of %zu draws; %.4g was promised, %.4g to "
-                 "%.4g found before",
-                 k, sum.kept, sum.draws, g->share, g->shares[k].low, g->shares[k].high);
+        sis__format(
+            out->reason, sizeof out->reason,
+            "subset %zu keeps the decision for %zu of %zu draws; %.4g was promised, %.4g to "
+            "%.4g found before",
+            k, sum.kept, sum.draws, g->share, g->shares[k].low, g->shares[k].high);
     }
     return SIS_OK;
 }
@@ -390,10 +392,10 @@ static int audit(sampler *t, const sis_collection *claim, const sis_guarantee *g
     if (!error && (fabs(claim->score - out->score) > 1e-4 * (1 + fabs(out->score)) ||
                    decided != (claim->status != SIS_STATUS_BELOW_THRESHOLD))) {
         out->holds = 0;
-        snprintf(out->reason, sizeof out->reason,
-                 "the score is said to be %.9g, found %.9g; it is "
-                 "%sdecided",
-                 claim->score, out->score, decided ? "" : "not ");
+        sis__format(out->reason, sizeof out->reason,
+                    "the score is said to be %.9g, found %.9g; it is "
+                    "%sdecided",
+                    claim->score, out->score, decided ? "" : "not ");
     }
     for (size_t k = 0; !error && k < claim->n_subsets; k++)
         error = audit_subset(t, claim, g, k, out);

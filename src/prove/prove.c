@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/order.h"
 #include "model/forest.h"
 #include "prove/attack.h"
@@ -496,7 +497,7 @@ __attribute__((format(printf, 2, 3))) static void refute(auditing *a, const char
     a->out->holds = 0;
     va_list args;
     va_start(args, format);
-    vsnprintf(a->out->reason, sizeof a->out->reason, format, args);
+    sis__vformat(a->out->reason, sizeof a->out->reason, format, args);
     va_end(args);
 }
 

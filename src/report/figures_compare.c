@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "report/figures.h"
 #include "report/page.h"
 
@@ -94,7 +95,7 @@ static void mark_scorer(const sis__compared *c, size_t scorer, sis__drawing *d) 
     if (!isfinite(at))
         return;
     size_t k = d->plot.n_marks++;
-    snprintf(d->mark_texts[k], sizeof d->mark_texts[k], "%s, threshold %.4g", name, at);
+    sis__format(d->mark_texts[k], sizeof d->mark_texts[k], "%s, threshold %.4g", name, at);
     d->marks[k] = (sis__mark){at, d->mark_texts[k], 2 * scorer, 2};
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "report/figures.h"
 #include "report/page.h"
 
@@ -155,8 +156,8 @@ static int write_example(writer *w, const char *title) {
     int code = sis__choices_make(c, 0, c->n_subsets, &w->choices);
     if (code != SIS_OK)
         return code;
-    snprintf(line, sizeof line, "%.64s (score %.3g), %zu subset%s", title, c->score, c->n_subsets,
-             sis__plural(c->n_subsets));
+    sis__format(line, sizeof line, "%.64s (score %.3g), %zu subset%s", title, c->score,
+                c->n_subsets, sis__plural(c->n_subsets));
     if (w->pen)
         sis__pen_text(w->pen, EDGE, w->y, line, (sis__letters){SIZE, SIS__START, SIS__INK, 1, 0});
     w->y += LINE;

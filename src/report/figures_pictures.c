@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "report/figures.h"
 #include "report/page.h"
 
@@ -100,8 +101,8 @@ static void name_cluster(const sis__cluster *c, char *name) {
         return;
     int length;
     const char *source = sis__file_name(c->found.shares[0].source, &length);
-    snprintf(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s", 100 * c->found.shares[0].share,
-             length < 14 ? length : 14, source);
+    sis__format(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s",
+                100 * c->found.shares[0].share, length < 14 ? length : 14, source);
 }
 
 static int add_cluster(const sis_report *report, const sis__cluster *c, sis__drawing *d) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "report/figures.h"
 #include "report/page.h"
 
@@ -108,7 +109,7 @@ static void mark_thresholds(const sis_report *report, sis__drawing *d) {
             k++;
         if (k < d->plot.n_marks)
             continue;
-        snprintf(d->mark_texts[k], sizeof d->mark_texts[k], "threshold %.4g", at);
+        sis__format(d->mark_texts[k], sizeof d->mark_texts[k], "threshold %.4g", at);
         d->marks[k] = (sis__mark){.at = at, .text = d->mark_texts[k]};
         d->plot.n_marks++;
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "report/figures.h"
 #include "report/page.h"
 #include "report/stats.h"
@@ -173,7 +174,7 @@ static void add_some_masked(sis__buf *b, const sis__report_example *e) {
         sis__html_clip(b, name, 40);
         sis__buf_str(b, "</bdi> ");
         if (was == number)
-            sis__html_number(b, strtod(number, NULL));
+            sis__html_number(b, sis__number(number, NULL));
         else
             sis__html_clip(b, was, 40);
     }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "report/html.h"
 #include "report/pen.h"
 
@@ -21,7 +22,7 @@ typedef struct {
 static void add_number(sis__buf *b, double v) {
     char text[32];
     double bounded = isnan(v) ? 0 : fmin(1e6, fmax(-1e6, v));
-    int n = snprintf(text, sizeof text, "%.2f", bounded);
+    int n = sis__format(text, sizeof text, "%.2f", bounded);
     while (text[n - 1] == '0')
         n--;
     n -= text[n - 1] == '.';

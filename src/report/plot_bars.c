@@ -7,6 +7,8 @@
 
 #include "report/plot.h"
 
+#include "base/number.h"
+
 static const double NUMBER = 11;
 
 static double value_of(const sis__plot *a, size_t series, size_t bar) {
@@ -30,9 +32,9 @@ static double find_highest(const sis__plot *a) {
 
 static void number_text(const sis__plot *a, double v, char *text, size_t size) {
     if (a->percent)
-        snprintf(text, size, a->stacked ? "%.0f %%" : "%.0f", v);
+        sis__format(text, size, a->stacked ? "%.0f %%" : "%.0f", v);
     else
-        snprintf(text, size, "%.6g", v);
+        sis__format(text, size, "%.6g", v);
 }
 
 /* From `low` up to low + v; the number is inside a stacked bar if there is room for it, and on top

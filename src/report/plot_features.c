@@ -8,6 +8,8 @@
 
 #include "report/plot.h"
 
+#include "base/number.h"
+
 enum { NAME_MOST = 120, DOTS_MOST = 300 };
 static const double ROW = 25, SMALL = 11, ENDS = 46, HEAD = 20, FOOT = 40;
 
@@ -61,7 +63,7 @@ static void draw_bar(const sis__frame *f, const sis__plot *a, size_t bar, double
                           (sis__ink){.colour = sis__legend_colour(a, k), .opacity = 0.8});
         low += v;
     }
-    snprintf(number, sizeof number, "%.0f", sum);
+    sis__format(number, sizeof number, "%.0f", sum);
     sis__pen_text(f->pen, sis__frame_x(f, sum) + 5, y + 4, number,
                   (sis__letters){SMALL, SIS__START, SIS__SOFT, 0, 0});
 }
@@ -79,7 +81,7 @@ static double strip_x(const strip *s, double v) {
 
 static void end_text(sis__pen *p, double x, double y, double v, sis__anchor anchor) {
     char text[32];
-    snprintf(text, sizeof text, "%.6g", v);
+    sis__format(text, sizeof text, "%.6g", v);
     sis__pen_text(p, x, y + 4, text, (sis__letters){10, anchor, SIS__SOFT, 0, 0});
 }
 
@@ -126,7 +128,7 @@ static void draw_axis(const sis__frame *f) {
     for (double v = f->x.first; v <= f->x.high * 1.0001; v += f->x.step) {
         double x = sis__frame_x(f, v);
         sis__pen_line(f->pen, x, f->top, x, f->bottom, (sis__ink){.colour = SIS__RULE});
-        snprintf(text, sizeof text, "%.6g", v);
+        sis__format(text, sizeof text, "%.6g", v);
         sis__pen_text(f->pen, x, f->bottom + 14, text,
                       (sis__letters){SMALL, SIS__MIDDLE, SIS__SOFT, 0, 0});
     }

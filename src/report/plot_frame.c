@@ -8,6 +8,8 @@
 
 #include "report/plot.h"
 
+#include "base/number.h"
+
 static const double SMALL = 11, LABEL = 12, LINE = 13, LARGEST = 1e300;
 enum { NAMES_LEVEL = 8, NAME_SIZE = 80 };
 
@@ -46,7 +48,7 @@ sis__plot_axis sis__plot_axis_fit(const char *label, double low, double high, do
 
 static void tick_text(double v, double step, char *text, size_t size) {
     double shown = fabs(v) < step / 1000 ? 0 : v;
-    snprintf(text, size, "%s%.6g", shown < 0 ? "\xE2\x88\x92" : "", fabs(shown));
+    sis__format(text, size, "%s%.6g", shown < 0 ? "\xE2\x88\x92" : "", fabs(shown));
 }
 
 /* The number of the last tick; ticks are at first + k * step. */

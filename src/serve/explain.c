@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "serve/serve.h"
 
 static const char TOO_LATE[] = "not done within the time that this server gives a request";
@@ -48,7 +49,7 @@ static int get_either(const json_t *from, const char *name, const char **out, ch
     const json_t *v = json_object_get(from, name);
     if (!json_is_number(v))
         return get_text(from, name, out);
-    snprintf(number, 32, "%.17g", json_number_value(v));
+    sis__format(number, 32, "%.17g", json_number_value(v));
     *out = number;
     return SIS_OK;
 }
@@ -66,7 +67,7 @@ static int get_flag(const json_t *from, const char *name, int *out) {
 static int check_threshold(const char *text) {
     char *end;
     if (text)
-        strtod(text, &end);
+        sis__number(text, &end);
     return text && (end == text || *end) ? wrong("threshold", "a number") : SIS_OK;
 }
 
@@ -145,7 +146,7 @@ static int read_instances(work *w) {
 
 static int parse_body(work *w) {
     json_error_t why;
-    w->body = json_loadb(w->request->body, w->request->n_body, 0, &why);
+    w->body = sis__json_load(w->request->body, w->request->n_body, 0, &why);
     if (!w->body)
         return sis__fail(SIS_E_FORMAT, "the body is no JSON: line %d, column %d: %s", why.line,
                          why.column, why.text);

@@ -81,7 +81,7 @@ static int add_matches(const sis_motifs *motifs, const char *pattern, sis__buf *
 
 void sis__serve_motifs(sis__serving *s, sis__request *r) {
     json_error_t why;
-    json_t *body = json_loadb(r->body, r->n_body, JSON_REJECT_DUPLICATES, &why);
+    json_t *body = sis__json_load(r->body, r->n_body, JSON_REJECT_DUPLICATES, &why);
     const json_t *patterns = json_object_get(body, "patterns");
     int error = body ? check(patterns) : sis__fail(SIS_E_ARGUMENT, "the body is no JSON");
     if (!s->motifs.n) {

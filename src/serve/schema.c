@@ -40,7 +40,7 @@ static char **copy_texts(const char *const *texts, size_t n) {
 
 /* A JSON list of texts; *n is 0 if it is none. */
 static int parse_texts(const char *json, char ***out, size_t *n) {
-    json_t *list = json ? json_loads(json, 0, NULL) : NULL;
+    json_t *list = json ? sis__json_load(json, strlen(json), 0, NULL) : NULL;
     const char **texts = SIS_NEW(const char *, json_array_size(list));
     int error = texts ? SIS_OK : SIS_E_NOMEM, all = json_array_size(list) > 0;
     for (size_t i = 0; texts && all && i < json_array_size(list); i++)

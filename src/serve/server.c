@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "serve/serve.h"
 
 void sis_server_opt_init(sis_server_opt *opt) {
@@ -54,7 +56,6 @@ void sis_server_stop(sis_server *server) {
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -67,9 +68,11 @@ void sis_server_stop(sis_server *server) {
 
 #define CALLS(X)                                                                                   \
     X(start_daemon)                                                                                \
-    X(quiesce_daemon) X(stop_daemon) X(get_connection_info) X(lookup_connection_value)             \
-        X(suspend_connection) X(resume_connection) X(create_response_from_buffer)                  \
-            X(add_response_header) X(queue_response) X(destroy_response)
+    X(quiesce_daemon)                                                                              \
+    X(stop_daemon)                                                                                 \
+    X(get_connection_info) X(lookup_connection_value) X(suspend_connection) X(resume_connection)   \
+        X(create_response_from_buffer) X(add_response_header) X(queue_response)                    \
+            X(destroy_response)
 
 /* libmicrohttpd, loaded once. */
 static struct {
@@ -188,10 +191,10 @@ static int same_token(const char *a, const char *b) {
 
 /* "localhost", "127.0.0.1" or "[::1]", with a port or without. */
 static int is_this_machine(const char *host) {
-    size_t n = strncasecmp(host, "localhost", 9) == 0 ? 9
-               : strncmp(host, "127.", 4) == 0        ? strspn(host, "0123456789.")
-               : strncmp(host, "[::1]", 5) == 0       ? 5
-                                                      : 0;
+    size_t n = sis__same_start(host, "localhost", 9) ? 9
+               : strncmp(host, "127.", 4) == 0       ? strspn(host, "0123456789.")
+               : strncmp(host, "[::1]", 5) == 0      ? 5
+                                                     : 0;
     return n && (host[n] == '\0' || host[n] == ':');
 }
 
@@ -335,11 +338,11 @@ static void note(const exchange *x, double seconds) {
     for (const char *c = x->path; *c && n + 1 < sizeof path; c++)
         path[n++] = *c > ' ' && *c < 127 && *c != '"' ? *c : '?';
     path[n] = '\0';
-    snprintf(line, sizeof line, "%.16s %s %u %zu bytes %.1f ms%s", x->method, path, r->status,
-             r->fixed ? r->n_fixed : r->answer.len, 1e3 * seconds,
-             r->cut    ? " cut"
-             : r->gone ? " gone"
-                       : "");
+    sis__format(line, sizeof line, "%.16s %s %u %zu bytes %.1f ms%s", x->method, path, r->status,
+                r->fixed ? r->n_fixed : r->answer.len, 1e3 * seconds,
+                r->cut    ? " cut"
+                : r->gone ? " gone"
+                          : "");
     x->server->opt.log(x->server->opt.log_ctx, line);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/dims.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "task/task.h"
 
@@ -57,7 +58,7 @@ static int open_names(sis__task_encoding *e, const sis_model *model) {
     if (!text)
         return SIS_OK;
     json_error_t why;
-    json_t *list = json_loads(text, 0, &why);
+    json_t *list = sis__json_load(text, strlen(text), 0, &why);
     int no_room = !list && json_error_code(&why) == json_error_out_of_memory;
     int error = no_room ? sis__fail(SIS_E_NOMEM, "out of memory") : take_names(e, list);
     json_decref(list);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "task/task.h"
 
 /* Floats hold whole numbers up to 2^24 only, integers all that doubles do. */
@@ -100,7 +101,7 @@ static int read_one(const char *text, sis_net_tensor *t) {
     memcpy(name, text, (size_t)(equals - text));
     name[equals - text] = '\0';
     t->name = name;
-    double number = strtod(equals + 1, &end);
+    double number = sis__number(equals + 1, &end);
     int error = !*end                                   ? put_numbers(&number, 1, t)
                 : sis__text_ends_in(equals + 1, ".npy") ? read_npy(equals + 1, t)
                                                         : read_rows(equals + 1, t);

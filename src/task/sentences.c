@@ -4,9 +4,9 @@
  * white space; and at the end of a line. Not behind an initial ("J. Smith"), a title ("Dr. Who"), or
  * before a small letter ("approx. three").
  */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 #include "task/task.h"
 
@@ -23,13 +23,13 @@ static int closes(uint32_t c) {
 static int is_short(const char *text, size_t from, size_t at) {
     static const char *const titles[] = {"mr", "mrs", "ms", "dr", "st", "vs", "prof", "jr", "sr"};
     size_t start = at;
-    while (start > from && isalpha((unsigned char)text[start - 1]))
+    while (start > from && sis__is_alpha(text[start - 1]))
         start--;
     size_t n = at - start;
     if (n == 1)
-        return isupper((unsigned char)text[start]) != 0;
+        return sis__is_upper(text[start]) != 0;
     for (size_t k = 0; k < sizeof titles / sizeof *titles; k++)
-        if (n == strlen(titles[k]) && strncasecmp(text + start, titles[k], n) == 0)
+        if (n == strlen(titles[k]) && sis__same_start(text + start, titles[k], n))
             return 1;
     return 0;
 }
@@ -58,7 +58,7 @@ size_t sis__sentence_end(const char *text, size_t from) {
             next++;
         int wide = c >= 0x3002; /* written without blanks */
         if (wide || !text[end] || text[end] == '\n' ||
-            (next > end && !(c == '.' && islower((unsigned char)text[next]))))
+            (next > end && !(c == '.' && sis__is_lower(text[next]))))
             return end;
         step = end - at;
     }

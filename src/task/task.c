@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/number.h"
 
 /* ---- Small things -------------------------------------------------------------------------- */
 
@@ -27,7 +28,7 @@ int sis__text_whole(const char *text, long *value) {
 
 int sis__text_number(const char *text, double *value) {
     char *end;
-    *value = strtod(text, &end);
+    *value = sis__number(text, &end);
     return end != text && !*end && text[0] != ' ' && isfinite(*value);
 }
 

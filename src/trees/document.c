@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 enum { DEEPEST = 64, BLOCK = 1 << 16 };
 
@@ -226,7 +227,7 @@ static int parse_string(parser *p, const char **text, size_t *n) {
 static double nearest(const char *digits, double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
-    return (bits & 0x1fffffff) == 0x10000000 ? (double)strtof(digits, NULL) : v;
+    return (bits & 0x1fffffff) == 0x10000000 ? (double)sis__number_float(digits, NULL) : v;
 }
 
 static int parse_number(parser *p, double *v) {
@@ -242,7 +243,7 @@ static int parse_number(parser *p, double *v) {
     char *end;
     if (p->at == p->end || !strchr("-0123456789", *p->at))
         return fail(p, "a value");
-    double found = strtod(p->at, &end); /* the bytes end in NUL */
+    double found = sis__number(p->at, &end); /* the bytes end in NUL */
     if (end == p->at || end > p->end)
         return fail(p, "a number");
     *v = nearest(p->at, found);

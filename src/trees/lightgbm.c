@@ -35,6 +35,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "trees/booster.h"
 
 static const size_t OUTPUTS_MOST = (size_t)1 << 20, WIDTH_MOST = (size_t)1 << 26;
@@ -103,7 +104,7 @@ static double *numbers(part *p, const char *name, size_t n) {
     for (size_t i = 0; !p->error && i < n; i++) {
         while (at < stop && *at == ' ')
             at++;
-        to[i] = at < stop ? strtod(at, &end) : 0;
+        to[i] = at < stop ? sis__number(at, &end) : 0;
         if (at >= stop || end == at || end > stop)
             refuse(p, SIS_E_FORMAT, "too few numbers in", name);
         else
@@ -126,7 +127,7 @@ static size_t count_at(part *p, const char *name, size_t otherwise) {
     char *end;
     if (!at)
         return otherwise;
-    double v = strtod(at, &end);
+    double v = sis__number(at, &end);
     if (end == at || end > stop || !(v >= 0 && v < INT32_MAX && v == floor(v))) {
         refuse(p, SIS_E_FORMAT, "expected a count:", name);
         return otherwise;
@@ -170,14 +171,14 @@ static const struct {
 /* Behind the name: "sigmoid:0.5" is the slope of a logistic link, "sqrt" means that roots were
  * learnt. */
 static void read_parameters(part *p, sis__booster *b) {
-    char *rest, *word = strtok_r(b->objective, " ", &rest); /* the name */
+    char *rest, *end = NULL, *word = strtok_r(b->objective, " ", &rest); /* the name */
     while (word && (word = strtok_r(NULL, " ", &rest))) {
         if (strncmp(word, "sigmoid:", 8) == 0 && b->link == SIS__LINK_LOGISTIC)
-            b->scale = strtod(word + 8, NULL);
+            b->scale = sis__number(word + 8, &end);
         if (strcmp(word, "sqrt") == 0 && b->link == SIS__LINK_NONE)
             b->link = SIS__LINK_SQUARE;
     }
-    if (!(b->scale > 0) || isinf(b->scale))
+    if (!(b->scale > 0) || isinf(b->scale) || (end && *end))
         refuse(p, SIS_E_FORMAT, "expected a number above 0:", "sigmoid");
 }
 

@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "trees/booster.h"
 #include "trees/document.h"
 
@@ -136,7 +137,7 @@ static size_t count_at(reader *r, const sis__doc *at, const char *path, size_t o
     if (found->kind == SIS__DOC_NUMBER)
         v = found->number;
     else if (found->kind == SIS__DOC_TEXT) {
-        v = strtod(found->text, &end);
+        v = sis__number(found->text, &end);
         v = end == found->text || *end ? -1 : v;
     }
     if (!(v >= 0 && v <= INT32_MAX && v == floor(v))) {
@@ -185,7 +186,7 @@ static size_t read_numbers(const char *at, size_t most, double *v) {
     at += *at == '[';
     while (*at && *at != ']') {
         char *end;
-        double one = strtod(at, &end);
+        double one = sis__number(at, &end);
         if (end == at || n == most)
             return 0;
         v[n++] = one;

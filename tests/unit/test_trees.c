@@ -414,6 +414,8 @@ static void what_is_not_supported_is_named(void **state) {
     refused("m.ubj", "{L", "more bytes");
     refused("old.model", "binf\1\2\3", "the old binary form of XGBoost; load it there");
     refused("m.txt", "tree\nmax_feature_idx=0\nobjective=odd\n\n", "not known: odd");
+    refused("m.txt", "tree\nmax_feature_idx=0\nobjective=binary sigmoid:1,5\n\n",
+            "expected a number above 0: sigmoid");
     refused("m.txt", "tree\nnum_class=1\n\n", "max_feature_idx");
     refused("m.txt", "tree\nmax_feature_idx=0\n\nTree=0\nnum_leaves=1\nleaf_value=1\nis_linear=1\n",
             "linear trees");

@@ -15,11 +15,11 @@
  */
 #include "net/onnx/recipes.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/onnx/bias.h"
@@ -198,7 +198,7 @@ static const char *input_of(const cook *k, size_t i) {
 static char *node_name(const cook *k, const char *word, size_t n) {
     char local[16];
     size_t output = *word == 'y' ? 0 : *word == 'z' ? 1 : *word == 'x' ? 2 : SIZE_MAX;
-    if (isdigit((unsigned char)*word))
+    if (sis__is_digit(*word))
         return sis__strdup(input_of(k, (size_t)strtoul(word, NULL, 10)));
     if (n == 1 && *word >= 'a' && *word <= 'z' && k->missing >> (*word - 'a') & 1)
         return sis__strdup("");
@@ -261,7 +261,7 @@ static int add_ints(Onnx__NodeProto *n, const char *name, size_t length, const c
     char *end;
     int64_t v[8];
     size_t count = 0;
-    for (; count < 8 && (isdigit((unsigned char)*values) || *values == ' '); values = end)
+    for (; count < 8 && (sis__is_digit(*values) || *values == ' '); values = end)
         v[count++] = strtoll(values, &end, 10);
     int one = count == 1;
     Onnx__AttributeProto *a = new_attribute(name, length,
@@ -426,7 +426,7 @@ static int scale(cook *k, Onnx__NodeProto *n) {
 static int is_idle(cook *k, const char *step) {
     const char *at = step + strcspn(step, " ") + 1;
     char *end;
-    if (!isdigit((unsigned char)*at))
+    if (!sis__is_digit(*at))
         return 0;
     size_t input = strtoul(at, &end, 10);
     if (strncmp(end, " > ", 3) != 0 || *input_of(k, input))

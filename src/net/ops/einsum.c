@@ -4,9 +4,9 @@
  * letters that the result does not name. An ellipsis stands for the axes in front that are not named
  * (broadcast). Value by value, in double.
  */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
@@ -41,7 +41,7 @@ static void read_term(sis__cx *c, const char **at, size_t hidden, term *t) {
             for (size_t i = hidden; i-- > 0;)
                 add_letter(c, t, (char)('0' + i));
             *at += 2;
-        } else if (isalpha((unsigned char)**at)) {
+        } else if (sis__is_alpha(**at)) {
             add_letter(c, t, **at);
         } else if (**at != ' ') {
             sis__cx_fail(c, SIS_E_FORMAT, "the equation has a '%c'", **at);
@@ -52,7 +52,7 @@ static void read_term(sis__cx *c, const char **at, size_t hidden, term *t) {
 static size_t named_in(const char *at) {
     size_t n = 0;
     for (; *at && *at != ',' && strncmp(at, "->", 2) != 0; at++)
-        n += isalpha((unsigned char)*at) != 0;
+        n += sis__is_alpha(*at) != 0;
     return n;
 }
 

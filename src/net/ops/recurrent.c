@@ -6,8 +6,8 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "net/kernels/kernels.h"
 #include "net/kernels/product.h"
@@ -39,7 +39,7 @@ const sis__squash sis__squash_usual[3] = {{SIGMOID, 0, 0}, {TANH, 0, 0}, {TANH, 
 
 static int squash_named(const char *name, size_t length) {
     for (int i = 0; i < (int)(sizeof squashes / sizeof *squashes); i++)
-        if (strlen(squashes[i].name) == length && strncasecmp(squashes[i].name, name, length) == 0)
+        if (strlen(squashes[i].name) == length && sis__same_start(squashes[i].name, name, length))
             return i;
     return -1;
 }

@@ -4,12 +4,12 @@
  * between separators, or what an expression finds), TfIdfVectorizer (counts of n-grams, of texts or integers),
  * StringConcat, StringSplit, RegexFullMatch.
  */
-#include <ctype.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/onnx/proto.h"
@@ -52,8 +52,7 @@ static int64_t change_case(sis__cx *c, int64_t id, int how) {
         return id;
     }
     for (size_t i = 0; i < n; i++) {
-        unsigned char ch = (unsigned char)text[i];
-        copy[i] = (char)(ch >= 128 ? ch : how == LOWER ? tolower(ch) : toupper(ch));
+        copy[i] = how == LOWER ? sis__lower(text[i]) : sis__upper(text[i]);
     }
     c->error = sis__words_put(c->plan->graph->words, copy, n, &changed);
     free(copy);
@@ -242,7 +241,7 @@ static int translate(const char *from, char *to, size_t room) {
         const char *add = one;
         if (*from == '\\') {
             const char *known = class_of(*++from, bracket);
-            if (!*from || (!known && isalnum((unsigned char)*from)))
+            if (!*from || (!known && sis__is_alnum(*from)))
                 return -1;
             one[0] = bracket ? *from : '\\';
             one[1] = bracket ? '\0' : *from;
@@ -368,13 +367,13 @@ static size_t split_text(const splitting *k, const char *text, size_t n, int64_t
     if (n == 0)
         return 0;
     for (;;) {
-        while (!d && from < n && isspace((unsigned char)text[from]))
+        while (!d && from < n && sis__is_space(text[from]))
             from++;
         if (!d && from == n)
             return parts;
         size_t to = from, last = (int64_t)parts == k->most;
         while (to < n && (last || !(d ? n - to >= d && memcmp(text + to, k->delimiter, d) == 0
-                                      : isspace((unsigned char)text[to]))))
+                                      : sis__is_space(text[to]))))
             to++;
         if (ids && !*error)
             *error = sis__words_put(k->words, text + from, to - from, &ids[parts]);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "net/kernels/kernels.h"
 #include "net/onnx/words.h"
 #include "net/ops/axes.h"
@@ -470,7 +471,7 @@ static double parse_number(const sis__run *r, int64_t id) {
     size_t n;
     char *end;
     const char *text = sis__words_get(r->plan->graph->words, id, &n);
-    double v = strtod(text, &end);
+    double v = sis__number(text, &end);
     return n && !*end ? v : (double)NAN;
 }
 
@@ -483,12 +484,12 @@ static int write_number(const sis__tensor *t, const sis__run *r, const void *x, 
             snprintf(text, sizeof text, "%s", isnan(v) ? "NaN" : v > 0 ? "INF" : "-INF");
         else /* the fewest digits that mean the same float */
             for (int digits = 1; digits <= 9; digits++) {
-                snprintf(text, sizeof text, "%.*g", digits, (double)v);
-                if (strtof(text, NULL) == v)
+                sis__format(text, sizeof text, "%.*g", digits, (double)v);
+                if (sis__number_float(text, NULL) == v)
                     break;
             }
         if (fabsf(v) >= 1 && fabsf(v) < 1e8f && strchr(text, 'e')) /* 10, not 1e+01 */
-            snprintf(text, sizeof text, "%.0f", (double)v);
+            sis__format(text, sizeof text, "%.0f", (double)v);
     } else if (t->elem == SIS__UINT64) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)integer_at(t, x, i));
     } else {

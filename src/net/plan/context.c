@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "net/kernels/kernels.h"
 #include "net/onnx/proto.h"
 #include "net/plan/cache.h"
@@ -26,7 +27,7 @@ int sis__cx_fail(sis__cx *c, int code, const char *format, ...) {
         return c->error;
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    sis__vformat(text, sizeof text, format, args);
     va_end(args);
     c->error = sis__fail(code, "operator %s (node %s): %s", c->node->proto->op_type,
                          sis__node_name(c->node), text);

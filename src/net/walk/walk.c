@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/order.h"
 #include "base/rng.h"
 #include "net/plan/cache.h"
@@ -122,7 +123,7 @@ void sis__net_input_note(const sis__net_input *s, const sis__step *step, const c
         return;
     sis__note *note = &s->notes[step->node];
     va_start(args, format);
-    vsnprintf(note->text, sizeof note->text, format, args);
+    sis__vformat(note->text, sizeof note->text, format, args);
     va_end(args);
 }
 
