@@ -223,11 +223,11 @@ int cli_subsets_check(const cli_subsets *s, const char *verb) {
             s->target.label ? "--target" : "--target-index",
             s->target.label ? s->target.label : s->target.index, s->other_outputs,
             s->target.label ? "; a position is --target-index N" : "");
-    return cli_error("there is nothing to %s: of %zu record%s none is explained (%zu below the "
-                     "threshold, %zu default decisions, %zu errors)",
+    return cli_error("there is nothing to %s: of %zu record%s none is explained (%zu not "
+                     "decided, %zu default decisions, %zu errors)",
                      verb, s->n_records, s->n_records == 1 ? "" : "s",
-                     s->statuses[SIS_STATUS_BELOW_THRESHOLD],
-                     s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
+                     s->statuses[SIS_STATUS_NOT_DECIDED], s->statuses[SIS_STATUS_DEFAULT_DECISION],
+                     s->statuses[SIS_STATUS_ERROR]);
 }
 
 void cli_subsets_release(cli_subsets *s) {

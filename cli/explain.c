@@ -25,7 +25,7 @@ static const cli_option options[] = {
     {"keep", 0, "K", CLI_CHOICE(cli_explain_options, keep), "what has to stay",
      .choices = "score class",
      .more =
-         "score: that the score reaches the threshold. class: that no other output is higher "
+         "score: that the score meets the threshold. class: that no other output is higher "
          "than the one explained; scores are then how far its margin is ahead, and no threshold "
          "is given."},
     {"guarantee", 0, "G", CLI_STRING(cli_explain_options, guarantee),
@@ -102,7 +102,7 @@ static int keeps_class(const cli_explain_options *o) {
 }
 
 void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
-    int below = w->o->below, undecided = c->status == SIS_STATUS_BELOW_THRESHOLD;
+    int below = w->o->below, undecided = c->status == SIS_STATUS_NOT_DECIDED;
     double score = undecided ? c->score : c->masked_score;
     cli_first *first = &w->first[c->status];
     int nearer = undecided && (below ? score < first->score : score > first->score);
@@ -296,7 +296,7 @@ static int explain_all(cli_explaining *w) {
 
 /* The same where a class was to be kept, so that there is no threshold. */
 static void remark_class(const cli_explaining *w) {
-    const cli_first *behind = &w->first[SIS_STATUS_BELOW_THRESHOLD];
+    const cli_first *behind = &w->first[SIS_STATUS_NOT_DECIDED];
     const cli_first *ahead = &w->first[SIS_STATUS_DEFAULT_DECISION];
     int quiet = w->o->common.quiet;
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
@@ -305,7 +305,7 @@ static void remark_class(const cli_explaining *w) {
                  "another --mask, or "
                  "another --target",
                  ahead->score, ahead->id);
-    else if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0)
+    else if (w->counts[SIS_STATUS_NOT_DECIDED] > 0)
         cli_note(quiet,
                  "the output is on top nowhere: behind by %.4g at least, in example %s; take "
                  "another --target",
@@ -320,15 +320,15 @@ static void remark(const cli_explaining *w) {
         return;
     }
     const char *sign = o->below ? "<=" : ">=";
-    double nearest = w->first[SIS_STATUS_BELOW_THRESHOLD].score;
+    double nearest = w->first[SIS_STATUS_NOT_DECIDED].score;
     double t = sis_task_threshold(w->task);
-    if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0 && w->counts[SIS_STATUS_DEFAULT_DECISION] == 0) {
+    if (w->counts[SIS_STATUS_NOT_DECIDED] > 0 && w->counts[SIS_STATUS_DEFAULT_DECISION] == 0) {
         char share[96] = "";
         if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->below)
             snprintf(share, sizeof share, "; for %g per cent write %g, for a percentile p%g", t,
                      t / 100, t);
         cli_note(o->common.quiet, "no score is %s %g: the %s is %.6g, of example %s%s", sign, t,
-                 o->below ? "lowest" : "highest", nearest, w->first[SIS_STATUS_BELOW_THRESHOLD].id,
+                 o->below ? "lowest" : "highest", nearest, w->first[SIS_STATUS_NOT_DECIDED].id,
                  share);
     }
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
@@ -346,11 +346,8 @@ static void conclude(const cli_explaining *w) {
     if (w->counts[SIS_STATUS_CUT])
         snprintf(cut, sizeof cut, ", %zu cut short (--resume takes them up again)",
                  w->counts[SIS_STATUS_CUT]);
-    cli_note(o->common.quiet, "%zu explained, %zu %s, %zu default decisions, %zu errors%s",
-             w->counts[SIS_STATUS_EXPLAINED], w->counts[SIS_STATUS_BELOW_THRESHOLD],
-             keeps_class(o) ? "not on top"
-             : o->below     ? "above the threshold"
-                            : "below the threshold",
+    cli_note(o->common.quiet, "%zu explained, %zu not decided, %zu default decisions, %zu errors%s",
+             w->counts[SIS_STATUS_EXPLAINED], w->counts[SIS_STATUS_NOT_DECIDED],
              w->counts[SIS_STATUS_DEFAULT_DECISION], w->counts[SIS_STATUS_ERROR], cut);
     if (w->counts[SIS_STATUS_EXPLAINED] + w->counts[SIS_STATUS_CUT] == 0 && !o->resume)
         remark(w);
@@ -446,14 +443,17 @@ const cli_command cli_explain = {
              "The same decisions by integrated gradients, for comparison."},
             {0}},
     .description =
-        "For each example whose score reaches the threshold, sis explain finds disjoint minimal "
+        "For each example whose score meets the threshold, sis explain finds disjoint minimal "
         "sets of features that are enough for the same decision when everything else is masked: "
         "masking any further feature of a set loses the decision, and masking all sets together "
         "does too. Every set is checked by full passes of the model before it is reported.\n\n"
         "Results are JSON Lines, one record an example, each written whole. Status explained comes "
-        "with subsets, most important feature first; below_threshold means that the example itself "
-        "does not reach the threshold; default_decision, that even the fully masked input reaches "
-        "it, so no part of the example is responsible; error, that the model answered NaN, or that "
+        "with subsets, most important feature first; not_decided means that the score of the "
+        "example "
+        "does not meet the threshold (>=, or <= with --below), or with --keep class that another "
+        "output is higher; "
+        "default_decision, that even the fully masked input meets it, so no part of the example is "
+        "responsible; error, that the model answered NaN, or that "
         "a text has no word; cut, that --time-limit or --max-evaluations came first: subsets found "
         "until then, and as `bound` what was left of the selection under way, which is sufficient "
         "but not minimal.\n\n"

@@ -25,7 +25,7 @@ const cli_option cli_method_options[] = {
     {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
      .choices = "sufficient length top",
      .more = "How many features of the order are the rationale. sufficient: the fewest whose score "
-             "alone reaches the threshold. length: as many as "
+             "alone meets the threshold. length: as many as "
              "the median subset of the example's SIS collection has. top (of ig): the fewest whose "
              "attributions add up to the threshold minus the score of the baseline. With the last "
              "two the rationale need not be sufficient; each says whether it is."},

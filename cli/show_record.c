@@ -160,7 +160,7 @@ static int is_number(const char *label) {
 static void print_score(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
-    int undecided = c->status == SIS_STATUS_BELOW_THRESHOLD;
+    int undecided = c->status == SIS_STATUS_NOT_DECIDED;
     fputs(r->keep ? undecided ? "   behind by " : "   ahead by " : "   score ", p->out);
     cli_paint(p, BOLD, "%.4g", r->keep ? fabs(c->score) : c->score);
     if (!r->keep)
@@ -277,11 +277,12 @@ static void print_nothing(const cli_page *p) {
     sis_record_advice(p->r, advice, sizeof advice);
     fputs("   ", p->out);
     switch (c->status) {
-    case SIS_STATUS_BELOW_THRESHOLD:
+    case SIS_STATUS_NOT_DECIDED:
         cli_paint(p, YELLOW, "not decided");
-        fprintf(p->out,
-                "\n      The model does not %s, so there is no decision to explain.\n      %s\n",
-                p->r->keep ? "choose this output" : "reach this threshold", advice);
+        fprintf(p->out, "\n      The %s, so there is no decision to explain.\n      %s\n",
+                p->r->keep ? "model does not choose this output"
+                           : "score does not meet this threshold",
+                advice);
         break;
     case SIS_STATUS_DEFAULT_DECISION:
         cli_paint(p, YELLOW, "decided by default");

@@ -373,9 +373,9 @@ const cli_command cli_verify = {
             {0}},
     .description =
         "Repeats, with full passes of the model, what sis explain checked before it wrote a "
-        "record: that each subset alone reaches the threshold, that without any one of its "
+        "record: that each subset alone meets the threshold, that without any one of its "
         "features it does not, that subsets are disjoint, and that everything outside them does "
-        "not reach the threshold. Threshold, direction and output come from the records; model, "
+        "not meet the threshold. Threshold, direction and output come from the records; model, "
         "input, mask, features, samples and seed from the first of them, which says how the file "
         "was "
         "made, unless they are given here. Older results do not say it: give them as they were "

@@ -43,7 +43,7 @@
  *     threshold       number
  *     score           of the input
  *     masked_score    of the input with everything masked
- *     status          "explained", "below_threshold", "default_decision", "error" or "cut": a limit of
+ *     status          "explained", "not_decided", "default_decision", "error" or "cut": a limit of
  *                     time or evaluations came before the end
  *     message       ? text, with status "error" only: what happened
  *     n_features      features of the input, at least 1; they are numbered from 0. With status

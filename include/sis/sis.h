@@ -209,8 +209,8 @@ int sis_decided(double score, double threshold, int below);
 /* name in results files, meaning */
 #define SIS_STATUSES(X)                                                                            \
     X(EXPLAINED, "explained")               /* at least one subset */                              \
-    X(BELOW_THRESHOLD, "below_threshold")   /* the input itself does not reach the threshold */    \
-    X(DEFAULT_DECISION, "default_decision") /* even the fully masked input reaches it */           \
+    X(NOT_DECIDED, "not_decided")           /* the score of the input itself does not decide */    \
+    X(DEFAULT_DECISION, "default_decision") /* the fully masked input decides, too */              \
     X(ERROR, "error")                       /* the model failed on this input; see `message` */    \
     X(CUT, "cut")                           /* a limit came first: what was found until then */
 
@@ -360,8 +360,9 @@ typedef struct sis_subset_audit {
     int exhaustive;          /* every proper subset was tested */
     size_t n_smaller;        /* with exhaustive: a smallest sufficient proper subset, 0 if none */
     int *smaller;
-    size_t n_examples; /* proofs, if asked for: for each of its features in turn an input that loses */
-    double *examples;  /* the decision without it (n_examples, n_values), NaN if none was found */
+    size_t
+        n_examples; /* proofs, if asked for: for each of its features in turn an input that loses */
+    double *examples; /* the decision without it (n_examples, n_values), NaN if none was found */
     double *example_scores; /* (n_examples) */
 } sis_subset_audit;
 

@@ -495,7 +495,7 @@ def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
     ...     return 1 / (1 + np.exp(-(2 * rows[:, 0] + rows[:, 1] - rows[:, 2])))
     >>> r = explain(model, np.array([[3.0, 1.0, 0.0], [-1.0, 0.0, 2.0]]), threshold=0.9, mask="zero")
     >>> r[0].subsets[0].features, r[1].status
-    ((0,), 'below_threshold')
+    ((0,), 'not_decided')
 
     The decision is score >= threshold (<= with below=True). Every subset that is reported was
     verified by full passes: alone, with everything else masked, it reaches the threshold; without

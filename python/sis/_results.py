@@ -39,14 +39,15 @@ class Subset:
 
 
 class Explanation:
-    """One decision: its score, its status ("explained", "below_threshold", "default_decision",
+    """One decision: its score, its status ("explained", "not_decided", "default_decision",
     "error" or "cut") and its subsets."""
 
     def __init__(self, line):
         self.line = line
         self.data = json.loads(line)
         d = self.data
-        self.id, self.status, self.score = d["id"], d["status"], d["score"]
+        self.id, self.score = d["id"], d["score"]
+        self.status = "not_decided" if d["status"] == "below_threshold" else d["status"]  # before 1.0
         self.masked_score, self.threshold = d["masked_score"], d["threshold"]
         self.output, self.output_label = d["output"], d.get("output_label")
         self.label, self.below = d.get("label"), d["direction"] == "<="
@@ -133,14 +134,14 @@ def sentence(e):
     """What was decided, in a line."""
     if e.status == "error":
         return "example %s   %s" % (e.id, e.message)
-    undecided, n = e.status == "below_threshold", len(e.subsets)
+    undecided, n = e.status == "not_decided", len(e.subsets)
     if e.data.get("keep"):  # a class that is to stay on top: there is no threshold
         decision = "%s by %.4g" % ("behind" if undecided else "ahead", abs(e.score))
     else:
         decision = "score %.4g%s %s %g" % (e.score, ", not" if undecided else "", "<=" if e.below else ">=",
                                            e.threshold)
     label = " for class %s" % (e.output_label or e.output) if e.data.get("n_outputs", 1) > 1 else ""
-    found = {"below_threshold": "not decided", "default_decision": "decided by default",
+    found = {"not_decided": "not decided", "default_decision": "decided by default",
              "cut": "cut short by a limit, %d sufficient subset%s so far" % (n, "" if n == 1 else "s")}.get(
         e.status, "%d sufficient subset%s%s" % (n, "" if n == 1 else "s", ", verified" if e.verified else ""))
     return "example %s   %s%s   %s" % (e.id, decision, label, found)

@@ -24,7 +24,7 @@ def collection(score, x, masks, owner, threshold, below=False):
 
     gone, found = set(), []
     if not decided(of(gone), threshold, below):
-        return "below_threshold", found
+        return "not_decided", found
     if decided(of(everything), threshold, below):
         return "default_decision", found
     while decided(of(gone), threshold, below):

@@ -581,11 +581,23 @@ class Frames(unittest.TestCase):
         self.assertEqual(list(r.to_frame()["names"].isna()), [True, True])
         self.assertEqual(len(r[:0].to_frame()["names"]), 0)
 
+    def test_the_old_name_of_a_status_is_read(self):
+        path = tempfile.mkdtemp() + "/old.jsonl"
+        sis.explain(lambda rows: rows[:, 0], np.ones((1, 2)), 5, mask=0).save(path)
+        with open(path) as f:
+            text = f.read()
+        self.assertIn('"status":"not_decided"', text)
+        with open(path, "w") as f:
+            f.write(text.replace("not_decided", "below_threshold"))
+        old = sis.load(path)
+        self.assertEqual(old.counts, {"not_decided": 1})
+        self.assertIn("not decided", repr(old[0]))
+
     def test_missing_values_reach_the_model(self):
         frame = self.pandas.DataFrame({"a": [1.0, np.nan], "b": ["x", None]})
         r = sis.explain(lambda rows: rows["a"].isna() * 1.0 + rows["b"].isna(), frame, 1.5,
                         mask=self.pandas.DataFrame({"a": [0.0], "b": ["x"]}), background=frame)
-        self.assertEqual([e.status for e in r], ["below_threshold", "explained"])
+        self.assertEqual([e.status for e in r], ["not_decided", "explained"])
         self.assertTrue(np.isnan(r[1].values[0]))
         self.assertIn("a = missing", repr(r[1]))
         self.assertIn(None, r[1].subsets[0].values)

@@ -246,10 +246,10 @@ static int begin(search *c) {
         return error;
     out->score = out->rest_score = sis__score(c->s, margin);
     out->masked_score = sis__score(c->s, masked);
-    out->status = !decided(c, margin)  ? SIS_STATUS_BELOW_THRESHOLD
+    out->status = !decided(c, margin)  ? SIS_STATUS_NOT_DECIDED
                   : decided(c, masked) ? SIS_STATUS_DEFAULT_DECISION
                                        : SIS_STATUS_EXPLAINED;
-    out->complete = out->status == SIS_STATUS_BELOW_THRESHOLD;
+    out->complete = out->status == SIS_STATUS_NOT_DECIDED;
     return SIS_OK;
 }
 

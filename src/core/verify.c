@@ -138,10 +138,10 @@ static int audit_subset(auditor *a, size_t k) {
     out->sufficient = reached(a, out->score);
     out->minimal = !reached(a, out->best_without_one);
     if (!out->sufficient && a->claim->claim != SIS_CLAIM_NOTHING)
-        refute(a, "subset %zu alone scores %.9g and does not reach the threshold %.9g", k,
+        refute(a, "subset %zu alone scores %.9g and does not meet the threshold %.9g", k,
                out->score, a->opt->threshold);
     else if (!out->minimal && a->claim->claim == SIS_CLAIM_MINIMAL)
-        refute(a, "subset %zu reaches the threshold without one of its features (%.9g)", k,
+        refute(a, "subset %zu meets the threshold without one of its features (%.9g)", k,
                out->best_without_one);
     if (s->n > a->opt->exhaustive)
         return SIS_OK;
@@ -166,13 +166,13 @@ static int audit_bound(auditor *a) {
         return error;
     compare(a, "the score of the bound", s->score, score);
     if (!reached(a, score))
-        refute(a, "the bound alone scores %.9g and does not reach the threshold %.9g", score,
+        refute(a, "the bound alone scores %.9g and does not meet the threshold %.9g", score,
                a->opt->threshold);
     return SIS_OK;
 }
 
 static sis_status true_status(const auditor *a) {
-    return !reached(a, a->out->score)         ? SIS_STATUS_BELOW_THRESHOLD
+    return !reached(a, a->out->score)         ? SIS_STATUS_NOT_DECIDED
            : reached(a, a->out->masked_score) ? SIS_STATUS_DEFAULT_DECISION
                                               : SIS_STATUS_EXPLAINED;
 }
@@ -209,7 +209,7 @@ static int audit(auditor *a) {
     if (error == SIS_OK && claim->bound.n)
         error = audit_bound(a);
     if (claim->complete && !a->out->complete)
-        refute(a, "the rest still reaches the threshold (%.9g)", a->out->rest_score);
+        refute(a, "the rest still meets the threshold (%.9g)", a->out->rest_score);
     return error;
 }
 

@@ -90,10 +90,10 @@ static int begin(sis__masked_scorer *v, sis_collection *out) {
     out->n_features = v->features.n;
     out->score = out->rest_score = sis__scorer_score(v, margin);
     out->masked_score = sis__scorer_score(v, masked);
-    out->status = !sis__scorer_decided(v, margin)  ? SIS_STATUS_BELOW_THRESHOLD
+    out->status = !sis__scorer_decided(v, margin)  ? SIS_STATUS_NOT_DECIDED
                   : sis__scorer_decided(v, masked) ? SIS_STATUS_DEFAULT_DECISION
                                                    : SIS_STATUS_EXPLAINED;
-    out->complete = out->status == SIS_STATUS_BELOW_THRESHOLD;
+    out->complete = out->status == SIS_STATUS_NOT_DECIDED;
     return SIS_OK;
 }
 

@@ -325,7 +325,7 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     int by_default = c->status == SIS_STATUS_DEFAULT_DECISION;
     char at[NUMBER], beyond[NUMBER];
     text[0] = '\0';
-    if (!by_default && c->status != SIS_STATUS_BELOW_THRESHOLD)
+    if (!by_default && c->status != SIS_STATUS_NOT_DECIDED)
         return;
     int for_all = r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
     if (r->keep) { /* there is no threshold */

@@ -549,9 +549,12 @@ static void take_collection(sis__fields *f, sis_collection *c) {
 #define STATUS_NAME(code, text) [SIS_STATUS_##code] = text,
         SIS_STATUSES(STATUS_NAME)
 #undef STATUS_NAME
+            "below_threshold", /* what not_decided was called before 1.0 */
     };
     c->status =
         (sis_status)sis__take_choice(f, "status", statuses, sizeof statuses / sizeof *statuses);
+    if ((int)c->status == SIS_N_STATUSES)
+        c->status = SIS_STATUS_NOT_DECIDED;
     c->message = sis__take_text(f, "message", SIS__OPTIONAL);
     take_score(f, "score", c->status, &c->score);
     take_score(f, "masked_score", c->status, &c->masked_score);

@@ -139,7 +139,7 @@ static int check_value(const condition *c) {
         known = sis_kind_of(c->text) != SIS_KIND_NONE;
     return known ? SIS_OK
                  : bad(c->field == KIND ? "a kind (array, table, text, dna or image)"
-                                        : "a status (explained, below_threshold, default_decision, "
+                                        : "a status (explained, not_decided, default_decision, "
                                           "error or cut)",
                        value);
 }

@@ -390,7 +390,7 @@ static int audit(sampler *t, const sis_collection *claim, const sis_guarantee *g
     out->rest_score = claim->rest_score;
     out->complete = claim->complete;
     if (!error && (fabs(claim->score - out->score) > 1e-4 * (1 + fabs(out->score)) ||
-                   decided != (claim->status != SIS_STATUS_BELOW_THRESHOLD))) {
+                   decided != (claim->status != SIS_STATUS_NOT_DECIDED))) {
         out->holds = 0;
         sis__format(out->reason, sizeof out->reason,
                     "the score is said to be %.9g, found %.9g; it is "

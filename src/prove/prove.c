@@ -402,7 +402,7 @@ static int begin(collecting *c) {
     int error = score_row(c->t, c->t->input->values, &out->score);
     out->rest_score = out->masked_score = out->score;
     out->complete = !error && !decided(c->t, out->score);
-    out->status = out->complete ? SIS_STATUS_BELOW_THRESHOLD : SIS_STATUS_EXPLAINED;
+    out->status = out->complete ? SIS_STATUS_NOT_DECIDED : SIS_STATUS_EXPLAINED;
     if (error || out->complete)
         return error;
     error = query_open(c->t);
@@ -700,7 +700,7 @@ static int audit(auditing *a) {
         refute(a, "there are said to be %zu features, the input has %zu", claim->n_features,
                a->t->n);
     out->complete = !decided(a->t, out->score);
-    if (out->complete != (claim->status == SIS_STATUS_BELOW_THRESHOLD))
+    if (out->complete != (claim->status == SIS_STATUS_NOT_DECIDED))
         refute(a, "status is \"%s\", but the example is %sdecided", sis_status_name(claim->status),
                out->complete ? "not " : "");
     return out->complete ? SIS_OK : audit_decided(a);

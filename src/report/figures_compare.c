@@ -44,7 +44,7 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
         code = sis__numbers_add(&d->plot.series[0].x, (double)c->found.decisions[i]);
     sis__buf_printf(&d->caption,
                     "%zu example%s in both results files: both models decide, for the same "
-                    "output or for different ones; only one of them reaches its threshold; neither "
+                    "output or for different ones; only one of them meets its threshold; neither "
                     "does.",
                     c->found.common, c->found.common == 1 ? " that is" : "s that are");
     return code == SIS_OK ? 1 : code;

@@ -209,7 +209,7 @@ int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_number(d, k);
     d->plot.percent = 1;
     d->chart = sis__plot_bars;
-    describe(e, d, "The share that reaches the threshold, by what the other features are.");
+    describe(e, d, "The share that meets the threshold, by what the other features are.");
     int code = sis__drawing_series(d, series, bars);
     for (size_t s = 0; code == SIS_OK && s < series; s++) {
         snprintf(d->names[s], SIS__NAME_SIZE, "%s", names[s]);

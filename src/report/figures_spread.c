@@ -376,7 +376,7 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
     d->plot.from = SIS__TAIL;
     sis__buf_printf(&d->caption,
                     "The same for the last %d features, of %zu example%s many more: where a line "
-                    "falls below the threshold, its first subset ends.",
+                    "no longer meets the threshold, its first subset ends.",
                     SIS__TAIL, n, n == 1 ? " that has" : "s that have");
     return make_lines(report, d, n, 1);
 }
@@ -464,11 +464,11 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
                        "features in the first subset");
     if (n == 1)
         sis__buf_str(&d->caption, "The size, of 1 example with a stored walk; shown where it "
-                                  "reaches the threshold, and not with everything masked.");
+                                  "meets the threshold, and not with everything masked.");
     else
         sis__buf_printf(&d->caption,
                         "Median and quartiles of the size, of those of %zu examples with a stored "
-                        "walk that reach the threshold, and not with everything masked; shown "
+                        "walk that meet the threshold, and not with everything masked; shown "
                         "where at least half of them do.",
                         n);
     d->plot.whole = 1;

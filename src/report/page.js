@@ -118,7 +118,7 @@
   const before = new WeakMap(); /* what a card looked like as explained */
 
   /* The size of the first subset of a walk: 0 decided by default, -1 not decided: the input itself does
-     not reach the threshold. */
+     not meet the threshold. */
   function sizeAt(walk, at) {
     let size = walk.k[1];
     for (let i = 0; i < walk.k.length && walk.k[i] <= at; i += 2) size = walk.k[i + 1];
@@ -126,7 +126,7 @@
   }
   function sentence(size) {
     const t = walks.t[picked];
-    if (size < 0) return "The input itself does not reach " + t + ", so there is nothing to explain.";
+    if (size < 0) return "The input itself is not decided at " + t + ", so there is nothing to explain.";
     if (size === 0) return "At " + t + " even the masked input is decided.";
     return "First subset at " + t + ": " + size + (size === 1 ? " feature" : " features") +
       ", read from the stored walk.";
@@ -134,7 +134,7 @@
   /* What the header of a card says of another threshold, in the place of what was found and verified. */
   function verdict(size) {
     const tag = document.createElement("span");
-    tag.className = "tag " + (size < 0 ? "below_threshold" : size === 0 ? "default_decision" : "unverified");
+    tag.className = "tag " + (size < 0 ? "not_decided" : size === 0 ? "default_decision" : "unverified");
     tag.textContent = size < 0 ? "not decided" : size === 0 ? "by default" : "not verified";
     return tag;
   }
@@ -233,7 +233,7 @@
     const middle = some.length ? (some[(some.length - 1) >> 1] + some[some.length >> 1]) / 2 : 0;
     const undecided = sizes.filter((size) => size < 0).length;
     return some.length + " of " + sizes.length + " examples with a stored walk have a subset at " + walks.t[picked] +
-      (some.length ? "; median size " + middle : "") + (undecided ? "; " + undecided + " do not reach it" : "") +
+      (some.length ? "; median size " + middle : "") + (undecided ? "; " + undecided + " not decided" : "") +
       ". Only first subsets can be read; others, and checks, need a new run.";
   }
   function pick(at) {

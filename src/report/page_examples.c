@@ -66,7 +66,7 @@ static int is_for_all(const sis_record *r) {
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
-    int behind = r->keep && c->status == SIS_STATUS_BELOW_THRESHOLD;
+    int behind = r->keep && c->status == SIS_STATUS_NOT_DECIDED;
     sis__buf_printf(b, "<p class=\"verdict\">%s <b>",
                     behind    ? "behind by"
                     : r->keep ? "ahead by"
@@ -74,7 +74,7 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     sis__html_number(b, behind ? -c->score : c->score);
     sis__buf_str(b, "</b>");
     if (!r->keep) {
-        sis__buf_printf(b, " %s%s ", c->status == SIS_STATUS_BELOW_THRESHOLD ? "is not " : "",
+        sis__buf_printf(b, " %s%s ", c->status == SIS_STATUS_NOT_DECIDED ? "is not " : "",
                         r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
         sis__html_number(b, r->threshold);
     }
@@ -104,9 +104,11 @@ static void add_reason(sis__buf *b, const sis_record *r) {
     char advice[256];
     sis_record_advice(r, advice, sizeof advice);
     sis__buf_str(b, "<p class=\"reason\">");
-    if (c->status == SIS_STATUS_BELOW_THRESHOLD) {
-        sis__buf_printf(b, "The model does not %s, so there is no decision to explain. %s",
-                        r->keep ? "choose this output" : "reach the threshold", advice);
+    if (c->status == SIS_STATUS_NOT_DECIDED) {
+        sis__buf_printf(b, "The %s, so there is no decision to explain. %s",
+                        r->keep ? "model does not choose this output"
+                                : "score does not meet the threshold",
+                        advice);
     } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
         sis__buf_str(b, is_for_all(r) ? "Whatever all features are, the decision is the same; the "
                                         "nearest score that was met is "
@@ -136,7 +138,7 @@ static void add_reason(sis__buf *b, const sis_record *r) {
 
 static const char *status_words(sis_status status) {
     static const char *const words[] = {[SIS_STATUS_EXPLAINED] = "explained",
-                                        [SIS_STATUS_BELOW_THRESHOLD] = "not decided",
+                                        [SIS_STATUS_NOT_DECIDED] = "not decided",
                                         [SIS_STATUS_DEFAULT_DECISION] = "by default",
                                         [SIS_STATUS_ERROR] = "error",
                                         [SIS_STATUS_CUT] = "cut short"};

@@ -85,9 +85,8 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
 /* ---- Statuses -------------------------------------------------------------------------------- */
 
 static void add_status_bar(sis__buf *b, const sis_report *report) {
-    static const char *const words[] = {"explained", "did not reach the threshold",
-                                        "decided even if everything is masked", "failed",
-                                        "cut short"};
+    static const char *const words[] = {
+        "explained", "not decided", "decided even if everything is masked", "failed", "cut short"};
     totals t = count(report);
     sis__buf_str(b, "<div class=\"statuses\"><div class=\"bars\" aria-hidden=\"true\">");
     for (int s = 0; s < SIS_N_STATUSES; s++)
@@ -377,7 +376,7 @@ int sis__page_overview(sis__buf *b, const sis_report *report) {
         b, "<p class=\"explain\">A <em>sufficient input subset</em> is a minimal set of features "
            "whose values alone, with everything else masked, still lead to the same decision. The "
            "subsets of one example have no feature in common. Verified means: with full passes of "
-           "the model, each subset reaches the threshold, none does without one of its features, "
+           "the model, each subset meets the threshold, none does without one of its features, "
            "and what is outside all of them does not.</p>\n");
     return code;
 }

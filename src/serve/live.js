@@ -212,7 +212,7 @@
       got = await Promise.all(names.map(async (name) => {
         const about = async (question) => (await (await ask(address(name) + ":explain", question)).json()).explanations[0];
         const record = await about(body);
-        if (record && record.status === "below_threshold") {
+        if (record && record.status === "not_decided") {
           const other = { ...body.parameters, below: !state.below, target_index: record.output, trace: false };
           record.against = await about({ ...body, parameters: other });
         }
@@ -241,7 +241,7 @@
   }
   const label = (record) => record.n_outputs > 1 || !/^1?$/.test(record.output_label || "") ? record.output_label || "output " + record.output : "";
   function verdict(record) {
-    const sign = record.direction === ">=" ? "at least" : "at most", reached = record.status !== "below_threshold";
+    const sign = record.direction === ">=" ? "at least" : "at most", reached = record.status !== "not_decided";
     const p = make("p", { class: "verdict" }, label(record) ? make("b", {}, label(record)) : "The score is", label(record) ? " scores " : " ", make("b", {}, short(record.score)));
     if (record.status === "error") return make("p", { class: "verdict trouble" }, record.message || "error");
     p.append(reached ? ", " + sign + " " : ", not " + sign + " ", short(record.threshold));
@@ -401,7 +401,7 @@
       p.append("Even with everything masked the score is " + short(record.masked_score) + ": no part of the input is responsible. Take another threshold or mask.");
       return [p];
     }
-    p.append("The input does not reach the threshold. ");
+    p.append("The input does not meet the threshold. ");
     if (!rises) p.append("No threshold has an explanation: masking everything brings the score to " + short(record.masked_score) + ".");
     else {
       const round = (least ? Math.floor : Math.ceil)(record.score * 100) / 100, fits = least ? round > record.masked_score : round < record.masked_score;
@@ -471,7 +471,7 @@
     const walk = (record.subsets || [])[0], least = record.direction === ">=";
     if (!walk || !walk.order || !walk.trace) return null;
     const enough = (v) => least ? v >= threshold : v <= threshold, read = { ...record, threshold, read: true, verified: false, subsets: [] };
-    if (!enough(record.score)) return { ...read, status: "below_threshold" };
+    if (!enough(record.score)) return { ...read, status: "not_decided" };
     if (enough(record.masked_score)) return { ...read, status: "default_decision" };
     let masked = walk.trace.length;
     while (masked > 0 && !enough(walk.trace[masked - 1])) masked--;
@@ -486,7 +486,7 @@
       only = null;
       redraw();
       const size = read[0].subsets.length ? read[0].subsets[0].features.length : 0;
-      byId("picked").textContent = read[0].status === "below_threshold" ? "The input does not reach it." : size === 0 ? "Reached with everything masked." :
+      byId("picked").textContent = read[0].status === "not_decided" ? "The input does not meet it." : size === 0 ? "Met with everything masked." :
         "First subset, read from the walk: " + size + (size === 1 ? " feature." : " features.");
     }
   }
@@ -509,7 +509,7 @@
     byId("right").parentElement.hidden = !shelf.items.some((item) => item.right !== null);
     listExamples();
   }
-  /* The class with the highest score; of a model with one score 1 if it reaches the threshold, else 0. */
+  /* The class with the highest score; of a model with one score 1 if it meets the threshold, else 0. */
   const decide = (scores) => Array.isArray(scores) && scores.length > 1 ? scores.indexOf(Math.max(...scores)) :
     Number([].concat(scores)[0] >= first().threshold);
   const className = (k) => { const names = first().labels || []; return first().n_outputs > 1 ? names[k] || "output " + k : (k ? "" : "not ") + (names[0] || "decided"); };

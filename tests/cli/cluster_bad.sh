@@ -10,7 +10,7 @@ try() {
 : > empty.jsonl && try empty.jsonl
 echo '{"sis":1' > torn.jsonl && try torn.jsonl
 try none.jsonl
-record 0 below_threshold '' > below.jsonl && try below.jsonl
+record 0 not_decided '' > below.jsonl && try below.jsonl
 record 0 explained "$one" ',"kind":"text","words":["a","b","c","d"]' > text.jsonl
 record 1 explained "$one" ',"kind":"dna","sequence":"ACGT"' > dna.jsonl
 record 2 explained "$one" ',"kind":"image","shape":[2,2],"values":[0,1,0,1]' > image.jsonl

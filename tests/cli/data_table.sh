@@ -10,7 +10,7 @@ echo "words are an error"
 sis explain -q -m "$model" -i people.csv --mask zero -t 3 2>&1
 echo "unless they are categories, or the label"
 sis explain -q -m "$model" -i people.csv --label risk --categorical --mask zero -t 2.5 > out.jsonl
-sed 's/.*"status":"\([^"]*\)".*"n_features":\([0-9]*\).*"subsets":\(.*\),"rest.*"shape":\([^]]*\]\),"values":\([^]]*\]\).*"names":\([^]]*\]\),"value_names.*"feature_map":\([^]]*\]\),"label":"\([^"]*\)".*/\1 \2 \3 \4 \5 \6 \7 \8/' out.jsonl | sed 's/.*below_threshold.*/below the threshold/'
+sed 's/.*"status":"\([^"]*\)".*"n_features":\([0-9]*\).*"subsets":\(.*\),"rest.*"shape":\([^]]*\]\),"values":\([^]]*\]\).*"names":\([^]]*\]\),"value_names.*"feature_map":\([^]]*\]\),"label":"\([^"]*\)".*/\1 \2 \3 \4 \5 \6 \7 \8/' out.jsonl | sed 's/.*not_decided.*/below the threshold/'
 sis explain -q -m "$model" -i people.csv --label risk --categorical --mask mean:people.csv -t 2.5 | grep -o '"mask":[^]]*]' | head -1
 echo "a category is shown by its name"
 sis show out.jsonl | sed -n 1,6p

@@ -5,7 +5,7 @@ ask() { sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i four.csv "$@" | brief; }
 echo "the reference's example"; ask --mask zero -t 1.0 --rows 0 --trace
 echo "ties"; ask --mask zero -t 2 --rows 1
 echo "one subset at most"; ask --mask zero -t 2 --rows 1 --max-subsets 1
-echo "default decision and below threshold"; ask --mask value:1 -t 3
+echo "default decision and not decided"; ask --mask value:1 -t 3
 echo "percentile: halfway between 1.5 and 4"; ask --mask zero -t p50
 echo "below"; ask --mask value:1 --below -t 1.5
 echo "any number of jobs"; ask --mask zero -t 1 --jobs 1 > one; ask --mask zero -t 1 --jobs 2 > two; cmp one two && echo same

@@ -8,7 +8,7 @@ echo "a row a subset"
 sis export r.jsonl --to tsv --each subset | cut -f 1,9-13 | tr '\t' '|'
 echo "which records"
 sis export r.jsonl --to csv --each subset --where 'feature=savings' | cut -d, -f1 | uniq
-sis export r.jsonl --to csv --each subset --where 'status=below_threshold and score<0.5' | cut -d, -f1,9
+sis export r.jsonl --to csv --each subset --where 'status=not_decided and score<0.5' | cut -d, -f1,9
 sis export r.jsonl --to csv --each subset --where 'feature=debt and size=1' | wc -l
 sis export r.jsonl --to csv --each subset --where 'feature=debt and size=2 and class=0 and example!=2' | cut -d, -f1 | uniq
 sis show r.jsonl --where 'feature=savings' | head -1

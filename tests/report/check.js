@@ -129,7 +129,7 @@ async function pickerTellsTheTruth(page, file) {
   check("sizes at every threshold", sizes, wanted);
 }
 
-// Inputs that do not reach the threshold that is picked are not decided there: no subset, not counted, and the
+// Inputs that do not meet the threshold that is picked are not decided there: no subset, not counted, and the
 // header does not go on saying "verified".
 async function undecidedIsUndecided(page, file) {
   await page.size(1280, 800);
@@ -144,7 +144,7 @@ async function undecidedIsUndecided(page, file) {
   })()`);
   check("cards at 0.8", found, [["low", "not decided", 0, false], ["middle", "not decided", 0, false],
     ["high", "not verified", 1, false], ["default", "by default", 0, false]]);
-  check("count at 0.8", /^1 of 4 .*; median size 1; 2 do not reach it\./.test(await page.evaluate(`document.getElementById("picked").textContent`)), true);
+  check("count at 0.8", /^1 of 4 .*; median size 1; 2 not decided\./.test(await page.evaluate(`document.getElementById("picked").textContent`)), true);
   await page.screenshot(path.join(folder, "undecided-picked.png"));
 }
 

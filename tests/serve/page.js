@@ -155,7 +155,7 @@ async function digits(page) {
   check("the drawing is a seven", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "7");
   check("what a masked picture is", await page.evaluate(`document.querySelector("#answer .mask figcaption").textContent`), (t) => /^masked: 0 to 0\.\d+$/.test(t));
   await set(page, "class", "1");
-  check("why it is no 1", await page.evaluate(TEXT), (t) => t.includes("does not reach the threshold"));
+  check("why it is no 1", await page.evaluate(TEXT), (t) => t.includes("does not meet the threshold"));
   check("another class", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "1");
   await set(page, "class", "");
   await set(page, "second", "mnist-mlp");

@@ -129,7 +129,7 @@ void oracle_collect(const problem *p, double threshold, int below, answer *out) 
     *out = (answer){.status = SIS_STATUS_EXPLAINED};
     memset(masked, 1, sizeof masked);
     if (!reached(masked_value(p, gone), threshold, below))
-        out->status = SIS_STATUS_BELOW_THRESHOLD;
+        out->status = SIS_STATUS_NOT_DECIDED;
     else if (reached(masked_value(p, masked), threshold, below))
         out->status = SIS_STATUS_DEFAULT_DECISION;
     if (out->status != SIS_STATUS_EXPLAINED)

@@ -69,7 +69,7 @@ static void conditions_that_make_no_sense_are_refused(void **state) {
         {"size=", "expected a value behind it, found \"size\""},
         {"size=x", "expected a number to compare with, found \"x\""},
         {"score>nan", "expected a number to compare with"},
-        {"status=Explained", "expected a status (explained, below_threshold"},
+        {"status=Explained", "expected a status (explained, not_decided"},
         {"kind=picture", "expected a kind (array, table, text, dna or image), found \"picture\""},
         {"label='a and class=1", "expected the end of the quotes"},
         {"label='a' or class=1", "expected the end of the quotes, then \" and \" or nothing"},

@@ -93,7 +93,7 @@ static void short_records_are_enough(void **state) {
 
 static void other_statuses_have_no_subsets(void **state) {
     (void)state;
-    for (int status = SIS_STATUS_BELOW_THRESHOLD; status <= SIS_STATUS_ERROR; status++) {
+    for (int status = SIS_STATUS_NOT_DECIDED; status <= SIS_STATUS_ERROR; status++) {
         sis_record r = {.id = "", .model = "", .method = "sis", .threshold = 1};
         char message[] = "the model answered NaN\x1b";
         r.collection =
@@ -113,6 +113,21 @@ static void other_statuses_have_no_subsets(void **state) {
         sis_record_release(&parsed);
         free(line);
     }
+}
+
+static void the_old_name_of_a_status_is_read(void **state) {
+    (void)state;
+    static const char line[] =
+        "{\"sis\":1,\"id\":\"0\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":"
+        "\"<=\",\"threshold\":0.7,\"score\":0.92,\"masked_score\":0.1,\"status\":"
+        "\"below_threshold\",\"n_features\":2,\"subsets\":[]}";
+    sis_record r;
+    assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
+    assert_int_equal(r.collection.status, SIS_STATUS_NOT_DECIDED);
+    char *now = record_line(&r, 1);
+    assert_non_null(strstr(now, "\"status\":\"not_decided\""));
+    free(now);
+    sis_record_release(&r);
 }
 
 /* ---- Random records ------------------------------------------------------------------------ */
@@ -330,6 +345,7 @@ int main(void) {
         cmocka_unit_test(records_hold_what_was_read),
         cmocka_unit_test(short_records_are_enough),
         cmocka_unit_test(other_statuses_have_no_subsets),
+        cmocka_unit_test(the_old_name_of_a_status_is_read),
         cmocka_unit_test(random_records_come_back_to_the_byte),
         cmocka_unit_test(failing_allocations_are_reported),
     };

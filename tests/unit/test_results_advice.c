@@ -17,23 +17,23 @@ static void advises(sis_status status, int below, double score, double masked, c
 
 static void a_score_beyond_the_mask_needs_a_nearer_threshold(void **state) {
     (void)state;
-    advises(SIS_STATUS_BELOW_THRESHOLD, 0, 0.75397, 0.49054,
+    advises(SIS_STATUS_NOT_DECIDED, 0, 0.75397, 0.49054,
             "Ask with a threshold above 0.4905 (everything masked), up to 0.7539.");
-    advises(SIS_STATUS_BELOW_THRESHOLD, 1, 0.25, 0.49054,
+    advises(SIS_STATUS_NOT_DECIDED, 1, 0.25, 0.49054,
             "Ask with a threshold of 0.25 or more, below 0.4905 (everything masked).");
     advises(SIS_STATUS_DEFAULT_DECISION, 0, 0.99999, 0.9,
             "Take another mask, or ask with a threshold above 0.9 (everything masked), up to "
             "0.9999.");
-    advises(SIS_STATUS_BELOW_THRESHOLD, 0, -12.3456, -20,
+    advises(SIS_STATUS_NOT_DECIDED, 0, -12.3456, -20,
             "Ask with a threshold above -20 (everything masked), up to -12.35.");
 }
 
 static void a_score_short_of_the_mask_is_the_opposite_decision(void **state) {
     (void)state;
-    advises(SIS_STATUS_BELOW_THRESHOLD, 0, 0.0015029, 0.52,
+    advises(SIS_STATUS_NOT_DECIDED, 0, 0.0015029, 0.52,
             "Ask with --below and a threshold of 0.001503 or more, below 0.52 (everything "
             "masked).");
-    advises(SIS_STATUS_BELOW_THRESHOLD, 1, 0.9657, 0.4971,
+    advises(SIS_STATUS_NOT_DECIDED, 1, 0.9657, 0.4971,
             "Ask without --below and with a threshold above 0.4971 (everything masked), up to "
             "0.9657.");
     advises(SIS_STATUS_DEFAULT_DECISION, 0, 0.85, 0.9,
@@ -43,11 +43,11 @@ static void a_score_short_of_the_mask_is_the_opposite_decision(void **state) {
 
 static void close_scores_get_as_many_digits_as_they_need(void **state) {
     (void)state;
-    advises(SIS_STATUS_BELOW_THRESHOLD, 0, 0.500002, 0.5,
+    advises(SIS_STATUS_NOT_DECIDED, 0, 0.500002, 0.5,
             "Ask with a threshold above 0.5 (everything masked), up to 0.500002.");
-    advises(SIS_STATUS_BELOW_THRESHOLD, 0, 1e-30, 0,
+    advises(SIS_STATUS_NOT_DECIDED, 0, 1e-30, 0,
             "Ask with a threshold above 0 (everything masked), up to 1e-30.");
-    advises(SIS_STATUS_BELOW_THRESHOLD, 0, 0.00150289, 0.519962,
+    advises(SIS_STATUS_NOT_DECIDED, 0, 0.00150289, 0.519962,
             "Ask with --below and a threshold of 0.001503 or more, below 0.52 (everything "
             "masked).");
 }
@@ -57,7 +57,7 @@ static void equal_scores_leave_only_another_mask(void **state) {
     const char *same =
         "It scores the same with everything masked: only another mask could tell its parts apart.";
     advises(SIS_STATUS_DEFAULT_DECISION, 0, 1, 1, same);
-    advises(SIS_STATUS_BELOW_THRESHOLD, 1, 0.1 + 0.2, 0.3, same);
+    advises(SIS_STATUS_NOT_DECIDED, 1, 0.1 + 0.2, 0.3, same);
 }
 
 static void a_class_to_keep_has_no_threshold(void **state) {
@@ -71,7 +71,7 @@ static void a_class_to_keep_has_no_threshold(void **state) {
         {SIS_STATUS_DEFAULT_DECISION, SIS_GUARANTEE_CHANCE,
          "Take another mask, or ask about another output."},
         {SIS_STATUS_DEFAULT_DECISION, SIS_GUARANTEE_ALL, "Ask with another domain."},
-        {SIS_STATUS_BELOW_THRESHOLD, -1, "Another output is higher: ask about that one."},
+        {SIS_STATUS_NOT_DECIDED, -1, "Another output is higher: ask about that one."},
         {SIS_STATUS_EXPLAINED, -1, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -143,7 +143,7 @@ static void values_are_found_wherever_they_lie(void **state) {
     static const char line[] =
         "{\"sis\":1,\"id\":\"0\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">="
         "\","
-        "\"threshold\":0.5,\"score\":0.1,\"masked_score\":0,\"status\":\"below_threshold\","
+        "\"threshold\":0.5,\"score\":0.1,\"masked_score\":0,\"status\":\"not_decided\","
         "\"n_features\":2147483647,\"subsets\":[],\"values\":[1,0,0,3,0,1,0,2],"
         "\"feature_map\":[2,-1,2147483646,0,2,-1,0,2]}";
     const int features[] = {0, 1, 2, 3, 2147483646};

@@ -68,7 +68,7 @@ static const struct {
     {"masked_score", "[]", "\"masked_score\": expected a number"},
     {"status", "\"done\"", "\"status\": \"done\" is none of its values"},
     {"status", "0", "\"status\": expected text"},
-    {"status", "\"below_threshold\"", "\"subsets\": expected none with this status, found 2"},
+    {"status", "\"not_decided\"", "\"subsets\": expected none with this status, found 2"},
     {"message", "\"x\"", "\"message\": the status is not \"error\""},
     {"message", "1", "\"message\": expected text"},
     {"n_features", "0", "\"n_features\": expected 1 to"},
