@@ -24,7 +24,7 @@ files=$(git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' |
 # and that compiler is given them all.
 set -- -fsyntax-only -std=c11 -D_GNU_SOURCE -DSIS_SOURCE_DIR='"."' -DSIS_BINARY_DIR='"."' -DSIS_ONNX_CASES='"."' \
     -Iinclude -Isrc -Icli -Ibench -Itests/unit -isystem "$build/generated" -isystem "$python" \
-    $(pkg-config --cflags cairo) $mpi -Wall -Wextra -Wshadow -Wconversion -Werror
+    $mpi -Wall -Wextra -Wshadow -Wconversion -Werror
 one=tests/unit/support.c
 compiler=$(clang -### "$@" $one 2>&1 | sed -n "\$s/\"-main-file-name\" \"[^\"]*\"//; \$s|\"$one\"\$||p")
 [ -n "$compiler" ] || exit 1

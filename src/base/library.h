@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Libraries that are loaded when they are first needed. What few runs use (a connection, a server,
- * another runtime) does not have to be there in the others, nor to be loaded by them: libcurl and
- * libmicrohttpd bring some forty libraries, two thirds of what the program takes to start.
+ * Libraries that are loaded when they are first needed. Few runs use a connection, a server, a PNG
+ * figure or another runtime; the others neither need nor load them. libcurl, libmicrohttpd and cairo
+ * bring some fifty libraries, most of the time that the program would take to start.
  *
  * A user lists the functions it takes of one, and has a struct with a pointer to each:
  *

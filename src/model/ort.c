@@ -110,8 +110,8 @@ static void *load_library(void) {
     const char *file = getenv("SIS_ORT");
     if (file && *file)
         return sis__library_open((const char *const[]){file, NULL});
-    return sis__library_open(
-        (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL});
+    return sis__library_open((const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so",
+                                                   "libonnxruntime.dylib", NULL});
 }
 
 static void take_slots(void *const *slots) {

@@ -62,7 +62,8 @@ static struct {
 } curl;
 
 static void load(void) {
-    static const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    static const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.4.dylib",
+                                        NULL};
     void *library = sis__library_open(files);
 #define TAKE(name) &&sis__library_take(library, "curl_" #name, &curl.name)
     curl.is_there = library CALLS(TAKE) && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;

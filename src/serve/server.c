@@ -83,7 +83,7 @@ static struct {
 } mhd;
 
 static void load(void) {
-    static const char *const files[] = {"libmicrohttpd.so.12", NULL};
+    static const char *const files[] = {"libmicrohttpd.so.12", "libmicrohttpd.12.dylib", NULL};
     void *library = sis__library_open(files);
 #define TAKE(name) &&sis__library_take(library, "MHD_" #name, &mhd.name)
     mhd.is_there = library CALLS(TAKE);

@@ -56,6 +56,15 @@ cmp a.svg image/sizes.svg && cmp a.svg d.svg && cmp b.svg image/scores.svg && cm
 sis report "$results/image.jsonl" --figure sizes=a.svg --figure lengths=e.pdf --figure scores=b.svg 2>&1
 [ -e e.pdf ] || echo "no e.pdf"
 
+# Without cairo, which is loaded by the first PNG or PDF.
+: >libcairo.so.2
+for to in d.svg f.png f.pdf; do
+    rm -f "$to"
+    LD_LIBRARY_PATH=. sis report "$results/image.jsonl" --figure "sizes=$to" 2>&1
+    [ -e "$to" ] && echo "$to" || echo "no $to"
+done
+rm libcairo.so.2
+
 # What cannot be.
 sis report "$results/image.jsonl" --figure sizes 2>&1
 sis report "$results/image.jsonl" --figure sizes=a.gif 2>&1
