@@ -9,7 +9,7 @@
 # not built, or its tests skip.
 set -u
 needed="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
-    libonnx-dev zlib1g-dev libpng-dev"
+    zlib1g-dev libpng-dev"
 wanted="libcairo2 libcurl4-openssl-dev libmicrohttpd-dev libjpeg-dev libutf8proc-dev libsqlite3-dev"
 python="python3-dev python3-numpy python3-venv python3-pip"
 check=
@@ -30,7 +30,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v "$tool" >/dev/null 2>&1 || missing=1
     done
     [ -z "${missing-}" ] && exit 0
-    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cmocka, protobuf-c with protoc-c, onnx.proto; cairo for PNG and PDF figures, libcurl for http: models, libmicrohttpd for sis serve, libjpeg for JPEG images, libutf8proc for tokenizers, libsqlite3 for sis export --to sqlite." >&2
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cmocka, protobuf-c with protoc-c; cairo for PNG and PDF figures, libcurl for http: models, libmicrohttpd for sis serve, libjpeg for JPEG images, libutf8proc for tokenizers, libsqlite3 for sis export --to sqlite." >&2
     echo "Debian calls them:" $needed $wanted >&2
     exit 1
 fi

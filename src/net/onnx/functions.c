@@ -20,18 +20,11 @@
 enum { MAX_ROUNDS = 32 };
 static const size_t max_nodes = 1 << 17, max_bytes = (size_t)512 << 20;
 
-/* Attributes with a value of their own, for calls without them. */
-typedef struct {
-    Onnx__AttributeProto **list;
-    size_t n;
-} defaults;
-
 typedef struct {
     Onnx__ModelProto *doc;
     sis__names words, pairs; /* domains and names of functions; both numbers of each */
     size_t *first;           /* (pairs) the function of that name */
     int *depth;              /* (n_functions) how deep calls go inside it */
-    defaults *defaults;      /* (n_functions) */
     size_t calls;            /* so far */
     size_t nodes;            /* in all graphs */
     size_t bytes;            /* of all copies */
@@ -41,42 +34,12 @@ typedef struct {
 /* One call: what names of the function become. */
 typedef struct {
     const Onnx__FunctionProto *f;
-    const defaults *defaults;
     const Onnx__NodeProto *call;
     size_t number;
 } call;
 
 static const char *text(const char *s) {
     return s ? s : "";
-}
-
-/* ---- Defaults ---------------------------------------------------------------------------------- */
-
-static int add_default(void *ctx, const void *bytes, size_t n) {
-    defaults *d = (defaults *)ctx;
-    ProtobufCMessage *m;
-    int error = sis__proto_parse(&onnx__attribute_proto__descriptor, bytes, n, &m);
-    if (!error && (error = sis__proto_append(&d->list, &d->n, m)) != SIS_OK)
-        sis__proto_free(m);
-    return error;
-}
-
-static int read_defaults(const expander *e) {
-    enum { ATTRIBUTE_PROTO = 11 }; /* since version 9 of the format */
-    int error = SIS_OK;
-    for (size_t i = 0; i < e->doc->n_functions && !error; i++)
-        error = sis__proto_each(&e->doc->functions[i]->base, ATTRIBUTE_PROTO, add_default,
-                                &e->defaults[i]);
-    return error;
-}
-
-static void free_defaults(const expander *e) {
-    for (size_t i = 0; e->defaults && i < e->doc->n_functions; i++) {
-        for (size_t k = 0; k < e->defaults[i].n; k++)
-            sis__proto_free(&e->defaults[i].list[k]->base);
-        free((void *)e->defaults[i].list);
-    }
-    free(e->defaults);
 }
 
 /* ---- Which function a node calls -------------------------------------------------------------- */
@@ -86,8 +49,7 @@ static int list_functions(expander *e) {
     int error = SIS_OK;
     e->first = SIS_NEW(size_t, doc->n_functions);
     e->depth = SIS_NEW(int, doc->n_functions);
-    e->defaults = SIS_NEW(defaults, doc->n_functions);
-    if (!e->first || !e->depth || !e->defaults)
+    if (!e->first || !e->depth)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < doc->n_functions && !error; i++) {
         const char *domain = text(doc->functions[i]->domain), *name = text(doc->functions[i]->name);
@@ -230,7 +192,7 @@ static int resolve(const call *c, const Onnx__AttributeProto *a, Onnx__Attribute
     const Onnx__AttributeProto *from =
         find_attribute(c->call->attribute, c->call->n_attribute, a->ref_attr_name);
     if (!from)
-        from = find_attribute(c->defaults->list, c->defaults->n, a->ref_attr_name);
+        from = find_attribute(c->f->attribute_proto, c->f->n_attribute_proto, a->ref_attr_name);
     *out = NULL;
     if (!from)
         return SIS_OK;
@@ -301,7 +263,7 @@ static int add_versions(Onnx__ModelProto *doc, const Onnx__FunctionProto *f) {
 static int add_call(expander *e, size_t number, const Onnx__NodeProto *n, Onnx__NodeProto ***list,
                     size_t *count) {
     const Onnx__FunctionProto *f = e->doc->functions[number];
-    call c = {.f = f, .defaults = &e->defaults[number], .call = n, .number = ++e->calls};
+    call c = {.f = f, .call = n, .number = ++e->calls};
     int error = add_versions(e->doc, f);
     e->expanded = 1;
     e->nodes += f->n_node;
@@ -358,8 +320,6 @@ static int expand_graph(expander *e, Onnx__GraphProto *g) {
 static int expand(expander *e) {
     int error = list_functions(e);
     if (!error)
-        error = read_defaults(e);
-    if (!error)
         error = refuse_recursion(e);
     for (e->expanded = 1; e->expanded && !error;) {
         e->expanded = 0;
@@ -375,7 +335,6 @@ int sis__functions_expand(Onnx__ModelProto *doc) {
     int error = expand(&e);
     sis__names_release(&e.words);
     sis__names_release(&e.pairs);
-    free_defaults(&e);
     free(e.first);
     free(e.depth);
     return error;

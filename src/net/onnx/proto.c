@@ -154,23 +154,6 @@ int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n) {
     return SIS_OK;
 }
 
-int sis__proto_each(const ProtobufCMessage *m, unsigned field,
-                    int (*each)(void *ctx, const void *bytes, size_t n), void *ctx) {
-    uint8_t *bytes;
-    size_t n;
-    uint64_t tag;
-    int error = sis__proto_pack(m, &bytes, &n);
-    if (error)
-        return error;
-    for (cursor c = {bytes, bytes + n}, in; c.p < c.end && !error;)
-        if (next_field(&c, &tag, &in) != 0)
-            break;
-        else if (tag == ((uint64_t)field << 3 | 2))
-            error = each(ctx, in.p, (size_t)(in.end - in.p));
-    free(bytes);
-    return error;
-}
-
 int sis__proto_append(void *items, size_t *n, void *item) {
     void *array; /* some type of pointers to pointers; copied, not aliased */
     memcpy(&array, items, sizeof array);

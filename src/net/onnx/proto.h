@@ -19,11 +19,6 @@ void sis__proto_free(ProtobufCMessage *m);
 /* The message as bytes, to be freed with free(). */
 int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n);
 
-/* Every field of that number that holds bytes, also one that the standard had not yet when its messages were made; what
- * `each` returns ends it unless it is 0. */
-int sis__proto_each(const ProtobufCMessage *m, unsigned field,
-                    int (*each)(void *ctx, const void *bytes, size_t n), void *ctx);
-
 /* Append to a repeated field of messages or strings: `items` is the address of the field's array of
  * pointers, which grows by one. `item` belongs to the message on success only. */
 int sis__proto_append(void *items, size_t *n, void *item);
