@@ -16,8 +16,8 @@
 enum { IR_VERSION = 7, OPSET = 13, OPSET_ML = 2 };
 
 struct sis_net_builder {
-    Onnx__ModelProto *doc;
-    Onnx__NodeProto *last; /* node that attributes go to */
+    Sis__Onnx__Model *doc;
+    Sis__Onnx__Node *last; /* node that attributes go to */
     int error;             /* of the first call that failed */
 };
 
@@ -52,9 +52,9 @@ static int check(const sis_net_builder *b) {
 
 /* ---- The model ----------------------------------------------------------------------------- */
 
-static int add_opset(Onnx__ModelProto *doc, const char *domain, int64_t version) {
-    Onnx__OperatorSetIdProto *o = (Onnx__OperatorSetIdProto *)append_message(
-        &onnx__operator_set_id_proto__descriptor, &doc->opset_import, &doc->n_opset_import);
+static int add_opset(Sis__Onnx__Model *doc, const char *domain, int64_t version) {
+    Sis__Onnx__OperatorSetId *o = (Sis__Onnx__OperatorSetId *)append_message(
+        &sis__onnx__operator_set_id__descriptor, &doc->opset_import, &doc->n_opset_import);
     if (!o)
         return SIS_E_NOMEM;
     o->domain = sis__strdup(domain);
@@ -63,11 +63,11 @@ static int add_opset(Onnx__ModelProto *doc, const char *domain, int64_t version)
     return o->domain ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int start_document(Onnx__ModelProto *doc, const char *name) {
+static int start_document(Sis__Onnx__Model *doc, const char *name) {
     doc->has_ir_version = 1;
     doc->ir_version = IR_VERSION;
     doc->producer_name = sis__strdup("sis");
-    doc->graph = (Onnx__GraphProto *)new_message(&onnx__graph_proto__descriptor);
+    doc->graph = (Sis__Onnx__Graph *)new_message(&sis__onnx__graph__descriptor);
     if (!doc->producer_name || !doc->graph)
         return SIS_E_NOMEM;
     doc->graph->name = sis__strdup(name);
@@ -78,7 +78,7 @@ sis_net_builder *sis_net_builder_new(const char *name) {
     sis_net_builder *b = SIS_NEW(sis_net_builder, 1);
     if (!b)
         return NULL;
-    b->doc = (Onnx__ModelProto *)new_message(&onnx__model_proto__descriptor);
+    b->doc = (Sis__Onnx__Model *)new_message(&sis__onnx__model__descriptor);
     b->error = b->doc ? start_document(b->doc, name) : SIS_E_NOMEM;
     return b;
 }
@@ -93,33 +93,33 @@ void sis_net_builder_free(sis_net_builder *b) {
 
 /* ---- Inputs and outputs ---------------------------------------------------------------------- */
 
-static int set_shape(Onnx__TypeProto__Tensor *t, const sis_net_shape *shape) {
-    t->shape = (Onnx__TensorShapeProto *)new_message(&onnx__tensor_shape_proto__descriptor);
+static int set_shape(Sis__Onnx__Type__Tensor *t, const sis_net_shape *shape) {
+    t->shape = (Sis__Onnx__TensorShape *)new_message(&sis__onnx__tensor_shape__descriptor);
     for (size_t i = 0; t->shape && i < shape->rank; i++) {
-        Onnx__TensorShapeProto__Dimension *d = (Onnx__TensorShapeProto__Dimension *)append_message(
-            &onnx__tensor_shape_proto__dimension__descriptor, &t->shape->dim, &t->shape->n_dim);
+        Sis__Onnx__TensorShape__Dimension *d = (Sis__Onnx__TensorShape__Dimension *)append_message(
+            &sis__onnx__tensor_shape__dimension__descriptor, &t->shape->dim, &t->shape->n_dim);
         if (!d)
             return SIS_E_NOMEM;
         if (shape->dims[i]) {
             d->dim_value = (int64_t)shape->dims[i];
-            d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+            d->value_case = SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_VALUE;
         } else if ((d->dim_param = sis__strdup(i ? "length" : "rows")) != NULL) {
-            d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+            d->value_case = SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_PARAM;
         }
     }
     return t->shape ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* The type of a value; shape NULL: not told. */
-static int set_type(Onnx__ValueInfoProto *v, int elem_type, const sis_net_shape *shape) {
-    Onnx__TypeProto *type = v->type = (Onnx__TypeProto *)new_message(&onnx__type_proto__descriptor);
+static int set_type(Sis__Onnx__ValueInfo *v, int elem_type, const sis_net_shape *shape) {
+    Sis__Onnx__Type *type = v->type = (Sis__Onnx__Type *)new_message(&sis__onnx__type__descriptor);
     if (!type)
         return SIS_E_NOMEM;
-    Onnx__TypeProto__Tensor *t =
-        (Onnx__TypeProto__Tensor *)new_message(&onnx__type_proto__tensor__descriptor);
+    Sis__Onnx__Type__Tensor *t =
+        (Sis__Onnx__Type__Tensor *)new_message(&sis__onnx__type__tensor__descriptor);
     if (!t)
         return SIS_E_NOMEM;
-    type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    type->value_case = SIS__ONNX__TYPE__VALUE_TENSOR_TYPE;
     type->tensor_type = t;
     t->has_elem_type = 1;
     t->elem_type = elem_type;
@@ -130,11 +130,11 @@ int sis_net_add_input(sis_net_builder *b, const char *name, int integers,
                       const sis_net_shape *shape) {
     if (check(b))
         return check(b);
-    Onnx__GraphProto *g = b->doc->graph;
+    Sis__Onnx__Graph *g = b->doc->graph;
     if (shape->rank > SIS_NET_MAX_RANK)
         return done(b, sis__fail(SIS_E_ARGUMENT, "input %s of %zu axes", name, shape->rank));
-    Onnx__ValueInfoProto *v = (Onnx__ValueInfoProto *)append_message(
-        &onnx__value_info_proto__descriptor, &g->input, &g->n_input);
+    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)append_message(
+        &sis__onnx__value_info__descriptor, &g->input, &g->n_input);
     if (!v || !(v->name = sis__strdup(name)))
         return done(b, SIS_E_NOMEM);
     return done(b, set_type(v, integers ? 7 : 1, shape));
@@ -143,9 +143,9 @@ int sis_net_add_input(sis_net_builder *b, const char *name, int integers,
 int sis_net_add_output(sis_net_builder *b, const char *name) {
     if (check(b))
         return check(b);
-    Onnx__GraphProto *g = b->doc->graph;
-    Onnx__ValueInfoProto *v = (Onnx__ValueInfoProto *)append_message(
-        &onnx__value_info_proto__descriptor, &g->output, &g->n_output);
+    Sis__Onnx__Graph *g = b->doc->graph;
+    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)append_message(
+        &sis__onnx__value_info__descriptor, &g->output, &g->n_output);
     if (!v || !(v->name = sis__strdup(name)))
         return done(b, SIS_E_NOMEM);
     return done(b, set_type(v, 1, NULL));
@@ -153,8 +153,8 @@ int sis_net_add_output(sis_net_builder *b, const char *name) {
 
 /* Other readers want to know the shape of the output; here it follows from the rest. */
 static int tell_output_shape(sis_net *net) {
-    Onnx__GraphProto *g = net->doc->graph;
-    Onnx__ValueInfoProto *v = NULL;
+    Sis__Onnx__Graph *g = net->doc->graph;
+    Sis__Onnx__ValueInfo *v = NULL;
     for (size_t i = 0; i < g->n_output && !v; i++)
         if (strcmp(g->output[i]->name, net->graph.values[net->output].name) == 0)
             v = g->output[i];
@@ -177,7 +177,7 @@ int sis_net_build(sis_net_builder *b, sis_net **out) {
     *out = NULL;
     int error = check(b);
     if (!error) {
-        Onnx__ModelProto *doc = b->doc;
+        Sis__Onnx__Model *doc = b->doc;
         b->doc = NULL;
         error = sis__net_adopt(doc, out);
     }
@@ -193,7 +193,7 @@ int sis_net_build(sis_net_builder *b, sis_net **out) {
 
 /* ---- Initializers ---------------------------------------------------------------------------- */
 
-int sis__document_add_tensor(Onnx__GraphProto *g, const char *name, int elem_type,
+int sis__document_add_tensor(Sis__Onnx__Graph *g, const char *name, int elem_type,
                              const sis_net_shape *shape, const void *values) {
     size_t count = 1, size = elem_type == 7 ? 8 : 4;
     for (size_t i = 0; i < shape->rank && i < SIS_NET_MAX_RANK; i++) {
@@ -203,7 +203,7 @@ int sis__document_add_tensor(Onnx__GraphProto *g, const char *name, int elem_typ
     }
     if (shape->rank > SIS_NET_MAX_RANK)
         return sis__fail(SIS_E_ARGUMENT, "tensor %s of %zu axes", name, shape->rank);
-    Onnx__TensorProto *t = (Onnx__TensorProto *)append_message(&onnx__tensor_proto__descriptor,
+    Sis__Onnx__Tensor *t = (Sis__Onnx__Tensor *)append_message(&sis__onnx__tensor__descriptor,
                                                                &g->initializer, &g->n_initializer);
     if (!t)
         return SIS_E_NOMEM;
@@ -262,7 +262,7 @@ static const struct {
     int version;
 } domains[] = {{"ml.", "ai.onnx.ml", OPSET_ML}, {"ms.", "com.microsoft", 1}};
 
-static int use_domain(Onnx__ModelProto *doc, const char *domain, int version) {
+static int use_domain(Sis__Onnx__Model *doc, const char *domain, int version) {
     for (size_t i = 0; i < doc->n_opset_import; i++)
         if (strcmp(doc->opset_import[i]->domain, domain) == 0)
             return SIS_OK;
@@ -270,7 +270,7 @@ static int use_domain(Onnx__ModelProto *doc, const char *domain, int version) {
 }
 
 /* The operator's name without its prefix; the node gets its domain. NULL: out of memory. */
-static const char *take_domain(Onnx__ModelProto *doc, Onnx__NodeProto *n, const char *op) {
+static const char *take_domain(Sis__Onnx__Model *doc, Sis__Onnx__Node *n, const char *op) {
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
         size_t length = strlen(domains[i].prefix);
         if (strncmp(op, domains[i].prefix, length) != 0)
@@ -283,11 +283,11 @@ static const char *take_domain(Onnx__ModelProto *doc, Onnx__NodeProto *n, const 
     return op;
 }
 
-int sis__document_add_node(Onnx__ModelProto *doc, const char *op, const char *inputs,
-                           const char *outputs, Onnx__NodeProto **out) {
-    Onnx__GraphProto *g = doc->graph;
-    Onnx__NodeProto *n = *out =
-        (Onnx__NodeProto *)append_message(&onnx__node_proto__descriptor, &g->node, &g->n_node);
+int sis__document_add_node(Sis__Onnx__Model *doc, const char *op, const char *inputs,
+                           const char *outputs, Sis__Onnx__Node **out) {
+    Sis__Onnx__Graph *g = doc->graph;
+    Sis__Onnx__Node *n = *out =
+        (Sis__Onnx__Node *)append_message(&sis__onnx__node__descriptor, &g->node, &g->n_node);
     if (!n)
         return SIS_E_NOMEM;
     const char *name = take_domain(doc, n, op);
@@ -311,28 +311,28 @@ int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, con
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-static Onnx__AttributeProto *add_attribute(sis_net_builder *b, const char *name, int type) {
+static Sis__Onnx__Attribute *add_attribute(sis_net_builder *b, const char *name, int type) {
     if (check(b))
         return NULL;
     if (!b->last) {
         done(b, sis__fail(SIS_E_ARGUMENT, "attribute %s comes before any node", name));
         return NULL;
     }
-    Onnx__AttributeProto *a = (Onnx__AttributeProto *)append_message(
-        &onnx__attribute_proto__descriptor, &b->last->attribute, &b->last->n_attribute);
+    Sis__Onnx__Attribute *a = (Sis__Onnx__Attribute *)append_message(
+        &sis__onnx__attribute__descriptor, &b->last->attribute, &b->last->n_attribute);
     if (!a || !(a->name = sis__strdup(name))) {
         done(b, SIS_E_NOMEM);
         return NULL;
     }
     a->has_type = 1;
-    a->type = (Onnx__AttributeProto__AttributeType)type;
+    a->type = (Sis__Onnx__Attribute__AttributeType)type;
     return a;
 }
 
-#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+#define TYPE(name) SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__##name
 
 int sis_net_attr_int(sis_net_builder *b, const char *name, int64_t v) {
-    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(INT));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(INT));
     if (!a)
         return check(b);
     a->has_i = 1;
@@ -341,7 +341,7 @@ int sis_net_attr_int(sis_net_builder *b, const char *name, int64_t v) {
 }
 
 int sis_net_attr_float(sis_net_builder *b, const char *name, float v) {
-    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(FLOAT));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(FLOAT));
     if (!a)
         return check(b);
     a->has_f = 1;
@@ -357,7 +357,7 @@ static int set_bytes(ProtobufCBinaryData *to, const char *text) {
 }
 
 int sis_net_attr_text(sis_net_builder *b, const char *name, const char *v) {
-    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(STRING));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(STRING));
     if (!a)
         return check(b);
     if (set_bytes(&a->s, v) != 0)
@@ -367,7 +367,7 @@ int sis_net_attr_text(sis_net_builder *b, const char *name, const char *v) {
 }
 
 int sis_net_attr_ints(sis_net_builder *b, const char *name, const int64_t *v, size_t n) {
-    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(INTS));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(INTS));
     if (!a)
         return check(b);
     if (!(a->ints = (int64_t *)sis__copy(v, n, sizeof *v)))
@@ -377,7 +377,7 @@ int sis_net_attr_ints(sis_net_builder *b, const char *name, const int64_t *v, si
 }
 
 int sis_net_attr_floats(sis_net_builder *b, const char *name, const float *v, size_t n) {
-    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(FLOATS));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(FLOATS));
     if (!a)
         return check(b);
     if (!(a->floats = (float *)sis__copy(v, n, sizeof *v)))
@@ -387,7 +387,7 @@ int sis_net_attr_floats(sis_net_builder *b, const char *name, const float *v, si
 }
 
 int sis_net_attr_texts(sis_net_builder *b, const char *name, const char *const *v, size_t n) {
-    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(STRINGS));
+    Sis__Onnx__Attribute *a = add_attribute(b, name, TYPE(STRINGS));
     if (!a)
         return check(b);
     if (!(a->strings = SIS_NEW(ProtobufCBinaryData, n)))

@@ -86,8 +86,8 @@ static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__give
 }
 
 /* A declared input of the document, by name. */
-static const Onnx__ValueInfoProto *declared(const sis_net *net, const char *name) {
-    const Onnx__GraphProto *g = net->doc->graph;
+static const Sis__Onnx__ValueInfo *declared(const sis_net *net, const char *name) {
+    const Sis__Onnx__Graph *g = net->doc->graph;
     for (size_t i = 0; i < g->n_input; i++)
         if (g->input[i]->name && strcmp(g->input[i]->name, name) == 0)
             return g->input[i];
@@ -95,18 +95,18 @@ static const Onnx__ValueInfoProto *declared(const sis_net *net, const char *name
 }
 
 /* The shape of the file, free sizes 0. */
-static void declared_shape(const Onnx__TensorShapeProto *from, sis_net_shape *shape) {
+static void declared_shape(const Sis__Onnx__TensorShape *from, sis_net_shape *shape) {
     shape->rank = from && from->n_dim <= SIS_NET_MAX_RANK ? from->n_dim : 0;
     for (size_t d = 0; d < shape->rank; d++) {
-        const Onnx__TensorShapeProto__Dimension *dim = from->dim[d];
-        int fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        const Sis__Onnx__TensorShape__Dimension *dim = from->dim[d];
+        int fixed = dim->value_case == SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_VALUE;
         shape->dims[d] = fixed && dim->dim_value > 0 ? (size_t)dim->dim_value : 0;
     }
 }
 
 /* The shape of a value: one number fills what is declared, free sizes being 1; an array has its own,
  * along the axes that are declared. */
-static int given_shape(const char *name, const Onnx__TensorShapeProto *from,
+static int given_shape(const char *name, const Sis__Onnx__TensorShape *from,
                        const sis_net_shape *own, sis_net_shape *out) {
     sis_net_shape wanted = {0};
     declared_shape(from, &wanted);
@@ -122,8 +122,8 @@ static int given_shape(const char *name, const Onnx__TensorShapeProto *from,
 
 static int new_given(const sis_net *net, const char *name, const sis_net_tensor *t,
                      struct sis__given **out) {
-    const Onnx__ValueInfoProto *info = declared(net, name);
-    if (!info || !info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    const Sis__Onnx__ValueInfo *info = declared(net, name);
+    if (!info || !info->type || info->type->value_case != SIS__ONNX__TYPE__VALUE_TENSOR_TYPE)
         return sis__fail(SIS_E_ARGUMENT, "the model has no input %s that is a tensor", name);
     struct sis__given *g = *out = SIS_NEW(struct sis__given, 1);
     if (!g)

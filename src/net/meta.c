@@ -17,7 +17,7 @@
 
 /* ---- Metadata ------------------------------------------------------------------------------ */
 
-static size_t find_meta(const Onnx__ModelProto *doc, const char *key) {
+static size_t find_meta(const Sis__Onnx__Model *doc, const char *key) {
     for (size_t i = 0; i < doc->n_metadata_props; i++)
         if (doc->metadata_props[i]->key && strcmp(doc->metadata_props[i]->key, key) == 0)
             return i;
@@ -39,18 +39,18 @@ const char *sis_net_meta_get(const sis_net *net, const char *key) {
     return net->doc->metadata_props[i]->value ? net->doc->metadata_props[i]->value : "";
 }
 
-static void remove_meta(Onnx__ModelProto *doc, size_t i) {
+static void remove_meta(Sis__Onnx__Model *doc, size_t i) {
     sis__proto_free(&doc->metadata_props[i]->base);
     doc->n_metadata_props--;
     memmove((void *)(doc->metadata_props + i), (void *)(doc->metadata_props + i + 1),
             (doc->n_metadata_props - i) * sizeof *doc->metadata_props);
 }
 
-static int add_meta(Onnx__ModelProto *doc, const char *key, char *value) {
-    Onnx__StringStringEntryProto *e = SIS_NEW(Onnx__StringStringEntryProto, 1);
+static int add_meta(Sis__Onnx__Model *doc, const char *key, char *value) {
+    Sis__Onnx__StringStringEntry *e = SIS_NEW(Sis__Onnx__StringStringEntry, 1);
     if (!e)
         return SIS_E_NOMEM;
-    onnx__string_string_entry_proto__init(e);
+    sis__onnx__string_string_entry__init(e);
     e->key = sis__strdup(key);
     if (!e->key || sis__proto_append(&doc->metadata_props, &doc->n_metadata_props, e)) {
         sis__proto_free(&e->base);
@@ -96,7 +96,7 @@ static int label_from_meta(const char *list, size_t output, char *text, size_t s
 /* Labels of a classifier node, or of the ZipMap behind it. */
 static int label_from_node(const sis__node *n, size_t output, char *text, size_t size) {
     for (size_t i = 0; i < n->proto->n_attribute; i++) {
-        const Onnx__AttributeProto *a = n->proto->attribute[i];
+        const Sis__Onnx__Attribute *a = n->proto->attribute[i];
         if (!a->name || strncmp(a->name, "classlabels_", 12) != 0)
             continue;
         if (output < a->n_strings) {
@@ -174,7 +174,7 @@ int sis_net_param_set(sis_net *net, size_t i, const float *values) {
     if (id < 0)
         return sis__fail(SIS_E_ARGUMENT, "the model has no parameter %zu", i);
     const sis__value *v = &net->graph.values[id];
-    Onnx__TensorProto *t = v->tensor;
+    Sis__Onnx__Tensor *t = v->tensor;
     if (v->owned)
         return sis__fail(SIS_E_UNSUPPORTED, "parameter %s is stored as %s, not float", v->name,
                          sis__elem_name(v->elem_type));
@@ -199,7 +199,7 @@ const float *sis_net_mask(const sis_net *net, size_t *n) {
 /* The new mask is appended and the old one taken out only when the new graph is there, so that a
  * failure leaves the network as it was. */
 int sis_net_mask_set(sis_net *net, const float *values, const sis_net_shape *shape) {
-    Onnx__GraphProto *g = net->doc->graph;
+    Sis__Onnx__Graph *g = net->doc->graph;
     size_t before = g->n_initializer, old = before;
     int taken = sis__graph_find(&net->graph, SIS_NET_MASK);
     if (taken >= 0 && !net->graph.values[taken].data)
@@ -209,7 +209,7 @@ int sis_net_mask_set(sis_net *net, const float *values, const sis_net_shape *sha
         if (g->initializer[i]->name && strcmp(g->initializer[i]->name, SIS_NET_MASK) == 0)
             old = i;
     int error = sis__document_add_tensor(g, SIS_NET_MASK, 1, shape, values);
-    Onnx__TensorProto *replaced = NULL;
+    Sis__Onnx__Tensor *replaced = NULL;
     if (!error && old < before) {
         replaced = g->initializer[old];
         g->initializer[old] = g->initializer[--g->n_initializer];

@@ -99,7 +99,7 @@ static int find_output(sis_net *net) {
 /* Is output 0 of a node what its input 0 is? A Cast keeps floats only on the way to floats that are
  * as wide as ours. What is rounded to 16 bits counts as kept: margins are better for it. */
 static int passes_on(const sis__node *n) {
-    const Onnx__NodeProto *p = n->proto;
+    const Sis__Onnx__Node *p = n->proto;
     if (n->op_id == SIS__OP_SHORTEN || n->keeps_digits)
         return 1;
     if (n->op_id != SIS__OP_CAST)
@@ -108,8 +108,7 @@ static int passes_on(const sis__node *n) {
     for (size_t i = 0; i < p->n_attribute; i++)
         if (p->attribute[i]->name && strcmp(p->attribute[i]->name, "to") == 0)
             to = p->attribute[i]->i;
-    return to == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT ||
-           to == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
+    return to == SIS__ONNX__TENSOR__DATA_TYPE__FLOAT || to == SIS__ONNX__TENSOR__DATA_TYPE__DOUBLE;
 }
 
 /* The node that computes a value, looking through those that pass it on. */
@@ -261,7 +260,7 @@ int sis__net_reload(sis_net *net) {
     return error;
 }
 
-int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
+int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out) {
     sis_net *net = *out = SIS_NEW(sis_net, 1);
     if (!net) {
         sis__proto_free(&doc->base);
@@ -306,17 +305,17 @@ void sis_net_free(sis_net *net) {
 static int parse(const void *bytes, size_t n, const char *path, sis_net **out) {
     ProtobufCMessage *doc;
     *out = NULL;
-    int error = sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc);
+    int error = sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &doc);
     if (error)
         return error;
     if (path)
-        error = sis__external_load((Onnx__ModelProto *)doc, path);
+        error = sis__external_load((Sis__Onnx__Model *)doc, path);
     if (!error)
-        error = sis__sparse_expand((Onnx__ModelProto *)doc);
+        error = sis__sparse_expand((Sis__Onnx__Model *)doc);
     if (!error)
-        error = sis__functions_expand((Onnx__ModelProto *)doc);
+        error = sis__functions_expand((Sis__Onnx__Model *)doc);
     if (!error)
-        return sis__net_adopt((Onnx__ModelProto *)doc, out);
+        return sis__net_adopt((Sis__Onnx__Model *)doc, out);
     sis__proto_free(doc);
     return error;
 }

@@ -55,16 +55,16 @@ static int check_numbers(const double *mean, const double *deviation, size_t n) 
 }
 
 /* Does the document have an input of floats of that name, in a version in which shapes spread? */
-static int check_document(const Onnx__ModelProto *doc, const char *name) {
+static int check_document(const Sis__Onnx__Model *doc, const char *name) {
     for (size_t i = 0; i < doc->n_opset_import; i++)
         if (!*doc->opset_import[i]->domain && doc->opset_import[i]->version < 7)
             return sis__fail(SIS_E_ARGUMENT,
                              "--normalize: the network is of an ONNX version before "
                              "7; export it anew");
     for (size_t i = 0; i < doc->graph->n_input; i++) {
-        const Onnx__ValueInfoProto *v = doc->graph->input[i];
+        const Sis__Onnx__ValueInfo *v = doc->graph->input[i];
         if (strcmp(v->name, name) == 0 && v->type &&
-            v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+            v->type->value_case == SIS__ONNX__TYPE__VALUE_TENSOR_TYPE &&
             v->type->tensor_type->elem_type == FLOATS)
             return SIS_OK;
     }
@@ -86,15 +86,15 @@ static int set_text(char **to, const char *text) {
 }
 
 /* Whoever reads `name` reads `to` from now on, in bodies of loops and branches, too. */
-static int rename_uses(Onnx__GraphProto *g, const char *name, const char *to) {
+static int rename_uses(Sis__Onnx__Graph *g, const char *name, const char *to) {
     int error = SIS_OK;
     for (size_t i = 0; i < g->n_node; i++) {
-        Onnx__NodeProto *n = g->node[i];
+        Sis__Onnx__Node *n = g->node[i];
         for (size_t k = 0; !error && k < n->n_input; k++)
             if (strcmp(n->input[k], name) == 0)
                 error = set_text(&n->input[k], to);
         for (size_t k = 0; !error && k < n->n_attribute; k++) {
-            Onnx__AttributeProto *a = n->attribute[k];
+            Sis__Onnx__Attribute *a = n->attribute[k];
             if (a->g)
                 error = rename_uses(a->g, name, to);
             for (size_t j = 0; !error && j < a->n_graphs; j++)
@@ -105,10 +105,10 @@ static int rename_uses(Onnx__GraphProto *g, const char *name, const char *to) {
 }
 
 /* The node comes before those that are there. */
-static int put_in_front(Onnx__ModelProto *doc, const char *op, const char *from, const char *by,
+static int put_in_front(Sis__Onnx__Model *doc, const char *op, const char *from, const char *by,
                         const char *to) {
-    Onnx__GraphProto *g = doc->graph;
-    Onnx__NodeProto *n;
+    Sis__Onnx__Graph *g = doc->graph;
+    Sis__Onnx__Node *n;
     char names[128];
     snprintf(names, sizeof names, "x %s", by);
     int error = sis__document_add_node(doc, op, names, to, &n);
@@ -121,7 +121,7 @@ static int put_in_front(Onnx__ModelProto *doc, const char *op, const char *from,
     return SIS_OK;
 }
 
-static int add_numbers(Onnx__GraphProto *g, const char *name, const sis_net_shape *shape,
+static int add_numbers(Sis__Onnx__Graph *g, const char *name, const sis_net_shape *shape,
                        const double *values, size_t n) {
     float single[CHANNELS_MOST];
     for (size_t i = 0; i < n; i++)
@@ -131,7 +131,7 @@ static int add_numbers(Onnx__GraphProto *g, const char *name, const sis_net_shap
 
 int sis_net_normalize(sis_net *net, const double *mean, const double *deviation, size_t n) {
     sis_net_shape shape;
-    Onnx__ModelProto *doc = net->doc;
+    Sis__Onnx__Model *doc = net->doc;
     const char *input = net->graph.values[net->input].name;
     int error = check_numbers(mean, deviation, n);
     if (!error && (error = sis_net_ready(net)) == SIS_OK)

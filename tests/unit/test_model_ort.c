@@ -51,17 +51,17 @@ static const char *file_name(const char *name) {
 /* One operator from x (rows of dims, a number of them if that is not 0) to y, both of a type. */
 static const char *one_operator_of(int type, const char *op, int64_t rows, size_t rank,
                                    const int64_t *dims) {
-    Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
-    Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
-    Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
-    Onnx__NodeProto node = ONNX__NODE_PROTO__INIT, *nodes = &node;
-    Onnx__ValueInfoProto infos[2] = {ONNX__VALUE_INFO_PROTO__INIT, ONNX__VALUE_INFO_PROTO__INIT};
-    Onnx__TypeProto types[2] = {ONNX__TYPE_PROTO__INIT, ONNX__TYPE_PROTO__INIT};
-    Onnx__TypeProto__Tensor tensors[2] = {ONNX__TYPE_PROTO__TENSOR__INIT,
-                                          ONNX__TYPE_PROTO__TENSOR__INIT};
-    Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
-    Onnx__TensorShapeProto__Dimension axes[4], *axis_list[4];
-    Onnx__ValueInfoProto *in = &infos[0], *out = &infos[1];
+    Sis__Onnx__Model model = SIS__ONNX__MODEL__INIT;
+    Sis__Onnx__OperatorSetId opset = SIS__ONNX__OPERATOR_SET_ID__INIT, *opsets = &opset;
+    Sis__Onnx__Graph graph = SIS__ONNX__GRAPH__INIT;
+    Sis__Onnx__Node node = SIS__ONNX__NODE__INIT, *nodes = &node;
+    Sis__Onnx__ValueInfo infos[2] = {SIS__ONNX__VALUE_INFO__INIT, SIS__ONNX__VALUE_INFO__INIT};
+    Sis__Onnx__Type types[2] = {SIS__ONNX__TYPE__INIT, SIS__ONNX__TYPE__INIT};
+    Sis__Onnx__Type__Tensor tensors[2] = {SIS__ONNX__TYPE__TENSOR__INIT,
+                                          SIS__ONNX__TYPE__TENSOR__INIT};
+    Sis__Onnx__TensorShape shape = SIS__ONNX__TENSOR_SHAPE__INIT;
+    Sis__Onnx__TensorShape__Dimension axes[4], *axis_list[4];
+    Sis__Onnx__ValueInfo *in = &infos[0], *out = &infos[1];
     char *x = (char *)"x", *y = (char *)"y";
     int own = strncmp(op, "ms.", 3) == 0; /* of com.microsoft */
     node.op_type = (char *)op + (own ? 3 : 0);
@@ -72,16 +72,16 @@ static const char *one_operator_of(int type, const char *op, int64_t rows, size_
     for (size_t i = 0; i < 2; i++) {
         infos[i].name = i ? y : x;
         infos[i].type = &types[i];
-        types[i].value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+        types[i].value_case = SIS__ONNX__TYPE__VALUE_TENSOR_TYPE;
         types[i].tensor_type = &tensors[i];
         tensors[i].has_elem_type = 1;
         tensors[i].elem_type = type;
     }
     for (size_t d = 0; d <= rank; d++) {
-        onnx__tensor_shape_proto__dimension__init(&axes[d]);
+        sis__onnx__tensor_shape__dimension__init(&axes[d]);
         axis_list[d] = &axes[d];
-        axes[d].value_case = d || rows ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE
-                                       : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        axes[d].value_case = d || rows ? SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_VALUE
+                                       : SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_PARAM;
         if (d || rows)
             axes[d].dim_value = d ? dims[d - 1] : rows;
         else
@@ -104,9 +104,9 @@ static const char *one_operator_of(int type, const char *op, int64_t rows, size_
     model.opset_import = &opsets;
     model.graph = &graph;
     uint8_t bytes[1024];
-    size_t n = onnx__model_proto__get_packed_size(&model);
+    size_t n = sis__onnx__model__get_packed_size(&model);
     assert_true(n <= sizeof bytes);
-    onnx__model_proto__pack(&model, bytes);
+    sis__onnx__model__pack(&model, bytes);
     const char *path = file_name("ort_one.onnx");
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
@@ -116,7 +116,7 @@ static const char *one_operator_of(int type, const char *op, int64_t rows, size_
 }
 
 static const char *one_operator(const char *op, size_t rank, const int64_t *dims) {
-    return one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, op, 0, rank, dims);
+    return one_operator_of(SIS__ONNX__TENSOR__DATA_TYPE__FLOAT, op, 0, rank, dims);
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
@@ -593,8 +593,8 @@ static void shapes_are_told_where_sizes_are_free(void **state) {
 
 /* Rows are rounded on their way in. */
 static void floats_of_16_bits_go_in_and_come_out(void **state) {
-    static const int types[] = {ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT16,
-                                ONNX__TENSOR_PROTO__DATA_TYPE__BFLOAT16};
+    static const int types[] = {SIS__ONNX__TENSOR__DATA_TYPE__FLOAT16,
+                                SIS__ONNX__TENSOR__DATA_TYPE__BFLOAT16};
     static const double x[] = {0.1, -1000.3, 3e-6}, want[2][3] = {{0x1.998p-4, -1000.5, 0x1.9p-19},
                                                                   {0x1.9ap-4, -1000, 0x1.92p-19}};
     (void)state;
@@ -625,7 +625,7 @@ static void so_many_rows_that_nobody_could_fill_them_are_refused(void **state) {
         skip();
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         snprintf(spec, sizeof spec, "ort:%s",
-                 one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, "Relu", counts[i], 1,
+                 one_operator_of(SIS__ONNX__TENSOR__DATA_TYPE__FLOAT, "Relu", counts[i], 1,
                                  (const int64_t[]){4}));
         sis_model model = open_spec(spec);
         assert_int_equal(sis_model_measure(&model, x, 4), SIS_E_UNSUPPORTED);
@@ -634,7 +634,7 @@ static void so_many_rows_that_nobody_could_fill_them_are_refused(void **state) {
     }
     snprintf(
         spec, sizeof spec, "ort:%s",
-        one_operator_of(ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, "Relu", 3, 1, (const int64_t[]){4}));
+        one_operator_of(SIS__ONNX__TENSOR__DATA_TYPE__FLOAT, "Relu", 3, 1, (const int64_t[]){4}));
     sis_model model = open_spec(spec);
     assert_int_equal(sis_model_measure(&model, x, 4), SIS_OK);
     assert_int_equal(model.predict(model.ctx, x, 1, 4, y), SIS_OK);

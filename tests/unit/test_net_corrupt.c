@@ -175,7 +175,7 @@ static void random_damage_does_no_harm(void **state) {
 /* ---- Contradictions -------------------------------------------------------------------------- */
 
 /* A document to be spoilt: Gemm over x (rows, 4) with w (4, 2), reshaped by s. */
-static Onnx__ModelProto *sound_document(void) {
+static Sis__Onnx__Model *sound_document(void) {
     sis_net *net;
     void *bytes;
     size_t n;
@@ -189,10 +189,10 @@ static Onnx__ModelProto *sound_document(void) {
     sis_net_add_output(b, "y");
     assert_int_equal(sis_net_build(b, &net), 0);
     assert_int_equal(sis_net_pack(net, &bytes, &n), 0);
-    assert_int_equal(sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc), 0);
+    assert_int_equal(sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &doc), 0);
     free(bytes);
     sis_net_free(net);
-    return (Onnx__ModelProto *)doc;
+    return (Sis__Onnx__Model *)doc;
 }
 
 static void rename_to(char **name, const char *to) {
@@ -200,12 +200,12 @@ static void rename_to(char **name, const char *to) {
     *name = strdup(to);
 }
 
-static void set_ints(Onnx__TensorProto *t, int64_t a, int64_t b) {
+static void set_ints(Sis__Onnx__Tensor *t, int64_t a, int64_t b) {
     int64_t v[2] = {a, b};
     memcpy(t->raw_data.data, v, sizeof v);
 }
 
-static void add_byte(Onnx__TensorProto *t) {
+static void add_byte(Sis__Onnx__Tensor *t) {
     uint8_t *longer = (uint8_t *)realloc(t->raw_data.data, t->raw_data.len + 1);
     assert_non_null(longer);
     longer[t->raw_data.len++] = 0;
@@ -222,7 +222,7 @@ static void add_byte(Onnx__TensorProto *t) {
     X(w->raw_data.len = 31)                                                                        \
     X(add_byte(w))                                                                                 \
     X(w->has_raw_data = 0)                                                                         \
-    X(w->has_data_location = w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)       \
+    X(w->has_data_location = w->data_location = SIS__ONNX__TENSOR__DATA_LOCATION__EXTERNAL)        \
     X(w->data_type = 8) /* strings */                                                              \
     X(w->data_type = 99)                                                                           \
     X(rename_to(&w->name, "s"))                                                                    \
@@ -248,10 +248,10 @@ static void add_byte(Onnx__TensorProto *t) {
 enum { N_WAYS = 0 WAYS(COUNT_WAY) };
 
 /* Change the document in that way, and say how. */
-static const char *spoil(Onnx__ModelProto *d, int way) {
-    Onnx__GraphProto *g = d->graph;
-    Onnx__TensorProto *w = g->initializer[0], *s = g->initializer[1];
-    Onnx__NodeProto *n = g->node[0];
+static const char *spoil(Sis__Onnx__Model *d, int way) {
+    Sis__Onnx__Graph *g = d->graph;
+    Sis__Onnx__Tensor *w = g->initializer[0], *s = g->initializer[1];
+    Sis__Onnx__Node *n = g->node[0];
     int k = 0;
 #define TRY_WAY(change)                                                                            \
     if (way == k++) {                                                                              \
@@ -265,7 +265,7 @@ static const char *spoil(Onnx__ModelProto *d, int way) {
 static void contradictions_are_refused(void **state) {
     (void)state;
     for (int way = 0; way < N_WAYS; way++) {
-        Onnx__ModelProto *doc = sound_document();
+        Sis__Onnx__Model *doc = sound_document();
         uint8_t *bytes;
         size_t n;
         size_t inputs = doc->graph->node[0]->n_input, dims = doc->graph->initializer[0]->n_dims;

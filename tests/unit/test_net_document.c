@@ -26,17 +26,17 @@ static void *message(const ProtobufCMessageDescriptor *type) {
     return m;
 }
 
-static Onnx__ModelProto *document_of(const sis_net *net) {
+static Sis__Onnx__Model *document_of(const sis_net *net) {
     void *bytes;
     size_t n;
     ProtobufCMessage *doc;
     assert_int_equal(sis_net_pack(net, &bytes, &n), 0);
-    assert_int_equal(sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc), 0);
+    assert_int_equal(sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &doc), 0);
     free(bytes);
-    return (Onnx__ModelProto *)doc;
+    return (Sis__Onnx__Model *)doc;
 }
 
-static sis_net *net_of(Onnx__ModelProto *doc, int code) {
+static sis_net *net_of(Sis__Onnx__Model *doc, int code) {
     uint8_t *bytes;
     size_t n;
     sis_net *net;
@@ -70,19 +70,19 @@ static sis_net *product(void) {
 
 /* ---- Values beside the model ------------------------------------------------------------------ */
 
-static void add_entry(Onnx__TensorProto *t, const char *key, const char *value) {
-    Onnx__StringStringEntryProto *e =
-        (Onnx__StringStringEntryProto *)message(&onnx__string_string_entry_proto__descriptor);
+static void add_entry(Sis__Onnx__Tensor *t, const char *key, const char *value) {
+    Sis__Onnx__StringStringEntry *e =
+        (Sis__Onnx__StringStringEntry *)message(&sis__onnx__string_string_entry__descriptor);
     e->key = strdup(key);
     e->value = strdup(value);
     assert_int_equal(sis__proto_append(&t->external_data, &t->n_external_data, e), 0);
 }
 
 /* The product's weights, said to lie at `offset` of a file. */
-static Onnx__ModelProto *outside(const char *file, const char *offset, const char *length) {
+static Sis__Onnx__Model *outside(const char *file, const char *offset, const char *length) {
     sis_net *net = product();
-    Onnx__ModelProto *doc = document_of(net);
-    Onnx__TensorProto *w = doc->graph->initializer[0];
+    Sis__Onnx__Model *doc = document_of(net);
+    Sis__Onnx__Tensor *w = doc->graph->initializer[0];
     sis_net_free(net);
     free(w->raw_data.data);
     w->raw_data.data = NULL;
@@ -92,7 +92,7 @@ static Onnx__ModelProto *outside(const char *file, const char *offset, const cha
     w->float_data = NULL;
     w->n_float_data = 0;
     w->has_data_location = 1;
-    w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    w->data_location = SIS__ONNX__TENSOR__DATA_LOCATION__EXTERNAL;
     add_entry(w, "location", file);
     add_entry(w, "offset", offset);
     add_entry(w, "length", length);
@@ -107,7 +107,7 @@ static void write_bytes(const char *path, const void *bytes, size_t n) {
 }
 
 /* Write the document as DIR/m.onnx and read it. */
-static int read_outside(const char *dir, Onnx__ModelProto *doc, sis_net **net) {
+static int read_outside(const char *dir, Sis__Onnx__Model *doc, sis_net **net) {
     char path[4096];
     uint8_t *bytes;
     size_t n;
@@ -151,7 +151,7 @@ static void values_may_lie_beside_the_model(void **state) {
         assert_true(error == SIS_E_FORMAT || error == SIS_E_IO);
         assert_message_has("tensor w");
     }
-    Onnx__ModelProto *doc = outside("values.bin", "8", "16"); /* in memory there is no beside */
+    Sis__Onnx__Model *doc = outside("values.bin", "8", "16"); /* in memory there is no beside */
     assert_null(net_of(doc, SIS_E_UNSUPPORTED));
     sis__proto_free(&doc->base);
     unlink(path);
@@ -160,9 +160,9 @@ static void values_may_lie_beside_the_model(void **state) {
 
 /* ---- Sparse values ----------------------------------------------------------------------------- */
 
-static Onnx__TensorProto *list_of(int type, const void *values, size_t size, size_t n,
+static Sis__Onnx__Tensor *list_of(int type, const void *values, size_t size, size_t n,
                                   size_t wide) {
-    Onnx__TensorProto *t = (Onnx__TensorProto *)message(&onnx__tensor_proto__descriptor);
+    Sis__Onnx__Tensor *t = (Sis__Onnx__Tensor *)message(&sis__onnx__tensor__descriptor);
     t->has_data_type = 1;
     t->data_type = type;
     t->n_dims = wide ? 2 : 1;
@@ -177,11 +177,11 @@ static Onnx__TensorProto *list_of(int type, const void *values, size_t size, siz
 }
 
 /* Two values of a (high, wide) tensor; axes: 0: places are numbers in the flat array, 2: they are pairs. */
-static Onnx__SparseTensorProto *sparse_of(const char *name, const int64_t *places, size_t axes,
+static Sis__Onnx__SparseTensor *sparse_of(const char *name, const int64_t *places, size_t axes,
                                           int64_t high, int64_t wide) {
     static const float values[] = {5, 7};
-    Onnx__SparseTensorProto *s =
-        (Onnx__SparseTensorProto *)message(&onnx__sparse_tensor_proto__descriptor);
+    Sis__Onnx__SparseTensor *s =
+        (Sis__Onnx__SparseTensor *)message(&sis__onnx__sparse_tensor__descriptor);
     s->values = list_of(1, values, sizeof *values, 2, 0);
     s->values->name = name ? strdup(name) : NULL;
     s->indices = list_of(7, places, sizeof *places, 2, axes);
@@ -193,9 +193,9 @@ static Onnx__SparseTensorProto *sparse_of(const char *name, const int64_t *place
 }
 
 /* The product with such weights in place of its own. */
-static Onnx__ModelProto *sparse_product(Onnx__SparseTensorProto *s) {
+static Sis__Onnx__Model *sparse_product(Sis__Onnx__SparseTensor *s) {
     sis_net *net = product();
-    Onnx__ModelProto *doc = document_of(net);
+    Sis__Onnx__Model *doc = document_of(net);
     sis_net_free(net);
     sis__proto_free(&doc->graph->initializer[--doc->graph->n_initializer]->base);
     assert_int_equal(
@@ -209,7 +209,7 @@ static void sparse_values_are_written_out(void **state) {
     static const int64_t flat[] = {1, 3}, pairs[] = {1, 0, 3, 0};
     (void)state;
     for (size_t axes = 0; axes <= 2; axes += 2) {
-        Onnx__ModelProto *doc = sparse_product(sparse_of("w", axes ? pairs : flat, axes, 4, 1));
+        Sis__Onnx__Model *doc = sparse_product(sparse_of("w", axes ? pairs : flat, axes, 4, 1));
         sis_net *net = net_of(doc, SIS_OK);
         assert_true(score(net, x, 4) == 7050);
         sis__proto_free(&doc->base);
@@ -220,14 +220,14 @@ static void sparse_values_are_written_out(void **state) {
 static void sparse_values_may_be_those_of_a_constant(void **state) {
     static const float x[4] = {1, 10, 100, 1000};
     (void)state;
-    Onnx__ModelProto *doc = sparse_product(sparse_of("unused", (int64_t[]){0, 1}, 0, 2, 2));
-    Onnx__NodeProto *n = (Onnx__NodeProto *)message(&onnx__node_proto__descriptor);
-    Onnx__AttributeProto *a = (Onnx__AttributeProto *)message(&onnx__attribute_proto__descriptor);
+    Sis__Onnx__Model *doc = sparse_product(sparse_of("unused", (int64_t[]){0, 1}, 0, 2, 2));
+    Sis__Onnx__Node *n = (Sis__Onnx__Node *)message(&sis__onnx__node__descriptor);
+    Sis__Onnx__Attribute *a = (Sis__Onnx__Attribute *)message(&sis__onnx__attribute__descriptor);
     char *w = strdup("w");
     n->op_type = strdup("Constant");
     a->name = strdup("sparse_value");
     a->has_type = 1;
-    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR;
+    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__SPARSE_TENSOR;
     a->sparse_tensor = sparse_of(NULL, (int64_t[]){0, 2}, 0, 4, 1);
     assert_int_equal(sis__proto_append(&n->attribute, &n->n_attribute, a), 0);
     assert_int_equal(sis__proto_append(&n->output, &n->n_output, w), 0);
@@ -238,8 +238,8 @@ static void sparse_values_may_be_those_of_a_constant(void **state) {
     sis_net_free(net);
 }
 
-static void refuse_sparse(Onnx__SparseTensorProto *s, int code, const char *says) {
-    Onnx__ModelProto *doc = sparse_product(s);
+static void refuse_sparse(Sis__Onnx__SparseTensor *s, int code, const char *says) {
+    Sis__Onnx__Model *doc = sparse_product(s);
     assert_null(net_of(doc, code));
     assert_message_has(says);
     sis__proto_free(&doc->base);
@@ -253,7 +253,7 @@ static void sparse_values_that_are_none_are_refused(void **state) {
     refuse_sparse(sparse_of("w", pairs, 2, 1, 4), SIS_E_FORMAT, "lies outside");
     refuse_sparse(sparse_of("w", flat, 0, (int64_t)1 << 40, 1 << 20), SIS_E_UNSUPPORTED, "256 MB");
     refuse_sparse(sparse_of("w", flat, 0, -4, 1), SIS_E_UNSUPPORTED, "axis 0 of size -4");
-    Onnx__SparseTensorProto *s = sparse_of("w", flat, 0, 4, 1);
+    Sis__Onnx__SparseTensor *s = sparse_of("w", flat, 0, 4, 1);
     s->indices->dims[0] = 1;
     s->indices->raw_data.len = 8;
     refuse_sparse(s, SIS_E_FORMAT, "none of its values");
@@ -273,7 +273,7 @@ static int parse_sparse(void *ctx) {
 static void sparse_values_survive_failing_allocations(void **state) {
     ProtobufCBinaryData bytes;
     (void)state;
-    Onnx__ModelProto *doc = sparse_product(sparse_of("w", (int64_t[]){1, 3}, 0, 4, 1));
+    Sis__Onnx__Model *doc = sparse_product(sparse_of("w", (int64_t[]){1, 3}, 0, 4, 1));
     assert_int_equal(sis__proto_pack(&doc->base, &bytes.data, &bytes.len), 0);
     sis__proto_free(&doc->base);
     assert_true(with_failing_allocations(parse_sparse, &bytes) > 10);
@@ -282,8 +282,8 @@ static void sparse_values_survive_failing_allocations(void **state) {
 
 /* ---- Functions -------------------------------------------------------------------------------- */
 
-static Onnx__NodeProto *node(const char *domain, const char *op, const char *in, const char *out) {
-    Onnx__NodeProto *n = (Onnx__NodeProto *)message(&onnx__node_proto__descriptor);
+static Sis__Onnx__Node *node(const char *domain, const char *op, const char *in, const char *out) {
+    Sis__Onnx__Node *n = (Sis__Onnx__Node *)message(&sis__onnx__node__descriptor);
     n->domain = strdup(domain);
     n->op_type = strdup(op);
     assert_int_equal(sis__proto_append(&n->input, &n->n_input, strdup(in)), 0);
@@ -291,17 +291,17 @@ static Onnx__NodeProto *node(const char *domain, const char *op, const char *in,
     return n;
 }
 
-static Onnx__AttributeProto *attribute(Onnx__NodeProto *n, const char *name) {
-    Onnx__AttributeProto *a = (Onnx__AttributeProto *)message(&onnx__attribute_proto__descriptor);
+static Sis__Onnx__Attribute *attribute(Sis__Onnx__Node *n, const char *name) {
+    Sis__Onnx__Attribute *a = (Sis__Onnx__Attribute *)message(&sis__onnx__attribute__descriptor);
     a->name = strdup(name);
     a->has_type = 1;
-    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__FLOAT;
     assert_int_equal(sis__proto_append(&n->attribute, &n->n_attribute, a), 0);
     return a;
 }
 
-static Onnx__FunctionProto *function(Onnx__ModelProto *doc, const char *name) {
-    Onnx__FunctionProto *f = (Onnx__FunctionProto *)message(&onnx__function_proto__descriptor);
+static Sis__Onnx__Function *function(Sis__Onnx__Model *doc, const char *name) {
+    Sis__Onnx__Function *f = (Sis__Onnx__Function *)message(&sis__onnx__function__descriptor);
     f->name = strdup(name);
     f->domain = strdup("own");
     assert_int_equal(sis__proto_append(&f->input, &f->n_input, strdup("a")), 0);
@@ -310,12 +310,12 @@ static Onnx__FunctionProto *function(Onnx__ModelProto *doc, const char *name) {
     return f;
 }
 
-static void add_node(Onnx__FunctionProto *f, Onnx__NodeProto *n) {
+static void add_node(Sis__Onnx__Function *f, Sis__Onnx__Node *n) {
     assert_int_equal(sis__proto_append(&f->node, &f->n_node, n), 0);
 }
 
 /* y = Twice(Twice(x)); Twice(a) = Leaky(Leaky(a)); Leaky has a slope that the call gives. */
-static Onnx__ModelProto *calls(void) {
+static Sis__Onnx__Model *calls(void) {
     sis_net *net;
     sis_net_builder *b = sis_net_builder_new("calls");
     sis_net_add_input(b, "x", 0, SHAPE(0, 1));
@@ -323,7 +323,7 @@ static Onnx__ModelProto *calls(void) {
     sis_net_add_node(b, "Relu", "m", "y");
     sis_net_add_output(b, "y");
     assert_int_equal(sis_net_build(b, &net), 0);
-    Onnx__ModelProto *doc = document_of(net);
+    Sis__Onnx__Model *doc = document_of(net);
     sis_net_free(net);
     for (size_t i = 0; i < 2; i++) {
         free(doc->graph->node[i]->op_type);
@@ -332,15 +332,15 @@ static Onnx__ModelProto *calls(void) {
         doc->graph->node[i]->op_type = strdup("Twice");
         doc->graph->node[i]->domain = strdup("own");
     }
-    Onnx__FunctionProto *twice = function(doc, "Twice"), *leaky = function(doc, "Leaky");
+    Sis__Onnx__Function *twice = function(doc, "Twice"), *leaky = function(doc, "Leaky");
     for (int i = 0; i < 2; i++) {
-        Onnx__NodeProto *n = node("own", "Leaky", i ? "t" : "a", i ? "b" : "t");
-        Onnx__AttributeProto *a = attribute(n, "slope");
+        Sis__Onnx__Node *n = node("own", "Leaky", i ? "t" : "a", i ? "b" : "t");
+        Sis__Onnx__Attribute *a = attribute(n, "slope");
         a->has_f = 1;
         a->f = 0.5f;
         add_node(twice, n);
     }
-    Onnx__NodeProto *n = node("", "LeakyRelu", "a", "b");
+    Sis__Onnx__Node *n = node("", "LeakyRelu", "a", "b");
     attribute(n, "alpha")->ref_attr_name = strdup("slope");
     add_node(leaky, n);
     return doc;
@@ -348,7 +348,7 @@ static Onnx__ModelProto *calls(void) {
 
 static void functions_take_the_place_of_their_calls(void **state) {
     (void)state;
-    Onnx__ModelProto *doc = calls();
+    Sis__Onnx__Model *doc = calls();
     float x = -16;
     sis_net *net = net_of(doc, 0);
     assert_true(score(net, &x, 1) == -1);
@@ -360,13 +360,12 @@ static void functions_take_the_place_of_their_calls(void **state) {
 
 /* ---- Graphs inside nodes ---------------------------------------------------------------------- */
 
-static Onnx__ValueInfoProto *value(const char *name, int type) {
-    Onnx__ValueInfoProto *v = (Onnx__ValueInfoProto *)message(&onnx__value_info_proto__descriptor);
+static Sis__Onnx__ValueInfo *value(const char *name, int type) {
+    Sis__Onnx__ValueInfo *v = (Sis__Onnx__ValueInfo *)message(&sis__onnx__value_info__descriptor);
     v->name = strdup(name);
-    v->type = (Onnx__TypeProto *)message(&onnx__type_proto__descriptor);
-    v->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-    v->type->tensor_type =
-        (Onnx__TypeProto__Tensor *)message(&onnx__type_proto__tensor__descriptor);
+    v->type = (Sis__Onnx__Type *)message(&sis__onnx__type__descriptor);
+    v->type->value_case = SIS__ONNX__TYPE__VALUE_TENSOR_TYPE;
+    v->type->tensor_type = (Sis__Onnx__Type__Tensor *)message(&sis__onnx__type__tensor__descriptor);
     v->type->tensor_type->has_elem_type = 1;
     v->type->tensor_type->elem_type = type;
     return v;
@@ -374,51 +373,51 @@ static Onnx__ValueInfoProto *value(const char *name, int type) {
 
 /* An Identity of a document becomes Loop(rounds, -, what it read), whose body is returned: it has number,
  * condition and state, and gives the condition. */
-static Onnx__GraphProto *make_loop(Onnx__NodeProto *loop) {
+static Sis__Onnx__Graph *make_loop(Sis__Onnx__Node *loop) {
     free(loop->op_type);
     loop->op_type = strdup("Loop");
     char *state = loop->input[0];
     loop->input[0] = strdup("rounds");
     assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, strdup("")), 0);
     assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, state), 0);
-    Onnx__GraphProto *g = (Onnx__GraphProto *)message(&onnx__graph_proto__descriptor);
+    Sis__Onnx__Graph *g = (Sis__Onnx__Graph *)message(&sis__onnx__graph__descriptor);
     static const char *const names[] = {"i", "more", "v"};
     static const int types[] = {7, 9, 1};
     for (int i = 0; i < 3; i++)
         assert_int_equal(sis__proto_append(&g->input, &g->n_input, value(names[i], types[i])), 0);
-    Onnx__NodeProto *go = node("", "Identity", "more", "go");
+    Sis__Onnx__Node *go = node("", "Identity", "more", "go");
     assert_int_equal(sis__proto_append(&g->node, &g->n_node, go), 0);
     assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("go", 9)), 0);
-    Onnx__AttributeProto *a = attribute(loop, "body");
-    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+    Sis__Onnx__Attribute *a = attribute(loop, "body");
+    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__GRAPH;
     a->g = g;
     return g;
 }
 
 /* The state of a body: itself plus another value. */
-static void add_to_state(Onnx__GraphProto *g, const char *other) {
-    Onnx__NodeProto *add = node("", "Add", "v", "next");
+static void add_to_state(Sis__Onnx__Graph *g, const char *other) {
+    Sis__Onnx__Node *add = node("", "Add", "v", "next");
     assert_int_equal(sis__proto_append(&add->input, &add->n_input, strdup(other)), 0);
     assert_int_equal(sis__proto_append(&g->node, &g->n_node, add), 0);
     assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("next", 1)), 0);
 }
 
-static Onnx__ModelProto *document_built(sis_net_builder *b) {
+static Sis__Onnx__Model *document_built(sis_net_builder *b) {
     sis_net *net;
     sis_net_add_output(b, "y");
     assert_int_equal(sis_net_build(b, &net), 0);
-    Onnx__ModelProto *doc = document_of(net);
+    Sis__Onnx__Model *doc = document_of(net);
     sis_net_free(net);
     return doc;
 }
 
 /* y = x doubled `rounds` times: Loop(rounds, -, x) with a body that adds its state to itself. */
-static Onnx__ModelProto *doublings(int64_t rounds) {
+static Sis__Onnx__Model *doublings(int64_t rounds) {
     sis_net_builder *b = sis_net_builder_new("loop");
     sis_net_add_input(b, "x", 0, SHAPE(0, 1));
     sis_net_add_ints(b, "rounds", SHAPE(1), &rounds);
     sis_net_add_node(b, "Identity", "x", "y");
-    Onnx__ModelProto *doc = document_built(b);
+    Sis__Onnx__Model *doc = document_built(b);
     add_to_state(make_loop(doc->graph->node[0]), "v");
     return doc;
 }
@@ -426,7 +425,7 @@ static Onnx__ModelProto *doublings(int64_t rounds) {
 enum { TIMES = 128, WIDE = 256 };
 
 /* y = the sum of the rows of x (TIMES, WIDE), and the first once more. */
-static Onnx__ModelProto *sum_over_time(void) {
+static Sis__Onnx__Model *sum_over_time(void) {
     sis_net_builder *b = sis_net_builder_new("loop");
     sis_net_add_input(b, "x", 0, SHAPE(0, TIMES, WIDE));
     sis_net_add_ints(b, "rounds", SHAPE(1), (int64_t[]){TIMES});
@@ -434,12 +433,12 @@ static Onnx__ModelProto *sum_over_time(void) {
     sis_net_add_node(b, "Gather", "x zero", "first");
     sis_net_attr_int(b, "axis", 1);
     sis_net_add_node(b, "Identity", "first", "y");
-    Onnx__ModelProto *doc = document_built(b);
-    Onnx__GraphProto *g = make_loop(doc->graph->node[1]);
-    Onnx__NodeProto *now = node("", "Gather", "x", "now");
+    Sis__Onnx__Model *doc = document_built(b);
+    Sis__Onnx__Graph *g = make_loop(doc->graph->node[1]);
+    Sis__Onnx__Node *now = node("", "Gather", "x", "now");
     assert_int_equal(sis__proto_append(&now->input, &now->n_input, strdup("i")), 0);
-    Onnx__AttributeProto *a = attribute(now, "axis");
-    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    Sis__Onnx__Attribute *a = attribute(now, "axis");
+    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT;
     a->has_i = 1;
     a->i = 1;
     assert_int_equal(sis__proto_append(&g->node, &g->n_node, now), 0);
@@ -451,7 +450,7 @@ static Onnx__ModelProto *sum_over_time(void) {
 static void loops_take_as_many_rows_as_a_round_can(void **state) {
     (void)state;
     enum { ROWS = 70, N = TIMES * WIDE };
-    Onnx__ModelProto *doc = sum_over_time();
+    Sis__Onnx__Model *doc = sum_over_time();
     sis_net *net = net_of(doc, 0);
     sis__geometry *g;
     float *x = malloc((size_t)ROWS * N * sizeof *x), *y = malloc((size_t)ROWS * WIDE * sizeof *y);
@@ -479,13 +478,13 @@ static void loops_go_round_as_often_as_they_say(void **state) {
     (void)state;
     float x = 3;
     for (int64_t rounds = 0; rounds < 6; rounds++) {
-        Onnx__ModelProto *doc = doublings(rounds);
+        Sis__Onnx__Model *doc = doublings(rounds);
         sis_net *net = net_of(doc, 0);
         assert_true(score(net, &x, 1) == 3 * (float)(1 << rounds));
         sis_net_free(net);
         sis__proto_free(&doc->base);
     }
-    Onnx__ModelProto *doc = doublings(INT64_MAX); /* ends soon all the same */
+    Sis__Onnx__Model *doc = doublings(INT64_MAX); /* ends soon all the same */
     assert_null(net_of(doc, SIS_E_UNSUPPORTED));
     assert_message_has("Loop");
     sis__proto_free(&doc->base);
@@ -495,7 +494,7 @@ static int try_functions(void *ctx) {
     sis_net *net;
     uint8_t *bytes;
     size_t n;
-    const Onnx__ModelProto *doc = (const Onnx__ModelProto *)ctx;
+    const Sis__Onnx__Model *doc = (const Sis__Onnx__Model *)ctx;
     int error = sis__proto_pack(&doc->base, &bytes, &n);
     if (error)
         return error;
@@ -507,14 +506,14 @@ static int try_functions(void *ctx) {
 
 static void functions_survive_failing_allocations(void **state) {
     (void)state;
-    Onnx__ModelProto *doc = calls();
+    Sis__Onnx__Model *doc = calls();
     assert_true(with_failing_allocations(try_functions, doc) > 20);
     sis__proto_free(&doc->base);
 }
 
 static void loops_survive_failing_allocations(void **state) {
     (void)state;
-    Onnx__ModelProto *doc = doublings(3);
+    Sis__Onnx__Model *doc = doublings(3);
     assert_true(with_failing_allocations(try_functions, doc) > 20);
     sis__proto_free(&doc->base);
 }

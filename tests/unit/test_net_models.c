@@ -14,7 +14,7 @@
 #include "net/onnx/proto.h"
 #include "net/plan/cache.h"
 
-static Onnx__TensorProto *read_tensor(const char *name, sis__decoded *d) {
+static Sis__Onnx__Tensor *read_tensor(const char *name, sis__decoded *d) {
     const char *path = shared_data(name);
     if (!path)
         return NULL;
@@ -24,9 +24,9 @@ static Onnx__TensorProto *read_tensor(const char *name, sis__decoded *d) {
     assert_non_null(f);
     size_t n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
-    assert_int_equal(sis__proto_parse(&onnx__tensor_proto__descriptor, bytes, n, &m), 0);
-    assert_int_equal(sis__tensor_decode((Onnx__TensorProto *)m, NULL, d), 0);
-    return (Onnx__TensorProto *)m;
+    assert_int_equal(sis__proto_parse(&sis__onnx__tensor__descriptor, bytes, n, &m), 0);
+    assert_int_equal(sis__tensor_decode((Sis__Onnx__Tensor *)m, NULL, d), 0);
+    return (Sis__Onnx__Tensor *)m;
 }
 
 static sis_net *read_model(const char *name) {
@@ -49,11 +49,11 @@ static void mnist_8_gives_its_recorded_outputs(void **state) {
         char name[64];
         sis__decoded d;
         snprintf(name, sizeof name, "onnx/mnist-8/test_data_set_%d/input_0.pb", i);
-        Onnx__TensorProto *x = read_tensor(name, &d);
+        Sis__Onnx__Tensor *x = read_tensor(name, &d);
         assert_int_equal(d.count, 784);
         memcpy(rows + i * 784, d.data, 784 * sizeof(float));
         snprintf(name, sizeof name, "onnx/mnist-8/test_data_set_%d/output_0.pb", i);
-        Onnx__TensorProto *y = read_tensor(name, &d);
+        Sis__Onnx__Tensor *y = read_tensor(name, &d);
         assert_int_equal(d.count, 10);
         memcpy(want + i * 10, d.data, 10 * sizeof(float));
         sis__proto_free(&x->base);

@@ -72,17 +72,17 @@ static ProtobufCMessage *parse_file(const ProtobufCMessageDescriptor *type, cons
     return m;
 }
 
-static Onnx__TensorProto *read_tensor(const char *folder, int set, const char *kind, size_t i) {
+static Sis__Onnx__Tensor *read_tensor(const char *folder, int set, const char *kind, size_t i) {
     char path[8192];
     snprintf(path, sizeof path, "%s/test_data_set_%d/%s_%zu.pb", folder, set, kind, i);
-    return (Onnx__TensorProto *)parse_file(&onnx__tensor_proto__descriptor, path);
+    return (Sis__Onnx__Tensor *)parse_file(&sis__onnx__tensor__descriptor, path);
 }
 
 /* ---- One case ------------------------------------------------------------------------------ */
 
 typedef struct {
     sis_net net;
-    Onnx__TensorProto *in[MAX_IO], *out[MAX_IO];
+    Sis__Onnx__Tensor *in[MAX_IO], *out[MAX_IO];
     sis__decoded x[MAX_IO], y[MAX_IO];
     sis__items in_items[MAX_IO], out_items[MAX_IO]; /* of sequences; else without a list */
     size_t n_in, n_out;
@@ -118,7 +118,7 @@ static int known_type(int elem_type) {
 }
 
 /* Some bfloat16 tensors are recorded as the uint16 of their bits. */
-static Onnx__TensorProto *as_declared(Onnx__TensorProto *t, const sis__value *v) {
+static Sis__Onnx__Tensor *as_declared(Sis__Onnx__Tensor *t, const sis__value *v) {
     if (t && t->data_type == SIS__UINT16 && v->elem_type == SIS__BFLOAT16)
         t->data_type = SIS__BFLOAT16;
     return t;
@@ -127,13 +127,12 @@ static Onnx__TensorProto *as_declared(Onnx__TensorProto *t, const sis__value *v)
 /* ---- Sequences --------------------------------------------------------------------------------- */
 
 /* The type of what a sequence holds; 0: it is something else. */
-static int sequence_of(const Onnx__ValueInfoProto *v) {
-    const Onnx__TypeProto *t = v->type;
-    if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE ||
-        !t->sequence_type->elem_type)
+static int sequence_of(const Sis__Onnx__ValueInfo *v) {
+    const Sis__Onnx__Type *t = v->type;
+    if (!t || t->value_case != SIS__ONNX__TYPE__VALUE_SEQUENCE_TYPE || !t->sequence_type->elem_type)
         return 0;
     t = t->sequence_type->elem_type;
-    return t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type->elem_type : 0;
+    return t->value_case == SIS__ONNX__TYPE__VALUE_TENSOR_TYPE ? t->tensor_type->elem_type : 0;
 }
 
 typedef struct {
@@ -145,8 +144,8 @@ typedef struct {
 static void add_item(filling *f, const uint8_t *bytes, size_t n) {
     ProtobufCMessage *m;
     sis__decoded one;
-    assert_int_equal(sis__proto_parse(&onnx__tensor_proto__descriptor, bytes, n, &m), 0);
-    assert_int_equal(sis__tensor_decode((Onnx__TensorProto *)m, f->c->net.graph.words, &one), 0);
+    assert_int_equal(sis__proto_parse(&sis__onnx__tensor__descriptor, bytes, n, &m), 0);
+    assert_int_equal(sis__tensor_decode((Sis__Onnx__Tensor *)m, f->c->net.graph.words, &one), 0);
     size_t size = sis__dtype_size(one.dtype), at = f->all->count;
     f->items->list = realloc(f->items->list, (f->items->n + 1) * sizeof *f->items->list);
     f->all->owned = realloc(f->all->owned, (at + one.count + 1) * size);
@@ -161,12 +160,12 @@ static void add_item(filling *f, const uint8_t *bytes, size_t n) {
     sis__proto_free(m);
 }
 
-/* A file of a sequence. Its fields 1 and 2 are a text and a number, as in OperatorSetIdProto; its
+/* A file of a sequence. Its fields 1 and 2 are a text and a number, as in OperatorSetId; its
  * tensors are fields 3, which are unknown there: bytes behind their length. */
 static void read_sequence(fixture *c, const char *path, int elem, sis__decoded *all,
                           sis__items *items) {
     filling f = {c, all, items};
-    ProtobufCMessage *m = parse_file(&onnx__operator_set_id_proto__descriptor, path);
+    ProtobufCMessage *m = parse_file(&sis__onnx__operator_set_id__descriptor, path);
     *all = (sis__decoded){.dtype = sis__elem_dtype(elem), .elem = elem, .rank = 1};
     items->list = malloc(sizeof *items->list);
     all->owned = malloc(8);
@@ -187,7 +186,7 @@ static void read_sequence(fixture *c, const char *path, int elem, sis__decoded *
 
 /* The messages of inputs and outputs, from the files of a case. */
 static void read_data(fixture *c, const char *folder) {
-    const Onnx__GraphProto *p = c->net.doc->graph;
+    const Sis__Onnx__Graph *p = c->net.doc->graph;
     char path[8192];
     for (size_t i = 0; i < c->net.graph.n_inputs && i < MAX_IO; i++) {
         snprintf(path, sizeof path, "%s/test_data_set_0/input_%zu.pb", folder, i);
@@ -327,7 +326,7 @@ static int says(const char *message, const char *what, const char *name) {
 }
 
 /* Does the message say what is at fault: an operator of the graph, or one of its tensors? */
-static int names_fault(const Onnx__GraphProto *p, const char *message) {
+static int names_fault(const Sis__Onnx__Graph *p, const char *message) {
     for (size_t i = 0; i < p->n_node; i++)
         if (says(message, "operator", p->node[i]->op_type))
             return 1;
@@ -404,7 +403,7 @@ static void run_case(const char *folder, const char *name, tally *t) {
     fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-3, .least = 1e-7};
     char path[8192];
     snprintf(path, sizeof path, "%s/model.onnx", folder);
-    c.net.doc = (Onnx__ModelProto *)parse_file(&onnx__model_proto__descriptor, path);
+    c.net.doc = (Sis__Onnx__Model *)parse_file(&sis__onnx__model__descriptor, path);
     if (!c.net.doc)
         return; /* a folder without a model */
     int error = load(&c);
@@ -450,11 +449,11 @@ static ProtobufCMessage *parse_hex(const ProtobufCMessageDescriptor *type, const
 }
 
 /* Messages between commas; "-": none. */
-static void parse_list(char *list, Onnx__TensorProto **to) {
+static void parse_list(char *list, Sis__Onnx__Tensor **to) {
     char *rest = NULL;
     size_t n = 0;
     for (char *at = strtok_r(list, ",", &rest); at && *at != '-'; at = strtok_r(NULL, ",", &rest))
-        to[n++] = (Onnx__TensorProto *)parse_hex(&onnx__tensor_proto__descriptor, at);
+        to[n++] = (Sis__Onnx__Tensor *)parse_hex(&sis__onnx__tensor__descriptor, at);
 }
 
 static void run_line(char *line, tally *t) {
@@ -462,7 +461,7 @@ static void run_line(char *line, tally *t) {
     char *rest = NULL, *name = strtok_r(line, " \n", &rest), *model = strtok_r(NULL, " \n", &rest);
     char *in = strtok_r(NULL, " \n", &rest), *out = strtok_r(NULL, " \n", &rest);
     assert_non_null(out);
-    c.net.doc = (Onnx__ModelProto *)parse_hex(&onnx__model_proto__descriptor, model);
+    c.net.doc = (Sis__Onnx__Model *)parse_hex(&sis__onnx__model__descriptor, model);
     assert_non_null(c.net.doc);
     open_model(model);
     parse_list(in, c.in);

@@ -279,8 +279,8 @@ static void normalizers_divide_by_their_norm(void **state) {
 
 /* ---- Tensors ------------------------------------------------------------------------------- */
 
-static Onnx__TensorProto tensor(int type, int64_t *dims, size_t rank) {
-    Onnx__TensorProto t = ONNX__TENSOR_PROTO__INIT;
+static Sis__Onnx__Tensor tensor(int type, int64_t *dims, size_t rank) {
+    Sis__Onnx__Tensor t = SIS__ONNX__TENSOR__INIT;
     t.has_data_type = 1;
     t.data_type = type;
     t.dims = dims;
@@ -288,7 +288,7 @@ static Onnx__TensorProto tensor(int type, int64_t *dims, size_t rank) {
     return t;
 }
 
-static void expect_decoded(Onnx__TensorProto *t, sis__dtype type, const double *want, size_t n) {
+static void expect_decoded(Sis__Onnx__Tensor *t, sis__dtype type, const double *want, size_t n) {
     sis__decoded d;
     assert_int_equal(sis__tensor_decode(t, NULL, &d), 0);
     assert_int_equal(d.dtype, type);
@@ -303,7 +303,7 @@ static void expect_decoded(Onnx__TensorProto *t, sis__dtype type, const double *
     free(d.owned);
 }
 
-static void set_raw(Onnx__TensorProto *t, void *bytes, size_t n) {
+static void set_raw(Sis__Onnx__Tensor *t, void *bytes, size_t n) {
     t->has_raw_data = 1;
     t->raw_data.data = (uint8_t *)bytes;
     t->raw_data.len = n;
@@ -332,7 +332,7 @@ static void tensors_are_read_in_every_form(void **state) {
         {BOOL, bits, sizeof bits, SIS__BOOL, flags},
     };
     for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
-        Onnx__TensorProto t = tensor(packed[i].type, three, 1);
+        Sis__Onnx__Tensor t = tensor(packed[i].type, three, 1);
         set_raw(&t, packed[i].raw, packed[i].bytes);
         expect_decoded(&t, packed[i].dtype, packed[i].want, 3);
     }
@@ -343,12 +343,12 @@ static void tensors_are_read_in_every_form(void **state) {
     } spread[] = {
         {HALF, halves, SIS__F32, want}, {I32, i32, SIS__I64, whole}, {BOOL, yes, SIS__BOOL, flags}};
     for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
-        Onnx__TensorProto t = tensor(spread[i].type, three, 1);
+        Sis__Onnx__Tensor t = tensor(spread[i].type, three, 1);
         t.int32_data = spread[i].numbers;
         t.n_int32_data = 3;
         expect_decoded(&t, spread[i].dtype, spread[i].want, 3);
     }
-    Onnx__TensorProto floats = tensor(FLOAT, three, 1), doubles = tensor(DOUBLE, three, 1),
+    Sis__Onnx__Tensor floats = tensor(FLOAT, three, 1), doubles = tensor(DOUBLE, three, 1),
                       longs = tensor(I64, three, 1);
     floats.float_data = f;
     doubles.double_data = d;
@@ -364,7 +364,7 @@ static void half_precision_keeps_its_extremes(void **state) {
     int64_t six[] = {6};
     uint16_t half[] = {0x7C00, 0xFC00, 0x7E00, 0x0001, 0x8000, 0x7BFF};
     const double want[] = {INFINITY, -INFINITY, NAN, 0x1p-24, 0, 65504};
-    Onnx__TensorProto t = tensor(10, six, 1);
+    Sis__Onnx__Tensor t = tensor(10, six, 1);
     set_raw(&t, half, sizeof half);
     expect_decoded(&t, SIS__F32, want, 6);
 }
@@ -375,11 +375,11 @@ static void tensors_whose_sizes_disagree_are_refused(void **state) {
     float f[4] = {0};
     int64_t dims[9] = {4, 1, 1, 1, 1, 1, 1, 1, 1};
     for (size_t bytes = 0; bytes <= sizeof f; bytes++) {
-        Onnx__TensorProto t = tensor(1, dims, 1);
+        Sis__Onnx__Tensor t = tensor(1, dims, 1);
         set_raw(&t, f, bytes);
         assert_int_equal(sis__tensor_decode(&t, NULL, &d), bytes == 16 ? SIS_OK : SIS_E_FORMAT);
     }
-    Onnx__TensorProto t = tensor(1, dims, 9);
+    Sis__Onnx__Tensor t = tensor(1, dims, 9);
     set_raw(&t, f, sizeof f);
     assert_int_equal(sis__tensor_decode(&t, NULL, &d), SIS_E_UNSUPPORTED);
     dims[0] = 0; /* nothing, which is fine */

@@ -16,8 +16,8 @@
 /* What is known of each name, by its number. */
 typedef struct {
     size_t reads;
-    Onnx__NodeProto *reader;           /* the last one */
-    const Onnx__TensorProto *constant; /* NULL: none */
+    Sis__Onnx__Node *reader;           /* the last one */
+    const Sis__Onnx__Tensor *constant; /* NULL: none */
 } name_use;
 
 typedef struct {
@@ -25,12 +25,12 @@ typedef struct {
     name_use *uses;
 } name_index;
 
-static int is(const Onnx__NodeProto *n, const char *type) {
+static int is(const Sis__Onnx__Node *n, const char *type) {
     return n->op_type && strcmp(n->op_type, type) == 0 && (!n->domain || !*n->domain);
 }
 
 /* Is it a convolution without a bias? */
-static int lacks_bias(const Onnx__NodeProto *n) {
+static int lacks_bias(const Sis__Onnx__Node *n) {
     return is(n, "Conv") && n->n_output == 1 &&
            (n->n_input == 2 || (n->n_input == 3 && !*n->input[2]));
 }
@@ -49,7 +49,7 @@ static int note(name_index *x, const char *name, name_use **use) {
     return error;
 }
 
-static int note_node(name_index *x, Onnx__NodeProto *n) {
+static int note_node(name_index *x, Sis__Onnx__Node *n) {
     name_use *use;
     for (size_t i = 0; i < n->n_input; i++) {
         int error = note(x, n->input[i], &use);
@@ -67,7 +67,7 @@ static int note_node(name_index *x, Onnx__NodeProto *n) {
     return SIS_OK;
 }
 
-static int index_names(name_index *x, const Onnx__GraphProto *g) {
+static int index_names(name_index *x, const Sis__Onnx__Graph *g) {
     size_t most = g->n_initializer + g->n_output + g->n_node;
     name_use *use;
     int error = SIS_OK;
@@ -90,7 +90,7 @@ static int index_names(name_index *x, const Onnx__GraphProto *g) {
 /* ---- The bias ---------------------------------------------------------------------------------- */
 
 /* Does `added` have one float for each filter of w and nothing for anything else? */
-static int is_bias(const Onnx__TensorProto *w, const Onnx__TensorProto *added) {
+static int is_bias(const Sis__Onnx__Tensor *w, const Sis__Onnx__Tensor *added) {
     if (!w || !added || w->n_dims < 3 || w->dims[0] < 2 || w->data_type != SIS__FLOAT ||
         added->data_type != SIS__FLOAT || added->n_dims > w->n_dims)
         return 0;
@@ -101,9 +101,9 @@ static int is_bias(const Onnx__TensorProto *w, const Onnx__TensorProto *added) {
 }
 
 /* The Add of such a constant to what n gives, and the constant's name; NULL: there is none. */
-static Onnx__NodeProto *find_add(const name_index *x, const Onnx__NodeProto *n, char **bias) {
+static Sis__Onnx__Node *find_add(const name_index *x, const Sis__Onnx__Node *n, char **bias) {
     const name_use *sums = use_of(x, n->output[0]), *w = use_of(x, n->input[1]);
-    Onnx__NodeProto *add = sums && sums->reads == 1 ? sums->reader : NULL;
+    Sis__Onnx__Node *add = sums && sums->reads == 1 ? sums->reader : NULL;
     if (!add || !is(add, "Add") || add->n_input != 2 || add->n_output != 1 || add->n_attribute)
         return NULL;
     *bias = add->input[strcmp(add->input[0], n->output[0]) == 0];
@@ -112,7 +112,7 @@ static Onnx__NodeProto *find_add(const name_index *x, const Onnx__NodeProto *n, 
 }
 
 /* Let a node be Squeeze of one value. */
-static int become_squeeze(Onnx__NodeProto *n, const char *value, char *output) {
+static int become_squeeze(Sis__Onnx__Node *n, const char *value, char *output) {
     char *type = sis__strdup("Squeeze"), *name = sis__strdup(value);
     if (!type || !name) {
         free(type);
@@ -131,7 +131,7 @@ static int become_squeeze(Onnx__NodeProto *n, const char *value, char *output) {
 
 /* The Add becomes the Squeeze, under the name that the sums had, which nobody reads any more; the
  * convolution gives what the Add gave. */
-static int join_one(Onnx__NodeProto *conv, Onnx__NodeProto *add, const char *bias) {
+static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bias) {
     char *sums = conv->output[0], *name = sis__strdup(sums);
     if (!name)
         return SIS_E_NOMEM;
@@ -149,7 +149,7 @@ static int join_one(Onnx__NodeProto *conv, Onnx__NodeProto *add, const char *bia
     return error;
 }
 
-static int may_join(const Onnx__GraphProto *g) {
+static int may_join(const Sis__Onnx__Graph *g) {
     int some = 0;
     for (size_t i = 0; i < g->n_node; i++) {
         some |= lacks_bias(g->node[i]);
@@ -160,14 +160,14 @@ static int may_join(const Onnx__GraphProto *g) {
     return some;
 }
 
-int sis__bias_join(Onnx__GraphProto *g) {
+int sis__bias_join(Sis__Onnx__Graph *g) {
     name_index x = {0};
     char *bias;
     if (!may_join(g))
         return SIS_OK;
     int error = index_names(&x, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {
-        Onnx__NodeProto *add = lacks_bias(g->node[i]) ? find_add(&x, g->node[i], &bias) : NULL;
+        Sis__Onnx__Node *add = lacks_bias(g->node[i]) ? find_add(&x, g->node[i], &bias) : NULL;
         if (add)
             error = join_one(g->node[i], add, bias);
     }

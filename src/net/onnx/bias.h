@@ -10,10 +10,10 @@
 #ifndef SIS_NET_ONNX_BIAS_H
 #define SIS_NET_ONNX_BIAS_H
 
-struct Onnx__GraphProto;
+struct Sis__Onnx__Graph;
 
 /* Wherever nobody else reads the sums without it. Graphs with bodies (If, Loop), which may read anything,
  * stay as they are. */
-int sis__bias_join(struct Onnx__GraphProto *g);
+int sis__bias_join(struct Sis__Onnx__Graph *g);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct {
     uint64_t left;
 } reader;
 
-static const char *entry_of(const Onnx__TensorProto *t, const char *key) {
+static const char *entry_of(const Sis__Onnx__Tensor *t, const char *key) {
     for (size_t i = 0; i < t->n_external_data; i++)
         if (t->external_data[i]->key && strcmp(t->external_data[i]->key, key) == 0)
             return t->external_data[i]->value;
@@ -32,7 +32,7 @@ static const char *entry_of(const Onnx__TensorProto *t, const char *key) {
 }
 
 /* A whole number of bytes; 0: absent, -1: not one. */
-static int64_t number_of(const Onnx__TensorProto *t, const char *key) {
+static int64_t number_of(const Sis__Onnx__Tensor *t, const char *key) {
     const char *text = entry_of(t, key);
     char *end;
     if (!text)
@@ -68,7 +68,7 @@ static FILE *open_beside(const reader *r, const char *name) {
 }
 
 /* Bytes `length` (0: to the end) from `offset` of a file, into the message. */
-static int read_part(reader *r, FILE *f, int64_t offset, int64_t length, Onnx__TensorProto *t) {
+static int read_part(reader *r, FILE *f, int64_t offset, int64_t length, Sis__Onnx__Tensor *t) {
     struct stat st;
     const char *name = t->name ? t->name : "(unnamed)";
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
@@ -96,18 +96,18 @@ static int read_part(reader *r, FILE *f, int64_t offset, int64_t length, Onnx__T
     return SIS_OK;
 }
 
-static void drop_entries(Onnx__TensorProto *t) {
+static void drop_entries(Sis__Onnx__Tensor *t) {
     for (size_t i = 0; i < t->n_external_data; i++)
         sis__proto_free(&t->external_data[i]->base);
     free((void *)t->external_data);
     t->external_data = NULL;
     t->n_external_data = 0;
-    t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT;
+    t->data_location = SIS__ONNX__TENSOR__DATA_LOCATION__DEFAULT;
     t->has_data_location = 0;
 }
 
-static int load_tensor(reader *r, Onnx__TensorProto *t) {
-    if (t->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+static int load_tensor(reader *r, Sis__Onnx__Tensor *t) {
+    if (t->data_location != SIS__ONNX__TENSOR__DATA_LOCATION__EXTERNAL)
         return SIS_OK;
     const char *name = t->name ? t->name : "(unnamed)", *file = entry_of(t, "location");
     int64_t offset = number_of(t, "offset"), length = number_of(t, "length");
@@ -127,13 +127,13 @@ static int load_tensor(reader *r, Onnx__TensorProto *t) {
     return error;
 }
 
-static int load_graph(reader *r, Onnx__GraphProto *g);
+static int load_graph(reader *r, Sis__Onnx__Graph *g);
 
-static int load_nodes(reader *r, Onnx__NodeProto **nodes, size_t n) {
+static int load_nodes(reader *r, Sis__Onnx__Node **nodes, size_t n) {
     int error = SIS_OK;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < nodes[i]->n_attribute && !error; k++) {
-            Onnx__AttributeProto *a = nodes[i]->attribute[k];
+            Sis__Onnx__Attribute *a = nodes[i]->attribute[k];
             if (a->t)
                 error = load_tensor(r, a->t);
             if (!error && a->g)
@@ -142,14 +142,14 @@ static int load_nodes(reader *r, Onnx__NodeProto **nodes, size_t n) {
     return error;
 }
 
-static int load_graph(reader *r, Onnx__GraphProto *g) {
+static int load_graph(reader *r, Sis__Onnx__Graph *g) {
     int error = SIS_OK;
     for (size_t i = 0; i < g->n_initializer && !error; i++)
         error = load_tensor(r, g->initializer[i]);
     return error ? error : load_nodes(r, g->node, g->n_node);
 }
 
-int sis__external_load(Onnx__ModelProto *doc, const char *path) {
+int sis__external_load(Sis__Onnx__Model *doc, const char *path) {
     reader r = {.path = path, .left = max_bytes};
     int error = doc->graph ? load_graph(&r, doc->graph) : SIS_OK;
     for (size_t i = 0; i < doc->n_functions && !error; i++)

@@ -21,7 +21,7 @@ enum { MAX_ROUNDS = 32 };
 static const size_t max_nodes = 1 << 17, max_bytes = (size_t)512 << 20;
 
 typedef struct {
-    Onnx__ModelProto *doc;
+    Sis__Onnx__Model *doc;
     sis__names words, pairs; /* domains and names of functions; both numbers of each */
     size_t *first;           /* (pairs) the function of that name */
     int *depth;              /* (n_functions) how deep calls go inside it */
@@ -33,8 +33,8 @@ typedef struct {
 
 /* One call: what names of the function become. */
 typedef struct {
-    const Onnx__FunctionProto *f;
-    const Onnx__NodeProto *call;
+    const Sis__Onnx__Function *f;
+    const Sis__Onnx__Node *call;
     size_t number;
 } call;
 
@@ -45,7 +45,7 @@ static const char *text(const char *s) {
 /* ---- Which function a node calls -------------------------------------------------------------- */
 
 static int list_functions(expander *e) {
-    const Onnx__ModelProto *doc = e->doc;
+    const Sis__Onnx__Model *doc = e->doc;
     int error = SIS_OK;
     e->first = SIS_NEW(size_t, doc->n_functions);
     e->depth = SIS_NEW(int, doc->n_functions);
@@ -67,7 +67,7 @@ static int list_functions(expander *e) {
 }
 
 /* The function that a node calls, or -1. */
-static long called_by(const expander *e, const Onnx__NodeProto *n) {
+static long called_by(const expander *e, const Sis__Onnx__Node *n) {
     const char *domain = text(n->domain), *name = text(n->op_type);
     int id;
     uint32_t both[2] = {sis__names_find(&e->words, domain, strlen(domain)),
@@ -77,14 +77,14 @@ static long called_by(const expander *e, const Onnx__NodeProto *n) {
 }
 
 /* How deep calls go inside these nodes, as far as it is known. */
-static int depth_of(const expander *e, Onnx__NodeProto *const *nodes, size_t n) {
+static int depth_of(const expander *e, Sis__Onnx__Node *const *nodes, size_t n) {
     int most = 0;
     for (size_t i = 0; i < n; i++) {
         long f = called_by(e, nodes[i]);
         int depth = f >= 0 ? e->depth[f] + 1 : 0;
         most = depth > most ? depth : most;
         for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
-            const Onnx__GraphProto *g = nodes[i]->attribute[k]->g;
+            const Sis__Onnx__Graph *g = nodes[i]->attribute[k]->g;
             depth = g ? depth_of(e, g->node, g->n_node) : 0;
             most = depth > most ? depth : most;
         }
@@ -98,7 +98,7 @@ static int refuse_recursion(expander *e) {
     for (int round = 0; round < MAX_ROUNDS && growing; round++) {
         growing = 0;
         for (size_t i = 0; i < e->doc->n_functions; i++) {
-            const Onnx__FunctionProto *f = e->doc->functions[i];
+            const Sis__Onnx__Function *f = e->doc->functions[i];
             int depth = depth_of(e, f->node, f->n_node);
             growing |= depth > e->depth[i];
             e->depth[i] = depth < MAX_ROUNDS ? depth : MAX_ROUNDS;
@@ -111,7 +111,7 @@ static int refuse_recursion(expander *e) {
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Is this name one of the function's own: computed by one of its nodes? */
-static int is_local(const Onnx__FunctionProto *f, const char *name) {
+static int is_local(const Sis__Onnx__Function *f, const char *name) {
     for (size_t i = 0; i < f->n_node; i++)
         for (size_t k = 0; k < f->node[i]->n_output; k++)
             if (strcmp(f->node[i]->output[k], name) == 0)
@@ -152,10 +152,10 @@ static int rename_names(const call *c, char **names, size_t n) {
     return SIS_OK;
 }
 
-static int rename_node(const call *c, Onnx__NodeProto *n);
+static int rename_node(const call *c, Sis__Onnx__Node *n);
 
 /* What a body takes from the function around it is renamed too; its own names stay. */
-static int rename_graph(const call *c, Onnx__GraphProto *g) {
+static int rename_graph(const call *c, Sis__Onnx__Graph *g) {
     int error = SIS_OK;
     for (size_t i = 0; i < g->n_node && !error; i++)
         error = rename_node(c, g->node[i]);
@@ -166,7 +166,7 @@ static int rename_graph(const call *c, Onnx__GraphProto *g) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *list, size_t n,
+static const Sis__Onnx__Attribute *find_attribute(Sis__Onnx__Attribute *const *list, size_t n,
                                                   const char *name) {
     for (size_t i = 0; i < n; i++)
         if (list[i]->name && strcmp(list[i]->name, name) == 0)
@@ -187,9 +187,9 @@ static int copy_message(const ProtobufCMessage *m, ProtobufCMessage **out) {
 }
 
 /* The value of the attribute that a refers to, under a's own name; *out NULL: there is none. */
-static int resolve(const call *c, const Onnx__AttributeProto *a, Onnx__AttributeProto **out) {
+static int resolve(const call *c, const Sis__Onnx__Attribute *a, Sis__Onnx__Attribute **out) {
     ProtobufCMessage *copy;
-    const Onnx__AttributeProto *from =
+    const Sis__Onnx__Attribute *from =
         find_attribute(c->call->attribute, c->call->n_attribute, a->ref_attr_name);
     if (!from)
         from = find_attribute(c->f->attribute_proto, c->f->n_attribute_proto, a->ref_attr_name);
@@ -199,7 +199,7 @@ static int resolve(const call *c, const Onnx__AttributeProto *a, Onnx__Attribute
     int error = copy_message(&from->base, &copy);
     if (error)
         return error;
-    *out = (Onnx__AttributeProto *)copy;
+    *out = (Sis__Onnx__Attribute *)copy;
     char *name = sis__strdup(text(a->name));
     if (!name) {
         sis__proto_free(copy);
@@ -211,11 +211,11 @@ static int resolve(const call *c, const Onnx__AttributeProto *a, Onnx__Attribute
     return SIS_OK;
 }
 
-static int rename_attributes(const call *c, Onnx__NodeProto *n) {
+static int rename_attributes(const call *c, Sis__Onnx__Node *n) {
     size_t kept = 0;
     int error = SIS_OK;
     for (size_t i = 0; i < n->n_attribute; i++) {
-        Onnx__AttributeProto *a = n->attribute[i], *value = a;
+        Sis__Onnx__Attribute *a = n->attribute[i], *value = a;
         if (!error && a->ref_attr_name && *a->ref_attr_name) {
             error = resolve(c, a, &value);
             sis__proto_free(&a->base);
@@ -231,7 +231,7 @@ static int rename_attributes(const call *c, Onnx__NodeProto *n) {
     return error;
 }
 
-static int rename_node(const call *c, Onnx__NodeProto *n) {
+static int rename_node(const call *c, Sis__Onnx__Node *n) {
     int error = rename_names(c, n->input, n->n_input);
     if (!error)
         error = rename_names(c, n->output, n->n_output);
@@ -241,7 +241,7 @@ static int rename_node(const call *c, Onnx__NodeProto *n) {
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* Versions of operators that only a function declares. */
-static int add_versions(Onnx__ModelProto *doc, const Onnx__FunctionProto *f) {
+static int add_versions(Sis__Onnx__Model *doc, const Sis__Onnx__Function *f) {
     for (size_t i = 0; i < f->n_opset_import; i++) {
         int known = 0;
         for (size_t k = 0; k < doc->n_opset_import; k++)
@@ -260,9 +260,9 @@ static int add_versions(Onnx__ModelProto *doc, const Onnx__FunctionProto *f) {
 }
 
 /* The nodes of one call, appended to a list. */
-static int add_call(expander *e, size_t number, const Onnx__NodeProto *n, Onnx__NodeProto ***list,
+static int add_call(expander *e, size_t number, const Sis__Onnx__Node *n, Sis__Onnx__Node ***list,
                     size_t *count) {
-    const Onnx__FunctionProto *f = e->doc->functions[number];
+    const Sis__Onnx__Function *f = e->doc->functions[number];
     call c = {.f = f, .call = n, .number = ++e->calls};
     int error = add_versions(e->doc, f);
     e->expanded = 1;
@@ -277,7 +277,7 @@ static int add_call(expander *e, size_t number, const Onnx__NodeProto *n, Onnx__
         error = copy_message(&f->node[i]->base, &copy);
         if (error)
             break;
-        error = rename_node(&c, (Onnx__NodeProto *)copy);
+        error = rename_node(&c, (Sis__Onnx__Node *)copy);
         if (!error)
             error = sis__proto_append(list, count, copy);
         if (error)
@@ -286,10 +286,10 @@ static int add_call(expander *e, size_t number, const Onnx__NodeProto *n, Onnx__
     return error;
 }
 
-static int expand_graph(expander *e, Onnx__GraphProto *g) {
+static int expand_graph(expander *e, Sis__Onnx__Graph *g) {
     int error = SIS_OK, calls = 0;
     for (size_t i = 0; i < g->n_node && !error; i++) {
-        Onnx__NodeProto *n = g->node[i];
+        Sis__Onnx__Node *n = g->node[i];
         calls += called_by(e, n) >= 0;
         for (size_t k = 0; k < n->n_attribute && !error; k++)
             if (n->attribute[k]->g)
@@ -297,10 +297,10 @@ static int expand_graph(expander *e, Onnx__GraphProto *g) {
     }
     if (error || !calls)
         return error;
-    Onnx__NodeProto **list = NULL;
+    Sis__Onnx__Node **list = NULL;
     size_t count = 0, done = 0;
     for (; done < g->n_node && !error; done++) {
-        Onnx__NodeProto *n = g->node[done];
+        Sis__Onnx__Node *n = g->node[done];
         long called = called_by(e, n);
         error = called >= 0 ? add_call(e, (size_t)called, n, &list, &count)
                             : sis__proto_append(&list, &count, n);
@@ -328,7 +328,7 @@ static int expand(expander *e) {
     return error;
 }
 
-int sis__functions_expand(Onnx__ModelProto *doc) {
+int sis__functions_expand(Sis__Onnx__Model *doc) {
     expander e = {.doc = doc};
     if (doc->n_functions == 0 || !doc->graph)
         return SIS_OK;

@@ -5,9 +5,9 @@
 #ifndef SIS_NET_ONNX_FUNCTIONS_H
 #define SIS_NET_ONNX_FUNCTIONS_H
 
-struct Onnx__ModelProto;
+struct Sis__Onnx__Model;
 
 /* Put the nodes of functions in the place of those that call them, in the document. */
-int sis__functions_expand(struct Onnx__ModelProto *doc);
+int sis__functions_expand(struct Sis__Onnx__Model *doc);
 
 #endif

@@ -20,12 +20,12 @@
 
 typedef struct {
     sis__graph *g;
-    const Onnx__GraphProto *proto;
+    const Sis__Onnx__Graph *proto;
     sis__names names;            /* numbers are those of values */
-    const Onnx__ModelProto *doc; /* for the versions of operators */
+    const Sis__Onnx__Model *doc; /* for the versions of operators */
 } loader;
 
-static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelProto *doc);
+static int load(sis__graph *g, const Sis__Onnx__Graph *proto, const Sis__Onnx__Model *doc);
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ int sis__graph_find(const sis__graph *g, const char *name) {
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-static int load_initializer(loader *l, Onnx__TensorProto *t) {
+static int load_initializer(loader *l, Sis__Onnx__Tensor *t) {
     if (!t->name || !*t->name)
         return sis__fail(SIS_E_FORMAT, "an initializer has no name");
     int id, error = define(l, t->name, &id);
@@ -78,14 +78,14 @@ static int load_initializer(loader *l, Onnx__TensorProto *t) {
 }
 
 /* Declared type of an input; anything but a tensor leaves type 0, refused where it is used. */
-static int load_type(sis__value *v, const Onnx__TypeProto *type) {
-    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+static int load_type(sis__value *v, const Sis__Onnx__Type *type) {
+    if (!type || type->value_case != SIS__ONNX__TYPE__VALUE_TENSOR_TYPE) {
         v->dtype = SIS__OTHER;
         return SIS_OK;
     }
     v->elem_type = type->tensor_type->elem_type;
     v->dtype = sis__elem_dtype(v->elem_type);
-    const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
+    const Sis__Onnx__TensorShape *shape = type->tensor_type->shape;
     if (!shape)
         return SIS_OK;
     if (shape->n_dim > SIS__MAX_RANK)
@@ -94,8 +94,8 @@ static int load_type(sis__value *v, const Onnx__TypeProto *type) {
     v->shaped = 1;
     v->rank = shape->n_dim;
     for (size_t i = 0; i < v->rank; i++) {
-        const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
-        int fixed = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        const Sis__Onnx__TensorShape__Dimension *d = shape->dim[i];
+        int fixed = d->value_case == SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_VALUE;
         if (fixed && d->dim_value > INT32_MAX)
             return sis__fail(SIS_E_UNSUPPORTED, "input %s: axis %zu of size %lld is too large",
                              v->name, i, (long long)d->dim_value);
@@ -109,7 +109,7 @@ static int load_type(sis__value *v, const Onnx__TypeProto *type) {
 static int load_inputs(loader *l) {
     sis__graph *g = l->g;
     for (size_t i = 0; i < l->proto->n_input; i++) {
-        const Onnx__ValueInfoProto *info = l->proto->input[i];
+        const Sis__Onnx__ValueInfo *info = l->proto->input[i];
         const char *name = info->name ? info->name : "";
         int id = lookup(l, name), error;
         if (id >= 0 && g->values[id].data)
@@ -145,8 +145,8 @@ static int load_outputs(loader *l) {
         if (id < 0)
             return sis__fail(SIS_E_FORMAT, "output %s is computed by no node",
                              name ? name : "(unnamed)");
-        const Onnx__TypeProto *type = l->proto->output[i]->type;
-        if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+        const Sis__Onnx__Type *type = l->proto->output[i]->type;
+        if (type && type->value_case == SIS__ONNX__TYPE__VALUE_TENSOR_TYPE &&
             !l->g->values[id].elem_type)
             l->g->values[id].elem_type = type->tensor_type->elem_type;
         l->g->outputs[l->g->n_outputs++] = id;
@@ -197,7 +197,7 @@ static int connect_inputs(loader *l, sis__node *n) {
 }
 
 /* Load a graph that is an attribute of a node; what it captures are further inputs of the node. */
-static int load_body(loader *l, sis__node *n, const Onnx__AttributeProto *a) {
+static int load_body(loader *l, sis__node *n, const Sis__Onnx__Attribute *a) {
     sis__body *b = &n->bodies[n->n_bodies];
     b->attribute = node_text(a->name);
     b->graph = SIS_NEW(sis__graph, 1);
@@ -240,7 +240,7 @@ static int load_bodies(loader *l, sis__node *n) {
 }
 
 /* Names that a graph reads at most, bodies included. */
-static size_t count_reads(const Onnx__GraphProto *p) {
+static size_t count_reads(const Sis__Onnx__Graph *p) {
     size_t n = p->n_output;
     for (size_t i = 0; i < p->n_node; i++) {
         n += p->node[i]->n_input;
@@ -251,7 +251,7 @@ static size_t count_reads(const Onnx__GraphProto *p) {
     return n;
 }
 
-static size_t count_captured(const Onnx__NodeProto *p) {
+static size_t count_captured(const Sis__Onnx__Node *p) {
     size_t n = 0;
     for (size_t k = 0; k < p->n_attribute; k++)
         if (p->attribute[k]->g)
@@ -259,10 +259,10 @@ static size_t count_captured(const Onnx__NodeProto *p) {
     return n;
 }
 
-static int version_of(const Onnx__ModelProto *doc, const char *domain) {
+static int version_of(const Sis__Onnx__Model *doc, const char *domain) {
     int standard = !*domain || strcmp(domain, "ai.onnx") == 0;
     for (size_t i = 0; i < doc->n_opset_import; i++) {
-        const Onnx__OperatorSetIdProto *o = doc->opset_import[i];
+        const Sis__Onnx__OperatorSetId *o = doc->opset_import[i];
         const char *name = node_text(o->domain);
         if (standard ? !*name || strcmp(name, "ai.onnx") == 0 : strcmp(name, domain) == 0)
             return o->version > 0 && o->version < 1000 ? (int)o->version : 1;
@@ -274,7 +274,7 @@ static int load_nodes(loader *l) {
     sis__graph *g = l->g;
     int *slot = g->slots, error = SIS_OK;
     for (size_t i = 0; i < g->n_nodes && !error; i++) {
-        const Onnx__NodeProto *p = l->proto->node[i];
+        const Sis__Onnx__Node *p = l->proto->node[i];
         sis__node *n = &g->nodes[i];
         n->proto = p;
         n->op = sis__op_find(node_text(p->domain), node_text(p->op_type), &n->op_id);
@@ -363,7 +363,7 @@ static int sort_nodes(sis__graph *g) {
 /* ---- All of it ----------------------------------------------------------------------------- */
 
 static int reserve(loader *l) {
-    const Onnx__GraphProto *p = l->proto;
+    const Sis__Onnx__Graph *p = l->proto;
     size_t values = p->n_initializer + p->n_input, slots = 0;
     for (size_t i = 0; i < p->n_node; i++) {
         values += p->node[i]->n_output;
@@ -385,7 +385,7 @@ static int reserve(loader *l) {
     return SIS_OK;
 }
 
-static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelProto *doc) {
+static int load(sis__graph *g, const Sis__Onnx__Graph *proto, const Sis__Onnx__Model *doc) {
     loader l = {.g = g, .proto = proto, .doc = doc};
     int error = reserve(&l);
     for (size_t i = 0; i < proto->n_initializer && !error; i++)
@@ -402,7 +402,7 @@ static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelP
     return error;
 }
 
-int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc, sis__words *words) {
+int sis__graph_load(sis__graph *g, const Sis__Onnx__Model *doc, sis__words *words) {
     *g = (sis__graph){.borrowed_words = words != NULL};
     if (!doc->graph)
         return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
@@ -419,7 +419,7 @@ int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc, sis__words *word
 
 struct sis__grafted {
     sis__graft graft;
-    Onnx__NodeProto proto;
+    Sis__Onnx__Node proto;
     int inputs[1], outputs[1];
 };
 
@@ -430,7 +430,7 @@ static void graft_node(sis__graph *g, struct sis__grafted *at, const sis__graft 
     at->graft = *graft;
     at->inputs[0] = graft->from;
     at->outputs[0] = graft->to;
-    onnx__node_proto__init(&at->proto);
+    sis__onnx__node__init(&at->proto);
     at->proto.op_type = (char *)(uintptr_t)graft_names[graft->kind];
     at->proto.name = (char *)(uintptr_t)g->values[graft->to].name;
     *n = (sis__node){.proto = &at->proto,

@@ -11,10 +11,10 @@
 
 #include <sis/net.h>
 
-struct Onnx__ModelProto;
-struct Onnx__NodeProto;
-struct Onnx__TensorProto;
-struct Onnx__AttributeProto;
+struct Sis__Onnx__Model;
+struct Sis__Onnx__Node;
+struct Sis__Onnx__Tensor;
+struct Sis__Onnx__Attribute;
 
 enum { SIS__MAX_RANK = 8 };
 
@@ -77,7 +77,7 @@ typedef struct sis__value {
     const void *data;            /* initializer: its values in `dtype`, else NULL */
     void *owned;  /* data that had to be converted; NULL if data lies in the document */
     int producer; /* node that computes it, -1: input, initializer */
-    struct Onnx__TensorProto *tensor; /* initializer: its message */
+    struct Sis__Onnx__Tensor *tensor; /* initializer: its message */
 } sis__value;
 
 /* A graph inside a node (If, Loop, Scan). Its inputs are the declared ones and then what it takes
@@ -90,7 +90,7 @@ typedef struct sis__body {
 } sis__body;
 
 typedef struct sis__node {
-    const struct Onnx__NodeProto *proto; /* name, op_type, attributes */
+    const struct Sis__Onnx__Node *proto; /* name, op_type, attributes */
     const struct sis__op *op; /* NULL: not supported (fine as long as it is not needed) */
     int op_id;                /* enum sis__op_id, -1 likewise */
     int opset;                /* version of its domain */
@@ -119,7 +119,7 @@ typedef struct sis__graph {
 /* Read the document's graph. The document must outlive it. Checks names, order and cycles;
  * operators that are not supported are left to the plan that needs them. words: where texts are
  * kept; NULL: its own. */
-int sis__graph_load(sis__graph *g, const struct Onnx__ModelProto *doc, struct sis__words *words);
+int sis__graph_load(sis__graph *g, const struct Sis__Onnx__Model *doc, struct sis__words *words);
 void sis__graph_release(sis__graph *g);
 
 /* Values of a TensorProto in one of our types. *owned is what the caller frees, NULL if *data
@@ -133,7 +133,7 @@ typedef struct sis__decoded {
     const void *data;
     void *owned;
 } sis__decoded;
-int sis__tensor_decode(const struct Onnx__TensorProto *t, struct sis__words *words,
+int sis__tensor_decode(const struct Sis__Onnx__Tensor *t, struct sis__words *words,
                        sis__decoded *out);
 
 /* Number of the value of that name, or -1. */

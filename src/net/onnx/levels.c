@@ -12,11 +12,11 @@
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
 
-static const char *name_of(const Onnx__NodeProto *n, size_t input) {
+static const char *name_of(const Sis__Onnx__Node *n, size_t input) {
     return input < n->n_input && n->input[input] ? n->input[input] : "";
 }
 
-static int is(const Onnx__NodeProto *n, const char *domain, const char *type) {
+static int is(const Sis__Onnx__Node *n, const char *domain, const char *type) {
     return n->op_type && strcmp(n->op_type, type) == 0 &&
            strcmp(n->domain ? n->domain : "", domain) == 0;
 }
@@ -28,15 +28,15 @@ static int number_of(sis__levels *l, const char *name, uint32_t *number) {
     return sis__names_add(&l->names, name ? name : "", name ? strlen(name) : 0, number);
 }
 
-int sis__levels_index(sis__levels *l, const Onnx__GraphProto *g) {
+int sis__levels_index(sis__levels *l, const Sis__Onnx__Graph *g) {
     size_t most = g->n_initializer + 1;
     int error = SIS_OK;
     uint32_t k;
     *l = (sis__levels){0};
     for (size_t i = 0; i < g->n_node; i++)
         most += g->node[i]->n_output;
-    l->constants = (const Onnx__TensorProto **)sis__alloc(most, sizeof *l->constants);
-    l->producers = (const Onnx__NodeProto **)sis__alloc(most, sizeof *l->producers);
+    l->constants = (const Sis__Onnx__Tensor **)sis__alloc(most, sizeof *l->constants);
+    l->producers = (const Sis__Onnx__Node **)sis__alloc(most, sizeof *l->producers);
     if (!l->constants || !l->producers)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < g->n_initializer && !error; i++)
@@ -56,18 +56,18 @@ void sis__levels_release(sis__levels *l) {
     *l = (sis__levels){0};
 }
 
-static const Onnx__NodeProto *producer_of(const sis__levels *g, const char *name) {
+static const Sis__Onnx__Node *producer_of(const sis__levels *g, const char *name) {
     uint32_t k = sis__names_find(&g->names, name, strlen(name));
     return k == UINT32_MAX ? NULL : g->producers[k];
 }
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-static const Onnx__TensorProto *constant_of(const sis__levels *g, const char *name) {
+static const Sis__Onnx__Tensor *constant_of(const sis__levels *g, const char *name) {
     uint32_t k = sis__names_find(&g->names, name, strlen(name));
     if (k != UINT32_MAX && g->constants[k])
         return g->constants[k];
-    const Onnx__NodeProto *n = producer_of(g, name);
+    const Sis__Onnx__Node *n = producer_of(g, name);
     for (size_t i = 0; n && is(n, "", "Constant") && i < n->n_attribute; i++)
         if (n->attribute[i]->t)
             return n->attribute[i]->t;
@@ -76,7 +76,7 @@ static const Onnx__TensorProto *constant_of(const sis__levels *g, const char *na
 
 /* A constant; free d->owned. */
 static int decode_plain(const sis__levels *g, const char *name, sis__decoded *d) {
-    const Onnx__TensorProto *t = *name ? constant_of(g, name) : NULL;
+    const Sis__Onnx__Tensor *t = *name ? constant_of(g, name) : NULL;
     *d = (sis__decoded){0};
     if (t && sis__tensor_decode(t, NULL, d) == SIS_OK)
         return 1;
@@ -85,7 +85,7 @@ static int decode_plain(const sis__levels *g, const char *name, sis__decoded *d)
 }
 
 /* Give constant values the shape that a Reshape says, if it says all of it. */
-static int reshape(const sis__levels *g, const Onnx__NodeProto *n, sis__decoded *d) {
+static int reshape(const sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     sis__decoded shape;
     size_t count = 1, known = 0;
     if (decode_plain(g, name_of(n, 1), &shape) && shape.dtype == SIS__I64 &&
@@ -104,10 +104,10 @@ static int reshape(const sis__levels *g, const Onnx__NodeProto *n, sis__decoded 
 }
 
 /* Input i as a constant of that type, or one reshaped; free d->owned. */
-static int decode(const sis__levels *g, const Onnx__NodeProto *n, size_t i, sis__dtype type,
+static int decode(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, sis__dtype type,
                   sis__decoded *d) {
     int found = decode_plain(g, name_of(n, i), d);
-    const Onnx__NodeProto *from = found ? NULL : producer_of(g, name_of(n, i));
+    const Sis__Onnx__Node *from = found ? NULL : producer_of(g, name_of(n, i));
     if (from && is(from, "", "Reshape"))
         found = decode_plain(g, name_of(from, 0), d) && reshape(g, from, d);
     if (!found) {
@@ -127,7 +127,7 @@ static int is_byte(int elem) {
 }
 
 /* Is input i a scale: one number, or n? */
-static int is_scale(const sis__levels *g, const Onnx__NodeProto *n, size_t i, size_t most) {
+static int is_scale(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
     sis__decoded d;
     int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
     free(d.owned);
@@ -135,7 +135,7 @@ static int is_scale(const sis__levels *g, const Onnx__NodeProto *n, size_t i, si
 }
 
 /* Is it a zero point of 8 bits, or missing where that is allowed? */
-static int is_zero(const sis__levels *g, const Onnx__NodeProto *n, size_t i, int missing) {
+static int is_zero(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, int missing) {
     sis__decoded d;
     if (!*name_of(n, i))
         return missing;
@@ -164,7 +164,7 @@ static int is_exact(const layer *l, size_t j) {
 }
 
 /* Inputs of a product: weights, their zero points, and a bias (SIZE_MAX: none). */
-static int layer_fits(const sis__levels *g, const Onnx__NodeProto *n, layer *l, const size_t *at) {
+static int layer_fits(const sis__levels *g, const Sis__Onnx__Node *n, layer *l, const size_t *at) {
     int fits = decode(g, n, at[0], SIS__I64, &l->w) && is_byte(l->w.elem) && l->w.rank >= 2;
     if (fits) {
         l->outputs = (size_t)l->w.dims[l->columns ? l->w.rank - 1 : 0];
@@ -187,14 +187,14 @@ static int layer_fits(const sis__levels *g, const Onnx__NodeProto *n, layer *l, 
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-static int has_attribute(const Onnx__NodeProto *n, const char *name) {
+static int has_attribute(const Sis__Onnx__Node *n, const char *name) {
     for (size_t i = 0; i < n->n_attribute; i++)
         if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
             return 1;
     return 0;
 }
 
-int sis__levels_fit(const sis__levels *g, const Onnx__NodeProto *n) {
+int sis__levels_fit(const sis__levels *g, const Sis__Onnx__Node *n) {
     layer l = {.columns = is(n, "", "MatMulInteger")};
     if (is(n, "", "QuantizeLinear"))
         return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
@@ -217,7 +217,7 @@ int sis__levels_fit(const sis__levels *g, const Onnx__NodeProto *n) {
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* Are two zero points the same? */
-static int same_zero(const sis__levels *g, const Onnx__NodeProto *a, const Onnx__NodeProto *b) {
+static int same_zero(const sis__levels *g, const Sis__Onnx__Node *a, const Sis__Onnx__Node *b) {
     sis__decoded d[2];
     if (strcmp(name_of(a, 1), name_of(b, 1)) == 0)
         return 1;
@@ -229,7 +229,7 @@ static int same_zero(const sis__levels *g, const Onnx__NodeProto *a, const Onnx_
     return same;
 }
 
-static int is_cast_to_float(const Onnx__NodeProto *n) {
+static int is_cast_to_float(const Sis__Onnx__Node *n) {
     for (size_t i = 0; is(n, "", "Cast") && i < n->n_attribute; i++)
         if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "to") == 0)
             return n->attribute[i]->i == SIS__FLOAT;
@@ -237,7 +237,7 @@ static int is_cast_to_float(const Onnx__NodeProto *n) {
 }
 
 /* Let n pass on a value. */
-static int become_identity(Onnx__NodeProto *n, const char *value) {
+static int become_identity(Sis__Onnx__Node *n, const char *value) {
     char *type = sis__strdup("Identity"), *domain = sis__strdup(""), *name = sis__strdup(value);
     if (!type || !domain || !name) {
         free(type);
@@ -259,13 +259,13 @@ static int become_identity(Onnx__NodeProto *n, const char *value) {
     return SIS_OK;
 }
 
-int sis__levels_join(Onnx__GraphProto *g) {
+int sis__levels_join(Sis__Onnx__Graph *g) {
     sis__levels l;
     int error = sis__levels_index(&l, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {
-        Onnx__NodeProto *n = g->node[i];
+        Sis__Onnx__Node *n = g->node[i];
         int lifts = is(n, "sis", "Lift"), casts = is_cast_to_float(n);
-        const Onnx__NodeProto *from = lifts || casts ? producer_of(&l, name_of(n, 0)) : NULL;
+        const Sis__Onnx__Node *from = lifts || casts ? producer_of(&l, name_of(n, 0)) : NULL;
         if (!from || !is(from, "sis", "Settle"))
             continue;
         if (lifts ? same_zero(&l, n, from) : !*name_of(from, 1))

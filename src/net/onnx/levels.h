@@ -14,26 +14,26 @@
 
 #include "base/names.h"
 
-struct Onnx__GraphProto;
-struct Onnx__NodeProto;
-struct Onnx__TensorProto;
+struct Sis__Onnx__Graph;
+struct Sis__Onnx__Node;
+struct Sis__Onnx__Tensor;
 
 /* Which initializer and which node each name of a graph is, by their numbers; NULL: none. */
 typedef struct sis__levels {
     sis__names names;
-    const struct Onnx__TensorProto **constants;
-    const struct Onnx__NodeProto **producers;
+    const struct Sis__Onnx__Tensor **constants;
+    const struct Sis__Onnx__Node **producers;
 } sis__levels;
 
 /* Release it after a failure, too. The graph must stay as it is in the meantime. */
-int sis__levels_index(sis__levels *l, const struct Onnx__GraphProto *g);
+int sis__levels_index(sis__levels *l, const struct Sis__Onnx__Graph *g);
 void sis__levels_release(sis__levels *l);
 
 /* May this node be computed in levels? Its scales, zero points and weights must be constants, and sums small
  * enough to be exact. */
-int sis__levels_fit(const sis__levels *g, const struct Onnx__NodeProto *n);
+int sis__levels_fit(const sis__levels *g, const struct Sis__Onnx__Node *n);
 
 /* Leave out every Lift of what was settled just before. */
-int sis__levels_join(struct Onnx__GraphProto *g);
+int sis__levels_join(struct Sis__Onnx__Graph *g);
 
 #endif

@@ -165,26 +165,26 @@ static const struct form {
 /* ---- One node -------------------------------------------------------------------------------- */
 
 typedef struct {
-    const Onnx__NodeProto *from;
-    Onnx__NodeProto *made[MAX_STEPS];
+    const Sis__Onnx__Node *from;
+    Sis__Onnx__Node *made[MAX_STEPS];
     size_t n;
     uint64_t used;    /* attributes of `from` that steps have taken */
     unsigned missing; /* letters that stand for nothing */
 } cook;
 
-static const Onnx__AttributeProto *attribute(const cook *k, const char *name, size_t n,
+static const Sis__Onnx__Attribute *attribute(const cook *k, const char *name, size_t n,
                                              size_t *at) {
     for (*at = 0; *at < k->from->n_attribute; (*at)++) {
-        const Onnx__AttributeProto *a = k->from->attribute[*at];
+        const Sis__Onnx__Attribute *a = k->from->attribute[*at];
         if (a->name && strlen(a->name) == n && memcmp(a->name, name, n) == 0)
             return a;
     }
     return NULL;
 }
 
-static const Onnx__AttributeProto *use(cook *k, const char *name) {
+static const Sis__Onnx__Attribute *use(cook *k, const char *name) {
     size_t at;
-    const Onnx__AttributeProto *a = attribute(k, name, strlen(name), &at);
+    const Sis__Onnx__Attribute *a = attribute(k, name, strlen(name), &at);
     if (a && at < 64)
         k->used |= (uint64_t)1 << at;
     return a;
@@ -223,32 +223,32 @@ static int append_name(char ***list, size_t *n, char *name) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-static int append_attribute(Onnx__NodeProto *n, Onnx__AttributeProto *a) {
+static int append_attribute(Sis__Onnx__Node *n, Sis__Onnx__Attribute *a) {
     int error = a ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
     if (error && a)
         sis__proto_free(&a->base);
     return error;
 }
 
-static Onnx__AttributeProto *new_attribute(const char *name, size_t n, int type) {
-    Onnx__AttributeProto *a = SIS_NEW(Onnx__AttributeProto, 1);
+static Sis__Onnx__Attribute *new_attribute(const char *name, size_t n, int type) {
+    Sis__Onnx__Attribute *a = SIS_NEW(Sis__Onnx__Attribute, 1);
     char *copy = SIS_NEW(char, n + 1);
     if (!a || !copy) {
         free(a);
         free(copy);
         return NULL;
     }
-    onnx__attribute_proto__init(a);
+    sis__onnx__attribute__init(a);
     memcpy(copy, name, n);
     a->name = copy;
     a->has_type = 1;
-    a->type = (Onnx__AttributeProto__AttributeType)type;
+    a->type = (Sis__Onnx__Attribute__AttributeType)type;
     return a;
 }
 
-static int add_float(Onnx__NodeProto *n, const char *name, float v) {
-    Onnx__AttributeProto *a =
-        new_attribute(name, strlen(name), ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+static int add_float(Sis__Onnx__Node *n, const char *name, float v) {
+    Sis__Onnx__Attribute *a =
+        new_attribute(name, strlen(name), SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__FLOAT);
     if (a) {
         a->has_f = 1;
         a->f = v;
@@ -257,16 +257,16 @@ static int add_float(Onnx__NodeProto *n, const char *name, float v) {
 }
 
 /* name=1 or name=1 2 3, up to the end of the braces */
-static int add_ints(Onnx__NodeProto *n, const char *name, size_t length, const char *values) {
+static int add_ints(Sis__Onnx__Node *n, const char *name, size_t length, const char *values) {
     char *end;
     int64_t v[8];
     size_t count = 0;
     for (; count < 8 && (sis__is_digit(*values) || *values == ' '); values = end)
         v[count++] = strtoll(values, &end, 10);
     int one = count == 1;
-    Onnx__AttributeProto *a = new_attribute(name, length,
-                                            one ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
-                                                : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    Sis__Onnx__Attribute *a = new_attribute(name, length,
+                                            one ? SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT
+                                                : SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INTS);
     if (a && one) {
         a->has_i = 1;
         a->i = v[0];
@@ -277,21 +277,21 @@ static int add_ints(Onnx__NodeProto *n, const char *name, size_t length, const c
     return append_attribute(n, a);
 }
 
-static int add_copy(Onnx__NodeProto *n, const Onnx__AttributeProto *from) {
+static int add_copy(Sis__Onnx__Node *n, const Sis__Onnx__Attribute *from) {
     uint8_t *bytes;
     size_t size;
     int error = sis__proto_pack(&from->base, &bytes, &size);
     if (error)
         return error;
-    Onnx__AttributeProto *a = onnx__attribute_proto__unpack(NULL, size, bytes);
+    Sis__Onnx__Attribute *a = sis__onnx__attribute__unpack(NULL, size, bytes);
     free(bytes);
     return append_attribute(n, a);
 }
 
-static int take(cook *k, Onnx__NodeProto *n, const char *name, size_t length) {
+static int take(cook *k, Sis__Onnx__Node *n, const char *name, size_t length) {
     size_t at;
     int drops = *name == '-';
-    const Onnx__AttributeProto *a = attribute(k, name + drops, length - (size_t)drops, &at);
+    const Sis__Onnx__Attribute *a = attribute(k, name + drops, length - (size_t)drops, &at);
     if (!a || at >= 64)
         return SIS_OK;
     k->used |= (uint64_t)1 << at;
@@ -299,7 +299,7 @@ static int take(cook *k, Onnx__NodeProto *n, const char *name, size_t length) {
 }
 
 /* All that no other step names: those of conditions and of the two operators of our own. */
-static int take_rest(cook *k, Onnx__NodeProto *n) {
+static int take_rest(cook *k, Sis__Onnx__Node *n) {
     static const char *const ours[] = {"channels_last", "activation", "activation_params"};
     int error = SIS_OK;
     for (size_t i = 0; i < k->from->n_attribute && i < 64 && !error; i++) {
@@ -314,7 +314,7 @@ static int take_rest(cook *k, Onnx__NodeProto *n) {
 }
 
 /* {a b c=1 2} */
-static int add_attributes(cook *k, Onnx__NodeProto *n, const char *at) {
+static int add_attributes(cook *k, Sis__Onnx__Node *n, const char *at) {
     int error = SIS_OK;
     while (!error && *at && *at != '}') {
         size_t length = strcspn(at, " =}");
@@ -333,15 +333,15 @@ static int add_attributes(cook *k, Onnx__NodeProto *n, const char *at) {
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* The node of a step, empty. */
-static Onnx__NodeProto *start(cook *k, const char *type, size_t length) {
+static Sis__Onnx__Node *start(cook *k, const char *type, size_t length) {
     const char *domain = strncmp(type, "sis.", 4) == 0  ? "sis"
                          : strncmp(type, "ms.", 3) == 0 ? "com.microsoft"
                                                         : "";
     size_t prefix = strcmp(domain, "sis") == 0 ? 4 : *domain ? 3 : 0;
-    Onnx__NodeProto *n = SIS_NEW(Onnx__NodeProto, 1);
+    Sis__Onnx__Node *n = SIS_NEW(Sis__Onnx__Node, 1);
     if (!n)
         return NULL;
-    onnx__node_proto__init(n);
+    sis__onnx__node__init(n);
     k->made[k->n++] = n;
     n->op_type = (char *)sis__alloc(length - prefix + 1, 1);
     n->domain = sis__strdup(domain);
@@ -363,7 +363,7 @@ static int holds(cook *k, const char **step) {
     if (*word == '?')
         return *input_of(k, (size_t)strtoul(word + 1, NULL, 10)) != '\0';
     snprintf(name, sizeof name, "%.*s", (int)length - 1, word + 1);
-    const Onnx__AttributeProto *a = use(k, name);
+    const Sis__Onnx__Attribute *a = use(k, name);
     return a && a->i != 0;
 }
 
@@ -383,14 +383,14 @@ static int add_names(cook *k, const char **at, char mark, char ***list, size_t *
 }
 
 /* What the activation of a fused operator is: its name, and parameters in the order it lists them. */
-static int activate(cook *k, Onnx__NodeProto *n) {
+static int activate(cook *k, Sis__Onnx__Node *n) {
     static const char *const order[][3] = {{"LeakyRelu", "alpha"},
                                            {"Elu", "alpha"},
                                            {"HardSigmoid", "alpha", "beta"},
                                            {"Clip", "min", "max"},
                                            {"ThresholdedRelu", "alpha"}};
-    const Onnx__AttributeProto *a = use(k, "activation"), *list = use(k, "activation_params");
-    const Onnx__AttributeProto *one[2] = {use(k, "activation_alpha"), use(k, "activation_beta")};
+    const Sis__Onnx__Attribute *a = use(k, "activation"), *list = use(k, "activation_params");
+    const Sis__Onnx__Attribute *one[2] = {use(k, "activation_alpha"), use(k, "activation_beta")};
     int error = SIS_OK;
     free(n->op_type);
     n->op_type = (char *)sis__alloc(a ? a->s.len + 1 : 9, 1);
@@ -411,8 +411,8 @@ static int activate(cook *k, Onnx__NodeProto *n) {
 }
 
 /* Multiplication with alpha. */
-static int scale(cook *k, Onnx__NodeProto *n) {
-    const Onnx__AttributeProto *a = use(k, "alpha");
+static int scale(cook *k, Sis__Onnx__Node *n) {
+    const Sis__Onnx__Attribute *a = use(k, "alpha");
     free(n->op_type);
     free(n->domain);
     n->op_type = sis__strdup("Times");
@@ -440,7 +440,7 @@ static int add_step(cook *k, const char *step) {
         return SIS_OK;
     int so = holds(k, &step);
     size_t length = strcspn(step, " ");
-    Onnx__NodeProto *n = start(k, so ? step : "Identity", so ? length : 8);
+    Sis__Onnx__Node *n = start(k, so ? step : "Identity", so ? length : 8);
     if (!n)
         return SIS_E_NOMEM;
     int own = so && (*step == '!' || *step == '#') ? *step : 0;
@@ -465,27 +465,27 @@ static const recipe *recipe_in(const recipe *list, size_t n, const char *name) {
 }
 
 /* Is a node in that form? */
-static int is_in(const struct form *f, const Onnx__NodeProto *n) {
+static int is_in(const struct form *f, const Sis__Onnx__Node *n) {
     size_t at;
     cook k = {.from = n};
-    const Onnx__AttributeProto *a = attribute(&k, f->with, strlen(f->with), &at);
+    const Sis__Onnx__Attribute *a = attribute(&k, f->with, strlen(f->with), &at);
     int several = n->n_output > 1 && strcmp(f->with, "several outputs") == 0;
     return strcmp(f->recipe.name, n->op_type) == 0 && ((a && a->i != 0) || several);
 }
 
-static const recipe *form_of(const Onnx__NodeProto *n) {
+static const recipe *form_of(const Sis__Onnx__Node *n) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (is_in(&forms[i], n))
             return &forms[i].recipe;
     return recipe_in(old, sizeof old / sizeof *old, n->op_type);
 }
 
-static const recipe *level_recipe(const Onnx__NodeProto *n) {
+static const recipe *level_recipe(const Sis__Onnx__Node *n) {
     return n->op_type ? recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type)
                       : NULL;
 }
 
-static const recipe *recipe_of(const sis__levels *g, const Onnx__NodeProto *n) {
+static const recipe *recipe_of(const sis__levels *g, const Sis__Onnx__Node *n) {
     if (!n->op_type || n->n_output == 0 || !*n->output[0])
         return NULL;
     const recipe *r = level_recipe(n);
@@ -515,7 +515,7 @@ static int follow(cook *k, const recipe *r) {
 }
 
 /* Append what a node becomes to a list; the node is freed, or is it. */
-static int cook_node(const recipe *r, Onnx__NodeProto *n, Onnx__NodeProto ***list, size_t *count) {
+static int cook_node(const recipe *r, Sis__Onnx__Node *n, Sis__Onnx__Node ***list, size_t *count) {
     cook k = {.from = n};
     int error = r ? follow(&k, r) : SIS_OK;
     if (error || k.n == 0)
@@ -532,7 +532,7 @@ static int cook_node(const recipe *r, Onnx__NodeProto *n, Onnx__NodeProto ***lis
 }
 
 /* The recipe of each node, or NULL; *found: is there any? Names are numbered only if some operator asks for them. */
-static int choose(const Onnx__GraphProto *g, const recipe **chosen, int *found) {
+static int choose(const Sis__Onnx__Graph *g, const recipe **chosen, int *found) {
     sis__levels l = {0};
     int asks = 0, error = SIS_OK;
     for (size_t i = 0; i < g->n_node; i++)
@@ -547,7 +547,7 @@ static int choose(const Onnx__GraphProto *g, const recipe **chosen, int *found) 
     return error;
 }
 
-static int cook_graph(Onnx__GraphProto *g) {
+static int cook_graph(Sis__Onnx__Graph *g) {
     int found = 0;
     const recipe **chosen = (const recipe **)sis__alloc(g->n_node + 1, sizeof *chosen);
     if (!chosen)
@@ -561,7 +561,7 @@ static int cook_graph(Onnx__GraphProto *g) {
         free((void *)chosen);
         return error;
     }
-    Onnx__NodeProto **list = NULL;
+    Sis__Onnx__Node **list = NULL;
     size_t count = 0, done = 0;
     while (done < g->n_node && !(error = cook_node(chosen[done], g->node[done], &list, &count)))
         done++;
@@ -575,7 +575,7 @@ static int cook_graph(Onnx__GraphProto *g) {
     return error ? error : sis__levels_join(g);
 }
 
-int sis__recipes_apply(Onnx__ModelProto *doc) {
+int sis__recipes_apply(Sis__Onnx__Model *doc) {
     int error = doc->graph ? cook_graph(doc->graph) : SIS_OK;
     return error || !doc->graph ? error : sis__bias_join(doc->graph);
 }

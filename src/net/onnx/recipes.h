@@ -5,9 +5,9 @@
 #ifndef SIS_NET_ONNX_RECIPES_H
 #define SIS_NET_ONNX_RECIPES_H
 
-struct Onnx__ModelProto;
+struct Sis__Onnx__Model;
 
 /* Put standard operators in the place of such nodes, in the document. */
-int sis__recipes_apply(struct Onnx__ModelProto *doc);
+int sis__recipes_apply(struct Sis__Onnx__Model *doc);
 
 #endif

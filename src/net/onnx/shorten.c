@@ -53,8 +53,8 @@ typedef struct {
 } shortener;
 
 struct sis__shortened {
-    Onnx__NodeProto proto;
-    Onnx__AttributeProto to, *attributes[1];
+    Sis__Onnx__Node proto;
+    Sis__Onnx__Attribute to, *attributes[1];
     int inputs[1], outputs[1];
 };
 
@@ -146,7 +146,7 @@ static int gives_floats_first(const sis__node *n) {
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
-static const Onnx__AttributeProto *attribute(const sis__node *n, const char *name) {
+static const Sis__Onnx__Attribute *attribute(const sis__node *n, const char *name) {
     for (size_t i = 0; i < n->proto->n_attribute; i++)
         if (n->proto->attribute[i]->name && strcmp(n->proto->attribute[i]->name, name) == 0)
             return n->proto->attribute[i];
@@ -155,7 +155,7 @@ static const Onnx__AttributeProto *attribute(const sis__node *n, const char *nam
 
 /* A type that an attribute names, or that of the tensor it is. */
 static int type_by(const sis__node *n, const char *name, int missing) {
-    const Onnx__AttributeProto *a = attribute(n, name);
+    const Sis__Onnx__Attribute *a = attribute(n, name);
     return !a ? missing : a->t ? a->t->data_type : (int)a->i;
 }
 
@@ -395,11 +395,11 @@ static void redirect_reads(shortener *s) {
 }
 
 static void fill_node(const shortener *s, struct sis__shortened *at, int from, sis__node *n) {
-    onnx__node_proto__init(&at->proto);
-    onnx__attribute_proto__init(&at->to);
+    sis__onnx__node__init(&at->proto);
+    sis__onnx__attribute__init(&at->to);
     at->to.name = (char *)(uintptr_t) "to";
     at->to.has_type = at->to.has_i = 1;
-    at->to.type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    at->to.type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT;
     at->to.i = s->elem[from];
     at->attributes[0] = &at->to;
     at->proto.op_type = (char *)(uintptr_t) "Shorten";

@@ -19,7 +19,7 @@ typedef struct {
     size_t left; /* bytes that may still be written out */
 } expander;
 
-static const char *name_of(const Onnx__SparseTensorProto *s) {
+static const char *name_of(const Sis__Onnx__SparseTensor *s) {
     return s->values && s->values->name ? s->values->name : "(unnamed)";
 }
 
@@ -29,7 +29,7 @@ static size_t element_size(int type) {
 }
 
 /* How many values the whole has. */
-static int count_all(expander *x, const Onnx__SparseTensorProto *s, size_t size, size_t *count) {
+static int count_all(expander *x, const Sis__Onnx__SparseTensor *s, size_t size, size_t *count) {
     *count = 1;
     for (size_t d = 0; d < s->n_dims; d++) {
         if (s->dims[d] < 0 || (s->dims[d] && *count > x->left / size / (size_t)s->dims[d]))
@@ -43,7 +43,7 @@ static int count_all(expander *x, const Onnx__SparseTensorProto *s, size_t size,
 }
 
 /* The place of value i in the flat array; SIZE_MAX: outside. */
-static size_t place_of(const Onnx__SparseTensorProto *s, const sis__decoded *places, size_t i,
+static size_t place_of(const Sis__Onnx__SparseTensor *s, const sis__decoded *places, size_t i,
                        size_t count) {
     const int64_t *at = (const int64_t *)places->data;
     size_t place = 0;
@@ -58,7 +58,7 @@ static size_t place_of(const Onnx__SparseTensorProto *s, const sis__decoded *pla
     return place;
 }
 
-static int write_values(const Onnx__SparseTensorProto *s, const sis__decoded *values,
+static int write_values(const Sis__Onnx__SparseTensor *s, const sis__decoded *values,
                         const sis__decoded *places, size_t size, char *all, size_t count) {
     int flat = places->rank == 1 && places->count == values->count;
     int by_axis = places->rank == 2 && (size_t)places->dims[0] == values->count &&
@@ -76,7 +76,7 @@ static int write_values(const Onnx__SparseTensorProto *s, const sis__decoded *va
     return SIS_OK;
 }
 
-static int fill(expander *x, const Onnx__SparseTensorProto *s, Onnx__TensorProto *t) {
+static int fill(expander *x, const Sis__Onnx__SparseTensor *s, Sis__Onnx__Tensor *t) {
     sis__decoded values = {0}, places = {0};
     size_t count = 0, size = s->values ? element_size(s->values->data_type) : 0;
     if (!s->values || !s->indices || size == 0)
@@ -102,12 +102,12 @@ static int fill(expander *x, const Onnx__SparseTensorProto *s, Onnx__TensorProto
 }
 
 /* The same as a dense tensor. */
-static int densify(expander *x, const Onnx__SparseTensorProto *s, Onnx__TensorProto **out) {
-    Onnx__TensorProto *t = SIS_NEW(Onnx__TensorProto, 1);
+static int densify(expander *x, const Sis__Onnx__SparseTensor *s, Sis__Onnx__Tensor **out) {
+    Sis__Onnx__Tensor *t = SIS_NEW(Sis__Onnx__Tensor, 1);
     *out = t;
     if (!t)
         return SIS_E_NOMEM;
-    onnx__tensor_proto__init(t);
+    sis__onnx__tensor__init(t);
     int error = fill(x, s, t);
     if (error)
         return error;
@@ -119,10 +119,10 @@ static int densify(expander *x, const Onnx__SparseTensorProto *s, Onnx__TensorPr
     return (s->values->name && !t->name) || t->n_dims != s->n_dims ? SIS_E_NOMEM : SIS_OK;
 }
 
-static int expand_graph(expander *x, Onnx__GraphProto *g);
+static int expand_graph(expander *x, Sis__Onnx__Graph *g);
 
-static int expand_attribute(expander *x, Onnx__AttributeProto *a) {
-    Onnx__TensorProto *dense = NULL;
+static int expand_attribute(expander *x, Sis__Onnx__Attribute *a) {
+    Sis__Onnx__Tensor *dense = NULL;
     if (a->g)
         return expand_graph(x, a->g);
     if (!a->sparse_tensor || a->t || !a->name || strcmp(a->name, "sparse_value") != 0)
@@ -140,11 +140,11 @@ static int expand_attribute(expander *x, Onnx__AttributeProto *a) {
     a->t = dense;
     free(a->name);
     a->name = name;
-    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__TENSOR;
     return SIS_OK;
 }
 
-static int expand_nodes(expander *x, Onnx__NodeProto **nodes, size_t n) {
+static int expand_nodes(expander *x, Sis__Onnx__Node **nodes, size_t n) {
     int error = SIS_OK;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < nodes[i]->n_attribute && !error; k++)
@@ -152,8 +152,8 @@ static int expand_nodes(expander *x, Onnx__NodeProto **nodes, size_t n) {
     return error;
 }
 
-static int expand_initializer(expander *x, Onnx__GraphProto *g, Onnx__SparseTensorProto *s) {
-    Onnx__TensorProto *dense = NULL;
+static int expand_initializer(expander *x, Sis__Onnx__Graph *g, Sis__Onnx__SparseTensor *s) {
+    Sis__Onnx__Tensor *dense = NULL;
     int error = densify(x, s, &dense);
     if (!error)
         error = sis__proto_append((void *)&g->initializer, &g->n_initializer, dense);
@@ -162,10 +162,10 @@ static int expand_initializer(expander *x, Onnx__GraphProto *g, Onnx__SparseTens
     return error;
 }
 
-static int expand_graph(expander *x, Onnx__GraphProto *g) {
+static int expand_graph(expander *x, Sis__Onnx__Graph *g) {
     int error = SIS_OK;
     while (g->n_sparse_initializer && !error) {
-        Onnx__SparseTensorProto *s = g->sparse_initializer[g->n_sparse_initializer - 1];
+        Sis__Onnx__SparseTensor *s = g->sparse_initializer[g->n_sparse_initializer - 1];
         error = expand_initializer(x, g, s);
         if (!error) {
             sis__proto_free(&s->base);
@@ -179,7 +179,7 @@ static int expand_graph(expander *x, Onnx__GraphProto *g) {
     return error ? error : expand_nodes(x, g->node, g->n_node);
 }
 
-int sis__sparse_expand(Onnx__ModelProto *doc) {
+int sis__sparse_expand(Sis__Onnx__Model *doc) {
     expander x = {.left = max_bytes};
     int error = doc->graph ? expand_graph(&x, doc->graph) : SIS_OK;
     for (size_t i = 0; i < doc->n_functions && !error; i++)

@@ -5,9 +5,9 @@
 #ifndef SIS_NET_ONNX_SPARSE_H
 #define SIS_NET_ONNX_SPARSE_H
 
-struct Onnx__ModelProto;
+struct Sis__Onnx__Model;
 
 /* Write them out: sparse initializers become initializers, the sparse value of a Constant its value. */
-int sis__sparse_expand(struct Onnx__ModelProto *doc);
+int sis__sparse_expand(struct Sis__Onnx__Model *doc);
 
 #endif

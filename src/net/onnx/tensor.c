@@ -20,7 +20,7 @@
 #error "raw tensor data are little-endian; this file reads them as they are"
 #endif
 
-#define T(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
+#define T(name) SIS__ONNX__TENSOR__DATA_TYPE__##name
 
 size_t sis__dtype_size(sis__dtype t) {
     return t == SIS__F32 ? 4 : t == SIS__I64 || t == SIS__TEXT ? 8 : t == SIS__BOOL ? 1 : 0;
@@ -229,7 +229,7 @@ typedef struct {
     size_t n;
 } source;
 
-static source find_source(const Onnx__TensorProto *t, size_t count) {
+static source find_source(const Sis__Onnx__Tensor *t, size_t count) {
     source s = {0};
     if (t->has_raw_data) {
         s.raw = t->raw_data.data;
@@ -311,7 +311,7 @@ static int convert(const source *s, int elem_type, sis__decoded *out) {
 }
 
 /* Texts become their numbers. */
-static int convert_texts(const Onnx__TensorProto *t, sis__words *words, sis__decoded *out) {
+static int convert_texts(const Sis__Onnx__Tensor *t, sis__words *words, sis__decoded *out) {
     int64_t *ids = SIS_NEW(int64_t, out->count);
     int error = ids ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; i < out->count && !error; i++)
@@ -324,7 +324,7 @@ static int convert_texts(const Onnx__TensorProto *t, sis__words *words, sis__dec
     return SIS_OK;
 }
 
-static int read_dims(const Onnx__TensorProto *t, const char *name, sis__decoded *out) {
+static int read_dims(const Sis__Onnx__Tensor *t, const char *name, sis__decoded *out) {
     if (t->n_dims > SIS__MAX_RANK)
         return sis__fail(SIS_E_UNSUPPORTED, "tensor %s has %zu axes; at most %d are supported",
                          name, t->n_dims, SIS__MAX_RANK);
@@ -341,7 +341,7 @@ static int read_dims(const Onnx__TensorProto *t, const char *name, sis__decoded 
     return SIS_OK;
 }
 
-int sis__tensor_decode(const Onnx__TensorProto *t, sis__words *words, sis__decoded *out) {
+int sis__tensor_decode(const Sis__Onnx__Tensor *t, sis__words *words, sis__decoded *out) {
     static const int64_t nothing[2] = {0}; /* what tensors without elements point at */
     const char *name = t->name ? t->name : "(unnamed)";
     *out = (sis__decoded){0};
@@ -350,7 +350,7 @@ int sis__tensor_decode(const Onnx__TensorProto *t, sis__words *words, sis__decod
     int error = read_dims(t, name, out);
     if (error)
         return error;
-    if (t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL || t->n_external_data)
+    if (t->data_location == SIS__ONNX__TENSOR__DATA_LOCATION__EXTERNAL || t->n_external_data)
         return sis__fail(SIS_E_UNSUPPORTED,
                          "tensor %s keeps its values in another file; save the model with all "
                          "values inside one file",

@@ -31,7 +31,7 @@ static int tensor_constant(sis__cx *c, const sis__decoded *d) {
     return c->error;
 }
 
-static int text_constant(sis__cx *c, const Onnx__AttributeProto *a) {
+static int text_constant(sis__cx *c, const Sis__Onnx__Attribute *a) {
     int64_t *id = (int64_t *)sis__cx_alloc(c, 1, sizeof *id);
     if (!c->error)
         c->error = sis__words_put(c->plan->graph->words, a->s.data, a->s.len, id);
@@ -39,7 +39,7 @@ static int text_constant(sis__cx *c, const Onnx__AttributeProto *a) {
 }
 
 static int constant_shape(sis__cx *c) {
-    const Onnx__AttributeProto *a;
+    const Sis__Onnx__Attribute *a;
     sis__decoded d;
     size_t n;
     if (sis__attr_tensor(c, "value", &d) || c->error)

@@ -16,7 +16,7 @@
 /* ---- Texts of attributes --------------------------------------------------------------------- */
 
 const int64_t *sis__attr_words(sis__cx *c, const char *name, size_t *n) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     *n = a ? a->n_strings : 0;
     int64_t *ids = *n ? (int64_t *)sis__cx_alloc(c, *n, sizeof *ids) : NULL;
     for (size_t i = 0; !c->error && i < *n; i++)
@@ -27,7 +27,7 @@ const int64_t *sis__attr_words(sis__cx *c, const char *name, size_t *n) {
 
 /* The number of one text. */
 static int64_t word_of(sis__cx *c, const char *name, const char *missing) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     int64_t id = 0;
     int error = a && a->has_s
                     ? sis__words_put(c->plan->graph->words, a->s.data, a->s.len, &id)

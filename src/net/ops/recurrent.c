@@ -46,7 +46,7 @@ static int squash_named(const char *name, size_t length) {
 
 /* Numbers are listed for those alone that take some. */
 const sis__squash *sis__squash_read(sis__cx *c, const char *const *usual, size_t each, size_t n) {
-    const Onnx__AttributeProto *list = sis__attr_find(c, "activations");
+    const Sis__Onnx__Attribute *list = sis__attr_find(c, "activations");
     size_t n_alpha, n_beta, alphas = 0, betas = 0;
     const float *alpha = sis__attr_floats(c, "activation_alpha", &n_alpha);
     const float *beta = sis__attr_floats(c, "activation_beta", &n_beta);

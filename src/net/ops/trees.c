@@ -30,7 +30,7 @@ static const size_t OUTPUTS_MOST = (size_t)1 << 20;
 typedef struct {
     const int64_t *trees, *ids, *features, *yes, *no, *missing;
     const float *values;
-    const Onnx__AttributeProto *modes;
+    const Sis__Onnx__Attribute *modes;
     size_t n;
 } node_lists;
 

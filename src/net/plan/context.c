@@ -221,10 +221,10 @@ const float *sis__cx_pack(sis__cx *c, const sis__matrix *b) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+#define TYPE(name) SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__##name
 
-const Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name) {
-    const Onnx__NodeProto *p = c->node->proto;
+const Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name) {
+    const Sis__Onnx__Node *p = c->node->proto;
     for (size_t i = 0; i < p->n_attribute && i < 64; i++)
         if (p->attribute[i]->name && strcmp(p->attribute[i]->name, name) == 0) {
             c->seen |= (uint64_t)1 << i;
@@ -235,8 +235,8 @@ const Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name) {
 
 /* The attribute, if it is there and of the type. Old files leave the type out; then what is filled
  * in decides. */
-static const Onnx__AttributeProto *find_typed(sis__cx *c, const char *name, int type) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+static const Sis__Onnx__Attribute *find_typed(sis__cx *c, const char *name, int type) {
+    const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     if (!a || c->error)
         return NULL;
     int filled = type == TYPE(INT)      ? a->has_i
@@ -250,17 +250,17 @@ static const Onnx__AttributeProto *find_typed(sis__cx *c, const char *name, int 
 }
 
 int64_t sis__attr_int(sis__cx *c, const char *name, int64_t missing) {
-    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(INT));
+    const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(INT));
     return a ? a->i : missing;
 }
 
 float sis__attr_float(sis__cx *c, const char *name, float missing) {
-    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(FLOAT));
+    const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(FLOAT));
     return a ? a->f : missing;
 }
 
 void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size) {
-    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(STRING));
+    const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(STRING));
     if (a)
         snprintf(v, size, "%.*s", (int)(a->s.len < size ? a->s.len : size), (char *)a->s.data);
     else
@@ -268,19 +268,19 @@ void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, 
 }
 
 const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n) {
-    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(INTS));
+    const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(INTS));
     *n = a ? a->n_ints : 0;
     return a ? a->ints : NULL;
 }
 
 const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n) {
-    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(FLOATS));
+    const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(FLOATS));
     *n = a ? a->n_floats : 0;
     return a ? a->floats : NULL;
 }
 
 int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     *out = (sis__decoded){0};
     if (!a || !a->t || c->error)
         return 0;

@@ -99,7 +99,7 @@ const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n);
 const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n);
 /* A tensor, kept as long as the plan; 1, or 0 if it is absent or an error is set. */
 int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out);
-const struct Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name);
+const struct Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name);
 /* The number in `names` of an attribute that names one of n choices; the first if absent. */
 int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n);
 

@@ -7,7 +7,7 @@
 
 #include "net/plan/plan.h"
 
-struct Onnx__GraphProto;
+struct Sis__Onnx__Graph;
 
 typedef enum sis__final {
     SIS__FINAL_NONE,
@@ -17,7 +17,7 @@ typedef enum sis__final {
 } sis__final;
 
 struct sis_net {
-    struct Onnx__ModelProto *doc;
+    struct Sis__Onnx__Model *doc;
     sis__graph graph;
     int input, output; /* values: what rows are fed to, what scores are read from */
     int pre_output;    /* value the final activation reads; = output if there is none */
@@ -46,7 +46,7 @@ void sis__net_forget(sis_net *net);
 void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int *embedded);
 
 /* Make a network of a document, which belongs to it (or is freed) afterwards. */
-int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out);
+int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out);
 
 /* Read the graph again after the document has changed; on failure nothing has happened. */
 int sis__net_reload(sis_net *net);
@@ -58,13 +58,13 @@ int sis__net_param(const sis_net *net, size_t i);
 int sis__net_plan_row(const sis_net *net, struct sis__plan **plan);
 
 /* Append an initializer. elem_type 1: float, 7: int64. */
-int sis__document_add_tensor(struct Onnx__GraphProto *g, const char *name, int elem_type,
+int sis__document_add_tensor(struct Sis__Onnx__Graph *g, const char *name, int elem_type,
                              const sis_net_shape *shape, const void *values);
 
 /* A node behind the others; names as sis_net_add_node takes them. */
-struct Onnx__ModelProto;
-struct Onnx__NodeProto;
-int sis__document_add_node(struct Onnx__ModelProto *doc, const char *op, const char *inputs,
-                           const char *outputs, struct Onnx__NodeProto **out);
+struct Sis__Onnx__Model;
+struct Sis__Onnx__Node;
+int sis__document_add_node(struct Sis__Onnx__Model *doc, const char *op, const char *inputs,
+                           const char *outputs, struct Sis__Onnx__Node **out);
 
 #endif

@@ -164,7 +164,7 @@ static int check_inputs(compiler *k, sis__cx *c) {
 }
 
 static int check_attributes(sis__cx *c) {
-    const Onnx__NodeProto *p = c->node->proto;
+    const Sis__Onnx__Node *p = c->node->proto;
     sis__attr_find(c, "consumed_inputs"); /* the first versions': where results may be put */
     for (size_t i = 0; i < p->n_attribute; i++)
         if (i >= 64 || !(c->seen >> i & 1))
