@@ -14,10 +14,10 @@ bad() {
 }
 
 DESTDIR=$tmp/root cmake --install "$build" >/dev/null
-prefix=$tmp/root$(sed -n 's/^prefix=//p' "$build/sis.pc")
 PKG_CONFIG_PATH=$(dirname "$(find "$tmp" -name sis.pc)")
 export PKG_CONFIG_PATH
-config() { pkg-config --define-variable=prefix="$prefix" "$@" sis; }
+config() { pkg-config "$@" sis; }
+prefix=$(config --variable=prefix)
 libdir=$(config --variable=libdir)
 include=$(config --variable=includedir)
 
@@ -30,6 +30,18 @@ cc -std=c11 "$example" $(config --static --cflags --libs | sed "s|-lsis|$libdir/
 for page in sis sis-explain sis-show; do
     [ -s "$(find "$tmp" -name "$page.1")" ] || bad "$page.1 is not installed"
 done
+
+# The pkg-config file knows where it is installed: under another prefix, and with folders of its own.
+config --cflags | grep -qE 'cairo|glib' && bad "the cflags are of libraries that no header uses: $(config --cflags)"
+folders() { # LIBDIR PATH: what sis.pc says after --prefix if CMAKE_INSTALL_LIBDIR is LIBDIR, which is PATH then
+    cmake -S "$here/.." -B "$tmp/pc" -DSIS_TESTS=OFF -DCMAKE_INSTALL_LIBDIR="$1" >/dev/null 2>&1
+    cmake --install "$tmp/pc" --component pkgconfig --prefix "$tmp/moved" >/dev/null
+    PKG_CONFIG_PATH=$2/pkgconfig
+    echo "$(realpath -m "$(config --variable=includedir)") $(realpath -m "$(config --variable=libdir)")"
+}
+[ "$(folders lib "$tmp/moved/lib")" = "$tmp/moved/include $tmp/moved/lib" ] || bad "sis.pc is wrong after --prefix"
+[ "$(folders "$tmp/own" "$tmp/own")" = "$tmp/moved/include $tmp/own" ] ||
+    bad "sis.pc is wrong with an absolute CMAKE_INSTALL_LIBDIR"
 
 # One version, in header, program, pkg-config file; the ABI number in the library's name.
 version=$(sed -n 's/^#define SIS_VERSION "\(.*\)"/\1/p' "$include/sis/sis.h")
