@@ -51,6 +51,11 @@ abi=$(sed -n 's/^#define SIS_ABI //p' "$include/sis/sis.h")
 [ -f "$libdir/libsis.so.$abi" ] || bad "there is no libsis.so.$abi"
 objdump -p "$libdir/libsis.so" | grep -q "SONAME *libsis.so.$abi\$" || bad "the SONAME is not libsis.so.$abi"
 
+# Libraries that are loaded when needed are in the table for packagers.
+for name in $(grep -ohE '"lib[a-z0-9-]+\.(so[.0-9]*|[0-9.]*dylib)"' -r "$here/../src" | tr -d '"' | sort -u); do
+    grep -q "\`$name\`" "$here/../docs/install.md" || bad "docs/install.md does not name $name"
+done
+
 # Headers alone; in C++ where there is a compiler for it, which may not be cc's own.
 for header in "$include"/sis/*.h; do
     echo "#include <sis/${header##*/}>" | tee "$tmp/alone.c" > "$tmp/alone.cc"

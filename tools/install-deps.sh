@@ -30,7 +30,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v "$tool" >/dev/null 2>&1 || missing=1
     done
     [ -z "${missing-}" ] && exit 0
-    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cmocka, protobuf-c with protoc-c; cairo for PNG and PDF figures, libcurl for http: models, libmicrohttpd for sis serve, libjpeg for JPEG images, libutf8proc for tokenizers, libsqlite3 for sis export --to sqlite." >&2
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cmocka, protobuf-c with protoc-c. docs/install.md lists them, and the libraries that only a part of it needs." >&2
     echo "Debian calls them:" $needed $wanted >&2
     exit 1
 fi
