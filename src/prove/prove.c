@@ -166,6 +166,18 @@ static int query_init(query *t, const sis_prover *p, const sis_input *input,
     return n < 0 ? (int)n : SIS_OK;
 }
 
+/* Everything is true of the values in an empty range. */
+static int check_domain(const query *t) {
+    const sis_prove_opt *opt = t->opt;
+    for (size_t j = 0; opt->low && opt->high && j < t->input->n_values; j++)
+        if (opt->low[j] > opt->high[j])
+            return sis__fail(SIS_E_ARGUMENT,
+                             "the domain of value %zu is empty: from %.9g to %.9g; the example has "
+                             "%.9g there",
+                             j, opt->low[j], opt->high[j], t->input->values[j]);
+    return SIS_OK;
+}
+
 /* The oracle of an example that has the decision. */
 static int query_open(query *t) {
     const sis_prove_opt *opt = t->opt;
@@ -193,7 +205,9 @@ static int query_open(query *t) {
                                       .below = t->below,
                                       .margin = q.threshold,
                                       .threshold = t->threshold};
-    int error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
+    int error = check_domain(t);
+    if (!error)
+        error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
                             : sis__net_oracle(t->p->circuit, &of_net, t->n, &t->o);
     if (!error)
         t->o->deadline = opt->time_limit > 0 ? t->began + opt->time_limit : 0;
@@ -219,6 +233,15 @@ static int attack(query *t, const unsigned char *kept, double *score) {
     return error;
 }
 
+/* The adversary did not believe a proof: is its score decided, too? */
+static int check_attack(const query *t, double score) {
+    return decided(t, score) ? SIS_OK
+                             : sis__fail(SIS_E_MODEL,
+                                         "a proof is refuted by a score of %.9g; this is a mistake "
+                                         "of the library, please report it",
+                                         score);
+}
+
 /* Is the decision proved with these kept? And the score of an input that loses it, otherwise the
  * worst that an adversary meets. */
 static int examine(query *t, const unsigned char *kept, sis__proof *proof, double *score) {
@@ -227,12 +250,7 @@ static int examine(query *t, const unsigned char *kept, sis__proof *proof, doubl
         return score_row(t, t->sets.example, score);
     if (!error)
         error = attack(t, kept, score);
-    if (!error && *proof == SIS__PROOF_HOLDS && !decided(t, *score))
-        error = sis__fail(SIS_E_MODEL,
-                          "a proof is refuted by a score of %.9g; this is a mistake of "
-                          "the library, please report it",
-                          *score);
-    return error;
+    return !error && *proof == SIS__PROOF_HOLDS ? check_attack(t, *score) : error;
 }
 
 /* ---- Collections ----------------------------------------------------------------------------- */
@@ -338,6 +356,23 @@ static int push_example(collecting *c) {
     return SIS_OK;
 }
 
+/* A minimal contrast claims a proof for each of its features, the others being those kept: with that
+ * feature as it was, every input has the decision. */
+static int attack_contrast(collecting *c) {
+    int error = SIS_OK;
+    double score;
+    for (size_t f = 0; !error && f < c->t->n; f++) {
+        if (c->kept[f])
+            continue;
+        c->kept[f] = 1;
+        error = attack(c->t, c->kept, &score);
+        c->kept[f] = 0;
+        if (!error)
+            error = check_attack(c->t, score);
+    }
+    return error;
+}
+
 static int add_contrast(collecting *c, sis__family *enough, sis__family *contrasts, int *found) {
     double score;
     int minimal = 1;
@@ -356,6 +391,8 @@ static int add_contrast(collecting *c, sis__family *enough, sis__family *contras
                          "no input without the decision was found within %zu "
                          "branches",
                          c->t->opt->branches);
+    if (!error && minimal)
+        error = attack_contrast(c);
     for (size_t i = 0; i < c->t->n; i++)
         c->kept[i] = !c->kept[i];
     c->guarantee->minimal &= minimal;
@@ -462,6 +499,7 @@ int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove
                     const int *features, size_t n, int *holds, double *example) {
     query t;
     sis__proof proof = SIS__PROOF_NONE;
+    double score;
     *holds = -1;
     int error = query_init(&t, p, input, opt);
     unsigned char *kept = SIS_NEW(unsigned char, t.n);
@@ -470,7 +508,7 @@ int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove
     if (!error)
         error = query_open(&t);
     if (!error)
-        error = sis__sets_ask(&t.sets, kept, &proof, NULL);
+        error = examine(&t, kept, &proof, &score);
     if (!error && example && proof == SIS__PROOF_FAILS)
         memcpy(example, t.sets.example, input->n_values * sizeof *example);
     if (!error)

@@ -99,6 +99,8 @@ static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out)
         opt.mask = ask->mask;
     if (ask->method)
         opt.method = ask->method;
+    if (ask->method && strcmp(ask->method, "contrast") == 0 && !ask->mask)
+        opt.mask = NULL; /* nothing is masked */
     if (ask->max_subsets > 0)
         opt.search.max_subsets = (size_t)ask->max_subsets;
     return sis_task_open(&opt, out);

@@ -147,7 +147,7 @@ static int read_ball(const char *text, sis__task_domain *d) {
 }
 
 static int domain_read(const sis_task *t, const char *text, size_t width, sis__task_domain *d) {
-    *d = (sis__task_domain){.radius = NAN};
+    *d = (sis__task_domain){.known = 1, .radius = NAN};
     if (!text || strcmp(text, "any") == 0)
         return SIS_OK;
     if (strncmp(text, "data:", 5) == 0 && text[5]) {
@@ -178,34 +178,40 @@ int sis__task_guarantee_begin(sis_task *t) {
                                          "to stay ahead of; give a --threshold");
     if (g->asked.kind != SIS_GUARANTEE_ALL)
         return SIS_OK;
-    int error = g->prover ? SIS_OK : make_prover(t);
-    if (!error && t->source.data && !g->shared)
-        error = sis__task_same_widths(t, "--guarantee all", &width);
-    if (!error && t->source.data && !g->shared)
-        error = domain_read(t, t->opt.domain, width, &g->domain);
-    return error;
+    int sized = t->source.data || t->model.n_values, error = SIS_OK;
+    if (!g->prover && sized)
+        error = make_prover(t);
+    if (error || g->domain.known || !t->source.data)
+        return error;
+    error = sis__task_same_widths(t, "--guarantee all", &width);
+    return error ? error : domain_read(t, t->opt.domain, width, &g->domain);
 }
 
+/* What `like` could not prepare without examples, the task prepares itself. */
 void sis__task_guarantee_share(const sis__task_guarantee *like, sis__task_guarantee *g) {
     *g = *like;
-    g->shared = 1;
+    g->shared_prover = g->prover != NULL;
+    g->shared_domain = g->domain.known;
 }
 
 void sis__task_guarantee_release(sis__task_guarantee *g) {
-    if (g->shared)
-        return;
-    domain_release(&g->domain);
-    sis_prover_free(g->prover);
+    if (!g->shared_domain)
+        domain_release(&g->domain);
+    if (!g->shared_prover)
+        sis_prover_free(g->prover);
 }
 
 /* ---- One example ----------------------------------------------------------------------------- */
 
-/* The box of a ball around an example: low (n), then high (n). NULL: no memory. */
+/* The box of a ball around an example: low (n), then high (n). A value that is nowhere near the range
+ * of all values stays as it is. NULL: no memory. */
 static double *make_ball(const sis_input *in, const sis__task_domain *d) {
     double *box = SIS_NEW_RAW(double, 2 * in->n_values);
     for (size_t v = 0; box && v < in->n_values; v++) {
         box[v] = fmax(in->values[v] - d->radius, d->least);
         box[in->n_values + v] = fmin(in->values[v] + d->radius, d->most);
+        if (box[v] > box[in->n_values + v])
+            box[v] = box[in->n_values + v] = in->values[v];
     }
     return box;
 }
@@ -214,6 +220,10 @@ static double *make_ball(const sis_input *in, const sis__task_domain *d) {
 static int proof_options(const sis__task_domain *d, const sis_input *in, sis_prove_opt *opt,
                          double **box) {
     *box = NULL;
+    if (!d->known) /* never a box of zeros, in which everything holds */
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--guarantee all: it is not known what values may be; give "
+                         "--domain any, data:FILE or ball:E");
     opt->low = d->low;
     opt->high = d->high;
     opt->missing = d->missing;

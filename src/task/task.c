@@ -421,6 +421,12 @@ static int prepare(sis_task *t) {
     return error;
 }
 
+/* What tasks about other examples will share. */
+static int prepare_without_examples(sis_task *t) {
+    return t->guarantee.asked.kind == SIS_GUARANTEE_ALL ? sis__task_guarantee_begin(t)
+                                                        : sis__task_mask_begin(t);
+}
+
 static int open_task(sis_task *t, const sis_task_opt *opt) {
     int error = copy_options(t, opt);
     if (error == SIS_OK)
@@ -432,7 +438,7 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
     if (error == SIS_OK)
         error = open_source(t);
     if (error == SIS_OK)
-        error = t->source.data ? prepare(t) : sis__task_mask_begin(t);
+        error = t->source.data ? prepare(t) : prepare_without_examples(t);
     t->threshold = t->guarantee.keep_class ? 0 : opt->search.threshold;
     if (error == SIS_OK && opt->threshold)
         error = sis__task_threshold_find(t, opt->threshold, &t->threshold);

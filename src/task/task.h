@@ -135,6 +135,7 @@ typedef struct sis__task_method {
 
 /* What other values may be: of all examples, or so far from each. */
 typedef struct sis__task_domain {
+    int known;              /* 0: it has not been read; nothing can be proved */
     double *low, *high;     /* (width) NULL: any number, or the radius says it */
     unsigned char *missing; /* (width) NULL: never */
     double radius;          /* NaN: none */
@@ -146,8 +147,8 @@ typedef struct sis__task_guarantee {
     sis_guarantee asked;
     int keep_class;
     sis__task_domain domain;
-    sis_prover *prover; /* of the task's model; NULL: none is needed */
-    int shared;         /* domain and prover are another task's */
+    sis_prover *prover;               /* of the task's model; NULL: none is needed */
+    int shared_prover, shared_domain; /* they are another task's */
 } sis__task_guarantee;
 
 typedef struct sis__task_ahead sis__task_ahead;

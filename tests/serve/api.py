@@ -160,6 +160,17 @@ class Protocols(unittest.TestCase):
                 body = {"instances": [[1, 2]], "inputs": tensor, "parameters": {"class": 1}}
                 self.assertIn("target", server.json(path, body, 400)["error"])
 
+    def test_contrasts_are_those_of_the_program(self):
+        trees, row = os.path.join(SOURCE, "examples", "credit-trees.json"), [40, 52000, 4000, 12000, 0, 3, 8, 0.15]
+        with open(self.table) as f:
+            path = self.file("one.csv", f.readline() + ",".join(map(str, row)) + "\n")
+        want = explained("-m", trees, "-i", path, "-t", "0.5", "--method", "contrast")
+        self.assertEqual([len(s["features"]) for s in want[0]["subsets"]], [1])
+        for more in ([], ["--mask", "zero"], ["-i", self.table, "--mask", "zero"]):
+            with Server("-m", trees, "--name", "t", *more) as server:
+                got = server.json("/v1/models/t:explain", {"instances": [row], "parameters": {"method": "contrast"}})["explanations"]
+                self.assertEqual([alike(r) for r in got], want)
+
     def test_second_protocol(self):
         images, quick = digits(2), {"method": "quick"}
         flat = [v for image in images for row in image for v in row]

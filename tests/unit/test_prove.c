@@ -211,6 +211,17 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
     assert_int_equal(sis_prove_check(prover, &s.input, &opt, (int[]){99}, 1, &holds, NULL),
                      SIS_E_ARGUMENT);
     assert_int_equal(holds, -1);
+    double low[64], high[64]; /* everything is true of no value */
+    assert_in_range(s.input.n_values, 1, 64);
+    for (size_t j = 0; j < s.input.n_values; j++) {
+        low[j] = s.input.values[j] + 1;
+        high[j] = s.input.values[j] - 1;
+    }
+    sis_prove_opt empty = opt;
+    empty.low = low;
+    empty.high = high;
+    assert_int_equal(sis_prove_collect(prover, &s.input, &empty, &c, &g), SIS_E_ARGUMENT);
+    assert_message_has("the domain of value 0 is empty");
     s.input.n_values--;
     assert_int_equal(sis_prove_collect(prover, &s.input, &opt, &c, &g), SIS_E_ARGUMENT);
     sis_prover_free(prover);

@@ -661,6 +661,43 @@ static void a_task_needs_no_examples_of_its_own(void **state) {
     sis_data_free(data);
 }
 
+/* Of proofs, the domain is part of the question: it must be the same whether or not there were
+ * examples when the task was opened. */
+static void proofs_of_a_task_like_another_are_the_same(void **state) {
+    (void)state;
+    static const double row[] = {40, 52000, 4000, 12000, 0, 3, 8, 0.15};
+    static const char *const domains[] = {NULL, "any", "ball:2",
+                                          "data:" SIS_SOURCE_DIR "/examples/credit.csv"};
+    static const char *const methods[] = {"contrast", "sis"};
+    const size_t dims[] = {1, 8};
+    sis_data *data;
+    assert_int_equal(sis_data_from_values(row, 2, dims, NULL, &data), 0);
+    for (size_t k = 0; k < 8; k++)
+        for (int examples = 0; examples < 2; examples++) {
+            sis_task_opt o;
+            sis_task *like, *t;
+            lines apart = {0};
+            sis_task_opt_init(&o);
+            o.model = SIS_SOURCE_DIR "/examples/credit-trees.json";
+            o.guarantee = "all";
+            o.method = methods[k % 2];
+            o.domain = domains[k / 2];
+            o.search.threshold = 0.5;
+            o.data = examples ? data : NULL;
+            assert_int_equal(sis_task_open(&o, &like), 0);
+            assert_int_equal(sis_task_about(like, data, &t), 0);
+            assert_int_equal(take_all(t, &apart), 0);
+            assert_non_null(strstr(apart.text, "\"proved\":true"));
+            if (k < 4) /* any number: the tree has splits that lose the decision */
+                assert_non_null(strstr(apart.text, "\"status\":\"explained\""));
+            o.data = data;
+            assert_same_lines(apart.text, lines_of(&o));
+            sis_task_free(t);
+            sis_task_free(like);
+        }
+    sis_data_free(data);
+}
+
 static void texts_are_asked_about_one_at_a_time(void **state) {
     (void)state;
     static const char *const texts[] = {"A superb film.", "Boring!"};
@@ -1173,6 +1210,7 @@ int main(void) {
         cmocka_unit_test(scores_come_in_order),
         cmocka_unit_test(a_task_like_another_asks_the_same),
         cmocka_unit_test(a_task_needs_no_examples_of_its_own),
+        cmocka_unit_test(proofs_of_a_task_like_another_are_the_same),
         cmocka_unit_test(texts_are_asked_about_one_at_a_time),
         cmocka_unit_test(a_task_takes_another_decision),
         cmocka_unit_test(records_are_verified_by_the_task),
