@@ -56,7 +56,9 @@ static const cli_option options[] = {
     {"max-instances", 0, "N", CLI_COUNT(serve_options, instances), "most inputs in a request",
      .min = 1, .max = 1000000, .rare = 1},
     {"cors", 0, "ORIGIN", CLI_STRING(serve_options, origin), "pages from there may ask, too",
-     .rare = 1, .more = "An origin such as https://example.org, or * for all."},
+     .rare = 1,
+     .more = "An origin such as https://example.org, or * for all. Requests that browsers send for "
+             "pages of other origins are refused (403)."},
     {"log", 0, NULL, CLI_FLAG(serve_options, log), "a line on stderr for each request"},
     {"model_name", 0, "NAME", CLI_STRING(serve_options, model_name), "as KServe starts explainers",
      .rare = 1},

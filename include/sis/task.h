@@ -207,6 +207,9 @@ int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out);
 int sis_task_decide(sis_task *task, const char *threshold, int below, const char *target,
                     const char *target_index);
 
+/* Another number of subsets: stop after that many, 0: find all. As sis_task_decide. */
+int sis_task_limit(sis_task *task, size_t max_subsets);
+
 /* ---- Which examples there are -------------------------------------------------------------- */
 
 /* Examples of a task are numbered from 0 in their order; shards and rows leave some of the file

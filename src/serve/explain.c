@@ -25,6 +25,7 @@ typedef struct {
     json_t *body;
     sis__ask ask;
     sis_data *data;
+    sis__served_task *other; /* that task is like; NULL: it is like the model's own */
     sis_task *task;
     sis_report *report;
     size_t n, done;
@@ -158,14 +159,15 @@ static int parse_body(work *w) {
 
 /* The task, known to who watches the clock. */
 static int begin(work *w) {
-    const sis_task *like = NULL;
     int error = parse_body(w);
     if (!error)
         error = read_instances(w);
     if (!error)
-        error = sis__served_task_for(w->model, &w->ask, &like);
+        error = sis__served_task_for(w->model, &w->ask, &w->other);
     if (!error)
-        error = sis_task_about(like, w->data, &w->task);
+        error = sis_task_about(w->other ? w->other->task : w->model->task, w->data, &w->task);
+    if (!error && w->ask.max_subsets > 0)
+        error = sis_task_limit(w->task, (size_t)w->ask.max_subsets);
     int below = w->ask.below >= 0 ? w->ask.below : w->model->from->task.search.below;
     if (!error && (w->ask.threshold || w->ask.target || w->ask.target_index || w->ask.below >= 0))
         error =
@@ -186,6 +188,7 @@ static void end(work *w) {
     pthread_mutex_unlock(w->request->lock);
     sis_report_free(w->report);
     sis_task_free(w->task);
+    sis__served_task_drop(w->model, w->other);
     sis_data_free(w->data);
     json_decref(w->body);
 }

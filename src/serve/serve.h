@@ -57,10 +57,11 @@ void sis__schema_write(const sis__schema *s, sis__buf *b);
 
 /* ---- served.c ------------------------------------------------------------------------------ */
 
-/* A question other than the model's own, ready to be asked. */
+/* A question other than the model's own, ready to be asked. Lives as long as somebody holds it. */
 typedef struct sis__served_task {
     char *key;
     sis_task *task;
+    size_t holders;
 } sis__served_task;
 
 enum { SIS__SERVED_TASKS = 16 };
@@ -71,10 +72,10 @@ typedef struct sis__served {
     atomic_size_t holders;
     sis_task *task;
     sis__schema schema;
-    int one_by_one;       /* tasks about it may not run side by side */
-    pthread_mutex_t turn; /* if so */
-    pthread_mutex_t lock; /* of what follows */
-    sis__served_task others[SIS__SERVED_TASKS];
+    int one_by_one;                              /* tasks about it may not run side by side */
+    pthread_mutex_t turn;                        /* if so */
+    pthread_mutex_t lock;                        /* of what follows */
+    sis__served_task *others[SIS__SERVED_TASKS]; /* the most recently used first */
     size_t n_others;
 } sis__served;
 
@@ -91,8 +92,10 @@ typedef struct sis__ask {
     int trace;
 } sis__ask;
 
-/* The prepared task to ask: the model's own, or one with another mask or method. Borrowed from s. */
-int sis__served_task_for(sis__served *s, const sis__ask *ask, const sis_task **out);
+/* The prepared task to ask: the model's own (*out is NULL), or one with another mask or method, held
+ * until it is dropped. */
+int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out);
+void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is fine */
 
 /* Names, types and shapes, for GET of both protocols. */
 void sis__served_describe(const sis__served *s, int v2, sis__buf *b);

@@ -2,7 +2,7 @@
  *
  * The models of a server: each opened once, with the question that it is asked unless a request
  * says otherwise. Another mask or method needs a task of its own, which is kept for the next request
- * that asks the same; there are few of them.
+ * that asks the same. There are few of them; the least recently used makes room for a new one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,10 +51,8 @@ int sis__served_open(const sis_served *from, sis__served **out) {
 void sis__served_drop(sis__served *s) {
     if (!s || atomic_fetch_sub(&s->holders, 1) > 1)
         return;
-    for (size_t k = 0; k < s->n_others; k++) {
-        sis_task_free(s->others[k].task);
-        free(s->others[k].key);
-    }
+    while (s->n_others > 0)
+        sis__served_task_drop(s, s->others[--s->n_others]);
     sis__schema_release(&s->schema);
     sis_task_free(s->task);
     pthread_mutex_destroy(&s->turn);
@@ -87,7 +85,7 @@ static int check_ask(const sis__served *s, const sis__ask *ask) {
     return SIS_OK;
 }
 
-/* A task with another mask, method or number of subsets, over the same model. */
+/* A task with another mask or method, over the same model. */
 static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out) {
     sis_task_opt opt = s->from->task;
     opt.opened = sis_task_model(s->task);
@@ -101,41 +99,67 @@ static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out)
         opt.method = ask->method;
     if (ask->method && strcmp(ask->method, "contrast") == 0 && !ask->mask)
         opt.mask = NULL; /* nothing is masked */
-    if (ask->max_subsets > 0)
-        opt.search.max_subsets = (size_t)ask->max_subsets;
     return sis_task_open(&opt, out);
 }
 
-static int find_other(sis__served *s, const char *key, const sis__ask *ask, const sis_task **out) {
-    for (size_t k = 0; k < s->n_others; k++)
-        if (strcmp(s->others[k].key, key) == 0) {
-            *out = s->others[k].task;
-            return SIS_OK;
-        }
-    if (s->n_others == SIS__SERVED_TASKS)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "%d different masks and methods have been asked for; this "
-                         "server keeps no more",
-                         SIS__SERVED_TASKS);
-    sis__served_task *other = &s->others[s->n_others];
-    other->key = sis__strdup(key);
-    int error = other->key ? open_other(s, ask, &other->task) : SIS_E_NOMEM;
-    if (error) {
-        free(other->key);
+static void let_go(sis__served_task *t) {
+    if (--t->holders > 0)
+        return;
+    sis_task_free(t->task);
+    free(t->key);
+    free(t);
+}
+
+void sis__served_task_drop(sis__served *s, sis__served_task *task) {
+    pthread_mutex_lock(&s->lock);
+    if (task)
+        let_go(task);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int make_other(const sis__served *s, const char *key, const sis__ask *ask,
+                      sis__served_task **out) {
+    sis__served_task *t = *out = SIS_NEW(sis__served_task, 1);
+    if (!t)
+        return SIS_E_NOMEM;
+    t->holders = 1; /* the list */
+    t->key = sis__strdup(key);
+    int error = t->key ? open_other(s, ask, &t->task) : SIS_E_NOMEM;
+    if (error)
+        let_go(t);
+    return error;
+}
+
+/* Found or made, and then the first of the list. */
+static int find_other(sis__served *s, const char *key, const sis__ask *ask,
+                      sis__served_task **out) {
+    size_t k = 0;
+    while (k < s->n_others && strcmp(s->others[k]->key, key) != 0)
+        k++;
+    int error = SIS_OK;
+    if (k < s->n_others)
+        *out = s->others[k];
+    else
+        error = make_other(s, key, ask, out);
+    if (error)
         return error;
-    }
-    s->n_others++;
-    *out = other->task;
+    if (k == SIS__SERVED_TASKS)
+        let_go(s->others[--k]);
+    else if (k == s->n_others)
+        s->n_others++;
+    memmove(s->others + 1, s->others, k * sizeof *s->others);
+    s->others[0] = *out;
+    (*out)->holders++;
     return SIS_OK;
 }
 
-int sis__served_task_for(sis__served *s, const sis__ask *ask, const sis_task **out) {
+int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out) {
     char key[256];
-    *out = s->task;
-    if (!ask->mask && !ask->method && ask->max_subsets <= 0)
+    *out = NULL;
+    if (!ask->mask && !ask->method)
         return SIS_OK;
-    int n = snprintf(key, sizeof key, "%s\n%s\n%ld", ask->mask ? ask->mask : "",
-                     ask->method ? ask->method : "", ask->max_subsets);
+    int n = snprintf(key, sizeof key, "%s\n%s", ask->mask ? ask->mask : "",
+                     ask->method ? ask->method : "");
     if (n < 0 || (size_t)n >= sizeof key)
         return sis__fail(SIS_E_OPTION, "mask, method: too long");
     int error = check_ask(s, ask);
@@ -144,6 +168,8 @@ int sis__served_task_for(sis__served *s, const sis__ask *ask, const sis_task **o
     pthread_mutex_lock(&s->lock);
     error = find_other(s, key, ask, out);
     pthread_mutex_unlock(&s->lock);
+    if (error)
+        *out = NULL;
     return error;
 }
 

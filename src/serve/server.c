@@ -69,10 +69,9 @@ void sis_server_stop(sis_server *server) {
 #define CALLS(X)                                                                                   \
     X(start_daemon)                                                                                \
     X(quiesce_daemon)                                                                              \
-    X(stop_daemon)                                                                                 \
-    X(get_connection_info) X(lookup_connection_value) X(suspend_connection) X(resume_connection)   \
-        X(create_response_from_buffer) X(add_response_header) X(queue_response)                    \
-            X(destroy_response)
+    X(stop_daemon) X(get_connection_info) X(lookup_connection_value) X(suspend_connection)         \
+        X(resume_connection) X(create_response_from_buffer) X(add_response_header)                 \
+            X(queue_response) X(destroy_response)
 
 /* libmicrohttpd, loaded once. */
 static struct {
@@ -145,6 +144,7 @@ static void add_headers(const exchange *x, struct MHD_Response *response) {
         mhd.add_response_header(response, "Access-Control-Allow-Origin", x->server->opt.origin);
         mhd.add_response_header(response, "Access-Control-Allow-Headers",
                                 "Authorization, Content-Type");
+        mhd.add_response_header(response, "Vary", "Origin");
     }
 }
 
@@ -205,6 +205,25 @@ static int is_meant(const exchange *x) {
     return !x->server->local || x->server->opt.token || !host || is_this_machine(host);
 }
 
+/* Browsers say which page a request is from: ours, or one that --cors lets in. Other programs say
+ * nothing. */
+static int is_from_us(const exchange *x) {
+    const char *allowed = x->server->opt.origin;
+    const char *host = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
+    const char *from = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Origin");
+    if (!from || (allowed && (strcmp(allowed, "*") == 0 || strcasecmp(from, allowed) == 0)))
+        return 1;
+    size_t scheme = strncasecmp(from, "http://", 7) == 0    ? 7
+                    : strncasecmp(from, "https://", 8) == 0 ? 8
+                                                            : 0;
+    return scheme && host && strcasecmp(from + scheme, host) == 0;
+}
+
+/* A browser that asks whether a page of --cors may ask: it sends no token with that. */
+static int is_preflight(const exchange *x) {
+    return x->server->opt.origin && strcmp(x->method, "OPTIONS") == 0;
+}
+
 /* Health and the page itself are for everybody; what the page asks for is not. */
 static int may_ask(const exchange *x) {
     const char *token = x->server->opt.token, *path = x->job.request.path;
@@ -212,7 +231,7 @@ static int may_ask(const exchange *x) {
         mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
     int open = strcmp(path, "/") == 0 || strncmp(path, "/live.", 6) == 0 ||
                strncmp(path, "/v2/health/", 11) == 0;
-    return !token || open ||
+    return !token || open || is_preflight(x) ||
            (given && strncmp(given, "Bearer ", 7) == 0 && same_token(given + 7, token));
 }
 
@@ -264,6 +283,10 @@ static enum MHD_Result greet(exchange *x) {
         return refuse(x, 403,
                       "this server listens on this machine alone, as localhost; under "
                       "another name it asks for --token");
+    if (!is_from_us(x))
+        return refuse(x, 403,
+                      "this server is not asked by pages of other origins; --cors lets one "
+                      "in");
     if (!may_ask(x))
         return refuse(x, 401, "expected the header Authorization: Bearer TOKEN");
     if (is_far_too_long(x))
@@ -291,7 +314,7 @@ static enum MHD_Result dispatch(exchange *x) {
     x->began = sis__seconds();
     r->body = x->body.data ? x->body.data : "";
     r->n_body = x->body.len;
-    if (strcmp(r->method, "OPTIONS") == 0 && server->opt.origin) {
+    if (is_preflight(x)) {
         r->status = 204;
         r->type = "text/plain";
         return queue(x);

@@ -514,13 +514,29 @@ static int replace(const char **option, const char *text) {
     return SIS_OK;
 }
 
+/* Records begin again at the first example. */
+static void begin_again(sis_task *t) {
+    sis__task_ahead_free(t);
+    atomic_store(&t->cancelled, 0);
+    t->at = t->evaluations = 0;
+}
+
+int sis_task_limit(sis_task *t, size_t max_subsets) {
+    sis_task_opt opt = t->opt;
+    sis__task_method method = {0};
+    begin_again(t);
+    opt.search.max_subsets = max_subsets;
+    int error = sis__task_method_check(&opt, &method);
+    if (error == SIS_OK)
+        t->opt.search.max_subsets = max_subsets;
+    return error;
+}
+
 int sis_task_decide(sis_task *t, const char *threshold, int below, const char *target,
                     const char *target_index) {
     size_t before = t->outputs.fixed;
     double value = t->threshold;
-    sis__task_ahead_free(t);
-    atomic_store(&t->cancelled, 0);
-    t->at = t->evaluations = 0;
+    begin_again(t);
     int error = check_target(target, target_index);
     if (error == SIS_OK && (target || target_index))
         error = sis__task_outputs_choose(&t->outputs, target, target_index);

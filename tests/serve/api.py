@@ -312,6 +312,38 @@ class Strangers(unittest.TestCase):
             for host in ("models.example", "localhost.example", "127.0.0.1.example:80", "[::1", "10.0.0.1", ""):
                 self.assertIn("localhost", server.json("/v1/models", want=403, headers={"Host": host})["error"])
 
+    def test_pages_of_other_origins_are_refused(self):
+        ask = {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]}
+        path, plain = "/v1/models/credit:predict", {"Content-Type": "text/plain"}
+        with Server("-m", model("credit")) as server:
+            own = (f"http://127.0.0.1:{server.port}", f"HTTPS://127.0.0.1:{server.port}")
+            for headers in ({}, plain, *({"Origin": o} for o in own)):
+                server.json(path, ask, headers=headers)
+            for origin in ("https://evil.example", "null", "", "http://127.0.0.1", f"http://localhost:{server.port}", f"ftp://127.0.0.1:{server.port}"):
+                for more in ({}, plain):
+                    self.assertIn("--cors", server.json(path, ask, want=403, headers={"Origin": origin, **more})["error"])
+                server.json("/v1/models", want=403, headers={"Origin": origin})
+
+    def test_pages_of_cors_may_ask(self):
+        ask = {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]}
+        path, there = "/v1/models/credit:predict", "https://app.example"
+        preflight = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("secret\n")
+            f.flush()
+            with Server("-m", model("credit"), "--token", f.name, "--cors", there) as server:
+                answer, _ = server.ask(path, method="OPTIONS", headers={"Origin": there, **preflight})
+                self.assertEqual((answer.status, answer.getheader("Access-Control-Allow-Origin")), (204, there))
+                self.assertIn("Authorization", answer.getheader("Access-Control-Allow-Headers"))
+                server.json(path, ask, want=401, headers={"Origin": there})
+                server.json(path, ask, headers={"Origin": there, "Authorization": "Bearer secret"})
+                for method in ("OPTIONS", "POST"):
+                    answer, _ = server.ask(path, ask if method == "POST" else None, method=method,
+                                           headers={"Origin": "https://evil.example", "Authorization": "Bearer secret", **preflight})
+                    self.assertEqual(answer.status, 403)
+        with Server("-m", model("credit"), "--cors", "*") as server:
+            server.json(path, ask, headers={"Origin": "null"})
+
     def test_slow_and_cut_connections_do_not_keep_it_from_answering(self):
         with Server("-m", model("credit")) as server:
             head = b"POST /v1/models/credit:explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"inst"

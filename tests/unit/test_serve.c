@@ -98,20 +98,57 @@ static void ids_and_labels_stay(void **state) {
     close_house(&h);
 }
 
-static void masks_are_kept_for_the_next(void **state) {
+/* Ask with mask value:k; the task that is then kept for it. */
+static const sis_task *ask_with_mask(house *h, int k, int subsets) {
+    char body[200];
+    snprintf(body, sizeof body,
+             "{\"instances\":[[40,52000,4000,12000,0,3,8,0.15]],\"parameters\":{\"mask\":"
+             "\"value:%d\",\"max_subsets\":%d}}",
+             k, subsets);
+    assert_answer(h, "/v1/models/credit:explain", body, 200, "explanations");
+    return h->models[0]->others[0]->task;
+}
+
+static void the_least_recently_used_mask_makes_room(void **state) {
     house h;
     (void)state;
     open_house(&h);
-    for (int k = 0; k < SIS__SERVED_TASKS + 2; k++) {
-        char body[160];
+    const sis_task *often = ask_with_mask(&h, 0, 1);
+    for (int k = 1; k < 3 * SIS__SERVED_TASKS; k++) {
+        ask_with_mask(&h, k, 1);
+        assert_ptr_equal(ask_with_mask(&h, 0, k + 1), often); /* used again: it stays */
+    }
+    assert_int_equal(h.models[0]->n_others, SIS__SERVED_TASKS);
+    sis__served_task *held; /* one that is asked goes on when it has lost its place */
+    const sis__ask ask = {.mask = "value:0", .below = -1};
+    assert_int_equal(sis__served_task_for(h.models[0], &ask, &held), SIS_OK);
+    assert_ptr_equal(held->task, often);
+    for (int k = 1; k <= SIS__SERVED_TASKS; k++)
+        ask_with_mask(&h, k, 1);
+    assert_int_equal(held->holders, 1);
+    assert_non_null(sis_task_model(held->task)->predict);
+    sis__served_task_drop(h.models[0], held);
+    close_house(&h);
+}
+
+static void the_number_of_subsets_is_that_of_the_request(void **state) {
+    house h;
+    (void)state;
+    open_house(&h);
+    static const char *const parts[] = {"\"complete\":false", "\"complete\":true"};
+    for (int k = 0; k < 4; k++) {
+        char body[200];
         snprintf(body, sizeof body,
                  "{\"instances\":[[40,52000,4000,12000,0,3,8,0.15]],\"parameters\":{\"mask\":"
-                 "\"value:%d\"}}",
-                 k);
-        for (int again = 0; again < 2; again++)
-            assert_answer(&h, "/v1/models/credit:explain", body, k < SIS__SERVED_TASKS ? 200 : 400,
-                          k < SIS__SERVED_TASKS ? "explanations" : "keeps no more");
+                 "\"value:0\",\"max_subsets\":%d}}",
+                 k % 2 ? 100 : 1);
+        assert_answer(&h, "/v1/models/credit:explain", body, 200, parts[k % 2]);
     }
+    assert_int_equal(h.models[0]->n_others, 1);
+    assert_answer(&h, "/v1/models/credit:explain",
+                  "{\"instances\":[[40,52000,4000,12000,0,3,8,0.15]],\"parameters\":{\"method\":"
+                  "\"perturb\",\"max_subsets\":2}}",
+                  400, "finds one rationale");
     close_house(&h);
 }
 
@@ -176,7 +213,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_become_values),
         cmocka_unit_test(ids_and_labels_stay),
-        cmocka_unit_test(masks_are_kept_for_the_next),
+        cmocka_unit_test(the_least_recently_used_mask_makes_room),
+        cmocka_unit_test(the_number_of_subsets_is_that_of_the_request),
         cmocka_unit_test(damaged_bodies_get_an_answer),
         cmocka_unit_test(a_request_without_memory_is_an_answer),
     };
