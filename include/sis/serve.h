@@ -52,9 +52,10 @@ typedef struct sis_server_opt {
     const char *motifs; /* a file of known motifs, for subsets of DNA; NULL: none */
     const char *host;   /* the address to listen at; default "127.0.0.1" */
     unsigned port;      /* 0: any that is free; default 8080 */
-    size_t workers;     /* requests that are computed at once; default 0: one for each core */
-    size_t queue;       /* and that may wait; default 64 */
-    size_t body;        /* bytes of a request; default 8 MiB */
+    size_t workers; /* requests of a model that are computed at once; default 0: one for each core.
+                           There is a thread more for each further model, so that none keeps others waiting */
+    size_t queue;   /* and that may wait for it; default 64 */
+    size_t body;    /* bytes of a request; default 8 MiB */
     size_t instances;   /* in a request; default 1000 */
     size_t values;      /* of an instance; default 200000 */
     double seconds;     /* for a request; 0: as long as it takes; default 30 */

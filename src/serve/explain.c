@@ -306,22 +306,13 @@ static void write_report(work *w, int *error) {
     free(html);
 }
 
-static void take_turn(sis__served *s, int take) {
-    if (s->one_by_one && take)
-        pthread_mutex_lock(&s->turn);
-    else if (s->one_by_one)
-        pthread_mutex_unlock(&s->turn);
-}
-
 void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form) {
     work w = {.serving = s, .model = model, .request = r, .form = form};
-    take_turn(model, 1);
     int error = begin(&w);
     if (!error && form == SIS__FORM_REPORT)
         write_report(&w, &error);
     else if (!error || (error == SIS_E_CANCELLED && r->cut)) /* too late before it began */
         write_explanations(&w, &error);
-    take_turn(model, 0);
     if (r->cut && form == SIS__FORM_REPORT)
         sis__request_fail(r, 503, TOO_LATE);
     else
@@ -368,11 +359,9 @@ static void write_predictions(work *w, int *error) {
 
 void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form) {
     work w = {.serving = s, .model = model, .request = r, .form = form};
-    take_turn(model, 1);
     int error = begin(&w);
     if (!error)
         write_predictions(&w, &error);
-    take_turn(model, 0);
     if (error == SIS_E_CANCELLED && r->cut)
         sis__request_fail(r, 503, TOO_LATE);
     else

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers with a queue, and one thread that watches them: a request that takes too long, or whose
- * client has gone, has its task cancelled.
+ * Workers, a queue for each model, and one thread that watches them: a request that takes too long, or
+ * whose client has gone, has its task cancelled; one whose time is up while it waits is answered.
+ *
+ * A slow model must not keep the others waiting. Each model has a lane with a queue of its own, and
+ * so have the requests that are about none. There are as many threads as --workers, and one more for
+ * each further lane: whatever runs, a thread is left for every lane that runs nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +17,21 @@
 #include "base/parallel.h"
 #include "serve/serve.h"
 
+/* The requests of a model. */
+typedef struct {
+    sis__job *first, *last; /* that wait */
+    size_t waiting, running;
+    size_t most; /* that may run */
+} lane;
+
 struct sis__pool {
     sis__serving *serving;
     pthread_mutex_t lock;
     pthread_cond_t more, watched;
-    sis__job *first, *last; /* that wait */
-    size_t waiting;
+    lane *lanes;            /* (n_lanes) the last: of no model */
+    size_t n_lanes, unused; /* lanes that run nothing */
+    size_t idle;            /* workers */
+    size_t tickets, waiting;
     sis__job *running;
     int ending;
     size_t n_workers;
@@ -26,22 +39,69 @@ struct sis__pool {
     int watching; /* the watcher was started */
 };
 
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+static void append(sis__pool *p, sis__job *job) {
+    lane *l = &p->lanes[job->lane];
+    job->ticket = p->tickets++;
+    job->next = NULL;
+    if (l->last)
+        l->last->next = job;
+    else
+        l->first = job;
+    l->last = job;
+    l->waiting++;
+    p->waiting++;
+    atomic_fetch_add(&p->serving->metrics.waiting, 1);
+}
+
+static sis__job *remove_first(sis__pool *p, lane *l) {
+    sis__job *job = l->first;
+    l->first = job->next;
+    if (!l->first)
+        l->last = NULL;
+    l->waiting--;
+    p->waiting--;
+    atomic_fetch_sub(&p->serving->metrics.waiting, 1);
+    return job;
+}
+
+/* May an idle worker take the next of a lane? A lane that runs something leaves a worker to each lane
+ * that runs nothing. */
+static int may_run(const sis__pool *p, const lane *l) {
+    return l->first && l->running < l->most && (l->running == 0 || p->idle > p->unused);
+}
+
+/* The lane whose next request came first. NULL: nothing may run. */
+static lane *choose(const sis__pool *p) {
+    lane *best = NULL;
+    for (size_t k = 0; k < p->n_lanes; k++) {
+        lane *l = &p->lanes[k];
+        if (may_run(p, l) && (!best || l->first->ticket < best->first->ticket))
+            best = l;
+    }
+    return best;
+}
+
 /* ---- Workers --------------------------------------------------------------------------------- */
 
 static sis__job *take(sis__pool *p) {
+    sis__job *job = NULL;
+    lane *l;
     pthread_mutex_lock(&p->lock);
-    while (!p->first && !p->ending)
+    p->idle++;
+    while (!(l = choose(p)) && !(p->ending && p->waiting == 0))
         pthread_cond_wait(&p->more, &p->lock);
-    sis__job *job = p->first;
-    if (job) {
-        p->first = job->next;
-        if (!p->first)
-            p->last = NULL;
-        p->waiting--;
+    if (l) {
+        p->idle--;
+        p->unused -= l->running++ == 0;
+        job = remove_first(p, l);
         job->next = p->running;
         p->running = job;
         pthread_cond_signal(&p->watched);
     }
+    if (p->ending && p->waiting == 0)
+        pthread_cond_broadcast(&p->more); /* the others need not wait for more */
     pthread_mutex_unlock(&p->lock);
     return job;
 }
@@ -52,6 +112,7 @@ static void leave(sis__pool *p, sis__job *job) {
     while (*at != job)
         at = &(*at)->next;
     *at = job->next;
+    p->unused += --p->lanes[job->lane].running == 0;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -59,7 +120,6 @@ static void *work(void *ctx) {
     sis__pool *p = (sis__pool *)ctx;
     sis__metrics *m = &p->serving->metrics;
     for (sis__job *job; (job = take(p)) != NULL;) {
-        atomic_fetch_sub(&m->waiting, 1);
         atomic_fetch_add(&m->running, 1);
         job->request.lock = &p->lock;
         sis__route(p->serving, &job->request);
@@ -71,18 +131,13 @@ static void *work(void *ctx) {
 }
 
 int sis__pool_put(sis__pool *p, sis__job *job) {
+    job->lane = sis__route_model(p->serving, &job->request);
     pthread_mutex_lock(&p->lock);
-    int room = p->waiting < p->serving->opt->queue && !p->ending;
+    int room = p->lanes[job->lane].waiting < p->serving->opt->queue && !p->ending;
     if (room) {
-        job->next = NULL;
-        if (p->last)
-            p->last->next = job;
-        else
-            p->first = job;
-        p->last = job;
-        p->waiting++;
-        atomic_fetch_add(&p->serving->metrics.waiting, 1);
+        append(p, job);
         pthread_cond_signal(&p->more);
+        pthread_cond_signal(&p->watched);
     } else {
         atomic_fetch_add(&p->serving->metrics.counts[SIS__COUNT_REFUSED], 1);
     }
@@ -125,16 +180,52 @@ static void wait_a_moment(sis__pool *p) {
     pthread_cond_timedwait(&p->watched, &p->lock, &until);
 }
 
+/* Take those out of the queues whose time is up; they came in the order of their deadlines. */
+static sis__job *expire(sis__pool *p, double now) {
+    sis__job *late = NULL;
+    for (size_t k = 0; k < p->n_lanes; k++) {
+        lane *l = &p->lanes[k];
+        while (l->first && l->first->deadline > 0 && now >= l->first->deadline) {
+            sis__job *job = remove_first(p, l);
+            job->next = late;
+            late = job;
+        }
+    }
+    return late;
+}
+
+/* Without the lock: they go on with their connections. */
+static void answer_late(sis__pool *p, sis__job *late) {
+    for (sis__job *next; late; late = next) {
+        next = late->next;
+        late->request.cut = 1;
+        atomic_fetch_add(&p->serving->metrics.counts[SIS__COUNT_CUT], 1);
+        sis__request_fail(&late->request, 503,
+                          "this request has waited for others for as long as this server gives a "
+                          "request; come back later");
+        late->request.retry = 1;
+        late->done(late);
+    }
+}
+
 static void *watch(void *ctx) {
     sis__pool *p = (sis__pool *)ctx;
     pthread_mutex_lock(&p->lock);
-    while (!p->ending || p->running || p->first) {
-        if (p->running || p->ending)
+    while (!p->ending || p->running || p->waiting) {
+        if (p->running || p->waiting || p->ending)
             wait_a_moment(p);
         else
             pthread_cond_wait(&p->watched, &p->lock);
+        double now = sis__seconds();
         for (sis__job *job = p->running; job; job = job->next)
-            look(p, job, sis__seconds());
+            look(p, job, now);
+        sis__job *late = expire(p, now);
+        if (!late)
+            continue;
+        pthread_cond_broadcast(&p->more); /* there may be nothing left to wait for */
+        pthread_mutex_unlock(&p->lock);
+        answer_late(p, late);
+        pthread_mutex_lock(&p->lock);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -142,8 +233,19 @@ static void *watch(void *ctx) {
 
 /* ---- Start and stop -------------------------------------------------------------------------- */
 
+static int open_lanes(sis__pool *p, size_t workers) {
+    const sis__serving *s = p->serving;
+    size_t n = s->opt->n_models + 1;
+    p->lanes = SIS_NEW(lane, n);
+    for (size_t k = 0; p->lanes && k < n; k++)
+        p->lanes[k].most = k + 1 < n && s->models[k]->one_by_one ? 1 : workers;
+    p->n_lanes = p->unused = p->lanes ? n : 0;
+    return p->lanes != NULL;
+}
+
 int sis__pool_start(sis__serving *s, sis__pool **out) {
-    size_t wanted = s->opt->workers ? s->opt->workers : (size_t)sis__cores();
+    size_t workers = s->opt->workers ? s->opt->workers : (size_t)sis__cores();
+    size_t wanted = workers + s->opt->n_models;
     sis__pool *p = *out = SIS_NEW(sis__pool, 1);
     if (!p)
         return SIS_E_NOMEM;
@@ -151,11 +253,11 @@ int sis__pool_start(sis__serving *s, sis__pool **out) {
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->more, NULL);
     pthread_cond_init(&p->watched, NULL);
-    p->workers = SIS_NEW(pthread_t, wanted);
+    p->workers = open_lanes(p, workers) ? SIS_NEW(pthread_t, wanted) : NULL;
     while (p->workers && p->n_workers < wanted &&
            pthread_create(&p->workers[p->n_workers], NULL, work, p) == 0)
         p->n_workers++;
-    p->watching = p->n_workers > 0 && pthread_create(&p->watcher, NULL, watch, p) == 0;
+    p->watching = p->n_workers == wanted && pthread_create(&p->watcher, NULL, watch, p) == 0;
     if (p->watching)
         return SIS_OK;
     sis__pool_end(p);
@@ -184,6 +286,7 @@ void sis__pool_free(sis__pool *p) {
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->more);
     pthread_cond_destroy(&p->watched);
+    free(p->lanes);
     free(p->workers);
     free(p);
 }

@@ -175,17 +175,23 @@ static int fits(const char *pattern, const char *path, const char **name, size_t
     return *n > 0 && strcmp(*name + *n, star + 1) == 0;
 }
 
+/* The number of the model of that name; that of all models if there is none. */
+static size_t find_model(const sis__serving *s, const char *name, size_t n) {
+    size_t k = 0;
+    while (k < s->opt->n_models &&
+           (strlen(s->opt->models[k].name) != n || memcmp(s->opt->models[k].name, name, n) != 0))
+        k++;
+    return k;
+}
+
 /* The model of that name, held for the caller. NULL: there is none. */
 static sis__served *hold(sis__serving *s, const char *name, size_t n) {
-    sis__served *found = NULL;
+    size_t k = find_model(s, name, n);
+    if (k == s->opt->n_models)
+        return NULL;
     pthread_mutex_lock(&s->lock);
-    for (size_t k = 0; !found && k < s->opt->n_models; k++) {
-        const char *known = s->opt->models[k].name;
-        if (strlen(known) == n && memcmp(known, name, n) == 0)
-            found = s->models[k];
-    }
-    if (found)
-        atomic_fetch_add(&found->holders, 1);
+    sis__served *found = s->models[k];
+    atomic_fetch_add(&found->holders, 1);
     pthread_mutex_unlock(&s->lock);
     return found;
 }
@@ -226,6 +232,15 @@ void sis__route(sis__serving *s, sis__request *r) {
         }
     sis__request_fail(r, 404,
                       "there is nothing at this address; docs/serve.md lists what there is");
+}
+
+size_t sis__route_model(const sis__serving *s, const sis__request *r) {
+    const char *name = NULL;
+    size_t n;
+    for (size_t k = 0; k < ROUTES; k++)
+        if (fits(routes[k].path, r->path, &name, &n))
+            return n ? find_model(s, name, n) : s->opt->n_models;
+    return s->opt->n_models;
 }
 
 int sis__route_is_quick(const sis__request *r) {

@@ -3,7 +3,7 @@
  * What the files of the server share. The way of a request through them:
  *
  *     server.c     connections (libmicrohttpd): a whole request in, an answer out
- *     pool.c       the queue, the workers, and who watches the clock and the client
+ *     pool.c       the queues, the workers, and who watches the clock and the client
  *     route.c      which address means what, for which model
  *     instances.c  JSON to a data set
  *     explain.c    a task about it, and its records as an answer
@@ -72,9 +72,8 @@ typedef struct sis__served {
     atomic_size_t holders;
     sis_task *task;
     sis__schema schema;
-    int one_by_one;                              /* tasks about it may not run side by side */
-    pthread_mutex_t turn;                        /* if so */
-    pthread_mutex_t lock;                        /* of what follows */
+    int one_by_one;       /* tasks about it may not run side by side: the pool sees to it */
+    pthread_mutex_t lock; /* of what follows */
     sis__served_task *others[SIS__SERVED_TASKS]; /* the most recently used first */
     size_t n_others;
 } sis__served;
@@ -180,6 +179,9 @@ typedef struct sis__serving {
 /* Can it be answered at once, without a model? */
 int sis__route_is_quick(const sis__request *r);
 
+/* The number of the model that it is about; that of all models if it is about none. */
+size_t sis__route_model(const sis__serving *s, const sis__request *r);
+
 /* Fill in the answer. Always succeeds: a failure is an answer, too. */
 void sis__route(sis__serving *s, sis__request *r);
 
@@ -207,12 +209,13 @@ typedef struct sis__job {
     double deadline; /* 0: none */
     int socket;      /* of the client, to see whether it is still there; -1: do not look */
     void (*done)(struct sis__job *job);
+    size_t lane, ticket;   /* of the pool: which queue, and when it came */
     struct sis__job *next; /* in the queue, or among those that run */
 } sis__job;
 
 int sis__pool_start(sis__serving *s, sis__pool **out);
 
-/* 1: it will be done, on a thread of the pool. 0: the queue is full. */
+/* 1: it will be done, on a thread of the pool. 0: the queue of its model is full. */
 int sis__pool_put(sis__pool *p, sis__job *job);
 
 /* Do what waits, then end the threads; from now on the queue is full. NULL is fine. */

@@ -32,7 +32,6 @@ int sis__served_open(const sis_served *from, sis__served **out) {
         return SIS_E_NOMEM;
     s->from = from;
     atomic_init(&s->holders, 1);
-    pthread_mutex_init(&s->turn, NULL);
     pthread_mutex_init(&s->lock, NULL);
     opt.search.jobs = 1;
     int error = sis_task_open(&opt, &s->task);
@@ -55,7 +54,6 @@ void sis__served_drop(sis__served *s) {
         sis__served_task_drop(s, s->others[--s->n_others]);
     sis__schema_release(&s->schema);
     sis_task_free(s->task);
-    pthread_mutex_destroy(&s->turn);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }

@@ -331,7 +331,7 @@ static enum MHD_Result dispatch(exchange *x) {
     if (sis__pool_put(server->pool, &x->job))
         return MHD_YES;
     mhd.resume_connection(x->connection);
-    sis__request_fail(r, 503, "too many requests wait already; come back in a moment");
+    sis__request_fail(r, 503, "too many requests wait for this model already; come back in a moment");
     r->retry = 1;
     x->answered = 1;
     return MHD_YES;

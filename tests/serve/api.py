@@ -388,6 +388,41 @@ class Strangers(unittest.TestCase):
             cut = [json.loads(g[2]) for g in got if g[0] == 200]
             self.assertTrue(cut and all(c.get("cut") for c in cut), got)
 
+    def test_a_slow_model_does_not_keep_others_waiting(self):
+        slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.3); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
+        with Server("-m", slow, "-m", slow, "-m", model("credit"), "--name", "slow", "--name", "sloth", "--name", "credit",
+                    "--mask", "zero", "--workers", "2", "--queue", "3", "--seconds", "4") as server:
+            got = []
+
+            def one(name):
+                began = time.monotonic()
+                answer, text = server.ask(f"/v1/models/{name}:explain", {"instances": [[1, 2, 3]] * 40})
+                got.append((answer.status, answer.getheader("Retry-After"), json.loads(text).get("error", "answered"), time.monotonic() - began))
+            threads = [threading.Thread(target=one, args=(name,)) for name in ("slow", "sloth") for _ in range(6)]
+            end = time.monotonic() + 20
+            for t in threads[::6]:
+                t.start()
+            while b"sis_requests_running 2" not in server.ask("/metrics")[1] and time.monotonic() < end:
+                time.sleep(0.01)
+            for k, t in enumerate(threads):
+                if k % 6:
+                    t.start()
+            waits = []
+            while any(t.is_alive() for t in threads):
+                began = time.monotonic()
+                server.json("/v1/models/credit:explain", {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]})
+                server.json("/v1/models/nobody:explain", {}, want=404)
+                waits.append(time.monotonic() - began)
+                time.sleep(0.05)
+            for t in threads:
+                t.join()
+            self.assertLess(max(waits), 2.0)
+            self.assertGreater(len(waits), 10)
+            self.assertLess(max(g[3] for g in got), 8.0)  # nobody waits for those before, however many they are
+            kinds = sorted((g[0], g[1], g[2].split()[0]) for g in got)
+            # of each: one runs, three wait until their time is up, two find the queue full
+            self.assertEqual(kinds, [(200, None, "answered")] * 2 + [(503, "1", "this")] * 6 + [(503, "1", "too")] * 4)
+
     def test_a_client_that_goes_is_given_up(self):
         slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.2); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
         with Server("-m", slow, "--name", "slow", "--mask", "zero", "--workers", "1") as server:
