@@ -59,7 +59,8 @@ typedef struct sis_server_opt {
     size_t instances;   /* in a request; default 1000 */
     size_t values;      /* of an instance; default 200000 */
     double seconds;     /* for a request; 0: as long as it takes; default 30 */
-    double idle;        /* seconds that a connection may keep silent; default 30 */
+    double idle;        /* seconds that a connection may keep silent, and in which the head of a
+                           request and its body have to arrive; default 30, at least 1 */
     const char *token;  /* what requests must bring (Authorization: Bearer); NULL: nothing */
     const char *origin; /* pages of this origin may ask, too ("*": all); NULL: none */
 

@@ -3,6 +3,7 @@
  * What the files of the server share. The way of a request through them:
  *
  *     server.c     connections (libmicrohttpd): a whole request in, an answer out
+ *     clients.c    connections of slow clients are closed
  *     pool.c       the queues, the workers, and who watches the clock and the client
  *     route.c      which address means what, for which model
  *     instances.c  JSON to a data set
@@ -11,7 +12,7 @@
  *     schema.c     what a model's inputs look like: for forms, and to read objects by their columns
  *     metrics.c    what has been counted
  *
- * Nothing but server.c knows of sockets.
+ * Only server.c knows of libmicrohttpd.
  */
 #ifndef SIS_SERVE_SERVE_H
 #define SIS_SERVE_SERVE_H
@@ -221,5 +222,24 @@ int sis__pool_put(sis__pool *p, sis__job *job);
 /* Do what waits, then end the threads; from now on the queue is full. NULL is fine. */
 void sis__pool_end(sis__pool *p);
 void sis__pool_free(sis__pool *p); /* once it has ended */
+
+/* ---- clients.c ----------------------------------------------------------------------------- */
+
+typedef struct sis__clients sis__clients;
+typedef struct sis__client sis__client;
+
+/* What a connection is doing: the client sends a request, waits for the answer, reads it. */
+enum sis__phase { SIS__PHASE_READING, SIS__PHASE_ASKING, SIS__PHASE_WRITING };
+
+/* At most so many connections, and so many seconds for the head of a request and for its body. */
+int sis__clients_start(size_t most, double seconds, sis__clients **out);
+void sis__clients_stop(sis__clients *all); /* NULL is fine; all have been removed */
+
+/* A connection, which begins by reading. NULL: no memory, and nobody watches it; the others take
+ * that. */
+struct sockaddr;
+sis__client *sis__clients_add(sis__clients *all, int socket, const struct sockaddr *from);
+void sis__client_enter(sis__client *c, enum sis__phase phase);
+void sis__client_remove(sis__client *c); /* before its socket is closed */
 
 #endif

@@ -56,6 +56,7 @@ void sis_server_stop(sis_server *server) {
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,9 +70,12 @@ void sis_server_stop(sis_server *server) {
 #define CALLS(X)                                                                                   \
     X(start_daemon)                                                                                \
     X(quiesce_daemon)                                                                              \
-    X(stop_daemon) X(get_connection_info) X(lookup_connection_value) X(suspend_connection)         \
-        X(resume_connection) X(create_response_from_buffer) X(add_response_header)                 \
-            X(queue_response) X(destroy_response)
+    X(stop_daemon)                                                                                 \
+    X(get_connection_info)                                                                         \
+    X(lookup_connection_value)                                                                     \
+    X(suspend_connection)                                                                          \
+    X(resume_connection)                                                                           \
+    X(create_response_from_buffer) X(add_response_header) X(queue_response) X(destroy_response)
 
 /* libmicrohttpd, loaded once. */
 static struct {
@@ -104,6 +108,7 @@ struct sis_server {
     sis_server_opt opt;
     sis__serving serving;
     sis__pool *pool;
+    sis__clients *clients;
     struct MHD_Daemon *daemon;
     unsigned port;
     int local;          /* it listens on this machine alone */
@@ -148,8 +153,16 @@ static void add_headers(const exchange *x, struct MHD_Response *response) {
     }
 }
 
+/* Its connection; NULL: nobody watches it. */
+static sis__client *client_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? (sis__client *)info->socket_context : NULL;
+}
+
 static enum MHD_Result queue(exchange *x) {
     sis__request *r = &x->job.request;
+    sis__client_enter(client_of(x->connection), SIS__PHASE_WRITING);
     const void *bytes = r->fixed ? r->fixed : r->answer.data ? r->answer.data : "";
     struct MHD_Response *response = mhd.create_response_from_buffer(
         r->fixed ? r->n_fixed : r->answer.len, (void *)(size_t)bytes,
@@ -263,6 +276,7 @@ static exchange *begin(sis_server *server, struct MHD_Connection *connection, co
     x->job.socket = socket_of(connection);
     x->job.done = resume;
     atomic_fetch_add(&server->open, 1);
+    sis__client_enter(client_of(connection), SIS__PHASE_READING);
     return x;
 }
 
@@ -326,12 +340,14 @@ static enum MHD_Result dispatch(exchange *x) {
         x->answered = 1;
         return queue(x);
     }
+    sis__client_enter(client_of(x->connection), SIS__PHASE_ASKING);
     x->job.deadline = server->opt.seconds > 0 ? x->began + server->opt.seconds : 0;
     mhd.suspend_connection(x->connection);
     if (sis__pool_put(server->pool, &x->job))
         return MHD_YES;
     mhd.resume_connection(x->connection);
-    sis__request_fail(r, 503, "too many requests wait for this model already; come back in a moment");
+    sis__request_fail(r, 503,
+                      "too many requests wait for this model already; come back in a moment");
     r->retry = 1;
     x->answered = 1;
     return MHD_YES;
@@ -373,7 +389,8 @@ static void finish(void *ctx, struct MHD_Connection *connection, void **state,
                    enum MHD_RequestTerminationCode why) {
     sis_server *server = (sis_server *)ctx;
     exchange *x = (exchange *)*state;
-    (void)connection, (void)why;
+    (void)why;
+    sis__client_enter(client_of(connection), SIS__PHASE_READING); /* the next, if it stays */
     if (!x)
         return;
     double seconds = x->began > 0 ? sis__seconds() - x->began : 0;
@@ -388,6 +405,21 @@ static void finish(void *ctx, struct MHD_Connection *connection, void **state,
     free(x);
     *state = NULL;
     atomic_fetch_sub(&server->open, 1);
+}
+
+/* A connection begins or ends. */
+static void notice(void *ctx, struct MHD_Connection *connection, void **client,
+                   enum MHD_ConnectionNotificationCode what) {
+    sis_server *server = (sis_server *)ctx;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        *client = sis__clients_add(server->clients, socket_of(connection),
+                                   info ? info->client_addr : NULL);
+    } else {
+        sis__client_remove((sis__client *)*client);
+        *client = NULL;
+    }
 }
 
 /* ---- Start ----------------------------------------------------------------------------------- */
@@ -459,15 +491,25 @@ static int check_names(const sis_server_opt *o) {
     return o->n_models ? SIS_OK : sis__fail(SIS_E_OPTION, "--model: expected at least one");
 }
 
+/* As many as there may be files, but for those that models need. */
+static unsigned most_connections(void) {
+    struct rlimit files;
+    rlim_t most = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 4 * 3 : 256;
+    return most > 4096 ? 4096 : most < 8 ? 8 : (unsigned)most;
+}
+
 static int start_daemon(sis_server *s) {
-    int fd = listen_at(&s->opt);
+    unsigned most = most_connections();
+    int error = sis__clients_start(most, s->opt.idle, &s->clients);
+    int fd = error ? -1 : listen_at(&s->opt);
     if (fd < 0)
-        return SIS_E_IO;
+        return error ? error : SIS_E_IO;
     note_address(s, fd);
     s->daemon = mhd.start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         handle, s, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_NOTIFY_COMPLETED, finish, s, MHD_OPTION_CONNECTION_LIMIT, 4096u,
+        MHD_OPTION_NOTIFY_COMPLETED, finish, s, MHD_OPTION_NOTIFY_CONNECTION, notice, s,
+        MHD_OPTION_CONNECTION_LIMIT, most + most / 8, /* some are closed only when others came */
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(s->opt.idle > 1 ? s->opt.idle : 1),
         MHD_OPTION_END);
     if (s->daemon)
@@ -545,6 +587,7 @@ void sis_server_stop(sis_server *s) {
     }
     if (fd >= 0)
         close(fd);
+    sis__clients_stop(s->clients);
     sis__pool_free(s->pool);
     for (size_t k = 0; s->serving.models && k < s->opt.n_models; k++)
         sis__served_drop(s->serving.models[k]);

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -22,8 +23,11 @@ MODELS = os.path.join(SOURCE, "models")
 class Server:
     """A server of our own, on a free port, ended with the test."""
 
-    def __init__(self, *args):
-        self.child = subprocess.Popen([SIS, "serve", "--port", "0", *args], stderr=subprocess.PIPE, text=True)
+    def __init__(self, *args, files=None):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+        self.child = subprocess.Popen([SIS, "serve", "--port", "0", *args], stderr=subprocess.PIPE, text=True,
+                                      preexec_fn=limit if files else None)
         line = self.child.stderr.readline()
         found = re.search(r"127\.0\.0\.1:(\d+)", line)
         assert found, line + self.child.stderr.read()
@@ -368,6 +372,22 @@ class Strangers(unittest.TestCase):
                     except OSError:  # closed by the other side, or not yet
                         pass
             server.json("/v2/health/live")
+            for s in kept:
+                s.close()
+
+    def test_many_slow_connections_lock_nobody_out(self):
+        with Server("-m", model("credit"), files=128) as server:
+            kept = []
+            for k in range(300):
+                s = socket.create_connection(("127.0.0.1", server.port), timeout=5)
+                kept.append(s)
+                try:
+                    s.sendall([b"GET / HT", b"POST /v1/models/credit:explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"][k % 2])
+                except OSError:
+                    pass  # it was closed for a later one
+                if k % 20 == 19:
+                    server.json("/v2/health/live", timeout=5)
+                    server.json("/v1/models/credit:predict", {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]}, timeout=5)
             for s in kept:
                 s.close()
 

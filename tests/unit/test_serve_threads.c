@@ -5,12 +5,14 @@
  */
 #include "support.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sis/serve.h>
@@ -89,7 +91,7 @@ static void *be_client(void *ctx) {
     return NULL;
 }
 
-static void start(sis_server **server) {
+static void start(sis_server **server, double idle) {
     static sis_served model;
     sis_server_opt opt;
     model = (sis_served){.name = "credit"};
@@ -101,6 +103,7 @@ static void start(sis_server **server) {
     opt.n_models = 1;
     opt.port = 0;
     opt.workers = 3;
+    opt.idle = idle;
     assert_int_equal(sis_server_start(&opt, server), SIS_OK);
 }
 
@@ -110,7 +113,7 @@ static void everybody_gets_the_same_answers(void **state) {
     pthread_t threads[CLIENTS];
     char *want[BODIES];
     (void)state;
-    start(&server);
+    start(&server, 30);
     unsigned port = sis_server_port(server);
     int fd = connect_to(port);
     assert_true(fd >= 0);
@@ -143,7 +146,7 @@ static void it_stops_under_its_clients(void **state) {
         char *nothing[BODIES] = {(char *)"", (char *)"", (char *)"", (char *)""};
         client clients[CLIENTS];
         pthread_t threads[CLIENTS];
-        start(&server);
+        start(&server, 30);
         for (size_t k = 0; k < CLIENTS; k++) {
             clients[k] = (client){sis_server_port(server), k, nothing, 0};
             assert_int_equal(pthread_create(&threads[k], NULL, be_client, &clients[k]), 0);
@@ -154,10 +157,47 @@ static void it_stops_under_its_clients(void **state) {
     }
 }
 
+/* Send a byte of `text` every tenth of a second, again and again from its end on: the seconds after
+ * which the other side has closed the connection. */
+static double drip(unsigned port, const char *text) {
+    int fd = connect_to(port), tenths = 0;
+    char byte;
+    assert_true(fd >= 0);
+    for (size_t n = strlen(text); tenths < 80; tenths++) {
+        size_t at = (size_t)tenths < n ? (size_t)tenths : n - 1;
+        ssize_t got = recv(fd, &byte, 1, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN) || send(fd, text + at, 1, MSG_NOSIGNAL) != 1)
+            break;
+        nanosleep(&(struct timespec){0, 100000000}, NULL);
+    }
+    close(fd);
+    return tenths / 10.0;
+}
+
+static void a_request_has_to_arrive_in_time(void **state) {
+    sis_server *server;
+    (void)state;
+    start(&server, 1);
+    unsigned port = sis_server_port(server);
+    assert_true(drip(port, "GET /v1/modelsssssssssss") < 6);
+    assert_true(drip(port, "POST / HTTP/1.0\r\nContent-Length:99\r\n\r\n{") < 6);
+    int fd = connect_to(port); /* who is fast may stay for longer than that */
+    char *text = malloc(ROOM);
+    assert_non_null(text);
+    for (int k = 0; k < 4; k++) {
+        assert_true(ask(fd, bodies[0], text));
+        nanosleep(&(struct timespec){0, 500000000}, NULL);
+    }
+    free(text);
+    close(fd);
+    sis_server_stop(server);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everybody_gets_the_same_answers),
         cmocka_unit_test(it_stops_under_its_clients),
+        cmocka_unit_test(a_request_has_to_arrive_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
