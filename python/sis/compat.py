@@ -6,8 +6,8 @@ their own names, with their arguments, results and errors:
     sis.sis_collection(f, threshold, initial_input, fully_masked_input)
 
 Candidates are not built anew for every step: the batch is kept and one position of each is
-rewritten. Where even the fully masked input reaches the threshold, there is one result, of an empty
-subset whose mask is True everywhere, as published.
+rewritten. Results are as published also where that is surprising: where the fully masked input and the
+one before it reach the threshold, there is one result, an empty subset whose mask is True everywhere.
 """
 import collections
 
@@ -133,12 +133,17 @@ def _backselect(f, current_input, current_mask, fully_masked_input):
 
 
 def _find_sis_from_backselect(backselect_stack, threshold):
-    """The shortest end of the selection that reaches the threshold, last masked first. ValueError
-    if nothing was selected."""
+    """The positions that were masked last, last first, back to the first value that reaches the
+    threshold. ValueError if nothing was selected.
+
+    As published, the value of the fully masked input does not end the search: it only decides
+    whether the last position belongs to the subset. A value of NaN is neither below the threshold nor
+    does it reach it."""
     if not backselect_stack:
         raise ValueError("backselect_stack cannot be empty")
-    found = []
-    for n, (position, value) in enumerate(reversed(backselect_stack)):
+    last, masked_value = backselect_stack[-1]
+    found = [last] if masked_value < threshold else []
+    for position, value in backselect_stack[-2::-1]:
         if value >= threshold:
             break
         found.append(position)
@@ -176,6 +181,6 @@ def sis_collection(f, threshold, initial_input, fully_masked_input, initial_mask
             break
         found.append(result)
         current = produce_masked_inputs(current, fully_masked_input, ~result.mask[None])[0]
-        mask = mask & ~result.mask
+        mask = np.logical_and(mask, ~result.mask)
     _assert_sis_collection_disjoint(found)
     return found

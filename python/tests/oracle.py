@@ -43,3 +43,30 @@ def collection(score, x, masks, owner, threshold, below=False):
         found.append(tuple(subset))
         gone |= set(subset)
     return "explained", found
+
+
+def published(f, threshold, x, mask):
+    """SIScollection as the authors' module computes it, for vectors: (subset, order, values) of each
+    result. A subset is read from the end of the order: the last feature belongs to it if everything
+    masked is below the threshold; the ones before it do until a value reaches the threshold."""
+    def of(gone):
+        return f(np.where(np.isin(np.arange(len(x)), list(gone)), mask, x)[None])[0]
+
+    gone, found = set(), []
+    while len(gone) < len(x) and not of(gone) < threshold:
+        order, values, now = [], [], set(gone)
+        while len(now) < len(x):
+            left = [i for i in range(len(x)) if i not in now]
+            scores = [of(now | {i}) for i in left]
+            best = int(np.argmax(scores))  # the first NaN, else the first of the highest
+            order.append(left[best])
+            values.append(scores[best])
+            now.add(left[best])
+        subset = [order[-1]] if values[-1] < threshold else []
+        for i, value in list(zip(order, values))[-2::-1]:
+            if value >= threshold:
+                break
+            subset.append(i)
+        found.append((subset, order, values))
+        gone |= set(subset) or set(range(len(x)))  # an empty subset ends it
+    return found

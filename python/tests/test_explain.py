@@ -990,6 +990,34 @@ class Compat(unittest.TestCase):
         found = compat.sis_collection(lambda b: b.sum(axis=1), -1, np.ones(2), np.zeros(2))
         self.assertEqual([(len(r), r.sis.shape, r.mask.tolist()) for r in found], [(0, (0,), [True, True])])
 
+    def test_a_trace_that_dips_and_a_mask_that_reaches_the_threshold(self):
+        found = compat.sis_collection(lambda b: b.prod(1), 0.5, np.array([2, 3]), np.array([-1, -1]))
+        self.assertEqual([r.sis.tolist() for r in found], [[[1]]])
+
+    def test_results_as_published(self):
+        """Scores without any order, some NaN: every branch of the published procedure."""
+        surprising = 0
+        for seed in range(200):
+            rng = np.random.default_rng(seed)
+            n, threshold = 2 + seed % 4, rng.random()
+            scores = rng.random(2 ** n)
+            scores[rng.random(2 ** n) < (seed % 3) / 4] = np.nan
+
+            def f(rows):
+                return scores[(np.asarray(rows) @ (2 ** np.arange(n))).astype(int)]
+            want = oracle.published(f, threshold, np.ones(n), np.zeros(n))
+            found = compat.sis_collection(f, threshold, np.ones(n), np.zeros(n))
+            self.assertEqual([r.sis.ravel().tolist() for r in found], [w[0] for w in want], seed)
+            for r, (_, order, values) in zip(found, want):
+                self.assertEqual(r.ordering_over_entire_backselect[:, 0].tolist(), order)
+                np.testing.assert_array_equal(r.values_over_entire_backselect, values)
+            surprising += bool(want) and not scores[0] < threshold
+        self.assertGreater(surprising, 20)
+
+    def test_masks_of_numbers(self):
+        found = compat.sis_collection(lambda b: b.sum(axis=1), 1, np.ones(3), np.zeros(3), np.array([2, 1, 0]))
+        self.assertEqual([r.sis.tolist() for r in found], [[[1]], [[0]]])
+
 
 class Documents(unittest.TestCase):
     def test_docstrings(self):
