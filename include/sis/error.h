@@ -25,7 +25,8 @@ extern "C" {
     X(NAN, -6, "the model answered NaN")                                                           \
     X(CANCELLED, -7, "cancelled")                                                                  \
     X(UNSUPPORTED, -8, "not supported")                                                            \
-    X(OPTION, -9, "an option that makes no sense")
+    X(OPTION, -9, "an option that makes no sense")                                                 \
+    X(UNSTABLE, -10, "the model answers differently when it is asked again")
 
 enum sis_error {
     SIS_OK = 0,

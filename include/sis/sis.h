@@ -306,14 +306,16 @@ void sis_collection_release(sis_collection *c);
 
 /* ---- The verb ------------------------------------------------------------------------------ */
 
-/* Explain one decision. On failure *out is empty and needs no release. */
+/* Explain one decision. On failure *out is empty and needs no release. A model that answers differently
+ * when it is asked again about what was found fails with SIS_E_UNSTABLE. */
 int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 sis_collection *out);
 
 /* Explain many decisions on opt->jobs threads. `done` gets each collection in the order of the
  * inputs, one at a time, and borrows it; nonzero from it stops. An input for which the model
- * answers NaN is handed over with status ERROR; any other failure stops the call and is its result,
- * after every earlier input has been handed over. */
+ * answers NaN, or something else when it is asked again (SIS_E_UNSTABLE), is handed over with status
+ * ERROR; any other failure stops the call and is its result, after every earlier input has been
+ * handed over. */
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
 

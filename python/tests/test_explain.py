@@ -252,6 +252,29 @@ class Callables(unittest.TestCase):
             sis.explain("/nowhere/model.onnx", np.ones((2, 3)), 1, mask="zero")
 
 
+class NoFunctions(unittest.TestCase):
+    """Models that answer differently when they are asked again are not explained."""
+
+    def test_noise(self):
+        rng = np.random.default_rng(5)
+        x = 1 + rng.random((50, 6))
+
+        def noisy(rows):
+            return rows.sum(axis=1) + 0.01 * rng.normal(size=len(rows))
+        for options in ({}, {"exact": True}, {"method": "quick"}):
+            r = sis.explain(noisy, x, 4, mask="zero", **options)
+            self.assertEqual({e.status for e in r}, {"error"})
+            self.assertFalse(any(e.verified for e in r))
+            self.assertIn("answers differently when it is asked again", r[0].message)
+
+    def test_rounding_of_batches_is_no_noise(self):
+        def f(rows):
+            return rows.sum(axis=1) * (1 + 1e-9 * (len(rows) > 1))
+        r = sis.explain(f, np.random.default_rng(6).random((20, 6)) + 1, 4.5, mask="zero")
+        self.assertEqual({e.status for e in r}, {"explained"})
+        self.assertTrue(all(v["holds"] for v in r.verify()))
+
+
 class Arrays(unittest.TestCase):
     def test_layouts_and_types(self):
         x = np.arange(24).reshape(4, 6) % 7

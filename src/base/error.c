@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/number.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,4 +71,16 @@ int sis__fail_in(int code, const char *format, ...) {
 
 void sis_error_set(const char *message) {
     snprintf(detail, sizeof detail, "%s", message);
+}
+
+int sis__fail_unstable(double first, double again) {
+    static const char *const why =
+        "an explanation needs a model that is a function of its input; is dropout "
+        "left on, does it sample, or is there noise in a server?";
+    if (isnan(first) || isnan(again))
+        return sis__fail(SIS_E_UNSTABLE, "the model answers differently when it is asked again: %s",
+                         why);
+    return sis__fail(SIS_E_UNSTABLE,
+                     "the model answers differently when it is asked again (%.9g, then %.9g): %s",
+                     first, again, why);
 }

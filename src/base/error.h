@@ -15,4 +15,7 @@ int sis__fail(int code, const char *format, ...) __attribute__((format(printf, 2
  * (a file, an example) to what the callee said. */
 int sis__fail_in(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* SIS_E_UNSTABLE: a model gave two answers to the same question (NaN: which is not said). */
+int sis__fail_unstable(double first, double again);
+
 #endif

@@ -10,7 +10,9 @@
  * Where walk and judge disagree, which happens only within rounding of the threshold, the subset is
  * grown along the order until (1) holds, then shrunk by its least needed feature until (2) does.
  * For the batch walk, judge and walk are the same and the judge remembers: the checks cost nothing.
+ * At the end the model is asked again whether it is a function at all (again.c).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,12 +83,6 @@ static void drop(int *features, size_t *n, int feature) {
     (*n)--;
 }
 
-/* A model must be a function: the same copy scored again must get the same score. */
-static int inconsistent(void) {
-    return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again; an "
-                                  "explanation needs a model that is a function of its input");
-}
-
 /* Make (1) and (2) true of the first *n of `features`, which has `most`. */
 static int settle_subset(search *c, int *features, size_t most, size_t *n, double *score) {
     double margin, without;
@@ -98,7 +94,7 @@ static int settle_subset(search *c, int *features, size_t most, size_t *n, doubl
         if (decided(c, margin))
             break;
         if (*n >= most)
-            return inconsistent();
+            return sis__fail_unstable(NAN, NAN);
         (*n)++;
     }
     for (;;) {
@@ -106,7 +102,8 @@ static int settle_subset(search *c, int *features, size_t most, size_t *n, doubl
         if (error != SIS_OK || !decided(c, without))
             break;
         if (*n == 1)
-            return inconsistent(); /* the fully masked input did not reach it before */
+            return sis__fail_unstable(NAN,
+                                      NAN); /* the fully masked input did not reach it before */
         drop(features, n, least);
         error = judge_only(c, features, *n, &margin);
         if (error != SIS_OK)
@@ -179,7 +176,7 @@ static int keep_bound(search *c, sis_trace *t, int *features) {
         return error;
     *bound = (sis_subset){n, features, sis__score(c->s, margin), *t};
     c->out->status = SIS_STATUS_CUT;
-    return decided(c, margin) && n > 0 ? SIS_OK : inconsistent();
+    return decided(c, margin) && n > 0 ? SIS_OK : sis__fail_unstable(NAN, NAN);
 }
 
 /* One backward selection over what is not gone, and its subset. */
@@ -202,7 +199,8 @@ static int find_subset(search *c, sis_subset *out) {
         error = propose_size(c, &t, features, &n);
     }
     if (error == SIS_OK)
-        error = most > 0 ? settle_subset(c, features, most, &n, &out->score) : inconsistent();
+        error = most > 0 ? settle_subset(c, features, most, &n, &out->score)
+                         : sis__fail_unstable(NAN, NAN);
     if (error != SIS_OK && c->s->cut) {
         error = keep_bound(c, &t, features);
         if (c->out->bound.features)
@@ -296,13 +294,15 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     error = c.gone && c.others && c.sorted && c.margins && c.walked ? run(&c) : SIS_E_NOMEM;
     out->verified = 1;
     out->evaluations = sis__evaluations(walk->state);
-    out->seconds = sis__seconds() - began;
     free(c.gone);
     free(c.others);
     free(c.sorted);
     free(c.margins);
     free(c.walked);
     sis_walk_free(walk);
+    if (error == SIS_OK)
+        error = sis__ask_again(model, input, opt, out);
+    out->seconds = sis__seconds() - began;
     if (error != SIS_OK)
         sis_collection_release(out);
     return error;

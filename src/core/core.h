@@ -7,6 +7,7 @@
  *     walk.c       one walk over one input: the model's own or the batch walk, with what is masked
  *     select.c     backward selection over a walk -> order and trace
  *     collect.c    selections -> subsets, judged by full passes -> collection
+ *     again.c      is the model a function: what a collection claims, asked again
  *     verify.c     the same judgement of somebody else's collection
  *     many.c       many inputs on several threads, results in order
  *     predict.c    plain scores; model_per_thread.c: one copy of the model a thread

@@ -29,4 +29,9 @@ void sis__prepared_input_release(sis__prepared_input *p);
 void sis__prepared_input_row(const sis__prepared_input *p, const unsigned char *masked, float *row);
 void sis__prepared_input_mask(const sis__prepared_input *p, int feature, float *row);
 
+/* Ask the model again about what a collection claims: SIS_OK, or SIS_E_UNSTABLE if it is no function of its
+ * input (again.c). Adds to the collection's evaluations. */
+int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                   sis_collection *c);
+
 #endif

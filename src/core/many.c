@@ -80,7 +80,7 @@ static int explain_one(void *ctx, size_t i, int worker) {
     if (!c)
         return SIS_E_NOMEM;
     int error = j->finder->find(j->finder->ctx, i, &j->each.models[worker], &opt, c);
-    if (error == SIS_E_NAN && j->inputs)
+    if ((error == SIS_E_NAN || error == SIS_E_UNSTABLE) && j->inputs)
         error = failed_collection(c, &j->inputs[i]);
     if (error != SIS_OK) {
         free(c);

@@ -311,8 +311,10 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
         error = keep_cut(out, how->method >= SIS_METHOD_GRADIENT);
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;
-    out->collection.seconds = sis__seconds() - began;
     sis__scorer_release(&v);
+    if (error == SIS_OK)
+        error = sis__ask_again(model, input, opt, &out->collection);
+    out->collection.seconds = sis__seconds() - began;
     if (error != SIS_OK) {
         sis_rationale_release(out);
         out->sum = out->difference = NAN;

@@ -319,9 +319,7 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
         c->v->cut = 1;
         error = sis__fail(SIS_E_CANCELLED, "a limit has been reached");
     } else {
-        error = sis__fail(SIS_E_MODEL,
-                          "the model answers differently when it is asked again; an explanation "
-                          "needs a model that is a function of its input");
+        error = sis__fail_unstable(NAN, NAN);
     }
     sis_collection_release(&found);
     return error;
@@ -357,7 +355,7 @@ static int find_subset(search *c, sis_subset *out) {
     while (error == SIS_OK && !enough) { /* where slopes come with other scores than predictions */
         error = enough_from(c, last, &enough);
         if (error == SIS_OK && !enough && last == 0)
-            return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again");
+            return sis__fail_unstable(NAN, NAN);
         last = enough ? last : last > c->step ? last - c->step : 0;
     }
     if (c->first && !c->n_found)

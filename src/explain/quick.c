@@ -207,11 +207,6 @@ static int divide_left(search *c) {
 
 /* ---- Settling ------------------------------------------------------------------------------ */
 
-static int inconsistent(void) {
-    return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again; an "
-                                  "explanation needs a model that is a function of its input");
-}
-
 /* Put features back until it is enough; there are `most`, which are. */
 static int grow(search *c, size_t most, double *margin) {
     int enough = 0, error = SIS_OK;
@@ -219,7 +214,7 @@ static int grow(search *c, size_t most, double *margin) {
         show_only(c, c->left, c->n_left);
         error = ask(c, &enough, margin);
         if (error == SIS_OK && !enough && c->n_left++ == most)
-            return inconsistent();
+            return sis__fail_unstable(NAN, NAN);
     }
     return error;
 }
@@ -231,7 +226,7 @@ static int settle(search *c, size_t most, double *margin) {
         tell(c, part, (1 - part) / 2);
         error = rank_left(c, &spare);
         if (error == SIS_OK && spare && c->n_left == 1)
-            return inconsistent(); /* the fully masked input was not enough before */
+            return sis__fail_unstable(NAN, NAN); /* the fully masked input was not enough before */
         if (error == SIS_OK && spare) {
             *margin = -c->loss[c->left[--c->n_left]];
             *margin = c->v->opt->below ? -*margin : *margin;

@@ -370,8 +370,7 @@ static int search(refining *r, const sis_input *in, sis_rationale *out) {
     if (out->collection.n_subsets == 1)
         return SIS_OK;
     sis_rationale_release(out);
-    return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again; an "
-                                  "explanation needs a model that is a function of its input");
+    return sis__fail_unstable(NAN, NAN);
 }
 
 /* What is kept becomes the parts of a subset. */

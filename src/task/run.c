@@ -43,7 +43,8 @@ static size_t count_features(const sis_example *e) {
 
 /* Is it a failure for this example alone? */
 static int is_soft(const sis_task *t, int error) {
-    return error == SIS_E_NAN || (error == SIS_E_MODEL && t->opt.keep_going);
+    return error == SIS_E_NAN || error == SIS_E_UNSTABLE ||
+           (error == SIS_E_MODEL && t->opt.keep_going);
 }
 
 int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,

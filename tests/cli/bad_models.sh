@@ -19,6 +19,21 @@ try "NaN" 'while read l; do echo "{\"outputs\":[NaN]}"; done'
 try "infinite" 'while read l; do echo "{\"outputs\":[-Infinity]}"; done'
 try "too large" 'while read l; do echo "{\"outputs\":[1e400]}"; done'
 try "cut off" 'read l; printf "{\"outp"; exit 0'
+# a server with noise: every answer is a little higher than the one before
+cat > noise.sh <<'end'
+while read -r line; do
+    answers=
+    for i in row $(printf '%s' "$line" | grep -o '\],\['); do
+        k=$((k + 1))
+        answers=$answers,2.$((1000 + k))
+    done
+    echo "{\"outputs\":[${answers#,}]}"
+done
+end
+printf 'noise: '
+sis explain -q -m 'cmd:sh noise.sh' -i in.csv --mask zero -t 1 --jobs 1 -o noise.jsonl 2>&1
+echo "exit $?"
+grep -c '"status":"error".*"verified":false' noise.jsonl
 printf '%s: ' "unknown kind"
 sis explain -q -m m.bin -i in.csv --mask zero -t 1 2>&1
 echo "exit $?"

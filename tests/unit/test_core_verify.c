@@ -156,12 +156,94 @@ static void the_exhaustive_test_misses_nothing(void **state) {
     assert_true(found > 0);
 }
 
+/* ---- Models that are no functions ------------------------------------------------------------ */
+
+/* The sum of a row, and on top of it: `noise` times a number that changes from call to call, for rows
+ * whose first value is not 0; `rounding` of it if several rows are asked together. */
+typedef struct {
+    double noise, rounding;
+    size_t calls;
+} wobble;
+
+static int wobbly(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    wobble *w = (wobble *)ctx;
+    w->calls++;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t v = 0; v < width; v++)
+            sum += rows[i * width + v];
+        scores[i] = sum * (1 + (n > 1 ? w->rounding : 0));
+        if (rows[i * width] != 0)
+            scores[i] += w->noise * (double)w->calls;
+    }
+    return 0;
+}
+
+static void a_model_that_answers_differently_is_not_explained(void **state) {
+    (void)state;
+    const double x[] = {5, 4, 1, 1}, z[4] = {0};
+    const struct {
+        wobble w;
+        double threshold;
+        int error;
+        const char *message;
+    } cases[] = {
+        {{0}, 4, SIS_OK, ""},
+        {{.noise = 1e-3}, 4, SIS_E_UNSTABLE, "answers differently when it is asked again (1"},
+        {{.noise = 1e-3}, 20, SIS_E_UNSTABLE, "is dropout left on"}, /* not decided at all */
+        {{.noise = 1e-9}, 4.5, SIS_OK, ""},                          /* a server's last digit */
+        {{.rounding = 1e-5}, 4.5, SIS_OK, ""},                       /* and that of a batch */
+        /* the subset 5 is enough in a batch and not alone */
+        {{.rounding = 1e-5}, 5.00002, SIS_E_UNSTABLE, "(5.00005, then 5)"},
+        /* the subset 5 + 4, without 4, is not enough by less than batches differ */
+        {{.rounding = 1e-5}, 5.00008, SIS_E_UNSTABLE, "too much for a score of 5.00005"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wobble w = cases[i].w;
+        sis_model m = {.predict = wobbly, .ctx = &w, .n_outputs = 1};
+        sis_input in = {.values = x, .mask = z, .n_values = 4};
+        sis_opt opt = decision(cases[i].threshold);
+        sis_collection c;
+        assert_int_equal(sis_collect(&m, &in, &opt, &c), cases[i].error);
+        if (cases[i].error)
+            assert_message_has(cases[i].message);
+        else
+            assert_true(c.verified && c.n_subsets > 0);
+        sis_collection_release(&c);
+    }
+}
+
+static int keep_status(void *ctx, size_t i, const sis_collection *c) {
+    ((sis_status *)ctx)[i] = c->status;
+    if (c->status == SIS_STATUS_ERROR)
+        assert_non_null(strstr(c->message, "answers differently"));
+    return 0;
+}
+
+static void only_the_examples_that_wobble_fail(void **state) {
+    (void)state;
+    const double x[3][2] = {{0, 4}, {5, 1}, {0, 7}}, z[2] = {0};
+    wobble w = {.noise = 0.1};
+    sis_model m = {.predict = wobbly, .ctx = &w, .n_outputs = 1};
+    sis_input in[3];
+    sis_status found[3];
+    for (size_t i = 0; i < 3; i++)
+        in[i] = (sis_input){.values = x[i], .mask = z, .n_values = 2};
+    sis_opt opt = decision(3);
+    assert_int_equal(sis_collect_many(&m, in, 3, &opt, keep_status, found), SIS_OK);
+    assert_int_equal(found[0], SIS_STATUS_EXPLAINED);
+    assert_int_equal(found[1], SIS_STATUS_ERROR);
+    assert_int_equal(found[2], SIS_STATUS_EXPLAINED);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(false_claims_are_found),
         cmocka_unit_test(false_scores_are_found),
         cmocka_unit_test(the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot),
         cmocka_unit_test(the_exhaustive_test_misses_nothing),
+        cmocka_unit_test(a_model_that_answers_differently_is_not_explained),
+        cmocka_unit_test(only_the_examples_that_wobble_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
