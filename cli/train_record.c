@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sum.h"
 #include "task.h"
 #include "train.h"
 
@@ -185,10 +186,10 @@ static int put_names(const cli_training_set *l, sis_net *net) {
 /* Mean of n rows of `width` numbers. */
 static void mean_of(const float *rows, size_t n, size_t width, float *mean) {
     for (size_t v = 0; v < width; v++) {
-        double sum = 0;
+        double high = 0, low = 0;
         for (size_t i = 0; i < n; i++)
-            sum += rows[i * width + v];
-        mean[v] = (float)(sum / (double)n);
+            sis__sum_add(&high, &low, rows[i * width + v]);
+        mean[v] = (float)sis__sum_mean(high, low, n);
     }
 }
 

@@ -341,9 +341,15 @@ int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const
 
 /* ---- Masks --------------------------------------------------------------------------------- */
 
-/* Running feature means, in one pass over a data set of any size: zero `mean`, then add each row
- * with its number, starting at 1. A constant column keeps exactly its constant. */
-void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number);
+/* Means of features, in one pass over a data set of any size: zero `means` (n_values), add each row,
+ * then get each mean. NaN, a missing value, is left out. Sums are exact to about 106 bits, so a mean
+ * does not depend on the order of the rows, and a constant column keeps exactly its constant. */
+typedef struct sis_mean {
+    double high, low; /* the sum, in a scale of its own */
+    size_t n;         /* values added */
+} sis_mean;
+void sis_mean_add(sis_mean *means, const double *row, size_t n_values);
+double sis_mean_get(const sis_mean *mean); /* NaN: nothing was added */
 
 /* Where the values of a feature are its categories, 0 or 1, their means are shares, and a mixture of
  * categories is nothing that exists: of each feature with several values the largest mean becomes 1

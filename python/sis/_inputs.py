@@ -130,7 +130,7 @@ def grouped(features, width, names):
 
 
 def mean(rows):
-    """Of each column, in the order of the program's additions, so that masks are the same."""
+    """Of the values of each column that are not NaN; the library's sums, so that masks are the program's."""
     rows = np.ascontiguousarray(rows, dtype=float)
     return np.frombuffer(_core.mean(rows, len(rows)))
 
@@ -150,14 +150,10 @@ class Encoder:
 
     def center(self, spec, rows):
         """The mean or the median of the values that are there."""
-        return np.array([self.center_of(spec, k, column[~np.isnan(column)])
-                         for k, column in enumerate(rows.T)]) if np.isnan(rows).any() else (
-            mean(rows) if spec == "mean" else np.median(rows, axis=0))
-
-    def center_of(self, spec, k, column):
-        if column.size == 0:
-            return np.nan
-        return mean(column[:, None])[0] if spec == "mean" else np.median(column)
+        if spec == "mean":
+            return mean(rows)
+        there = [column[~np.isnan(column)] for column in rows.T] if np.isnan(rows).any() else rows.T
+        return np.array([np.median(column) if column.size else np.nan for column in there])
 
     def masks(self, spec, background, width):
         if isinstance(spec, HotDeck):
@@ -335,12 +331,11 @@ class FrameEncoder(Encoder):
         return values.astype(dtype) if own else pandas.Series(values).astype(dtype)
 
     def center(self, spec, rows):
-        return np.array([self.center_of(spec, k, column[~np.isnan(column)]) for k, column in enumerate(rows.T)])
-
-    def center_of(self, spec, k, column):
-        if column.size and self.categories[k] is not None:
-            return np.argmax(np.bincount(column.astype(int)))
-        return super().center_of(spec, k, column)
+        center = super().center(spec, rows).copy()
+        for k, column in enumerate(rows.T):
+            if self.categories[k] is not None and not np.isnan(center[k]):
+                center[k] = np.argmax(np.bincount(column[~np.isnan(column)].astype(int)))
+        return center
 
     def masks(self, spec, background, width):
         masks = super().masks(spec, background, width)

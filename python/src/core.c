@@ -1300,7 +1300,7 @@ static PyObject *words(PyObject *self, PyObject *arg) {
     return raise_code(error);
 }
 
-/* mean(rows, n) -> bytes of doubles: the mean of each column, added up as the program does it */
+/* mean(rows, n) -> bytes of doubles: the mean of the values of each column that are not NaN */
 static PyObject *mean(PyObject *self, PyObject *args) {
     PyObject *rows, *out;
     Py_ssize_t n;
@@ -1309,14 +1309,16 @@ static PyObject *mean(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "On", &rows, &n) || rows_get(rows, (size_t)n, &r) != 0)
         return NULL;
     out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(r.width * sizeof(double)));
-    if (out) {
-        double *to = (double *)(void *)PyBytes_AS_STRING(out);
-        memset(to, 0, r.width * sizeof *to);
-        for (size_t i = 0; i < r.n; i++)
-            sis_mean_add(to, (const double *)r.b.buf + i * r.width, r.width, i + 1);
-    }
+    sis_mean *means = PyMem_Calloc(r.width, sizeof *means);
+    for (size_t i = 0; out && means && i < r.n; i++)
+        sis_mean_add(means, (const double *)r.b.buf + i * r.width, r.width);
+    for (size_t v = 0; out && means && v < r.width; v++)
+        ((double *)(void *)PyBytes_AS_STRING(out))[v] = sis_mean_get(&means[v]);
+    if (!means)
+        Py_CLEAR(out);
+    PyMem_Free(means);
     PyBuffer_Release(&r.b);
-    return out;
+    return out || PyErr_Occurred() ? out : PyErr_NoMemory();
 }
 
 /* ---- The module ---------------------------------------------------------------------------- */

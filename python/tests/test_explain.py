@@ -325,6 +325,28 @@ class Arrays(unittest.TestCase):
         r = sis.explain(lambda rows: np.isnan(rows[:, 0]) * 1.0, np.ma.masked_array([[5.0, 6.0]], [[True, False]]), 1, mask=0)
         self.assertTrue(np.isnan(r[0].values[0]))
 
+    def test_means_are_exact(self):
+        """The nearest double to the exact mean, for a table in which a tree splits there, too."""
+        import fractions
+        rng = np.random.default_rng(8)
+        x = np.column_stack([rng.normal(1e3, 1, 3000), rng.lognormal(0, 6, 3000), rng.normal(0, 1e-9, 3000),
+                             np.full(3000, 0.1), rng.choice([1e16, 1.0, -1e16], 3000)])
+        exact = [float(sum(map(fractions.Fraction, column)) / len(x)) for column in x.T]
+        self.assertEqual(_inputs.mean(x).tolist(), exact)
+        self.assertEqual(_inputs.mean(rng.permutation(x)).tolist(), exact)
+        r = sis.explain(lambda rows: (rows[:, 0] <= exact[0]) * 1.0, x[:5] + 1e4, 1, below=True, mask="mean", background=x)
+        self.assertEqual({e.masked_score for e in r}, {1.0})
+        with tempfile.TemporaryDirectory() as folder:
+            file, hole = os.path.join(folder, "x.csv"), os.path.join(folder, "hole.csv")
+            np.savetxt(file, x, "%.17g", ",", header="a,b,c,d,e", comments="")
+            pathlib.Path(hole).write_text(pathlib.Path(file).read_text() + ",,,,\n")
+            for options in ((file, "--mask", "mean:" + file), (hole, "--mask", "zero", "--missing", "mean", "--rows", "3000")):
+                out = subprocess.run([PROGRAM, "explain", "-q", "-m", "cmd:" + os.path.join(SOURCE, "tests/cli/models/sum.sh"),
+                                      "-t", "-1e300", "--max-subsets", "1", "-i", options[0], "--rows", "0", *options[1:]],
+                                     stdout=subprocess.PIPE, check=True).stdout
+                record = json.loads(out.splitlines()[0])
+                self.assertEqual(record["values" if options[0] == hole else "mask"], exact)
+
     def test_hot_deck_repeats(self):
         rng = np.random.default_rng(3)
         back, x = rng.normal(size=(50, 5)), rng.normal(size=(3, 5)) + 1

@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/sum.h"
 #include "core/core.h"
 
 enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_LEAST = 64 };
@@ -67,6 +68,7 @@ typedef struct {
     int *todo;     /* (n) features of a probe that are not remembered */
     size_t *place; /* (n) where their margins go */
     double *sums;  /* (n) */
+    double *low;   /* (n) the low parts of sums over mask samples */
     memo *memos;
     size_t n_memos; /* a power of two */
 } batch;
@@ -215,7 +217,7 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
     double (*link)(double) = b->state->model->link;
     int error = grow_slots(b, n_rows);
     for (size_t k = 0; k < n; k++)
-        margins[k] = 0;
+        margins[k] = b->low[k] = 0;
     for (size_t first = 0, count; error == SIS_OK && first < n_rows; first += count) {
         count = n_rows - first < b->n_slots ? n_rows - first : b->n_slots;
         if ((error = renew_rows(b)) != SIS_OK)
@@ -226,8 +228,12 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
         for (size_t i = 0; error == SIS_OK && i < count; i++) {
             size_t k = (first + i) / b->n_samples, s = (first + i) % b->n_samples;
             double m = b->scores[i * outputs + b->in->output], score = link ? link(m) : m;
-            if (average) /* a running mean: equal scores have exactly that mean */
-                m = margins[k] + (score - margins[k]) / (double)(s + 1);
+            if (average) {
+                sis__sum_add(&margins[k], &b->low[k], score);
+                if (s + 1 == b->n_samples)
+                    margins[k] = sis__sum_mean(margins[k], b->low[k], b->n_samples);
+                m = margins[k];
+            }
             if (isnan(m) || isnan(score))
                 return nan_found(b, tops[k]);
             margins[k] = m;
@@ -316,6 +322,7 @@ static void batch_free(sis_walk *w) {
     free(b->todo);
     free(b->place);
     free(b->sums);
+    free(b->low);
     free(b->memos);
     free(b);
 }
@@ -337,7 +344,9 @@ int sis__batch_new(sis_walk_state *state, sis_walk **out) {
     b->todo = SIS_NEW_RAW(int, b->f->n);
     b->place = SIS_NEW_RAW(size_t, b->f->n);
     b->sums = SIS_NEW_RAW(double, b->f->n);
-    if (!b->base || !b->log || !b->todo || !b->place || !b->sums || memo_init(b) != SIS_OK) {
+    b->low = SIS_NEW_RAW(double, b->f->n ? b->f->n : 1);
+    if (!b->base || !b->log || !b->todo || !b->place || !b->sums || !b->low ||
+        memo_init(b) != SIS_OK) {
         batch_free(&b->walk);
         return SIS_E_NOMEM;
     }

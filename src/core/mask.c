@@ -2,15 +2,24 @@
  *
  * Masks made from a data set: feature means in one pass.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include <sis/sis.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 
-void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number) {
+void sis_mean_add(sis_mean *means, const double *row, size_t n_values) {
     for (size_t i = 0; i < n_values; i++)
-        mean[i] += (row[i] - mean[i]) / (double)number;
+        if (!isnan(row[i])) {
+            sis__sum_add(&means[i].high, &means[i].low, row[i]);
+            means[i].n++;
+        }
+}
+
+double sis_mean_get(const sis_mean *mean) {
+    return mean->n ? sis__sum_mean(mean->high, mean->low, mean->n) : NAN;
 }
 
 int sis_mean_choose(const int *feature_of, size_t n_values, double *mean) {

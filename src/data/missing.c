@@ -59,7 +59,7 @@ static int gather(const sis_data *data, matrix *m) {
 /* The mean or median of the numbers of a column, which change places; NaN: there are none. */
 static double middle(double *column, size_t n, sis_missing how) {
     size_t k = 0;
-    double mean = 0;
+    sis_mean mean = {0};
     for (size_t i = 0; i < n; i++)
         if (!isnan(column[i]))
             column[k++] = column[i];
@@ -70,8 +70,8 @@ static double middle(double *column, size_t n, sis_missing how) {
         return sis__quantile(column, k, 0.5);
     }
     for (size_t i = 0; i < k; i++)
-        sis_mean_add(&mean, column + i, 1, i + 1);
-    return mean;
+        sis_mean_add(&mean, column + i, 1);
+    return sis_mean_get(&mean);
 }
 
 static int no_value(const sis_data *data, size_t v) {

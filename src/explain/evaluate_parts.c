@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 enum { BLOCK_ROWS = 4096 };
 
@@ -106,9 +107,11 @@ static int fill(block *b, const sis_part *parts) {
 static void average(const block *b, const sis_part *parts, double *scores) {
     const double *from = b->scores;
     for (size_t i = 0; i < b->n_parts; i++) {
-        scores[i] = 0;
-        for (size_t s = 0; s < samples_of(parts[i].input); s++, from += b->model->n_outputs)
-            scores[i] += (from[parts[i].input->output] - scores[i]) / (double)(s + 1);
+        size_t n = samples_of(parts[i].input);
+        double high = 0, low = 0;
+        for (size_t s = 0; s < n; s++, from += b->model->n_outputs)
+            sis__sum_add(&high, &low, from[parts[i].input->output]);
+        scores[i] = sis__sum_mean(high, low, n);
     }
 }
 

@@ -40,6 +40,7 @@ typedef struct sis__masked_scorer {
     double *rows;           /* (room, n_values) */
     double *answers;        /* (room, n_outputs) */
     unsigned char *present; /* (n) scratch */
+    double high, low;       /* the sum of scores over mask samples so far (base/sum.h) */
 } sis__masked_scorer;
 
 int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "explain/explain.h"
 
 enum { MOST_WALKED = 4096, MOST_PASSED = 256, TRIES = 16 };
@@ -111,10 +112,10 @@ static int look(search *c, double *score) {
     if (error != SIS_OK)
         return error;
     double sign = v->opt->below ? -1 : 1;
-    *score = 0;
+    double high = 0, low = 0;
     memset(c->value, 0, v->features.n * sizeof *c->value);
     for (size_t s = 0; s < v->features.n_samples; s++) {
-        *score += c->scores[s] / (double)v->features.n_samples;
+        sis__sum_add(&high, &low, c->scores[s]);
         for (size_t i = 0; i < width; i++) {
             int f = v->features.feature_of[i / c->at.dim];
             if (f >= 0)
@@ -122,6 +123,7 @@ static int look(search *c, double *score) {
                     sign * (c->at.mask[s * width + i] - c->at.input[i]) * c->d_now[s * width + i];
         }
     }
+    *score = sis__sum_mean(high, low, v->features.n_samples);
     for (size_t f = 0; f < v->features.n; f++)
         if (isnan(c->value[f]))
             return sis__fail(SIS_E_NAN, "the slope of output %zu is not a number", v->in->output);

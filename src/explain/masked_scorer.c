@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "explain/explain.h"
 
 enum { ROWS = 256 };
@@ -92,17 +93,21 @@ static int predict(sis__masked_scorer *v, size_t n) {
     return result < 0 ? result : SIS_E_MODEL;
 }
 
-/* Add what the model said of row `at`, mask sample s, to the margin of its copy. */
-static int add_answer(const sis__masked_scorer *v, size_t at, size_t s, double *margin) {
+/* Add what the model said of row `at`, mask sample s, to the margin of its copy. Samples come in
+ * order. */
+static int add_answer(sis__masked_scorer *v, size_t at, size_t s, double *margin) {
     double m = v->answers[at * v->model->n_outputs + v->in->output];
     double score = v->model->link ? v->model->link(m) : m;
     if (isnan(m) || isnan(score))
         return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu with features masked",
                          v->in->output);
+    *margin = m;
     if (v->features.n_samples == 1)
-        *margin = m;
-    else /* a running mean: equal scores have exactly that mean */
-        *margin = (s ? *margin : 0) + (score - (s ? *margin : 0)) / (double)(s + 1);
+        return SIS_OK;
+    v->high = s ? v->high : 0;
+    v->low = s ? v->low : 0;
+    sis__sum_add(&v->high, &v->low, score);
+    *margin = sis__sum_mean(v->high, v->low, s + 1);
     return SIS_OK;
 }
 

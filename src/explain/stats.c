@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/sum.h"
 
 enum { EXACT_SMALLER = 8, EXACT_PAIRS = 50 };
 static const double EXACT_PRODUCT = 1e6; /* nx * ny: the length of the exact distribution */
@@ -82,10 +83,10 @@ int sis_sample_percentile(const double *x, size_t n, double percent, double *out
 }
 
 double sis_sample_mean(const double *x, size_t n) {
-    double mean = n ? 0 : NAN;
+    double high = 0, low = 0;
     for (size_t i = 0; i < n; i++)
-        mean += (x[i] - mean) / (double)(i + 1);
-    return mean;
+        sis__sum_add(&high, &low, x[i]);
+    return n ? sis__sum_mean(high, low, n) : NAN;
 }
 
 double sis_sample_deviation(const double *x, size_t n) {

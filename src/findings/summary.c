@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "base/sum.h"
 #include "findings/export.h"
 
 enum { NAME = 512 };
@@ -28,6 +29,7 @@ typedef struct {
 
 typedef struct {
     sis_summary_item seen;
+    double high, low;                /* the sum of its numbers */
     size_t last_record, last_subset; /* that held it, counted from 1: each counts once */
     tally classes, words;
 } entry;
@@ -85,7 +87,8 @@ static int add_value(entry *e, const char *text, int word) {
     e->seen.numbers++;
     e->seen.least = fmin(e->seen.least, v);
     e->seen.most = fmax(e->seen.most, v);
-    e->seen.mean += (v - e->seen.mean) / (double)e->seen.numbers;
+    sis__sum_add(&e->high, &e->low, v);
+    e->seen.mean = sis__sum_mean(e->high, e->low, e->seen.numbers);
     return SIS_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "model/network.h"
 
 int sis__tokens_init(sis__tokens *t, const sis_net *net) {
@@ -17,18 +18,15 @@ int sis__tokens_init(sis__tokens *t, const sis_net *net) {
     if (error != SIS_OK)
         return error;
     t->mask = SIS_NEW(float, t->dim);
-    double *mean = SIS_NEW(double, t->dim);
-    if (!t->mask || !mean) {
-        free(mean);
+    if (!t->mask)
         return SIS_E_NOMEM;
-    }
-    for (size_t i = 0; i < t->vocabulary; i++)
-        for (size_t k = 0; k < t->dim; k++)
-            mean[k] += ((double)t->matrix[i * t->dim + k] - mean[k]) / (double)(i + 1);
     const float *own = sis_net_mask(net, &n);
-    for (size_t k = 0; k < t->dim; k++)
-        t->mask[k] = own && n == t->dim ? own[k] : (float)mean[k];
-    free(mean);
+    for (size_t k = 0; k < t->dim; k++) {
+        double high = 0, low = 0;
+        for (size_t i = 0; !(own && n == t->dim) && i < t->vocabulary; i++)
+            sis__sum_add(&high, &low, t->matrix[i * t->dim + k]);
+        t->mask[k] = own && n == t->dim ? own[k] : (float)sis__sum_mean(high, low, t->vocabulary);
+    }
     return SIS_OK;
 }
 

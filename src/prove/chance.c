@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/sum.h"
 
 enum { ROUNDS = 5, LOOKS_FROM = 64, ROWS = 256 };
 
@@ -49,7 +50,7 @@ static double score_of(const sampler *t, double margin) {
 /* What became of some draws. */
 typedef struct {
     size_t draws, kept;
-    double mean; /* of scores */
+    double high, low; /* the sum of scores (base/sum.h) */
 } tally;
 
 static void complete(sampler *t, const double *mask, double *row) {
@@ -66,8 +67,12 @@ static int add_score(const sampler *t, double margin, tally *sum) {
         return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", t->input->output);
     sum->draws++;
     sum->kept += (size_t)sis_decided(score, t->search->threshold, t->search->below);
-    sum->mean += (score - sum->mean) / (double)sum->draws;
+    sis__sum_add(&sum->high, &sum->low, score);
     return SIS_OK;
+}
+
+static double mean_of(const tally *sum) {
+    return sum->draws ? sis__sum_mean(sum->high, sum->low, sum->draws) : 0;
 }
 
 /* Completions of what is present with n masks. */
@@ -130,7 +135,7 @@ static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size
         if (sum.draws >= most || high < opt->share)
             break;
     }
-    *mean = sum.mean;
+    *mean = mean_of(&sum);
     return SIS_OK;
 }
 
@@ -251,7 +256,7 @@ static int mean_score(sampler *t, const unsigned char *present, double *mean) {
     tally sum = {0};
     memcpy(t->present, present, t->n);
     int error = count_kept(t, t->masks, t->n_masks, &sum);
-    *mean = sum.mean;
+    *mean = mean_of(&sum);
     return error;
 }
 
@@ -310,7 +315,7 @@ static int score_input(sampler *t, double *score) {
     tally one = {0};
     memset(t->present, 1, t->n);
     int error = count_kept(t, t->masks, 1, &one);
-    *score = one.mean;
+    *score = mean_of(&one);
     return error;
 }
 
@@ -368,7 +373,7 @@ static int audit_subset(sampler *t, const sis_collection *claim, const sis_guara
     if (error)
         return error;
     sis_share_interval(sum.kept, sum.draws, 1 - 2e-6, &low, &high);
-    a->score = sum.mean;
+    a->score = mean_of(&sum);
     a->best_without_one = NAN;
     a->sufficient = high >= g->share && high >= g->shares[k].low && low <= g->shares[k].high;
     a->minimal = 1;

@@ -124,21 +124,19 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
     if (error != SIS_OK)
         return error;
     double *row = SIS_NEW_RAW(double, width);
-    size_t *seen = SIS_NEW(size_t, width);
-    error = row && seen ? make_rows(t, 1, width) : SIS_E_NOMEM;
+    sis_mean *means = SIS_NEW(sis_mean, width);
+    error = row && means ? make_rows(t, 1, width) : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < sis_data_count(d.data); i++) {
         error = sis__task_encode(t, d.data, i, width, row, NULL);
-        for (size_t v = 0; error == SIS_OK && v < width; v++)
-            if (!isnan(row[v])) /* missing values count for nothing */
-                sis_mean_add(t->mask.rows + v, row + v, 1, ++seen[v]);
+        if (error == SIS_OK)
+            sis_mean_add(means, row, width);
     }
     for (size_t v = 0; error == SIS_OK && v < width; v++)
-        if (!seen[v])
-            t->mask.rows[v] = NAN;
+        t->mask.rows[v] = sis_mean_get(&means[v]);
     if (error == SIS_OK)
         error = choose_categories(t, t->mask.rows);
     free(row);
-    free(seen);
+    free(means);
     sis_data_free(d.read);
     return error;
 }

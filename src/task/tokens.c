@@ -301,14 +301,17 @@ static int mean_embedding(sis_task *t) {
     int error = sis_net_embedding(t->encoding.net, &matrix, &n, &dim);
     if (error != SIS_OK)
         return error;
-    double *mean = SIS_NEW(double, dim), *row = SIS_NEW_RAW(double, dim);
-    for (size_t i = 0; mean && row && i < n; i++) {
+    double *row = SIS_NEW_RAW(double, dim);
+    sis_mean *means = SIS_NEW(sis_mean, dim);
+    for (size_t i = 0; means && row && i < n; i++) {
         for (size_t k = 0; k < dim; k++)
             row[k] = matrix[i * dim + k];
-        sis_mean_add(mean, row, dim, i + 1);
+        sis_mean_add(means, row, dim);
     }
-    error = mean && row ? fill_embedding(t, mean, dim) : SIS_E_NOMEM;
-    free(mean);
+    for (size_t k = 0; means && row && k < dim; k++)
+        row[k] = sis_mean_get(&means[k]);
+    error = means && row ? fill_embedding(t, row, dim) : SIS_E_NOMEM;
+    free(means);
     free(row);
     return error;
 }

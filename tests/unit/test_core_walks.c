@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "support_oracle.h"
 
 static void same_collections(const sis_collection *a, const sis_collection *b) {
@@ -392,14 +393,16 @@ static void scores_are_means_over_the_samples_of_a_mask(void **state) {
         assert_int_equal(sis_walk_new(&p.model, &p.input, &opt, &w), SIS_OK);
         double score;
         for (size_t f = 0; f < n; f++) {
-            double mean = 0, row[MOST];
+            sis_mean mean = {0};
+            double row[MOST], value;
             assert_int_equal(sis_walk_mask(w, (int)f, &score), SIS_OK);
             for (size_t s = 0; s < samples; s++) {
                 for (size_t v = 0; v < n; v++)
                     row[v] = v <= f ? mask[s * n + v] : p.x[v];
-                mean += (function_value(&p.f, row) - mean) / (double)(s + 1);
+                value = function_value(&p.f, row);
+                sis_mean_add(&mean, &value, 1);
             }
-            assert_true(score == mean);
+            assert_true(score == sis_mean_get(&mean));
         }
         sis_walk_free(w);
     }
@@ -407,13 +410,41 @@ static void scores_are_means_over_the_samples_of_a_mask(void **state) {
 
 static void means_of_a_constant_column_are_that_constant(void **state) {
     (void)state;
-    double mean[2] = {0}, row[2] = {0.1, 0};
+    sis_mean mean[3] = {{0}};
+    double row[3] = {0.1, 0, NAN};
+    assert_true(isnan(sis_mean_get(&mean[0])));
     for (size_t i = 1; i <= 1000; i++) {
         row[1] = (double)i;
-        sis_mean_add(mean, row, 2, i);
+        sis_mean_add(mean, row, 3);
     }
-    assert_true(mean[0] == 0.1);
-    assert_true(fabs(mean[1] - 500.5) < 1e-9);
+    assert_true(sis_mean_get(&mean[0]) == 0.1);
+    assert_true(sis_mean_get(&mean[1]) == 500.5);
+    assert_true(isnan(sis_mean_get(&mean[2]))); /* missing values are left out */
+}
+
+/* The sum of whole numbers k below 2^53 is exact in 128 bits. No double is nearer to sum / n than the
+ * mean is: in units of 2^-40 the mean and half a unit in its last place are whole, too. */
+static void means_are_the_nearest_doubles(void **state) {
+    (void)state;
+    enum { COLUMNS = 40, ROWS = 5000 };
+    sis__rng rng;
+    sis__rng_init(&rng, 5);
+    for (int c = 0; c < COLUMNS; c++) {
+        sis_mean mean = {0};
+        __int128 sum = 0;
+        for (int i = 0; i < ROWS; i++) {
+            /* of very different sizes, both signs, around zero or not */
+            int64_t k = (int64_t)(sis__rng_next(&rng) >> (11 + sis__rng_below(&rng, 40)));
+            k = c % 2 && sis__rng_below(&rng, 2) ? -k : k;
+            double x = (double)k;
+            sum += k;
+            sis_mean_add(&mean, &x, 1);
+        }
+        double m = sis_mean_get(&mean), place = nextafter(fabs(m), INFINITY) - fabs(m);
+        __int128 off = sum * ((__int128)1 << 40) - (__int128)(m * 0x1p40) * ROWS;
+        assert_true(fabs(m) > 0x1p14 &&
+                    (off < 0 ? -off : off) <= (__int128)(place * 0x1p39 * ROWS));
+    }
 }
 
 /* ---- Single steps, bad arguments, failure ---------------------------------------------------- */
@@ -580,6 +611,7 @@ int main(void) {
         cmocka_unit_test(margins_rank_where_scores_saturate),
         cmocka_unit_test(scores_are_means_over_the_samples_of_a_mask),
         cmocka_unit_test(means_of_a_constant_column_are_that_constant),
+        cmocka_unit_test(means_are_the_nearest_doubles),
         cmocka_unit_test(walks_can_be_taken_by_hand),
         cmocka_unit_test(wrong_arguments_are_refused_in_words),
         cmocka_unit_test(the_library_is_of_its_headers_version),

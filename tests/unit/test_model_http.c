@@ -118,12 +118,15 @@ static void explanations_are_those_of_the_model_itself(void **state) {
     if (no_server())
         skip();
     enum { N = 6 };
-    double mask[COLUMNS] = {0};
+    double mask[COLUMNS];
+    sis_mean means[COLUMNS] = {{0}};
     sis_input inputs[N];
     sis_collection wanted[N];
     sis_opt opt = decision(0.7);
     for (size_t i = 0; i < ROWS; i++)
-        sis_mean_add(mask, rows + i * COLUMNS, COLUMNS, i + 1);
+        sis_mean_add(means, rows + i * COLUMNS, COLUMNS);
+    for (size_t v = 0; v < COLUMNS; v++)
+        mask[v] = sis_mean_get(&means[v]);
     sis_model local = open_model("cmd:python3 " SIS_SOURCE_DIR "/examples/credit.py", 20);
     assert_int_equal(sis_model_measure(&local, rows, COLUMNS), SIS_OK);
     for (size_t i = 0; i < N; i++) {
