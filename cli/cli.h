@@ -73,6 +73,9 @@ int cli_cannot_write(const char *path);
  * The messages above are printed through this. */
 void cli_print_safe(FILE *out, const char *text);
 
+/* One word of a command line, in quotes where a shell needs them. */
+void cli_print_word(FILE *out, const char *word);
+
 /* A remark that is neither a result nor an error, unless `quiet`. */
 void cli_note(int quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -94,6 +97,12 @@ typedef enum cli_kind {
     CLI_KIND_LIST,   /* cli_list      one item each time the option is given */
 } cli_kind;
 
+typedef enum cli_from_results {
+    CLI_NOT_FROM_RESULTS,
+    CLI_VALUE_FROM_RESULTS, /* any value: it is never the name of a file, an address or a command */
+    CLI_CHECKED_FROM_RESULTS, /* a value that names no file, or one that the caller names too */
+} cli_from_results;
+
 typedef struct cli_option {
     const char *name;    /* without the dashes, not "help"; NULL ends the table */
     char letter;         /* short form, not 'h', or 0 */
@@ -113,6 +122,7 @@ typedef struct cli_option {
     const char *alone; /* STRING: its value where none follows; a word behind it is one where the
                           command expects no further argument, and =VALUE always */
     int aside;         /* has no say in what is found: results do not tell it (cli_words_of) */
+    cli_from_results from_results; /* may a results file set it without --trust (sis verify)? */
 } cli_option;
 
 /* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
@@ -144,7 +154,10 @@ typedef struct cli_option {
                                                          .aside = 1                                \
     }
 #define CLI_SEED(type, member, ...)                                                                \
-    { "seed", 's', "N", CLI_COUNT(type, member), "start of the random numbers", __VA_ARGS__ }
+    {                                                                                              \
+        "seed", 's', "N", CLI_COUNT(type, member), "start of the random numbers",                  \
+            .from_results = CLI_VALUE_FROM_RESULTS, __VA_ARGS__                                    \
+    }
 #define CLI_MEMORY(type, member)                                                                   \
     {                                                                                              \
         "memory", 0, "MIB", CLI_COUNT(type, member), "memory that may be used, in MiB",            \
@@ -154,22 +167,23 @@ typedef struct cli_option {
 #define CLI_ROWS(type, member)                                                                     \
     {                                                                                              \
         "rows", 'r', "A:B", CLI_STRING(type, member), "only these examples: A:B or 0,5,7",         \
-            .unset = "all", .more = "Numbers from 0; B itself is left out."                        \
+            .from_results = CLI_VALUE_FROM_RESULTS, .unset = "all",                                \
+            .more = "Numbers from 0; B itself is left out."                                        \
     }
 #define CLI_LABEL(type, member, ...)                                                               \
     {                                                                                              \
         "label", 0, "COLUMN", CLI_STRING(type, member), "column or field that holds the label",    \
-            __VA_ARGS__                                                                            \
+            .from_results = CLI_VALUE_FROM_RESULTS, __VA_ARGS__                                    \
     }
 #define CLI_ID(type, member, ...)                                                                  \
     {                                                                                              \
         "id", 0, "COLUMN", CLI_STRING(type, member), "column or field that holds the id",          \
-            __VA_ARGS__                                                                            \
+            .from_results = CLI_VALUE_FROM_RESULTS, __VA_ARGS__                                    \
     }
 #define CLI_CATEGORICAL(type, member, ...)                                                         \
     {                                                                                              \
         "categorical", 0, "[C]", CLI_STRING(type, member), "columns of words: all, or C,C,...",    \
-            .alone = "", __VA_ARGS__                                                               \
+            .alone = "", .from_results = CLI_VALUE_FROM_RESULTS, __VA_ARGS__                       \
     }
 #define CLI_TYPES(type, member, ...)                                                               \
     {                                                                                              \
@@ -184,7 +198,7 @@ typedef struct cli_option {
 #define CLI_NO_HEADER(type, member, ...)                                                           \
     {                                                                                              \
         "no-header", 0, NULL, CLI_FLAG(type, member), "the first line of tables is a row",         \
-            .rare = 1,                                                                             \
+            .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1,                                     \
             .more = "Columns are then called c0, c1, ... and may be meant by their number. Not "   \
                     "needed where the first line holds only numbers, or one number twice."         \
     }
@@ -335,6 +349,9 @@ void cli_words_release(cli_list *words);
 
 /* The option of that name, of `length` bytes, in the table; NULL: there is none. */
 const cli_option *cli_option_find(const cli_option *table, const char *name, size_t length);
+
+/* Is that option of the command not as it is by default? -1 after an error line. */
+int cli_option_given(const cli_command *command, const void *options, const cli_option *option);
 
 /* Options that are not as they are by default in `given` take the place of those in `base`. Lists are
  * then shared: cli_options_part() before `base` is released. */

@@ -43,6 +43,24 @@ void cli_print_safe(FILE *out, const char *text) {
     }
 }
 
+void cli_print_word(FILE *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_=+:,./@%#";
+    if (*word && !word[strspn(word, plain)]) {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (const char *quote; (quote = strchr(word, '\'')); word = quote + 1) {
+        char *part = strndup(word, (size_t)(quote - word));
+        cli_print_safe(out, part ? part : "");
+        free(part);
+        fputs("'\\''", out);
+    }
+    cli_print_safe(out, word);
+    fputc('\'', out);
+}
+
 /* A message, however long the names in it are: of a very long one its beginning and its end, which
  * tells what to do. */
 static void print_message(const char *format, va_list args) {

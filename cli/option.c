@@ -393,6 +393,18 @@ static size_t size_of(cli_kind kind) {
     }
 }
 
+int cli_option_given(const cli_command *command, const void *options, const cli_option *option) {
+    cli_cursor c = {.at = command->options};
+    char *before = cli_options_new(command);
+    int given = before ? 0 : -1;
+    for (const cli_option *o; before && (o = cli_next(&c));)
+        if (o == option)
+            given =
+                memcmp((const char *)options + c.offset, before + c.offset, size_of(o->kind)) != 0;
+    free(before);
+    return given;
+}
+
 int cli_options_lay_over(const cli_command *command, const void *given, void *base) {
     cli_cursor c = {.at = command->options};
     char *before = cli_options_new(command);

@@ -68,7 +68,7 @@ const cli_option cli_source_options[] = {
     CLI_TYPES(cli_source, types),
     CLI_NO_HEADER(cli_source, no_header),
     {"missing", 0, "HOW", CLI_CHOICE(cli_source, missing), "absent values",
-     .choices = "nan mean median drop error",
+     .from_results = CLI_VALUE_FROM_RESULTS, .choices = "nan mean median drop error",
      .more =
          "What a cell is that is empty, NA, NaN, N/A or null (in a column of numbers also none), "
          "null among the values of a .jsonl, or NaN in an array. nan: an absent value, which "
@@ -77,8 +77,8 @@ const cli_option cli_source_options[] = {
          "with --rows-as values or objects null. mean, median: that of the other rows of the "
          "same file, of words the most frequent one. drop: leave the example out. error: "
          "neither; so it is where the model does not know absent values."},
-    {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as", .rare = 1,
-     .choices = "values objects one-hot",
+    {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as",
+     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "values objects one-hot",
      .more = "How a cmd: or http: model is given rows of a table. values: a list of words and "
              "numbers in the order of the columns. objects: the same by name. Both take columns of "
              "words as they are (--categorical is not needed), and null for what is missing. A "
@@ -93,10 +93,11 @@ const cli_option cli_source_options[] = {
              ".npy, IDX. By default images in a folder are labelled by the first folder of their "
              "path."},
     {"kind", 0, "image", CLI_CHOICE(cli_source, kind), "what the examples of an array are",
-     .rare = 1, .choices = "image",
+     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "image",
      .more = "Images have pixels as features and are shown as such. Values stay as they are."},
     {"layout", 0, "L", CLI_CHOICE(cli_source, layout), "where such images have their channels",
-     .rare = 1, .choices = "chw hwc", .unset = "found out if it is clear"},
+     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "chw hwc",
+     .unset = "found out if it is clear"},
     {"tokenizer", 0, "FILE", CLI_STRING(cli_source, tokenizer),
      "vocab.txt or tokenizer.json of the network", .rare = 1,
      .more =
@@ -105,12 +106,13 @@ const cli_option cli_source_options[] = {
          "inputs of the network (attention mask, token types) follow. Needs libutf8proc when the "
          "program is built."},
     {"fit", 0, NULL, CLI_FLAG(cli_source, fit), "resize images to what the network takes",
-     .rare = 1,
+     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1,
      .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
              "(bilinear); the ratio of the sides is not kept. Grey becomes colours that are alike, "
              "colours become their brightness. Results hold the images as the network sees them."},
     {"normalize", 0, "M/S", CLI_STRING(cli_source, normalize),
      "give the network (pixel - M) / S, channel by channel", .rare = 1,
+     .from_results = CLI_VALUE_FROM_RESULTS,
      .more =
          "imagenet, as networks of torchvision want it; or means and deviations, for all channels "
          "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
@@ -129,7 +131,7 @@ void cli_source_init(cli_source *s) {
 
 const cli_option cli_question_options[] = {
     {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature is",
-     .unset = "the model's own",
+     .from_results = CLI_CHECKED_FROM_RESULTS, .unset = "the model's own",
      .more = "mean:FILE, the feature means of a data set; zero; value:V; missing, for models of "
              "XGBoost and LightGBM; uniform, every value of a "
              "feature the same share of one (DNA: N); blur:S, an image's own pixels blurred by a "
@@ -144,7 +146,7 @@ const cli_option cli_question_options[] = {
              "stands in the place of the missing one. Any other model that carries no mask needs "
              "one of these, unless the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features),
-     "masked together: word, grid:N, FILE.npy",
+     "masked together: word, grid:N, FILE.npy", .from_results = CLI_CHECKED_FROM_RESULTS,
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
@@ -156,12 +158,13 @@ const cli_option cli_question_options[] = {
          "never masked; columns put together so are called by what their names share, housing for "
          "housing=own and housing=rent."},
     {"refine", 0, NULL, CLI_FLAG(cli_question, refine), "parts first, then the pixels in them",
+     .from_results = CLI_VALUE_FROM_RESULTS,
      .more =
          "With --features grid:N or superpixel:N: the parts of each subset are cut into quarters, "
          "those that are needed into quarters again, down to a minimal set of pixels. Images that "
          "are too large for pixels from the start are explained with a few thousand questions."},
-    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
-     .max = 100000, .unset = "32; lime 5000"},
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime",
+     .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 100000, .unset = "32; lime 5000"},
     CLI_SEED(cli_question, seed),
     CLI_MEMORY(cli_question, memory),
     {0},

@@ -19,6 +19,7 @@
      "NAME",                                                                                       \
      CLI_STRING(type, explained),                                                                  \
      "input that examples go into",                                                                \
+     .from_results = CLI_VALUE_FROM_RESULTS,                                                       \
      .rare = 1,                                                                                    \
      .more =                                                                                       \
          "Of a network with several inputs. By default they lie side by side in an example, in "   \
@@ -26,7 +27,8 @@
          "follow from it: masks, token types, positions, lengths. sis model lists them."},         \
     {                                                                                              \
         "with", 0, "NAME=FILE", CLI_LIST(type, given), "another input: an array, or a number",     \
-            .rare = 1, .more = "May be given several times. A number fills the whole input."       \
+            .from_results = CLI_CHECKED_FROM_RESULTS, .rare = 1,                                   \
+            .more = "May be given several times. A number fills the whole input."                  \
     }
 
 /* Which model, which examples. */

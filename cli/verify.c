@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "output.h"
 #include "records.h"
 #include "spread.h"
@@ -16,8 +17,8 @@ typedef struct {
     cli_source source;
     cli_question question;
     size_t exhaustive;
-    int counterexamples;
-    const char *output;
+    int counterexamples, trust;
+    const char *output, *domain;
     cli_common common;
 } verify_options;
 
@@ -25,11 +26,19 @@ static const cli_option options[] = {
     CLI_OPTIONAL_GROUP(verify_options, source, cli_source, cli_source_options),
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
-     "also try all parts of subsets up to N", .max = 16, .unset = "none"},
+     "also try all parts of subsets up to N", .max = 16, .unset = "none", .aside = 1},
     {"counterexamples", 0, NULL, CLI_FLAG(verify_options, counterexamples),
      "of --guarantee all: print an input that loses the decision for each feature given up"},
+    {"domain", 0, "D", CLI_STRING(verify_options, domain),
+     "of --guarantee all: data:FILE, where the file of the records is now", .rare = 1, .aside = 1,
+     .more = "Any other domain comes from the records."},
+    {"trust", 0, NULL, CLI_FLAG(verify_options, trust),
+     "run and open what the results name; prints their command", .aside = 1,
+     .more = "Model, input and files of masks then come from the results where they are not given "
+             "here. Such a command can run any program (cmd:) and send data to any address: use it "
+             "for results of your own only."},
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
-     .unset = "standard output"},
+     .unset = "standard output", .aside = 1},
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -257,6 +266,8 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     cli_task_options(&o->source, &o->question, &opt);
     opt.search.exhaustive = o->exhaustive;
     opt.counterexamples = o->counterexamples;
+    opt.domain = o->domain;
+    opt.trust = o->trust;
     a.jobs = opt.search.jobs;
     int status = cli_task_spares(&o->source, &o->question, o->output);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
@@ -297,39 +308,118 @@ static int find_made(const char *path, sis_made *made) {
     return status;
 }
 
-/* Those of the words that this command knows, as options. */
-static int parse_words(const sis_made *made, verify_options *base) {
+/* The file that a value of --mask, --features or --with names, or NULL if it names none. A form that
+ * is not known here names a file. */
+static const char *file_of(const char *value) {
+    static const char *const forms[] = {
+        "value:", "blur:", "token:", "axis:", "grid:", "superpixel:"};
+    const char *mark = strpbrk(value, ":=");
+    double number;
+    int plain = !mark || (*mark == '=' && cli_number(mark + 1, &number));
+    for (size_t i = 0; !plain && i < sizeof forms / sizeof *forms; i++)
+        plain = strncmp(value, forms[i], strlen(forms[i])) == 0;
+    if (plain && !cli_ends_in(value, ".npy"))
+        return NULL;
+    return mark ? mark + 1 : value;
+}
+
+/* Does the caller name that file too? */
+static int is_named(const verify_options *o, const char *file) {
+    const char *const own[] = {o->source.input, o->source.model, o->question.mask,
+                               o->question.features};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const char *name = own[i] && i >= 2 ? file_of(own[i]) : own[i];
+        if (name && sis__file_same(name, file))
+            return 1;
+    }
+    return 0;
+}
+
+/* One word of the results' command: is it taken? CLI_DONE, or CLI_USAGE after one line. */
+static int judge_word(const verify_options *o, const char *path, const char *word, int *taken) {
+    size_t length = strcspn(word + 2, "=");
+    const cli_option *option = cli_option_find(options, word + 2, length);
+    const char *value = word[2 + length] ? word + 3 + length : "", *file = NULL;
+    *taken = option && !option->aside;
+    if (!*taken || o->trust)
+        return CLI_DONE;
+    int given = cli_option_given(&cli_verify, o, option);
+    if (given < 0)
+        return CLI_FAILED;
+    if (option->from_results == CLI_CHECKED_FROM_RESULTS)
+        file = file_of(value);
+    *taken = !given && option->from_results != CLI_NOT_FROM_RESULTS && (!file || is_named(o, file));
+    if (*taken || given || option->required)
+        return CLI_DONE;
+    return cli_usage("%s was made with %s, and a file that only the results name is not opened: "
+                     "give the option yourself, or --trust",
+                     path, word);
+}
+
+/* Those of the words that this command takes, as options. */
+static int parse_words(const verify_options *o, const char *path, const sis_made *made,
+                       verify_options *base) {
     char **argv = cli_grab(made->n_command + 1, sizeof *argv);
     cli_list args = {0};
-    int n = 0, help = 0;
-    if (!argv)
-        return CLI_FAILED;
-    argv[n++] = "RESULTS";
-    for (size_t i = 2; i < made->n_command; i++) {
-        const char *word = made->command[i];
-        if (strncmp(word, "--", 2) == 0 &&
-            cli_option_find(options, word + 2, strcspn(word + 2, "=")))
-            argv[n++] = (char *)word;
+    int n = 0, help = 0, status = argv ? CLI_DONE : CLI_FAILED;
+    if (argv)
+        argv[n++] = "RESULTS";
+    for (size_t i = 2; status == CLI_DONE && i < made->n_command; i++) {
+        int taken = 0;
+        if (strncmp(made->command[i], "--", 2) == 0)
+            status = judge_word(o, path, made->command[i], &taken);
+        if (taken)
+            argv[n++] = (char *)made->command[i];
     }
-    int status = cli_parse(&cli_verify, n, argv, base, &args, &help);
+    if (status == CLI_DONE)
+        status = cli_parse(&cli_verify, n, argv, base, &args, &help);
     free((void *)args.items);
     free(argv);
     return status;
 }
 
-/* Model, input, mask and the rest as the results have it, but for what was given here. */
+/* The whole command, so that nothing in it goes unseen. */
+static void print_command(const sis_made *made) {
+    for (size_t i = 0; i < made->n_command; i++) {
+        fputc(' ', stderr);
+        cli_print_word(stderr, made->command[i]);
+    }
+    fputc('\n', stderr);
+}
+
+static int lacks_source(const char *path, const sis_made *made) {
+    if (!made->n_command)
+        return cli_usage("--model MODEL and --input FILE are missing, and %s does not say how it "
+                         "was made",
+                         path);
+    cli_usage("--model MODEL and --input FILE are missing; give them, or --trust to run what %s "
+              "names:",
+              path);
+    print_command(made);
+    return CLI_USAGE;
+}
+
+/* Rows, mask and the like as the results have them, but for what was given here; with --trust model
+ * and input too. */
 static int verify_as_made(const verify_options *o, const cli_list *args) {
     sis_made made = {0};
     cli_list none = {0};
     verify_options *base = cli_options_new(&cli_verify);
     int status = base ? find_made(args->items[0], &made) : CLI_FAILED;
+    int has_source = o->source.model && o->source.input;
+    if (status == CLI_DONE && !has_source && (!o->trust || !made.n_command))
+        status = lacks_source(args->items[0], &made);
+    if (status == CLI_DONE && o->trust && made.n_command) {
+        cli_note(0, "%s is trusted with its command:", args->items[0]);
+        print_command(&made);
+    }
     if (status == CLI_DONE && made.n_command)
-        status = parse_words(&made, base);
+        status = parse_words(o, args->items[0], &made, base);
     if (status == CLI_DONE)
         status = cli_options_lay_over(&cli_verify, o, base);
     if (status == CLI_DONE && (!base->source.model || !base->source.input))
-        status = cli_usage("--model MODEL and --input FILE are missing, and %s does not %s",
-                           args->items[0], made.n_command ? "name them" : "say how it was made");
+        status = cli_usage("--model MODEL and --input FILE are missing, and %s does not name them",
+                           args->items[0]);
     if (status == CLI_DONE)
         status = verify_all(base, args);
     if (base) {
@@ -364,7 +454,10 @@ const cli_command cli_verify = {
     .run = run,
     .examples =
         (const cli_example[]){
-            {"sis verify out.jsonl", "Check every claim of out.jsonl again."},
+            {"sis verify out.jsonl -m credit.onnx -i credit.csv",
+             "Check every claim of out.jsonl again."},
+            {"sis verify out.jsonl --trust",
+             "The same for results of your own: their first record names model and input."},
             {"sis verify out.jsonl -m 'cmd:./score.py' -i cases.csv --mask mean:old.csv",
              "The same with files that lie elsewhere now."},
             {"sis verify results.jsonl -m 'cmd:./score.py' -i cases.csv --mask zero --exhaustive "
@@ -375,12 +468,17 @@ const cli_command cli_verify = {
         "Repeats, with full passes of the model, what sis explain checked before it wrote a "
         "record: that each subset alone meets the threshold, that without any one of its "
         "features it does not, that subsets are disjoint, and that everything outside them does "
-        "not meet the threshold. Threshold, direction and output come from the records; model, "
-        "input, mask, features, samples and seed from the first of them, which says how the file "
-        "was "
-        "made, unless they are given here. Older results do not say it: give them as they were "
-        "given "
-        "to sis explain.\n\n"
+        "not meet the threshold. Threshold, direction and output come from the records. The first "
+        "record says how the file was made; mask, features, rows, samples, seed and how columns and "
+        "images are read come from there unless you give them here. Older results do not say it: "
+        "give the options that you gave to sis explain.\n\n"
+        "A results file is data. Reading one, with this or any other command, runs no program, "
+        "opens no address and no other file, and writes nothing but what you name. So --model and "
+        "--input have to be given, and so has a mask, feature map or tokenizer that is a file, "
+        "unless it is the file of --input. What a results file can do is to make false claims, "
+        "which this command refutes, and to choose rows, masks and columns that suit it: look at "
+        "them, or give your own. --trust takes everything from the file, prints the command first "
+        "and runs it.\n\n"
         "Writes one line of JSON a record: what was found, and the reason if a claim is false. "
         "With --exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
         "backward selection guarantees only that no single feature can be left out. With "

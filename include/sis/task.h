@@ -129,6 +129,7 @@ typedef struct sis_task_opt {
                               `mask` names; `samples` are then draws an example (0: 2000) */
     double confidence;     /* of "chance:P"; default 0.95 */
     int smallest;          /* with "all": subsets of the fewest features */
+    int trust;             /* audits may open files that only the records name */
     int counterexamples;   /* audits of "all" keep the inputs that show each feature to be needed */
     const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
                               the largest value of each column there, "ball:E[,LOW:HIGH]", so far from its

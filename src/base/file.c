@@ -67,3 +67,8 @@ int sis__file_part(const char *spec, char **file, const char **name) {
         (*file)[mark - spec] = '\0';
     return SIS_OK;
 }
+
+int sis__file_same(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}

@@ -15,6 +15,9 @@ int sis__file_read(const char *path, char **bytes, size_t *n);
  * there is a file that is called so as a whole. */
 int sis__file_part(const char *spec, char **file, const char **name);
 
+/* Do both paths lead to one file, through links or not? */
+int sis__file_same(const char *a, const char *b);
+
 /* The first bytes of a file, at most `size`; 0 if it cannot be read. */
 size_t sis__file_head(const char *path, char *head, size_t size);
 

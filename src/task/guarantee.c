@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "task/task.h"
@@ -89,7 +90,8 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
         error = sis__fail(SIS_E_OPTION, "--smallest is for --guarantee all");
     if (!error && g->asked.kind == SIS_GUARANTEE_CHANCE)
         error = check_chance(o, &g->asked);
-    if (!error && o->domain && g->asked.kind != SIS_GUARANTEE_ALL)
+    int only_audits = !o->threshold && !g->keep_class; /* records say what they guarantee */
+    if (!error && o->domain && !only_audits && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all and --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
         error = check_all(o);
@@ -301,6 +303,22 @@ static int audit_proof(void *ctx, size_t i, int worker) {
     return error;
 }
 
+/* The domain of an audit: that of the records. They are data, so a file that they name is opened only
+ * if the caller names it too, or says where it is now. */
+static int audited_domain(const sis_task *t, const char **domain) {
+    const char *own = t->opt.domain;
+    if (!*domain || strncmp(*domain, "data:", 5) != 0)
+        return SIS_OK;
+    if (own && strncmp(own, "data:", 5) == 0)
+        *domain = own;
+    else if (!t->opt.trust && !(t->opt.input && sis__file_same(*domain + 5, t->opt.input)))
+        return sis__fail(SIS_E_OPTION,
+                         "a file that only the records name is not opened; give --domain %s "
+                         "yourself, or --trust",
+                         *domain);
+    return SIS_OK;
+}
+
 int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,
                           sis_audit *out) {
     proof_audits a = {.t = t, .inputs = inputs, .records = records, .out = out};
@@ -309,8 +327,11 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
     int error = t->guarantee.prover ? SIS_OK : make_prover(t);
     if (!error)
         error = sis__task_same_widths(t, "--guarantee all", &width);
+    const char *domain = records[0].domain;
     if (!error)
-        error = domain_read(t, records[0].domain, width, &a.d);
+        error = audited_domain(t, &domain);
+    if (!error)
+        error = domain_read(t, domain, width, &a.d);
     if (!error)
         error = sis__parallel(t->opt.search.jobs, n, audit_proof, &a);
     for (size_t i = 0; error && i < n; i++)

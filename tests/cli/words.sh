@@ -81,7 +81,7 @@ printf 'Great plot, and a good cast!\nNot good at all. A bad, bad film\n' > revi
 sis predict -m review.onnx -i reviews.txt
 sis explain -q -m review.onnx -i reviews.txt -t 0.7 -o reviews.jsonl
 sis show reviews.jsonl
-sis verify reviews.jsonl | grep -c '"holds":true'
+sis verify reviews.jsonl --trust 2>/dev/null | grep -c '"holds":true'
 sis explain -q -m review.onnx -i reviews.txt -t 0.7 --mask token:thing --rows 1:2 | grep -o '"subsets":[^]]*]'
 sis explain -q -m review.onnx -i reviews.txt -t 0.7 --mask zero || echo "exit $?"
 sis explain -q -m pipe.onnx -i reviews.txt -t 0.7 || echo "exit $?"
