@@ -55,7 +55,9 @@
  *         {"inputs":[[34,"own"],[51,null]]}
  *         {"inputs":[{"age":34,"housing":"own"},{"age":51,"housing":null}]}
  *
- *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB.
+ *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB,
+ *         and never as many as the one before it: if need be a row is added, of which the score is not
+ *         used, so that an answer to another request is noticed by its length.
  *         The child must flush its output after each line, write nothing else to stdout, and end
  *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process
  *         group of its own, which is killed if it does not end.

@@ -2,6 +2,11 @@
  *
  * `cmd:COMMAND`: any program as a model. The protocol is in sis/model.h; child.c carries the lines,
  * this file writes the questions and reads the answers.
+ *
+ * Nothing in a line says which request it answers. A child that writes one line too many, after
+ * child.c has looked for such lines, would answer every later request with the scores of the one
+ * before. Therefore no two requests in a row ask for the same number of rows: the answer to another
+ * request has the wrong length, and is refused.
  */
 #include <errno.h>
 #include <math.h>
@@ -27,39 +32,69 @@ typedef struct {
     int threads;      /* that each child may start inside */
     size_t n_outputs; /* 0: not measured yet */
     size_t requests;  /* so far, for messages */
+    size_t rows;      /* in the last request */
     sis__child child;
     sis__request request;
 } command_model;
 
-/* The line for the first rows, as many as fit; their number is *asked. rows (n_rows, n_values) */
+/* The line for the first rows, as many as fit; their number is *asked. The line has m->rows rows:
+ * one more than fit if the last request had as many, a copy of the first row if there is no other.
+ * rows (n_rows, n_values) */
 static int write_request(command_model *m, const double *rows, size_t n_rows, size_t n_values,
                          size_t *asked) {
     sis__buf *text = &m->request.text;
     sis__buf_clear(text);
     sis__buf_str(text, "{\"inputs\":");
     int error = sis__request_rows(&m->request, rows, n_rows, n_values, asked);
+    size_t written = *asked;
+    if (error == SIS_OK && *asked == m->rows) {
+        written++;
+        text->len--; /* the bracket */
+        sis__buf_char(text, ',');
+        error = sis__request_row(&m->request, rows + *asked % n_rows * n_values, n_values);
+        sis__buf_char(text, ']');
+        *asked += *asked < n_rows;
+    }
     sis__buf_str(text, "}\n");
-    return error == SIS_OK ? sis__buf_error(text) : error;
+    if (error == SIS_OK)
+        error = sis__buf_error(text);
+    if (error == SIS_OK)
+        m->rows = written;
+    return error;
 }
 
-/* Read an answer for `rows` rows into scores (rows, *n_outputs). If scores is NULL only learn
- * *n_outputs, from the first row. */
-static int read_answer(char *line, size_t length, size_t rows, size_t *n_outputs, double *scores) {
+/* Read the answer into scores (asked, m->n_outputs). If scores is NULL only learn m->n_outputs, from
+ * the first row. *answered: the line was meant for this request. */
+static int read_answer(command_model *m, char *line, size_t length, size_t asked, double *scores,
+                       int *answered) {
     char excerpt[SIS__EXCERPT];
     sis__answer a;
-    int code = sis__answer_parse(&a, line, length, rows, "JSON and nothing else on stdout");
+    *answered = 0;
+    int code = sis__answer_parse(&a, line, length, m->rows, "JSON and nothing else on stdout");
     if (code != SIS_OK)
         return code;
     const json_t *error = json_object_get(a.json, "error");
-    const json_t *outputs = json_object_get(a.json, "outputs");
+    json_t *outputs = json_object_get(a.json, "outputs");
+    *answered = json_is_string(error) || json_array_size(outputs) == m->rows;
     if (json_is_string(error)) {
         code = sis__fail(SIS_E_MODEL, "the model says: %.600s", json_string_value(error));
     } else if (!json_is_array(outputs)) {
         sis__answer_excerpt(line, strlen(line), excerpt, sizeof excerpt);
         code =
             sis__fail(SIS_E_MODEL, "expected an object with a list \"outputs\", found %s", excerpt);
+    } else if (!*answered && m->requests > 1) {
+        sis__answer_excerpt(line, strlen(line), excerpt, sizeof excerpt);
+        code =
+            sis__fail(SIS_E_MODEL,
+                      "expected %zu output%s, one for each row, found %zu; only one line for each "
+                      "request may go to stdout: %s",
+                      m->rows, m->rows == 1 ? "" : "s", json_array_size(outputs), excerpt);
     } else {
-        code = sis__answer_rows(&a, outputs, "output", n_outputs, scores);
+        if (*answered && asked < m->rows) { /* nobody needs the copy's */
+            json_array_remove(outputs, asked);
+            a.rows = asked;
+        }
+        code = sis__answer_rows(&a, outputs, "output", &m->n_outputs, scores);
     }
     sis__answer_release(&a);
     return code;
@@ -104,8 +139,12 @@ static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t
         return code;
     m->requests++;
     code = ask_patiently(m, &line, &length);
-    if (code == SIS_OK)
-        code = read_answer(line, length, *asked, &m->n_outputs, scores);
+    if (code == SIS_OK) {
+        int answered;
+        code = read_answer(m, line, length, *asked, scores, &answered);
+        if (!answered) /* then nobody knows what the next line answers */
+            sis__child_stop(&m->child);
+    }
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
         sis__fail_in(code, "model cmd:%.100s, request %zu", m->command, m->requests);
     return code;

@@ -224,12 +224,12 @@ static int is_from_us(const exchange *x) {
     const char *allowed = x->server->opt.origin;
     const char *host = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
     const char *from = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Origin");
-    if (!from || (allowed && (strcmp(allowed, "*") == 0 || strcasecmp(from, allowed) == 0)))
+    if (!from || (allowed && (strcmp(allowed, "*") == 0 || sis__same_word(from, allowed))))
         return 1;
     size_t scheme = strncasecmp(from, "http://", 7) == 0    ? 7
                     : strncasecmp(from, "https://", 8) == 0 ? 8
                                                             : 0;
-    return scheme && host && strcasecmp(from + scheme, host) == 0;
+    return scheme && host && sis__same_word(from + scheme, host);
 }
 
 /* A browser that asks whether a page of --cors may ask: it sends no token with that. */

@@ -1,5 +1,5 @@
 # Wrong, truncated, empty and hostile input files: one clear line that says where, exit 1.
-model="cmd:while read l; do echo '{\"outputs\":[1]}'; done"
+model="cmd:sed -u 's/\[[0-9.,]*\]/1/g; s/inputs/outputs/'"
 try() { # FILE [OPTIONS]
     printf '%s: ' "$1"
     file=$1

@@ -55,17 +55,6 @@ deep_test(asan python.asan ${CMAKE_SOURCE_DIR}/python/tests/run.sh asan ${CMAKE_
 
 # ---- tsan ----------------------------------------------------------------------------------------
 
-set(RACES -g1 -fsanitize=thread -O1 -fno-omit-frame-pointer)
-set(RACE_SOURCES ${SIS_SOURCES})
-list(FILTER RACE_SOURCES EXCLUDE REGEX "/src/train/")
-list(TRANSFORM RACE_SOURCES REPLACE "^src/" "${CMAKE_SOURCE_DIR}/src/")
-add_library(sis_static_tsan STATIC EXCLUDE_FROM_ALL ${RACE_SOURCES} $<TARGET_OBJECTS:sis_onnx>)
-set_target_properties(sis_static_tsan PROPERTIES SIS_SANITIZED ON)
-target_include_directories(sis_static_tsan PUBLIC ${CMAKE_SOURCE_DIR}/include PRIVATE ${CMAKE_SOURCE_DIR}/src)
-target_include_directories(sis_static_tsan SYSTEM PRIVATE ${GENERATED})
-target_compile_definitions(sis_static_tsan PRIVATE ${SIS_DEFINES})
-target_compile_options(sis_static_tsan PRIVATE ${RACES})
-target_link_libraries(sis_static_tsan PUBLIC ${SIS_LIBS})
 set(RACING unit/test_model_threads.c unit/test_task_threads.c)
 if(MICROHTTPD_FOUND)
   list(APPEND RACING unit/test_serve_threads.c)

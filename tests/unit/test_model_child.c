@@ -57,7 +57,7 @@ static size_t open_files(void) {
 /* A child sees the same files whether it has siblings or not, and leaves none behind. */
 static void descriptors_are_not_inherited_and_not_lost(void **state) {
     (void)state;
-    const char *spec = "cmd:n=$(ls /proc/self/fd | wc -l); " ANSWER("{\"outputs\":['$n']}");
+    const char *spec = "cmd:n=$(ls /proc/self/fd | wc -l); " ANSWER_ROWS("'$n'");
     size_t before = open_files();
     double alone, among;
     sis_model models[4];
@@ -90,12 +90,11 @@ static int is_running(pid_t pid) {
 
 static void nothing_survives_the_model(void **state) {
     (void)state;
-    const char *const commands[] = {
-        /* ends by itself, with a child left in the background */
-        "cmd:sleep 1000 >/dev/null 2>&1 & " ANSWER("{\"outputs\":[['$$','$!']]}"),
-        /* ignores the end of its input and polite signals */
-        "cmd:trap '' TERM INT HUP; sleep 1000 & " ANSWER(
-            "{\"outputs\":[['$$','$!']]}") "; while :; do sleep 1; done"};
+    const char *const commands[] = {/* ends by itself, with a child left in the background */
+                                    "cmd:sleep 1000 >/dev/null 2>&1 & " ANSWER_ROWS("['$$','$!']"),
+                                    /* ignores the end of its input and polite signals */
+                                    "cmd:trap '' TERM INT HUP; sleep 1000 & " ANSWER_ROWS(
+                                        "['$$','$!']") "; while :; do sleep 1; done"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         double before = sis__seconds(), pids[2] = {0, 0};
         sis_model model = open_model(commands[i], 20);
@@ -123,7 +122,7 @@ static void odd_hosts_are_served(void **state) {
         close(i);
     }
     sis_model good, bad = {0};
-    int code = sis_model_open("cmd:" ANSWER("{\"outputs\":[1]}"), NULL, &good);
+    int code = sis_model_open("cmd:" ANSWER_ROWS("1"), NULL, &good);
     if (code == SIS_OK)
         code = sis_model_open("cmd:echo out of ideas >&2; exit 3", NULL, &bad);
     for (int i = 0; i < 3; i++)
@@ -157,7 +156,7 @@ static int work(void *ctx, size_t item, int worker) {
 
 static void each_worker_has_a_child_of_its_own(void **state) {
     (void)state;
-    sis_model model = open_model("cmd:" ANSWER("{\"outputs\":['$$']}"), 20);
+    sis_model model = open_model("cmd:" ANSWER_ROWS("'$$'"), 20);
     crew c = {.model = &model, .workers = {model.ctx}};
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
     for (int i = 1; i < 3; i++)

@@ -132,7 +132,7 @@ static void many_rows_are_split_over_requests(void **state) {
     assert_int_equal(model.predict(model.ctx, rows, N, WIDTH, scores), SIS_OK);
     for (size_t i = 0; i < N; i++) { /* each row: its first value, the length of its request */
         assert_true(scores[2 * i] == rows[i * WIDTH]);
-        assert_true(scores[2 * i + 1] <= 4 << 20);
+        assert_true(scores[2 * i + 1] <= (4 << 20) + WIDTH * 25);
         if (i < N / 2)
             assert_true(scores[2 * i + 1] > 3e6);
     }
@@ -160,7 +160,7 @@ static void full_pipes_do_not_wait_for_each_other(void **state) {
         "awk 'BEGIN { printf \"{\\\"pad\\\":\\\"\"; for (; i < 300000; i++) printf \"x\";"
         "             printf \"\\\",\"; fflush(); for (; j < 300000; j++) printf \"y\" "
         ">\"/dev/stderr\" }';"
-        "head -n 1 >/dev/null; echo '\"outputs\":[2]}'; cat >/dev/null";
+        "head -n 1 >/dev/null; echo '\"outputs\":[2,2]}'; cat >/dev/null";
     double *row = malloc(sizeof(double) * 100000), score;
     assert_non_null(row);
     for (size_t i = 0; i < 100000; i++)
@@ -244,7 +244,6 @@ static void later_rows_are_judged_like_the_first(void **state) {
         {"[[1,2],[3,4],[5]]", SIS_E_MODEL, "request 2: row 3 of 3: expected 2 scores, found 1"},
         {"[[1,2],[3,4,5],[6,7]]", SIS_E_MODEL, "row 2 of 3: expected 2 scores, found 3"},
         {"[[1,2],3,[4,5]]", SIS_E_MODEL, "row 2 of 3: expected a list of 2 scores, found a number"},
-        {"[[1,2],[3,4]]", SIS_E_MODEL, "expected 3 outputs, one for each row, found 2"},
         {"[1,2,3]", SIS_E_MODEL, "row 1 of 3: expected a list of 2 scores, found a number"},
         {"[[1,2],[3,4],[5,Infinity]]", SIS_E_NAN, "row 3 of 3: the model answered Infinity"},
         {"[[1,2],[3,4],[5,\"6\"]]", SIS_E_MODEL, "row 3 of 3: expected a number, found a string"},
@@ -267,12 +266,67 @@ static void later_rows_are_judged_like_the_first(void **state) {
     }
 }
 
+/* The child writes a line too many when its second request has come: too late for anybody who looks
+ * before asking. */
+static void a_late_stray_line_is_noticed(void **state) {
+    (void)state;
+    const struct {
+        const char *child;
+        int believed;                    /* answers before it is noticed */
+    } cases[] = {{"late '[[5,16]]'", 0}, /* the first answer again */
+                 {"late '[[1,2],[1,2],[1,2]]'", 0},
+                 {"late '[[7,7],[7,7]]'", 1}}; /* it happens to have the right length */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double scores[2], row[3] = {5, 0, 0};
+        sis_model model = open_model(self(cases[i].child), 20);
+        assert_int_equal(sis_model_measure(&model, row, 3), SIS_OK);
+        for (int k = 0; k < cases[i].believed; k++)
+            assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_E_MODEL);
+        assert_message_has("only one ");
+        assert_message_has("to stdout: \"{");
+        assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK); /* by a new child */
+        assert_true(scores[0] == 5);
+        sis_model_close(&model);
+    }
+}
+
+/* The child answers the length of its request. */
+static void no_two_requests_ask_for_as_many_rows(void **state) {
+    (void)state;
+    double rows[6] = {0}, scores[4] = {0}, before = (double)strlen("{\"inputs\":[[0,0,0]]}\n");
+    sis_model model = open_model(self("count"), 20);
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+    for (size_t k = 0; k < 12; k++) {
+        size_t n = k % 5 < 3 ? 1 : 2;
+        assert_int_equal(model.predict(model.ctx, rows, n, 3, scores), SIS_OK);
+        assert_true(scores[1] != before && scores[2 * n - 1] == scores[1]);
+        before = scores[1];
+    }
+    sis_model_close(&model);
+}
+
+/* After an answer of the wrong length nobody knows what the next line answers. */
+static void a_child_that_miscounts_is_started_again(void **state) {
+    (void)state;
+    double rows[9] = {0}, scores[6];
+    sis_model model = open_model("cmd:read -r l; echo '{\"outputs\":[[1,2]]}'; read -r l; echo "
+                                 "'{\"outputs\":[[1,2],[3,4]]}'; " ANSWER("{\"outputs\":[[8,9]]}"),
+                                 20);
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), SIS_E_MODEL);
+    assert_message_has("request 2: expected 3 outputs, one for each row, found 2; only one line");
+    assert_int_equal(model.predict(model.ctx, rows, 1, 3, scores), SIS_OK);
+    assert_true(scores[0] == 1 && scores[1] == 2);
+    sis_model_close(&model);
+}
+
 static void one_of_several_scores_may_be_nan(void **state) {
     (void)state;
     double rows[2] = {0}, scores[2] = {0}, z = 0;
     sis_opt opt = decision(4);
     sis_collection c;
-    sis_model model = open_model("cmd:" ANSWER("{\"outputs\":[[5,NaN]]}"), 20);
+    sis_model model = open_model("cmd:" ANSWER_ROWS("[5,NaN]"), 20);
     assert_int_equal(sis_model_measure(&model, rows, 1), SIS_OK);
     assert_int_equal(model.n_outputs, 2);
     assert_int_equal(model.predict(model.ctx, rows, 1, 1, scores), SIS_OK);
@@ -328,7 +382,10 @@ static void a_child_that_dies_is_asked_again_if_that_is_wanted(void **state) {
     sis_model_opt_init(&opt);
     opt.restarts = 1;
     assert_int_equal(
-        sis_model_open("cmd:read -r l; echo '{\"outputs\":[1]}'; read -r l", &opt, &model), SIS_OK);
+        sis_model_open("cmd:read -r line; case $line in *],[*) echo '{\"outputs\":[1,1]}';; *) "
+                       "echo '{\"outputs\":[1]}';; esac; read -r line",
+                       &opt, &model),
+        SIS_OK);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
     for (int i = 0; i < 3; i++)
         assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_OK);
@@ -362,8 +419,7 @@ static void an_answer_without_end_is_refused(void **state) {
 /* The child answers what it was told about threads. */
 static void children_share_the_cores(void **state) {
     (void)state;
-    const char *spec = "cmd:while read -r l; do echo "
-                       "\"{\\\"outputs\\\":[[$OMP_NUM_THREADS,$MKL_NUM_THREADS]]}\"; done";
+    const char *spec = "cmd:" ANSWER_ROWS("['$OMP_NUM_THREADS','$MKL_NUM_THREADS']");
     int cores = sis__cores();
     setenv("MKL_NUM_THREADS", "7", 1);
     unsetenv("OMP_NUM_THREADS");
@@ -419,11 +475,17 @@ static int child_echo(void) {
 }
 
 /* For each row its first value and the length of the line. */
-static int child_count(void) {
+/* stray: the outputs of a line too many, before the second answer; or NULL */
+static int child_count(const char *stray) {
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
-    while ((n = getline(&line, &size, stdin)) > 0) {
+    for (int k = 0; (n = getline(&line, &size, stdin)) > 0; k++) {
+        if (k == 1 && stray) {
+            printf("{\"outputs\":%s}\n", stray);
+            fflush(stdout);
+            usleep(20000);
+        }
         const char *separator = "{\"outputs\":[";
         for (char *row = strstr(line, "[["); row; row = strstr(row + 1, ",[")) {
             row = strchr(row, '[') + (row == line + 10);
@@ -451,7 +513,8 @@ int main(void) {
     const char *behaviour = test_args[0];
     if (behaviour)
         return strcmp(behaviour, "echo") == 0    ? child_echo()
-               : strcmp(behaviour, "count") == 0 ? child_count()
+               : strcmp(behaviour, "count") == 0 ? child_count(NULL)
+               : strcmp(behaviour, "late") == 0  ? child_count(test_args[1])
                                                  : child_flood();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_scores),
@@ -463,6 +526,9 @@ int main(void) {
         cmocka_unit_test(full_pipes_do_not_wait_for_each_other),
         cmocka_unit_test(every_failure_says_what_happened),
         cmocka_unit_test(later_rows_are_judged_like_the_first),
+        cmocka_unit_test(a_late_stray_line_is_noticed),
+        cmocka_unit_test(no_two_requests_ask_for_as_many_rows),
+        cmocka_unit_test(a_child_that_miscounts_is_started_again),
         cmocka_unit_test(one_of_several_scores_may_be_nan),
         cmocka_unit_test(a_child_that_hangs_is_killed),
         cmocka_unit_test(a_lost_child_is_started_again),
