@@ -90,7 +90,7 @@ typedef struct {
 
 /* The array without its first `skip` axes. */
 static view view_of(const sis__packed *a, size_t skip) {
-    view v = {.start = a->bytes, .rank = a->rank - skip};
+    view v = {.start = a->bytes, .rank = a->rank > skip ? a->rank - skip : 0};
     size_t strides[SIS_RANK_MAX], step = a->type->size;
     for (size_t k = 0; k < a->rank; k++) {
         size_t axis = a->fortran ? k : a->rank - 1 - k;

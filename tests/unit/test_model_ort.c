@@ -498,13 +498,12 @@ static void declare_integers(const char *path) {
     assert_non_null(f);
     size_t n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
-    Onnx__ModelProto *model = onnx__model_proto__unpack(NULL, n, bytes);
+    Sis__Onnx__Model *model = sis__onnx__model__unpack(NULL, n, bytes);
     assert_non_null(model);
     for (size_t i = 0; i < model->graph->n_output; i++)
-        model->graph->output[i]->type->tensor_type->elem_type =
-            ONNX__TENSOR_PROTO__DATA_TYPE__INT32;
-    n = onnx__model_proto__pack(model, bytes);
-    onnx__model_proto__free_unpacked(model, NULL);
+        model->graph->output[i]->type->tensor_type->elem_type = SIS__ONNX__TENSOR__DATA_TYPE__INT32;
+    n = sis__onnx__model__pack(model, bytes);
+    sis__onnx__model__free_unpacked(model, NULL);
     f = fopen(path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, n, f), n);
@@ -528,9 +527,9 @@ static void the_first_of_integer_outputs_is_explained(void **state) {
     sis_net_add_input(b, "x", 0, SHAPE(0, 2));
     sis_net_add_node(b, "Neg", "x", "n");
     sis_net_add_node(b, "Cast", "x", "first");
-    sis_net_attr_int(b, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT32);
+    sis_net_attr_int(b, "to", SIS__ONNX__TENSOR__DATA_TYPE__INT32);
     sis_net_add_node(b, "Cast", "n", "second");
-    sis_net_attr_int(b, "to", ONNX__TENSOR_PROTO__DATA_TYPE__INT32);
+    sis_net_attr_int(b, "to", SIS__ONNX__TENSOR__DATA_TYPE__INT32);
     sis_net_add_output(b, "first");
     sis_net_add_output(b, "second");
     sis_net *net;
