@@ -482,7 +482,7 @@ class Files(unittest.TestCase):
         with open(folder + "/p2.jsonl", "rb") as a, open(folder + "/c.jsonl", "rb") as b:
             self.assertEqual(lines_without_seconds(a.read()), lines_without_seconds(b.read()))
         self.assertEqual(sis.load(folder + "/p2.jsonl").made, again.made)
-        self.assertEqual(subprocess.run([PROGRAM, "verify", folder + "/p2.jsonl", "-q"],
+        self.assertEqual(subprocess.run([PROGRAM, "verify", folder + "/p2.jsonl", "-q", "--trust"],
                                         stdout=subprocess.DEVNULL).returncode, 0)
         self.assertTrue(all(a["holds"] for a in r.verify()))
         self.assertEqual([a["id"] for a in r[2:].verify() if a["holds"]], [r[2].id])

@@ -226,9 +226,9 @@ static int is_from_us(const exchange *x) {
     const char *from = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Origin");
     if (!from || (allowed && (strcmp(allowed, "*") == 0 || sis__same_word(from, allowed))))
         return 1;
-    size_t scheme = strncasecmp(from, "http://", 7) == 0    ? 7
-                    : strncasecmp(from, "https://", 8) == 0 ? 8
-                                                            : 0;
+    size_t scheme = sis__same_start(from, "http://", 7)    ? 7
+                    : sis__same_start(from, "https://", 8) ? 8
+                                                           : 0;
     return scheme && host && sis__same_word(from + scheme, host);
 }
 

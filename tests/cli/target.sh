@@ -18,7 +18,14 @@ ask --class 1
 ask --class=1
 echo "a model without labels: a position"
 printf 'a,b\n1,2\n' > two.csv
-printf 'while read -r line; do echo "{\\"outputs\\":[[0.25,0.75]]}"; done\n' > two.sh
+cat > two.sh <<'end'
+while read -r line; do
+    case $line in
+    *],*) echo '{"outputs":[[0.25,0.75],[0.25,0.75]]}' ;;
+    *) echo '{"outputs":[[0.25,0.75]]}' ;;
+    esac
+done
+end
 sis explain -q -m 'cmd:sh two.sh' -i two.csv --mask zero -t 0 --target 1 -j 1 | grep -o '"output":[0-9]*'
 echo "records by label, by position"
 sis explain -q -m m.onnx -i x.csv --rows 0:30 -t 0.4 --mask mean:x.csv -o r.jsonl

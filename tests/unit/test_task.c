@@ -499,8 +499,9 @@ static void what_cannot_be_asked_is_a_record(void **state) {
     assert_int_equal(sis_data_from_values(values, 2, dims, NULL, &data), 0);
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = "cmd:while read -r l; do case $l in *2*) echo '{\"outputs\":[[NaN,1]]}';; "
-              "*) echo '{\"outputs\":[[0,1]]}';; esac; done";
+    o.model = "cmd:while read -r l; do case $l in *2*) s=NaN;; *) s=0;; esac; "
+              "case $l in *],*) echo \"{\\\"outputs\\\":[[$s,1],[$s,1]]}\";; "
+              "*) echo \"{\\\"outputs\\\":[[$s,1]]}\";; esac; done";
     o.data = data;
     o.mask = "zero";
     o.threshold = "0.5";
