@@ -7,11 +7,12 @@ import time
 
 import numpy as np
 
-from . import _core, _inputs, _models
+from . import _check, _core, _inputs, _models
 from ._core import Error
 from ._results import Results
 
 
+CHECKED = 256  # records of a copy that the model itself is asked about together
 INHERITED = []  # models that a process that was forked must not close
 
 
@@ -94,7 +95,10 @@ class Explainer:
     target_index  the output by its position from 0, or one for each example
     max_subsets stop after that many; 0: all
     jobs        threads; 0: one per core. Callables are called by one thread unless jobs says more
-    exact       full passes only, no walks
+    exact       full passes only, no walks; an object of yours is asked itself
+    convert     False: a torch module, an estimator or a booster is always called itself. True: it may be
+                converted to a copy that the library runs faster. Every claim is then checked with the
+                object itself, which is called instead of the copy where they differ
     tokenizer   texts: a callable text -> [(start, end), ...], the words in characters; of a network
                 file, the path of its vocab.txt or tokenizer.json
     fit         images of files (a folder, say) are resized to what the network takes
@@ -107,7 +111,8 @@ class Explainer:
                  below=False, target="top", target_index=None, max_subsets=0, jobs=None, exact=False, memory=0,
                  tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None,
                  method="sis", keep="score", guarantee="mask", domain="any", smallest=False,
-                 confidence=0.95, samples=0, refine=False, normalize=None, **unknown):
+                 confidence=0.95, samples=0, refine=False, normalize=None, convert=True,
+                 **unknown):
         for name in unknown:
             raise TypeError("unknown option %s%s" % (name, ": it is called target now" if name == "output" else ""))
         if target_index is not None and not is_top(target):
@@ -118,7 +123,7 @@ class Explainer:
                 raise Error("%s=%r: expected %s" % (name, value, " or ".join(known)))
         self.method, self.keep, self.guarantee, self.domain = method, keep, guarantee, domain
         self.smallest, self.confidence, self.samples = smallest, confidence, samples
-        self.refine, self.normalize = refine, normalize
+        self.refine, self.normalize, self.convert = refine, normalize, convert
         self.for_all = guarantee == "all" or method == "contrast"
         self.model, self.mask, self.background = model, mask, background
         self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
@@ -270,20 +275,50 @@ class Explainer:
         ids, labels = one_each(ids, "ids", len(rows)), one_each(labels, "labels", len(rows))
         if self.bound is None:
             few = rows[:32] if isinstance(rows, np.ndarray) else np.asarray(rows[0])[None]
+            # that a class stays is decided by the scores of the object, and no walk helps there
+            convert = self.convert and (self.for_all or not (self.exact or self.keep == "class"))
             self.bound = _models.model_for(self.model, encoder.batch(few), self.batch_size, self.timeout,
-                                           self.normalize, few)
-        core = self.bound.bind(encoder, rows[0])
-        scores = predict_rows(core, rows, self.jobs)
+                                           self.normalize, few, convert, encoder.whole)
+        core, judge = self._bind(encoder, rows)
+        scores = predict_rows(judge, rows, self.jobs)
+        if judge is not core and not _check.close(predict_rows(core, rows, self.jobs), scores):
+            core = self._ask_itself(judge)
         outputs = self._outputs(scores, len(rows))
         limit = self._limit(self.threshold if threshold is None else threshold, scores, outputs)
-        return core, self._examples(encoder, rows, outputs, ids, labels), limit
+        if self.for_all:
+            judge = core  # proofs are checked by what can prove
+        return core, judge, self._examples(encoder, rows, outputs, ids, labels), limit
+
+    def _bind(self, encoder, rows):
+        """What finds subsets, and what has the last word about them: the same, or a copy of the model
+        and the model itself."""
+        core = self.bound.bind(encoder, rows[0])
+        own = getattr(self.bound, "own", None)
+        if own is None:
+            return core, core
+        judge = own.bind(encoder, rows[0])
+        if self.for_all:  # beside the examples, inputs that mix their values
+            mixed = np.random.default_rng(1).permuted(np.asarray(rows)[:256], axis=0)
+            if not _check.close(predict_rows(core, mixed, self.jobs), predict_rows(judge, mixed, 1)):
+                self._ask_itself(judge)
+        return core, judge
+
+    def _ask_itself(self, judge):
+        """The copy answers differently: from now on the model itself is called."""
+        if self.for_all:
+            raise Error("what the library makes of %s answers differently from it, so nothing can be proved "
+                        "about it" % self.bound.name)
+        own = self.bound.own
+        own.engine += ": its converted copy answers differently"
+        self.bound = own
+        return judge
 
     def _jobs(self):
         if self.jobs is not None:
             return self.jobs
         return 1 if isinstance(self.bound, _models.Called) else 0
 
-    def _work(self, core, examples, limit):
+    def _work(self, core, judge, examples, limit):
         if self.guarantee not in ("mask", "all"):
             raise Error("guarantee=%r: expected \"mask\" or \"all\"; \"chance:P\" is for files: give X "
                         "as a pathlib.Path and mask=\"hotdeck:FILE\"" % (self.guarantee,))
@@ -291,18 +326,45 @@ class Explainer:
             raise Error("refine is for files of images: give X as a pathlib.Path")
         domain = self.domain if isinstance(self.domain, str) else "given"
 
-        def work(run):
-            _core.collect(core, examples, lambda i, line: run.lines.append(line), run.tell,
+        def collect(by, part, run, lines):
+            before = len(run.lines)
+
+            def tell(inputs, done, *more):
+                return run.tell(len(examples), before + done, *more)
+            _core.collect(by, part, lambda i, line: lines.append(line), tell,
                           threshold=limit, below=self.below, max_subsets=self.max_subsets,
                           memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True,
                           method=self.method, for_all=self.for_all,
                           keep_class=self.keep == "class", smallest=self.smallest, domain=domain)
+
+        def confirmed(part, found, run):
+            """Records that the model itself confirms are kept; the first other one's verdict."""
+            for line, verdict in zip(found, _check.confirm(judge, part, found, limit, self.below)):
+                if verdict != "holds":
+                    return verdict
+                run.lines.append(line)
+            return "holds"
+
+        def work(run):
+            by = core
+            while by is not judge and len(run.lines) < len(examples):
+                part, found = examples[len(run.lines):][:CHECKED], []
+                try:
+                    collect(core, part, run, found)
+                finally:
+                    verdict = confirmed(part, found, run)
+                if verdict == "close":  # to the threshold: for this example the model itself decides
+                    collect(judge, examples[len(run.lines):][:1], run, run.lines)
+                elif verdict == "differs":
+                    by = self._ask_itself(judge)
+            if len(run.lines) < len(examples):
+                collect(judge, examples[len(run.lines):], run, run.lines)
         return work
 
     def __call__(self, X, threshold=None, ids=None, labels=None):
         """Explain every example of X: an array (n, ...), a frame, a list of texts, or the path
         (pathlib.Path) of a file for a model that the library runs itself."""
-        core, examples, lines = None, None, []
+        core, judge, examples, lines = None, None, None, []
         self._own()
         try:
             errand = Errand.of(self, X, threshold, ids, labels)
@@ -310,11 +372,11 @@ class Explainer:
                 core = self.bound.core
                 made = Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
                 return Results(lines, self, core, errand, made[0].decode())
-            core, examples, limit = self.prepare(X, threshold, ids, labels)
-            Run(self, self._work(core, examples, limit), len(examples), lines)()
+            core, judge, examples, limit = self.prepare(X, threshold, ids, labels)
+            Run(self, self._work(core, judge, examples, limit), len(examples), lines)()
         except KeyboardInterrupt:
-            raise Interrupted(Results(lines, self, core, examples)) from None
-        return Results(lines, self, core, examples, self._made(examples))
+            raise Interrupted(Results(lines, self, judge, examples)) from None
+        return Results(lines, self, judge, examples, self._made(examples))
 
     def _made(self, examples):
         """How the records were made, for the file they are saved to."""
@@ -382,7 +444,7 @@ class Errand:
     @classmethod
     def of(cls, explainer, X, threshold, ids, labels):
         """None if X is something else."""
-        if not isinstance(explainer.bound, _models.Opened):
+        if not isinstance(explainer.bound, _models.Opened) or explainer.bound.own is not None:
             return None
         if isinstance(X, os.PathLike):
             return cls(explainer, os.fspath(X), "file", threshold, ids, labels)

@@ -138,6 +138,7 @@ def mean(rows):
 class Encoder:
     """What the three kinds share."""
     kind, names, shape = "array", None, None
+    whole = None  # the type of X where that is one of integers
 
     def background(self, background, spec):
         if background is None:
@@ -220,6 +221,7 @@ class ArrayEncoder(Encoder):
         if x.ndim == 0 or 0 in self.shape:
             raise Error("X: expected an array (examples, features ...), found shape %s" % (x.shape,))
         self.width = int(np.prod(self.shape))
+        self.whole = x.dtype if x.dtype.kind in "iu" else None
         self.dtype = x.dtype if x.dtype in (np.float32, np.float64) else np.dtype(
             np.float32 if x.dtype == np.float16 else np.float64)
         self.own = threading.local()  # of each thread that calls: memory for its batches

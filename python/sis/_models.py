@@ -16,7 +16,9 @@ from ._inputs import from_tensor, is_frame
 
 
 class Opened:
-    """A model that the library runs itself."""
+    """A model that the library runs itself. Where it is a copy of an object of the caller, `own` is that
+    object, which has the last word (_check.py)."""
+    own = None
 
     def __init__(self, spec, name=None, timeout=60.0, normalize=None):
         self.name = name or str(spec)
@@ -162,39 +164,96 @@ def evaluating(module):
             m.training = training
 
 
-def torch_model(model, example):
-    """A module as a network of ours, where the engine can run it and answers the same; else called
-    in batches, on the device it is on."""
-    import io
-    import torch
-    name = type(model).__name__
-    first = next(model.parameters(), torch.zeros(0))
+class TorchModule:
+    """A module as a function of arrays, on the device it is on, without dropout and gradients.
 
-    def tensor(batch):
-        x = torch.as_tensor(np.array(batch)).to(first.device)
-        return x.to(first.dtype) if x.is_floating_point() else x
+    Integers arrive as integers (ids of tokens, say), unless the module refuses them and takes floats
+    (pixels as bytes, say). Floats have the type of the module's parameters."""
 
-    def call(batch):
-        with evaluating(model), torch.no_grad():
-            y = model(tensor(batch))
+    def __init__(self, module, whole, example):
+        import torch
+        self.module, self.torch = module, torch
+        first = next(module.parameters(), torch.zeros(0))
+        self.device, self.floats = first.device, first.dtype
+        self.integers = whole and self.takes_integers(example, whole)
+
+    def takes_integers(self, example, whole):
+        """The type of integers that the module is given, or None."""
+        self.integers = self.torch.int32 if whole.itemsize == 4 else self.torch.int64
+        try:
+            self(example[:1])
+            return self.integers
+        except Error:
+            raise
+        except Exception as refused:
+            self.integers = None
+            try:
+                self(example[:1])
+            except Exception:
+                raise refused from None  # it takes neither
+            return None
+
+    def tensor(self, batch):
+        x = self.torch.as_tensor(np.array(batch)).to(self.device)
+        if not self.integers:
+            return x.to(self.floats) if x.is_floating_point() else x
+        if x.is_floating_point() and not bool((x == x.round()).all()):
+            raise Error("the module takes integers, and X or a masked copy of it holds %r: give a mask of "
+                        "whole numbers" % float(x[x != x.round()][0]))
+        return x.to(self.integers)
+
+    def __call__(self, batch):
+        with evaluating(self.module), self.torch.no_grad():
+            y = self.module(self.tensor(batch))
         if not hasattr(y, "detach"):
             raise Error("the module answered %s; expected a tensor of scores: wrap it in a function that "
                         "picks one" % type(y).__name__)
         return y
 
-    try:
+    def branches(self, example):
+        """Does Python code in it depend on values? PyTorch's tracer warns of that, and so do we."""
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                with evaluating(self.module), self.torch.no_grad():
+                    self.torch.jit.trace(self.module, self.tensor(example[:1]), check_trace=False)
+            except Exception:  # what cannot be traced is called
+                pass
+        said = [w for w in said if issubclass(w.category, self.torch.jit.TracerWarning)]
+        for w in said:
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+        return bool(said)
+
+    def network(self, example):
+        """The module as an ONNX file."""
+        import io
         buffer = io.BytesIO()
-        with warnings.catch_warnings(), evaluating(model):
-            warnings.simplefilter("ignore")
-            torch.onnx.export(model, tensor(example[:1]), buffer, input_names=["x"],
-                              output_names=["y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
-        own = from_bytes(buffer.getvalue(), ".onnx", name)
+        with warnings.catch_warnings(), evaluating(self.module):
+            warnings.simplefilter("ignore")  # branches() has told
+            self.torch.onnx.export(self.module, self.tensor(example[:1]), buffer, input_names=["x"],
+                                   output_names=["y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
+        return buffer.getvalue()
+
+
+def torch_model(model, example, batch_size, convert, whole):
+    """A module as a network of ours, where the engine can run it and answers the same; else called in
+    batches. If it branches on values, a batch may be treated as a whole: then one input at a time."""
+    name = type(model).__name__
+    call = TorchModule(model, whole, example)
+    own = Called(call, name, None, batch_size, "torch, called in batches")
+    if call.branches(example):
+        own.batch_size, own.engine = 1, "torch, called one input at a time as it branches on values"
+    if not convert:
+        return own
+    try:
+        copy = from_bytes(call.network(example), ".onnx", name)
         rows = np.asarray(example, dtype=float).reshape(len(example), -1)
-        if agrees(own.bind(None, rows[0]), from_tensor(call(example)), rows):
-            return own
+        wanted = np.concatenate([from_tensor(call(row[None])) for row in example])
+        if agrees(copy.bind(None, rows[0]), wanted, rows):
+            copy.own = own
     except Exception:  # whatever the exporter or the engine cannot do, the module itself can
-        pass
-    return Called(call, name, engine="torch, called in batches")
+        return own
+    return copy if copy.own else own
 
 
 def native(model, call, labels, name, example):
@@ -204,13 +263,13 @@ def native(model, call, labels, name, example):
         return None
     data, ending, engine = found
     try:
-        own = from_bytes(data, ending, name)
-        if not agrees(own.bind(None, example[0]), call(example), example):
+        copy = from_bytes(data, ending, name)
+        if not agrees(copy.bind(None, example[0]), call(example), example):
             return None
     except Error:
         return None
-    own.labels, own.engine = labels, engine
-    return own
+    copy.labels, copy.engine = labels, engine
+    return copy
 
 
 def booster_bytes(model, family):
@@ -248,23 +307,30 @@ def booster_labels(model):
     return labels[1:] if labels and len(labels) == 2 else labels
 
 
-def booster_model(model, family, example, rows, batch_size):
+def booster_model(model, family, example, rows, batch_size, convert):
     """A booster as trees of ours, if they answer as it does: it may take -999 for missing, or count
     categories in another way. Else it is asked itself."""
     name = type(model).__name__
     call, labels = booster_call(model, family), booster_labels(model)
-    own = from_bytes(*booster_bytes(model, family), name)
-    if is_frame(example):
-        check_columns([str(c) for c in example.columns], own.columns)
-    hole = getattr(model, "missing", np.nan)  # what stands for a missing value
-    if call is None or (hole != hole and agrees(own.bind(None, rows[0]), call(example), rows)):
-        own.labels = labels if labels and len(labels) == own.core.n_outputs else None
+    if call is None:
+        raise Error("%s has no predict" % name)
+    own = Called(call, name, labels, batch_size, "%s, called in batches" % family)
+    if not convert:
         return own
-    return Called(call, name, labels, batch_size, "%s, called in batches" % family)
+    copy = from_bytes(*booster_bytes(model, family), name)
+    if is_frame(example):
+        check_columns([str(c) for c in example.columns], copy.columns)
+    hole = getattr(model, "missing", np.nan)  # what stands for a missing value
+    if hole == hole or not agrees(copy.bind(None, rows[0]), call(example), rows):
+        return own
+    copy.labels, copy.own = labels, own
+    return copy
 
 
-def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, rows=None):
-    """`example`: rows in the shape that a callable is given; `rows`: the same as the library's."""
+def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, rows=None, convert=True,
+              whole=None):
+    """`example`: rows in the shape that a callable is given; `rows`: the same as the library's; convert:
+    may a copy be made that the library runs? whole: the type of X if that is one of integers."""
     if isinstance(model, (Opened, Called)):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -273,15 +339,17 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, row
         raise Error("normalize: of a network file; normalise inside your own model")
     family, name = kind_of(model), type(model).__name__
     if any(c.__module__.startswith("torch.") and c.__name__ == "Module" for c in type(model).__mro__):
-        return torch_model(model, example)
+        return torch_model(model, example, batch_size, convert, whole)
     if family in ("xgboost", "lightgbm"):
-        return booster_model(model, family, example, rows, batch_size)
+        return booster_model(model, family, example, rows, batch_size, convert)
     if hasattr(model, "predict") and hasattr(model, "get_params"):
         call, labels, verb = sklearn_call(model)
-        own = native(model, call, labels, name, example)
-        if own is not None:
+        own = Called(call, name, labels, batch_size, "%s, called in batches" % verb)
+        copy = native(model, call, labels, name, example) if convert else None
+        if copy is None:
             return own
-        return Called(call, name, labels, batch_size, "%s, called in batches" % verb)
+        copy.own = own
+        return copy
     if callable(model):
         return Called(model, getattr(model, "__name__", name), None, batch_size)
     raise Error("a model is a callable on a batch, a file or address, a scikit-learn estimator, a "

@@ -342,7 +342,7 @@ class Results:
             ids, threshold = [e.id for e in self], None if kept else self[0].threshold
             examples = Errand.of(explainer, X, threshold, ids, None)
             if examples is None:
-                core, examples, _ = explainer.prepare(X, threshold, ids=ids)
+                _, core, examples, _ = explainer.prepare(X, threshold, ids=ids)
             else:
                 explainer.target_index = None
         if callable(examples):

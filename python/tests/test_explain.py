@@ -806,7 +806,7 @@ class Boosters(unittest.TestCase):
             sis.explain(coloured, table[["c", "x"]], 0.5, background=table)
 
     def test_lightgbm(self):
-        """Boosters say themselves as text; of the library itself only that method is needed."""
+        """Boosters say themselves as text; of the library itself only that and predict are needed."""
         try:
             from sklearn.ensemble import GradientBoostingClassifier
         except ImportError:
@@ -814,10 +814,12 @@ class Boosters(unittest.TestCase):
         from sis._convert import converted
         rng = np.random.default_rng(17)
         x = rng.normal(size=(300, 6))
-        model = GradientBoostingClassifier(n_estimators=15, random_state=0).fit(x, x[:, 0] + x[:, 1] > 0)
+        model = GradientBoostingClassifier(n_estimators=15, random_state=0).fit(x, np.digitize(x[:, 0] + x[:, 1], [0, 3]))
         text = converted(model)[0].decode()
-        booster = type("Booster", (), {"__module__": "lightgbm.basic", "model_to_string": lambda self: text})()
-        wrapper = type("LGBMClassifier", (), {"__module__": "lightgbm.sklearn", "booster_": booster})()
+        booster = type("Booster", (), {"__module__": "lightgbm.basic", "model_to_string": lambda self: text,
+                                       "predict": lambda self, rows: model.predict_proba(rows)})()
+        wrapper = type("LGBMClassifier", (), {"__module__": "lightgbm.sklearn", "booster_": booster,
+                                              "predict_proba": lambda self, rows: model.predict_proba(rows)})()
         for given in (booster, wrapper):
             explainer = sis.Explainer(given, mask="mean", background=x, threshold=0.8, target=1)
             r = explainer(x[:30])
@@ -847,7 +849,7 @@ class Boosters(unittest.TestCase):
                 return torch.tensor([float(r.sum()) for r in rows])
         odd = sis.Explainer(Odd(), mask="zero", threshold=1)
         odd(x)
-        self.assertEqual(odd.engine, "torch, called in batches")
+        self.assertIn("called one input at a time", odd.engine)
         model.train()
         model[1].eval()                        # a part that is not trained any more stays so
         sis.explain(model, x, 0.6, mask="zero")
@@ -862,6 +864,231 @@ class Boosters(unittest.TestCase):
         self.assertTrue(two.training)
         r = sis.explain(nn.Linear(6, 1).bfloat16(), torch.tensor(x).bfloat16().requires_grad_(), 0, mask="zero")
         self.assertEqual(len(r), 10)
+
+
+def claims_hold(test, model, x, mask, r):
+    """Ask `model`, a function of one example, about everything that the records claim."""
+    for values, e in zip(x, r):
+        def reaches(features):
+            row = np.where(np.isin(np.arange(len(values)), list(features)), values, mask).astype(x.dtype)
+            return bool(oracle.decided(model(row), e.threshold, e.below))
+        everything = set(range(len(values)))
+        test.assertEqual(e.status, "not_decided" if not reaches(everything) else
+                         "default_decision" if reaches(()) else "explained")
+        rest = everything - {f for s in e for f in s.features}
+        for s in e:
+            test.assertTrue(reaches(s.features))
+            test.assertFalse(any(reaches(set(s.features) - {f}) for f in s.features))
+        test.assertTrue(e.status != "explained" or not reaches(rest))
+        test.assertTrue(e.verified)
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer's runtime cannot catch PyTorch's exceptions")
+class TorchModules(unittest.TestCase):
+    """Copies of modules: whatever is claimed holds for the module itself."""
+
+    def setUp(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("needs PyTorch (python3-torch)")
+        self.torch = torch
+        torch.manual_seed(0)
+        self.x = np.random.default_rng(20).normal(size=(20, 6)).astype(np.float32) + np.float32(0.5)
+
+    def explain(self, module, x, threshold, **options):
+        """Results, the engine and what was warned of; the claims are checked."""
+        import warnings
+        explainer = sis.Explainer(module, mask=0, threshold=threshold, **options)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            r = explainer(x)
+
+        def alone(row):
+            with self.torch.no_grad():
+                return float(module(self.torch.tensor(row[None])).ravel()[r[0].output])
+        claims_hold(self, alone, x, np.zeros(x.shape[1], dtype=x.dtype), r)
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        return r, explainer.engine, [w for w in said if w.category is self.torch.jit.TracerWarning]
+
+    def test_a_branch(self):
+        torch = self.torch
+
+        class Branch(torch.nn.Module):
+            def forward(self, rows):
+                if rows.sum() > 3:
+                    return torch.sigmoid(rows.sum(1) - 3)
+                return torch.full((len(rows),), 0.99)
+        x = np.abs(self.x) + 1
+        r, engine, warned = self.explain(Branch(), x, 0.6)
+        self.assertEqual((r[0].status, round(r[0].masked_score, 2)), ("default_decision", 0.99))
+        self.assertIn("its converted copy answers differently", engine)
+        self.assertTrue(warned)
+        for options in ({"convert": False}, {"exact": True}):
+            r, engine, warned = self.explain(Branch(), x, 0.6, **options)
+            self.assertEqual(r.counts["default_decision"], 20)
+            self.assertTrue(engine.startswith("torch, called one input at a time"))
+            self.assertNotIn("copy", engine)
+
+    def test_a_branch_that_only_subsets_reach(self):
+        """Input and mask are as in the copy: only the claims about subsets tell."""
+        torch = self.torch
+
+        class Bump(torch.nn.Module):
+            def forward(self, rows):
+                if int((rows != 0).sum()) in (1, 2):
+                    return rows.sum(1) * 0 - 1
+                return rows.clamp(min=0).sum(1)
+        r, engine, _ = self.explain(Bump(), np.abs(self.x) + 1, 2)
+        self.assertGreater(r.counts["explained"], 0)
+        self.assertIn("its converted copy answers differently", engine)
+
+    def test_trimmed_padding(self):
+        torch = self.torch
+
+        class Trims(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed, self.out = torch.nn.Embedding(12, 5), torch.nn.Linear(5, 1)
+
+            def forward(self, ids):
+                n = max(1, int((ids != 0).sum(1).max()))
+                return torch.sigmoid(self.out(torch.relu(self.embed(ids[:, :n])).mean(1)))[:, 0]
+        ids = np.random.default_rng(21).integers(1, 12, size=(20, 7))
+        for threshold in (0.4, 0.5, 0.6):
+            self.explain(Trims(), ids, threshold)
+
+    def test_integers_arrive_as_integers(self):
+        torch = self.torch
+        seen = set()
+
+        class Ids(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = torch.nn.Embedding(10, 3)
+
+            def forward(self, ids):
+                seen.add(ids.dtype)
+                return self.embed(ids).sum((1, 2))
+        ids = np.random.default_rng(22).integers(0, 10, size=(5, 4))
+        for kind, want in ((np.int64, torch.int64), (np.int32, torch.int32), (np.uint8, torch.int64)):
+            for convert in (True, False):
+                seen.clear()
+                explainer = sis.Explainer(Ids(), mask=0, threshold=1, convert=convert)
+                explainer(ids.astype(kind))
+                self.assertEqual(seen, {want})
+                self.assertNotIn("copy", explainer.engine)
+        with self.assertRaisesRegex(sis.Error, "takes integers.* 0.5: give a mask of whole numbers"):
+            sis.explain(Ids(), ids, 1, mask=0.5, convert=False)
+        pixels = torch.nn.Sequential(torch.nn.Linear(4, 1), torch.nn.Flatten(0))  # takes floats only
+        self.assertEqual(len(sis.explain(pixels, ids.astype(np.uint8), 0, mask="zero")), 5)
+
+    def test_control_flow_of_all_kinds(self):
+        """Random modules that branch, loop and cut by what they are given."""
+        torch = self.torch
+
+        class Random(torch.nn.Module):
+            def __init__(self, seed):
+                super().__init__()
+                self.rng = np.random.default_rng(seed)
+                self.how, self.at = int(self.rng.integers(5)), float(self.rng.normal())
+                self.one, self.two = torch.nn.Linear(6, 1), torch.nn.Linear(6, 1)
+
+            def forward(self, rows):
+                if self.how == 0:
+                    return (self.one if float(rows.sum()) > self.at else self.two)(rows)[:, 0]
+                if self.how == 1:
+                    for _ in range(int((rows != 0).sum()) % 3):
+                        rows = torch.tanh(rows + self.at)
+                elif self.how == 2:
+                    n = max(1, int((rows[0] != 0).sum()))
+                    return rows[:, :n].mean(1) * self.at
+                elif self.how == 3:
+                    while rows.norm() > 2:
+                        rows = rows / 2
+                elif rows.max().item() > 1.5:
+                    rows = -rows
+                return self.one(rows)[:, 0]
+        for seed in range(40):
+            module = Random(seed)
+            with torch.no_grad():
+                threshold = float(np.median([float(module(torch.tensor(row[None]))) for row in self.x]))
+            self.explain(module, self.x[:8], threshold)
+
+
+class Copies(unittest.TestCase):
+    """Estimators and boosters that answer differently from what is made of them, where X does not show it."""
+
+    def check(self, model, verb, x, **options):
+        """`model` with another answer where most values are masked."""
+        whole = getattr(model, verb)
+
+        def other(rows):
+            rows = np.asarray(getattr(rows, "get_data", lambda: rows)())
+            y = np.array(whole(rows))
+            y[(rows == 0).sum(axis=1) > 3] *= 0.5
+            return y
+        explainer = sis.Explainer(model, mask="zero", threshold=0.6, **options)
+        self.assertGreater(explainer(x).counts["explained"], 3)
+        self.assertIn("walked", explainer.engine)
+        setattr(model, verb, other)
+        explainer = sis.Explainer(model, mask="zero", threshold=0.6, **options)
+        r = explainer(x)
+        self.assertIn("its converted copy answers differently", explainer.engine)
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        claims_hold(self, lambda row: np.ravel(other(row[None]))[-1], x, np.zeros(x.shape[1]), r)
+        for how in ({"convert": False}, {"exact": True}):
+            explainer = sis.Explainer(model, mask="zero", threshold=0.6, **how, **options)
+            same = explainer(x)
+            self.assertRegex(explainer.engine, "called in batches$")
+            self.assertEqual([[s.features for s in e] for e in same], [[s.features for s in e] for e in r])
+
+    def setUp(self):
+        rng = np.random.default_rng(23)
+        self.x = rng.normal(size=(300, 6))
+        self.y = (self.x[:, 0] + self.x[:, 1] + 0.3 * self.x[:, 2] > 0.7).astype(int)
+
+    def test_scikit_learn(self):
+        try:
+            from sklearn.ensemble import RandomForestClassifier
+            from sklearn.linear_model import LogisticRegression
+        except ImportError:
+            self.skipTest("needs scikit-learn")
+        for model in (RandomForestClassifier(n_estimators=9, random_state=0), LogisticRegression()):
+            self.check(model.fit(self.x, self.y), "predict_proba", self.x[:30], target_index=1)
+
+    def test_xgboost(self):
+        try:
+            import xgboost
+        except ImportError:
+            self.skipTest("needs XGBoost")
+        model = xgboost.XGBClassifier(n_estimators=9, max_depth=3, n_jobs=1).fit(self.x, self.y)
+        self.check(model, "predict_proba", self.x[:30])
+
+    def test_lightgbm(self):
+        try:
+            from sklearn.ensemble import GradientBoostingRegressor
+        except ImportError:
+            self.skipTest("needs scikit-learn")
+        from sis._convert import converted
+        model = GradientBoostingRegressor(n_estimators=9, random_state=0).fit(self.x, self.y)
+        text = converted(model)[0].decode()
+        booster = type("Booster", (), {"__module__": "lightgbm.basic", "model_to_string": lambda self: text,
+                                       "predict": lambda self, rows: model.predict(rows)})()
+        self.check(booster, "predict", self.x[:30])
+
+    def test_no_proof_about_another_model(self):
+        try:
+            import xgboost
+        except ImportError:
+            self.skipTest("needs XGBoost")
+        model = xgboost.XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1).fit(self.x, self.y)
+        r = sis.explain(model, self.x[:5], 0.5, guarantee="all")
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        whole, given = model.predict_proba, {tuple(row) for row in self.x[:5]}
+        model.predict_proba = lambda rows: np.array(whole(rows)) * [[1 if tuple(row) in given else 0.5] for row in rows]
+        with self.assertRaisesRegex(sis.Error, "answers differently from it, so nothing can be proved"):
+            sis.explain(model, self.x[:5], 0.5, guarantee="all")
 
 
 class Lifetimes(unittest.TestCase):
