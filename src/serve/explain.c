@@ -206,6 +206,16 @@ static unsigned status_of(int error) {
     }
 }
 
+/* The thread's last message, which may say what the model was opened as. */
+static void fail_by_name(const work *w, unsigned status) {
+    sis__buf text;
+    sis__buf_init(&text);
+    sis__served_hide(w->model->from, sis_error_detail(), &text);
+    sis__request_fail(w->request, status,
+                      sis__buf_error(&text) || !text.data ? "out of memory" : text.data);
+    sis__buf_release(&text);
+}
+
 /* What has been found stays an answer if time ran out. */
 static void conclude(work *w, int error) {
     sis__request *r = w->request;
@@ -215,7 +225,7 @@ static void conclude(work *w, int error) {
     if (error == SIS_E_CANCELLED)
         sis__request_fail(r, 503, r->gone ? "the client has gone" : "the server is stopping");
     else
-        sis__request_fail(r, status_of(error), NULL);
+        fail_by_name(w, status_of(error));
 }
 
 static void write_cut(const work *w) {
@@ -231,12 +241,31 @@ static void write_id(const work *w) {
 
 /* ---- Explanations ---------------------------------------------------------------------------- */
 
+/* A record as a line, which names the model and no files. */
+static int format(const work *w, const sis_record *record, int trace, char **line, size_t *n) {
+    char masking[32], domain[32];
+    sis__buf why;
+    sis_record r = *record;
+    sis__buf_init(&why);
+    if (r.collection.message)
+        sis__served_hide(w->model->from, r.collection.message, &why);
+    r.collection.message = r.collection.message && why.data ? why.data : r.collection.message;
+    r.model = w->model->from->name;
+    r.masking = sis__served_option(r.masking, masking);
+    r.domain = sis__served_option(r.domain, domain);
+    int error = sis__buf_error(&why);
+    if (!error)
+        error = sis_record_format(&r, trace, line, n);
+    sis__buf_release(&why);
+    return error;
+}
+
 static int add_record(void *ctx, size_t i, const sis_record *record) {
     work *w = (work *)ctx;
     sis__buf *b = &w->request->answer;
     char *line;
     size_t n;
-    int error = sis_record_format(record, w->ask.trace, &line, &n);
+    int error = format(w, record, w->ask.trace, &line, &n);
     (void)i;
     if (error)
         return error;
@@ -283,7 +312,7 @@ static int add_to_report(void *ctx, size_t i, const sis_record *record) {
     char *line;
     size_t n;
     (void)i;
-    int error = sis_record_format(record, 1, &line, &n);
+    int error = format(w, record, 1, &line, &n);
     if (error)
         return error;
     error = sis_record_parse(line, n, &own);

@@ -97,6 +97,11 @@ typedef struct sis__ask {
 int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out);
 void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is fine */
 
+/* Strangers get to know names, neither files nor commands. Of an option such as "mean:FILE" what is
+ * before the file, in room (32); of a message the model's name in the place of what it was opened as. */
+const char *sis__served_option(const char *option, char *room);
+void sis__served_hide(const sis_served *from, const char *text, sis__buf *out);
+
 /* Names, types and shapes, for GET of both protocols. */
 void sis__served_describe(const sis__served *s, int v2, sis__buf *b);
 

@@ -171,6 +171,54 @@ int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task *
     return error;
 }
 
+/* ---- What strangers may know ----------------------------------------------------------------- */
+
+/* The file in an option, NULL if it names none. */
+static const char *file_in(const char *option) {
+    const char *colon = option ? strchr(option, ':') : NULL;
+    if (!option || is_harmless(option) || strncmp(option, "ball:", 5) == 0)
+        return NULL;
+    return colon ? colon + 1 : strpbrk(option, "./") ? option : NULL;
+}
+
+const char *sis__served_option(const char *option, char *room) {
+    const char *file = file_in(option);
+    if (!file)
+        return option;
+    snprintf(room, 32, "%.*s", file > option ? (int)(file - option - 1) : 4,
+             file > option ? option : "file");
+    return room;
+}
+
+/* How many bytes at `at` in a text are of `hidden`; 0 if it does not begin there. Messages may cut it
+ * after 100 bytes, or an address after its host. */
+static size_t match(const char *text, const char *at, const char *hidden) {
+    size_t n = 0, whole = strcspn(hidden, "#"), least = whole < 100 ? whole : 100;
+    if (strncmp(hidden, "http", 4) == 0 && strstr(hidden, "://"))
+        least = (size_t)(strstr(hidden, "://") + 3 - hidden);
+    if (at > text && !strchr(" \"'(=", at[-1]))
+        return 0;
+    while (at[n] && at[n] == hidden[n])
+        n++;
+    return n >= least ? n : 0;
+}
+
+void sis__served_hide(const sis_served *from, const char *text, sis__buf *out) {
+    const char *model = from->task.model ? from->task.model : "", *mask = file_in(from->task.mask);
+    int scheme = strncmp(model, "cmd:", 4) == 0 || strncmp(model, "ort:", 4) == 0;
+    for (const char *at = text; *at;) {
+        size_t n = match(text, at, model);
+        if (!n && scheme)
+            n = match(text, at, model + 4);
+        size_t file = !n && mask ? match(text, at, mask) : 0;
+        if (n || file)
+            sis__buf_str(out, n ? from->name : "FILE");
+        else
+            sis__buf_char(out, *at);
+        at += n ? n : file ? file : 1;
+    }
+}
+
 /* ---- Descriptions ---------------------------------------------------------------------------- */
 
 static void write_shape(const sis__schema *s, sis__buf *b) {
@@ -199,6 +247,7 @@ static void describe_v2(const sis__served *s, sis__buf *b) {
 static void describe_question(const sis__served *s, sis__buf *b) {
     const sis_task_opt *o = &s->from->task;
     const sis_data *data = sis_task_data(s->task);
+    char room[32];
     sis__json_object(b, "sis");
     sis__schema_write(&s->schema, b);
     sis__json_count(b, "n_outputs", sis_task_model(s->task)->n_outputs);
@@ -208,7 +257,7 @@ static void describe_question(const sis__served *s, sis__buf *b) {
         sis__json_text(b, "target_index", o->target_index);
     else
         sis__json_text(b, "target", o->target ? o->target : "top");
-    sis__json_text(b, "mask", o->mask ? o->mask : "own");
+    sis__json_text(b, "mask", sis__served_option(o->mask ? o->mask : "own", room));
     sis__json_count(b, "examples", data ? sis_task_count(s->task) : 0);
     sis__buf_char(b, '}');
 }

@@ -201,6 +201,8 @@ class Handler(BaseHTTPRequestHandler):
             return b"<html>It works!</html>"
         if fault == "malformed":
             return data[:-2]
+        if fault == "nul":
+            return b'{"note": "a\\u0000b", ' + data[1:]
         if fault == "nothing":
             return b""
         if fault == "error":

@@ -495,6 +495,8 @@ static void every_wrong_answer_is_told(void **state) {
          "/html/v2/models/credit, request 1 (HTTP 200): expected JSON, found \"<html>It works!"},
         {"html/v1/models/credit", SIS_E_MODEL, "expected JSON, found \"<html>It works!</html>\""},
         {"html/invocations", SIS_E_MODEL, "expected JSON, found \"<html>It works!</html>\""},
+        {"nul/v1/models/credit", SIS_E_MODEL, "expected JSON, found \"{\"note\": "},
+        {"nul/v2/models/credit", SIS_E_MODEL, "expected JSON, found \"{\"note\": "},
         {"malformed/v2/models/credit", SIS_E_MODEL, "expected JSON, found \"{\"model_name\": "},
         {"nothing/v2/models/credit", SIS_E_MODEL, "expected JSON, found \"\""},
         {"error/v2/models/credit", SIS_E_MODEL, "the server says: weights are missing"},
