@@ -177,10 +177,30 @@ static int put_words(const cli_training_set *l, sis_net *net) {
     return cli_fail(error);
 }
 
+/* Of a table with categories: the columns of its values. */
+static int put_columns(const cli_training_set *l, sis_net *net) {
+    const char *const *features = sis_data_feature_names(l->train.data);
+    size_t width = sis_data_width(l->train.data, 0);
+    if (width != l->train.width || sis_data_features(l->train.data, 0, NULL) == width)
+        return CLI_DONE;
+    int *map = cli_grab(width, sizeof *map), status = CLI_FAILED;
+    const char **columns = cli_grab(width, sizeof *columns);
+    if (map && columns) {
+        sis_data_features(l->train.data, 0, map);
+        for (size_t v = 0; v < width; v++)
+            columns[v] = features[map[v]];
+        status = set_texts(net, SIS_NET_META_COLUMNS, columns, width);
+    }
+    free(map);
+    free(columns);
+    return status;
+}
+
 /* Of a table: what its values are called. */
 static int put_names(const cli_training_set *l, sis_net *net) {
     const char *const *names = sis_data_names(l->train.data);
-    return names ? set_texts(net, SIS_NET_META_NAMES, names, l->train.width) : CLI_DONE;
+    int status = names ? set_texts(net, SIS_NET_META_NAMES, names, l->train.width) : CLI_DONE;
+    return names && status == CLI_DONE ? put_columns(l, net) : status;
 }
 
 /* Mean of n rows of `width` numbers. */

@@ -262,8 +262,10 @@ int sis_net_embedding(const sis_net *net, const float **matrix, size_t *vocabula
 #define SIS_NET_META_TOKENIZER "sis.tokenizer" /* how text becomes words: SIS_TOKENIZER of data.h */
 #define SIS_NET_META_LENGTH "sis.length"       /* how many words a row holds, if any number fits */
 #define SIS_NET_META_NAMES "sis.names"         /* JSON array of strings, one a value */
-#define SIS_NET_META_TRAINING "sis.training"   /* JSON object: how it was trained */
-#define SIS_NET_MASK "sis.mask"                /* an initializer that no node reads */
+#define SIS_NET_META_COLUMNS                                                                       \
+    "sis.columns" /* JSON array of strings, one a value: what its column is called */
+#define SIS_NET_META_TRAINING "sis.training" /* JSON object: how it was trained */
+#define SIS_NET_MASK "sis.mask"              /* an initializer that no node reads */
 
 /* NULL if there is no such key. Valid until the key is set. */
 const char *sis_net_meta_get(const sis_net *net, const char *key);

@@ -85,7 +85,10 @@ class Explanation:
         at = self._values_of(feature)
         if not titles or len(at) == 1:
             return values[at[0]] if len(at) == 1 else tuple(values[v] for v in at)
-        columns = {}  # several values of a column are its categories, of which one is 1
+        stem = self._name(feature) + "="  # several values of a column are its categories, of which one is 1
+        if all(titles[v].startswith(stem) for v in at):
+            return next((titles[v][len(stem):] for v in at if values[v] == 1), None)
+        columns = {}  # several columns are one feature
         for v in at:
             columns.setdefault(titles[v].rpartition("=")[0] or titles[v], []).append(v)
         found = [values[of[0]] if len(of) == 1 else

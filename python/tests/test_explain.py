@@ -577,6 +577,12 @@ class Frames(unittest.TestCase):
         table = r.to_frame()
         self.assertEqual(list(table["names"])[0], ("home",))
 
+    def test_columns_and_categories_may_have_equals_signs(self):
+        frame = self.pandas.DataFrame({"speed=kmh": [50.0, 20.0], "fuel=kind": ["a=b", "c"]})
+        r = sis.explain(lambda rows: (rows["fuel=kind"] == "a=b") * 0.6 + rows["speed=kmh"] / 100, frame, 0.9, background=frame[1:])
+        found = dict(zip(r[0].subsets[0].names, r[0].subsets[0].values))
+        self.assertEqual(found, {"speed=kmh": 50.0, "fuel=kind": "a=b"})
+
     def test_groups_of_columns_with_categories(self):
         pd = self.pandas
         people = pd.DataFrame({"income": [50.0, 20.0], "debt": [1.0, 9.0], "home": ["own", "rent"], "job": ["a", "b"]})

@@ -122,16 +122,29 @@ static int by_text(const void *a, const void *b) {
     return strcmp(((const sortable *)a)->text, ((const sortable *)b)->text);
 }
 
-/* The category that a name of a value means, if it is one of the column's; else NULL. */
-static const char *category_of(const sis__column *c, const char *name) {
+static const char *behind_name(const sis__column *c, const char *name) {
     size_t n = strlen(c->name);
     return strncmp(name, c->name, n) == 0 && name[n] == '=' ? name + n + 1 : NULL;
+}
+
+/* The category that a name of a value means, if it is one of the column's; else NULL. Columns may have
+ * a '=' in their names: "a=b=c" is one of the column "a=b" if there is such a column of words, and
+ * otherwise one of "a". */
+static const char *category_of(const layout *l, const sis__column *c, const char *name) {
+    const char *category = behind_name(c, name);
+    for (size_t k = 0; category && k < l->width; k++) {
+        const sis__column *other = &l->columns[k];
+        if (strlen(other->name) > strlen(c->name) && behind_name(other, name) &&
+            (sis__column_is_category(other) || !sis__column_is_category(c)))
+            return NULL;
+    }
+    return category;
 }
 
 /* Does the list of names give the column categories? */
 static int is_named_category(const layout *l, const sis__column *c) {
     for (size_t k = 0; l->opt->more_names && k < l->opt->n_names; k++)
-        if (category_of(c, l->opt->names[k]))
+        if (category_of(l, c, l->opt->names[k]))
             return 1;
     return 0;
 }
@@ -143,7 +156,7 @@ static void gather(const layout *l, const sis__column *c, sortable *out, size_t 
         if (!is_absent(l, c, k))
             out[(*n)++] = (sortable){cell_text(c, k), (int)k};
     for (size_t k = 0; l->opt->more_names && k < l->opt->n_names; k++) {
-        const char *text = category_of(c, l->opt->names[k]);
+        const char *text = category_of(l, c, l->opt->names[k]);
         if (text && sis__names_find(&c->cells, text, strlen(text)) == UINT32_MAX)
             out[(*n)++] = (sortable){text, UNWANTED};
     }
@@ -235,7 +248,7 @@ static int add_named(layout *l, const char *name) {
             return add_number(l, k);
     for (size_t k = 0; k < l->width; k++) {
         const sis__column *c = &l->columns[k];
-        const char *category = category_of(c, name);
+        const char *category = category_of(l, c, name);
         if (category && !is_aside(l, k) && !c->full) {
             uint32_t cell = sis__names_find(&c->cells, category, strlen(category));
             return add_value(l, k, cell == UINT32_MAX ? UNWANTED : (int)cell, name);

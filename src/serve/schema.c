@@ -3,8 +3,9 @@
  * What a model's inputs look like, from its examples where there are some, otherwise from what the
  * model says of itself.
  *
- * Columns of categories are told by the names of their values, as tables have them: values called
- * "housing=own" and "housing=rent" that stand side by side are the column housing.
+ * Which values are the categories of a column is never guessed from their names: a number may be
+ * called "speed=kmh". Examples say it, or the network (sis.columns); otherwise each value is a column
+ * of numbers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -101,61 +102,83 @@ static const char *kind_of(const sis_data *data, const sis_net *net, size_t n_na
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* How much of a value's name is its column's: up to the '=' of a category. */
-static size_t stem(const char *name) {
-    const char *sign = strchr(name, '=');
-    return sign && sign > name ? (size_t)(sign - name) : strlen(name);
+/* The category that a value of a column is, NULL: the value is a number. */
+static const char *category_of(const char *value, const char *column) {
+    size_t n = strlen(column);
+    return strncmp(value, column, n) == 0 && value[n] == '=' ? value + n + 1 : NULL;
 }
 
-static int is_category(const char *name) {
-    return name[stem(name)] == '=';
-}
-
-static int same_column(const char *a, const char *b) {
-    return is_category(a) && is_category(b) && stem(a) == stem(b) && strncmp(a, b, stem(a)) == 0;
-}
-
-/* The column that begins at value `first`. */
-static int add_column(sis__schema *s, size_t first) {
+/* The column that begins at value `first`; of: what the column of each value is called. */
+static int add_column(sis__schema *s, const char *const *of, size_t first) {
     sis__schema_column *c = &s->columns[s->n_columns++];
-    const char *name = s->names[first];
+    int words = category_of(s->names[first], of[first]) != NULL;
     size_t n = 1;
-    while (first + n < s->n_values && same_column(name, s->names[first + n]))
+    while (words && first + n < s->n_values && strcmp(of[first + n], of[first]) == 0 &&
+           category_of(s->names[first + n], of[first]))
         n++;
     *c = (sis__schema_column){.first = first, .least = NAN, .most = NAN, .middle = NAN};
-    c->name = (char *)sis__alloc(stem(name) + 1, 1);
-    if (!c->name)
+    c->name = sis__strdup(words ? of[first] : s->names[first]);
+    c->n_categories = words ? n : 0;
+    c->categories = words ? SIS_NEW(char *, n) : NULL;
+    if (!c->name || (words && !c->categories))
         return SIS_E_NOMEM;
-    memcpy(c->name, name, stem(name));
-    if (is_category(name)) {
-        c->n_categories = n;
-        c->categories = copy_texts((const char *const *)s->names + first, n);
-        for (size_t k = 0; c->categories && k < n; k++)
-            memmove(c->categories[k], c->categories[k] + stem(name) + 1,
-                    strlen(c->categories[k]) - stem(name));
-        if (!c->categories)
+    for (size_t k = 0; words && k < n; k++)
+        if (!(c->categories[k] = sis__strdup(category_of(s->names[first + k], of[first]))))
             return SIS_E_NOMEM;
-    }
     for (size_t k = 0; k < n; k++)
         s->map[first + k] = (int)(s->n_columns - 1);
     return SIS_OK;
 }
 
-static int find_columns(sis__schema *s) {
+/* What the column of each value is called, as the examples have it. */
+static int columns_of_data(const sis__schema *s, const sis_data *data, const char **of) {
+    const char *const *features = sis_data_feature_names(data);
+    int *map = SIS_NEW(int, s->n_values);
+    if (!map)
+        return SIS_E_NOMEM;
+    sis_data_features(data, 0, map);
+    for (size_t v = 0; v < s->n_values; v++)
+        of[v] = map[v] >= 0 ? features[map[v]] : s->names[v];
+    free(map);
+    return SIS_OK;
+}
+
+/* Its columns, where the column of each value is called what `of` says. */
+static int list_columns(sis__schema *s, const char *const *of) {
     int error = SIS_OK;
-    if (strcmp(s->kind, "table") != 0 || s->n_values == 0)
-        return SIS_OK;
     s->columns = SIS_NEW(sis__schema_column, s->n_values);
     s->column_names = SIS_NEW(const char *, s->n_values);
     s->map = SIS_NEW(int, s->n_values);
     if (!s->columns || !s->column_names || !s->map)
         return SIS_E_NOMEM;
     for (size_t v = 0; !error && v < s->n_values;) {
-        error = add_column(s, v);
+        error = add_column(s, of, v);
         const sis__schema_column *c = &s->columns[s->n_columns - 1];
         s->column_names[s->n_columns - 1] = c->name;
         v += c->n_categories ? c->n_categories : 1;
     }
+    return error;
+}
+
+static int find_columns(sis__schema *s, const sis_data *data, const sis_net *net) {
+    const char **of = SIS_NEW(const char *, s->n_values);
+    char **said = NULL;
+    size_t n_said = 0;
+    if (strcmp(s->kind, "table") != 0 || s->n_values == 0) {
+        free(of);
+        return SIS_OK;
+    }
+    int error = of ? SIS_OK : SIS_E_NOMEM;
+    if (!error && data)
+        error = columns_of_data(s, data, of);
+    else if (!error && net)
+        error = parse_texts(sis_net_meta_get(net, SIS_NET_META_COLUMNS), &said, &n_said);
+    for (size_t v = 0; !error && !data && v < s->n_values; v++)
+        of[v] = n_said == s->n_values ? said[v] : s->names[v];
+    if (!error)
+        error = list_columns(s, of);
+    free_texts(said, n_said);
+    free(of);
     return error;
 }
 
@@ -232,7 +255,7 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
     else if (net)
         shape_of_net(s, net);
     if (!error)
-        error = find_columns(s);
+        error = find_columns(s, data, net);
     if (!error && data && s->columns)
         error = measure_columns(s, data);
     if (!error && net)

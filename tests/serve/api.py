@@ -177,6 +177,26 @@ class Protocols(unittest.TestCase):
                 got = server.json("/v1/models/t:explain", {"instances": [row], "parameters": {"method": "contrast"}})["explanations"]
                 self.assertEqual([alike(r) for r in got], want)
 
+    def test_columns_are_not_guessed_from_their_names(self):
+        table = self.file("cars.csv", "speed=kmh,speed=mph,fuel\n50,0,gas\n10,7,oil\n30,2,gas\n20,1,oil\n")
+        add = f"cmd:{sys.executable} -c \"import sys,json\nfor l in sys.stdin: print(json.dumps({{'outputs':[sum(r[:2])/100 for r in json.loads(l)['inputs']]}}),flush=True)\""
+        row = {"speed=kmh": 50, "speed=mph": 0, "fuel": "gas"}
+        with Server("-m", add, "--name", "m", "-i", table, "--categorical", "fuel", "--mask", "zero", "-t", "0.4") as server:
+            self.assertEqual([(c["name"], c.get("categories")) for c in server.json("/v1/models/m")["sis"]["columns"]],
+                             [("speed=kmh", None), ("speed=mph", None), ("fuel", ["gas", "oil"])])
+            self.assertEqual(server.json("/v1/models/m/examples")["examples"][0]["instance"], row)
+            self.assertEqual(server.json("/v1/models/m:predict", {"instances": [row]}), {"predictions": [0.5]})
+            got = server.json("/v1/models/m:explain", {"instances": [row]})["explanations"][0]
+            self.assertEqual((got["names"], got["subsets"][0]["features"]), (["speed=kmh", "speed=mph", "fuel"], [0]))
+            self.assertIn('column "speed=kmh" is missing', server.json("/v1/models/m:predict", {"instances": [{"speed": "kmh", "fuel": "gas"}]}, want=400)["error"])
+        net = os.path.join(self.folder.name, "cars.onnx")
+        labels = self.file("labelled.csv", "speed=kmh,speed=mph,fuel,fast\n" + "50,0,gas,1\n10,7,oil,0\n30,2,gas,1\n20,1,oil,0\n" * 5)
+        subprocess.run([SIS, "train", "mlp", "-i", labels, "--label", "fast", "--categorical", "fuel", "-o", net, "--epochs", "1", "--quiet"], check=True)
+        with Server("-m", net) as server:
+            self.assertEqual([(c["name"], c.get("categories")) for c in server.json("/v1/models/cars")["sis"]["columns"]],
+                             [("speed=kmh", None), ("speed=mph", None), ("fuel", ["gas", "oil"])])
+            server.json("/v1/models/cars:predict", {"instances": [row]})
+
     def test_second_protocol(self):
         images, quick = digits(2), {"method": "quick"}
         flat = [v for image in images for row in image for v in row]

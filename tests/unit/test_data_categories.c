@@ -102,6 +102,22 @@ static void categories_can_be_those_of_a_model(void **state) {
     assert_int_equal(sis_data_values(data, 0, row), 0);
     assert_memory_equal(row, columns, sizeof columns);
     sis_data_free(data);
+    static const char *const longer[] = {"x", "x=1=A", "x=1=B"};
+    const double words[] = {5, 0, 1}, one[] = {1, 0};
+    opt.names = longer; /* categories of the column x=1, none of x */
+    opt.n_names = 3;
+    assert_int_equal(open_with("x,x=1\n5,B\n6,A\n", &opt, &data), 0);
+    assert_int_equal(sis_data_values(data, 0, row), 0);
+    assert_memory_equal(row, words, sizeof words);
+    assert_int_equal(sis_data_features(data, 0, NULL), 2);
+    assert_string_equal(sis_data_feature_names(data)[1], "x=1");
+    sis_data_free(data);
+    opt.names = longer + 1; /* and of x, where that has the words */
+    opt.n_names = 2;
+    assert_int_equal(open_with("x,x=1\n1=A,7\n1=B,8\n", &opt, &data), 0);
+    assert_int_equal(sis_data_values(data, 0, row), 0);
+    assert_memory_equal(row, one, sizeof one);
+    sis_data_free(data);
     opt.names = names;
     opt.n_names = 4;
     refused_with("age,race\n5,A\n6,D\n", &opt,
