@@ -122,7 +122,7 @@ typedef struct sis_model_opt {
     int redirects;            /* follow redirections, within the same host */
     const char *explain; /* models of several inputs (FILE.onnx, ort:, v2 servers): the one that
                                  rows go into; NULL: as sis/net.h says */
-    const sis_net_tensor *with; /* and others that are given, by name (sis/net.h) */
+    const sis_net_tensor *with; /* and others that are given, by name (sis/net.h), each once */
     size_t n_with;
     const char
         *normalize; /* networks of images (FILE.onnx): they are given (value - mean) / deviation.

@@ -74,7 +74,17 @@ static int unknown(const char *spec) {
     return sis__fail(SIS_E_ARGUMENT, "model \"%.200s\": expected %s", spec, list);
 }
 
-/* Options that would do nothing to this kind of model. */
+/* What is given twice is meant once, but nobody knows which. */
+static int check_with(const sis_model_opt *o) {
+    for (size_t i = 0; i < o->n_with; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(o->with[k].name, o->with[i].name) == 0)
+                return sis__fail(SIS_E_ARGUMENT, "--with: input %.60s is given twice",
+                                 o->with[i].name);
+    return SIS_OK;
+}
+
+/* Options that would do nothing to this kind of model, or two things. */
 static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     int named = kind != &sis__model_command && kind != &sis__model_forest;
     if (o->normalize && kind != &sis__model_network)
@@ -86,7 +96,7 @@ static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
                          "--%s: only networks in .onnx files and models of v2 servers "
                          "have inputs with names",
                          o->explain ? "explain" : "with");
-    return SIS_OK;
+    return check_with(o);
 }
 
 int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {

@@ -108,24 +108,13 @@ static int read_one(const char *text, sis_net_tensor *t) {
     return error && error != SIS_E_NOMEM ? sis__fail_in(error, "--with %.60s", name) : error;
 }
 
-/* What is given twice is meant once, but nobody knows which. */
-static int check_new(const sis_net_tensor *all, size_t i) {
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(all[k].name, all[i].name) == 0)
-            return sis__fail(SIS_E_ARGUMENT, "--with: input %.60s is given twice", all[i].name);
-    return SIS_OK;
-}
-
 int sis__given_read(const char *const *texts, size_t n, sis_net_tensor **out) {
     int error = SIS_OK;
     *out = SIS_NEW(sis_net_tensor, n + 1);
     if (!*out)
         return SIS_E_NOMEM;
-    for (size_t i = 0; i < n && !error; i++) {
+    for (size_t i = 0; i < n && !error; i++)
         error = read_one(texts[i], &(*out)[i]);
-        if (!error)
-            error = check_new(*out, i);
-    }
     return error;
 }
 

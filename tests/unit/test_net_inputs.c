@@ -415,6 +415,15 @@ static void opened_models_take_given_inputs(void **state) {
     opt.explain = "b";
     assert_int_equal(sis_model_open(path, &opt, &model), SIS_E_ARGUMENT);
     assert_message_has("no input b to explain");
+    /* Of two values for one input neither is the right one. */
+    float eight = 8;
+    sis_net_tensor twice[2] = {with, with};
+    twice[1].data = &eight;
+    opt.explain = "a";
+    opt.with = twice;
+    opt.n_with = 2;
+    assert_int_equal(sis_model_open(path, &opt, &model), SIS_E_ARGUMENT);
+    assert_message_has("input b is given twice");
     /* The same through a task, from texts. */
     double rows[6] = {1, 0, 0, 0, 1, 0};
     size_t dims[2] = {2, 3};
