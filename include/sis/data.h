@@ -38,7 +38,8 @@
  *     a folder     of such images, in folders of its own, too. An example is called by its path in
  *                  it, "cat/1.jpg", and labelled by the first folder of that, "cat". Pixels stay in
  *                  the files until they are asked for.
- *     .txt         texts, one a line. Lines of any file of text end with LF, CRLF or CR.
+ *     .txt         texts, one a line; a blank line is a text without words, at the end of the file
+ *                  it is none. Lines of any file of text end with LF, CRLF or CR.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
  *                  or blanks), or if there are two columns and the second holds several words;

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`explain` and `Explainer`: a model, a mask, examples -> Results."""
+import itertools
+import json
 import os
 import sys
 import threading
@@ -173,8 +175,9 @@ class Explainer:
             spec = "mean"
         return np.ascontiguousarray(encoder.masks(spec, self.background, width), dtype=float)
 
-    def _outputs(self, scores, n):
-        """The position of the output of each example. An integer is a label if the model has labels."""
+    def _outputs(self, scores, which, n):
+        """The position of the output of each of the examples `which`, out of n. An integer is a label if
+        the model has labels."""
         count, labels = scores.shape[1], self.bound.labels
         name, given = ("target", self.target) if self.target_index is None else ("target_index", self.target_index)
         if self.target_index is None and is_top(given):
@@ -182,6 +185,7 @@ class Explainer:
         asked = [given] * n if np.ndim(given) == 0 else list(given)
         if len(asked) != n:
             raise Error("%s: %d are given for %d examples" % (name, len(asked), n))
+        asked = [asked[i] for i in which]
         if name == "target" and labels:
             return np.array([position_of(o, labels) for o in asked], dtype=int)
         for o in asked:
@@ -221,7 +225,7 @@ class Explainer:
         examples = []
         for i, row in enumerate(rows):
             mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
-            e = {"id": str(i if ids is None else ids[i]), "model": self.bound.name,
+            e = {"id": ids[i], "model": self.bound.name,
                  "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
                  "output": int(outputs[i])}
             e.update(encoder.describe(row, masks))
@@ -240,7 +244,7 @@ class Explainer:
             if self.bound.labels and len(self.bound.labels) > outputs[i]:
                 e["output_label"] = self.bound.labels[outputs[i]]
             if labels is not None:
-                e["label"] = str(labels[i])
+                e["label"] = labels[i]
             examples.append(e)
         return examples
 
@@ -272,7 +276,22 @@ class Explainer:
         rows = encoder.rows(X)
         if len(rows) == 0:
             raise Error("there are no examples")
-        ids, labels = one_each(ids, "ids", len(rows)), one_each(labels, "labels", len(rows))
+        n, threshold = len(rows), self.threshold if threshold is None else threshold
+        ids, labels = one_each(range(n) if ids is None else ids, "ids", n), one_each(labels, "labels", n)
+        which = [i for i in range(n) if len(rows[i])] if encoder.kind == "text" else range(n)
+        if len(which) == n:
+            return self._prepare(encoder, rows, threshold, ids, labels, which, n)
+        nothing = {i: silent(self, ids[i], labels[i] if labels else None) for i in range(n) if not len(rows[i])}
+        if not which:
+            return None, None, list(nothing.values()), self._limit(threshold, np.zeros((1, 2)), [0])
+        core, judge, examples, limit = self._prepare(encoder, [rows[i] for i in which], threshold,
+                                                     [ids[i] for i in which],
+                                                     [labels[i] for i in which] if labels else None, which, n)
+        rest = iter(examples)
+        return core, judge, [nothing[i] if i in nothing else next(rest) for i in range(n)], limit
+
+    def _prepare(self, encoder, rows, threshold, ids, labels, which, n):
+        """The same for rows that the model can be asked about: the examples `which`, out of n."""
         if self.bound is None:
             few = rows[:32] if isinstance(rows, np.ndarray) else np.asarray(rows[0])[None]
             # that a class stays is decided by the scores of the object, and no walk helps there
@@ -283,8 +302,8 @@ class Explainer:
         scores = predict_rows(judge, rows, self.jobs)
         if judge is not core and not _check.close(predict_rows(core, rows, self.jobs), scores):
             core = self._ask_itself(judge)
-        outputs = self._outputs(scores, len(rows))
-        limit = self._limit(self.threshold if threshold is None else threshold, scores, outputs)
+        outputs = self._outputs(scores, which, n)
+        limit = self._limit(threshold, scores, outputs)
         if self.for_all:
             judge = core  # proofs are checked by what can prove
         return core, judge, self._examples(encoder, rows, outputs, ids, labels), limit
@@ -345,20 +364,28 @@ class Explainer:
                 run.lines.append(line)
             return "holds"
 
+        def ahead(run, count):
+            """The next examples, up to `count`, behind the records of those that cannot be asked about."""
+            while len(run.lines) < len(examples) and "message" in examples[len(run.lines)]:
+                run.lines.append(error_line(examples[len(run.lines)], self, limit))
+            rest = itertools.takewhile(lambda e: "message" not in e, examples[len(run.lines):])
+            return list(itertools.islice(rest, count))
+
         def work(run):
             by = core
-            while by is not judge and len(run.lines) < len(examples):
-                part, found = examples[len(run.lines):][:CHECKED], []
+            while part := ahead(run, len(examples) if by is judge else CHECKED):
+                if by is judge:
+                    collect(judge, part, run, run.lines)
+                    continue
+                found = []
                 try:
                     collect(core, part, run, found)
                 finally:
                     verdict = confirmed(part, found, run)
                 if verdict == "close":  # to the threshold: for this example the model itself decides
-                    collect(judge, examples[len(run.lines):][:1], run, run.lines)
+                    collect(judge, ahead(run, 1), run, run.lines)
                 elif verdict == "differs":
                     by = self._ask_itself(judge)
-            if len(run.lines) < len(examples):
-                collect(judge, examples[len(run.lines):], run, run.lines)
         return work
 
     def __call__(self, X, threshold=None, ids=None, labels=None):
@@ -380,7 +407,7 @@ class Explainer:
 
     def _made(self, examples):
         """How the records were made, for the file they are saved to."""
-        samples = examples[0]["mask"].size // examples[0]["values"].size
+        samples = max((e["mask"].size // e["values"].size for e in examples if "mask" in e), default=0)
         file = self.model if isinstance(self.model, (str, os.PathLike)) else None
         return _core.made(None if file is None else os.fspath(file),
                           self.mask if isinstance(self.mask, str) else None, len(examples),
@@ -398,11 +425,26 @@ def position_of(target, labels):
     return labels.index(str(target))
 
 
+def silent(explainer, name, label):
+    """A text that nothing can be asked about, in the place of an example."""
+    model = explainer.bound.name if explainer.bound else getattr(explainer.model, "__name__", type(explainer.model).__name__)
+    e = {"id": name, "model": model, "kind": "text", "message": "the text has no words"}
+    return e if label is None else dict(e, label=label)
+
+
+def error_line(e, explainer, limit):
+    """The record of such an example, as the program writes it."""
+    record = dict(e, sis=1, method=explainer.method, output=0, threshold=limit, score=None, masked_score=None,
+                  direction="<=" if explainer.below else ">=", status="error", n_features=0, subsets=[],
+                  verified=False, complete=False, words=[])
+    return _core.record_format(json.dumps(record).encode() + b"\n", True)
+
+
 def one_each(given, what, n):
     """Ids or labels of n examples, by their order: the index of a Series is not looked at."""
     if given is None:
         return None
-    given = list(given)
+    given = [str(v) for v in given]
     if len(given) != n:
         raise Error("%s: %d are given for %d examples" % (what, len(given), n))
     return given

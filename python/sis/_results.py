@@ -330,7 +330,8 @@ class Results:
 
     def verify(self, model=None, X=None, exhaustive=0, **options):
         """Check every claim again with full passes: a list of dicts with "holds" and, if that is
-        False, "reason". Results that were loaded need the model and the examples."""
+        False, "reason". Examples of status "error" claim nothing and are left out. Results that were
+        loaded need the model and the examples."""
         core, examples = self._core, self._examples
         if not self.lines:
             return []
@@ -348,10 +349,14 @@ class Results:
                 _, core, examples, _ = explainer.prepare(X, threshold, ids=ids)
             else:
                 explainer.target_index = None
+        claims = [i for i, e in enumerate(self) if e.status != "error"]
+        lines = [self.lines[i] for i in claims]
+        if not lines:
+            return []
         if callable(examples):
-            found = examples(lines=self.lines, exhaustive=exhaustive)
+            found = examples(lines=lines, exhaustive=exhaustive)
         else:
-            found = _core.verify(core, examples, self.lines, exhaustive)
+            found = _core.verify(core, [examples[i] for i in claims], lines, exhaustive)
         return [json.loads(line) for line in found]
 
     def plot(self, i=None, subset=0, ax=None):

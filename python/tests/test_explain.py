@@ -1221,6 +1221,28 @@ class Texts(unittest.TestCase):
             sis.explain(os.path.join(SOURCE, "models", "imdb-cnn.onnx"), ["good\0 bad"], 0.8)
 
 
+    def test_a_text_without_words_is_an_error_of_its_own(self):
+        def model(texts):
+            return [len(t) for t in texts]
+        cnn = os.path.join(SOURCE, "models", "imdb-cnn.onnx")
+        texts = ["", "A wonderful film", "!!", " ", "A bore", ""]
+        for asked, threshold in ((model, 5), (cnn, 0.5)):
+            r = sis.explain(asked, texts, threshold, labels=list("abcdef"), target_index=[0] * 6 if asked is model else 0)
+            self.assertEqual([e.status == "error" for e in r], [True, False, True, True, False, True])
+            self.assertEqual([e.id for e in r], list("012345"))
+            self.assertEqual([e.label for e in r], list("abcdef"))
+            self.assertEqual({e.message for e in r if e.status == "error"}, {"the text has no words"})
+            self.assertEqual([a["id"] for a in r.verify() if a["holds"]], ["1", "4"])
+            self.assertEqual([a["id"] for a in r.verify(asked, texts) if a["holds"]], ["1", "4"])
+            self.assertEqual([a["id"] for a in r[2:5].verify()], ["4"])
+            self.assertEqual(sis.explain(asked, texts[1], threshold)[0].subsets[0].names, r[1].subsets[0].names)
+            nothing = sis.explain(asked, "", threshold)
+            self.assertEqual((nothing.counts, nothing.verify()), ({"error": 1}, []))
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "r.jsonl")
+                self.assertEqual([e.status for e in sis.Results.load(r.save(path) and path)], [e.status for e in r])
+
+
 class Compat(unittest.TestCase):
     def test_collections(self):
         def norm(batch):

@@ -185,6 +185,13 @@ sis__example *sis__examples_add(sis__examples *e, size_t offset, size_t line) {
     return x;
 }
 
+void sis__examples_drop_last(sis__examples *e, size_t n) {
+    e->base.count -= n;
+    e->n -= n < e->n ? n : e->n; /* some may have gone with their block */
+    while (e->marks.n > 0 && e->marks.items[e->marks.n - 1].example >= e->base.count)
+        e->marks.n--;
+}
+
 size_t sis__examples_text(sis__examples *e, const char *text, size_t n) {
     size_t at = e->text.len;
     sis__buf_add(&e->text, text, n);
@@ -243,7 +250,7 @@ typedef struct {
 
 static int read_section(const void *how, const sis__section *section, sis_data **out) {
     const line_how *h = (const line_how *)how;
-    sis__lines l = {.number = section->at->line - 1};
+    sis__lines l = {.number = section->at->line - 1, .inside = section->end != SIZE_MAX};
     int code = sis__source_section(&l.source, section->from, section->at->offset, section->end);
     sis__examples *e = code == SIS_OK ? sis__examples_new(l.source.name, h->format->kind) : NULL;
     code = code != SIS_OK ? code : e ? h->format->read(&l, (void *)h->learned, e) : SIS_E_NOMEM;

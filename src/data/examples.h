@@ -53,6 +53,9 @@ sis__examples *sis__examples_new(const char *path, sis_kind kind);
 /* Another example, which begins there in the file; valid until the next is added. */
 sis__example *sis__examples_add(sis__examples *e, size_t offset, size_t line);
 
+/* Forget the last n examples. */
+void sis__examples_drop_last(sis__examples *e, size_t n);
+
 /* Add n bytes and a NUL to the pool of text: where they begin. Memory that runs out shows in
  * sis__buf_error(&e->text). */
 size_t sis__examples_text(sis__examples *e, const char *text, size_t n);

@@ -78,8 +78,6 @@ static int add_text(reader *r, sis__example *x) {
     const char *text = json_string_value(v);
     if (!text)
         return fail_at(r, "field \"text\": expected text");
-    if (text[strspn(text, " \t\r\n")] == '\0')
-        return fail_at(r, "field \"text\": the text is empty");
     x->text = sis__examples_text(r->e, text, json_string_length(v));
     return SIS_OK;
 }
@@ -87,8 +85,8 @@ static int add_text(reader *r, sis__example *x) {
 static int add_words(reader *r, sis__example *x) {
     const json_t *list = json_object_get(r->object, "words");
     sis__buf *pool = &r->e->text;
-    if (!json_is_array(list) || json_array_size(list) == 0)
-        return fail_at(r, "field \"words\": expected a list of words, at least one");
+    if (!json_is_array(list))
+        return fail_at(r, "field \"words\": expected a list of words");
     x->text = pool->len;
     x->words = r->e->n_ints;
     x->n_words = json_array_size(list);

@@ -13,6 +13,7 @@ typedef struct sis__lines {
     sis__buf line;
     size_t number; /* of the line, counted from 1 */
     size_t start;  /* where it begins in the file */
+    int inside;    /* a section of a file that goes on behind it */
     char **cells;  /* (n) of the line, after sis__lines_cut() */
     size_t n, room;
 } sis__lines;

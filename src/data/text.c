@@ -15,8 +15,8 @@
 
 /* ---- Texts -------------------------------------------------------------------------------- */
 
-/* The same for texts: blank lines may only come at the end. */
-static int next_text(sis__lines *l) {
+/* The next line of a .tsv: blank lines may only come at the end. */
+static int next_row(sis__lines *l) {
     int found = sis__lines_next(l);
     size_t blank = l->number;
     if (found <= 0 || !sis__lines_blank(l))
@@ -35,16 +35,21 @@ static int nothing(const sis__lines *l) {
     return sis__fail(SIS_E_FORMAT, "%s: is empty; expected a text on every line", l->source.name);
 }
 
+/* A blank line is a text without words; at the end of the file it is none. */
 static int read_texts(sis__lines *l, void *how, sis__examples *e) {
     int code = SIS_OK, found = 0;
+    size_t blank = 0; /* lines since the last text */
     (void)how;
-    while (code == SIS_OK && (found = next_text(l)) > 0) {
+    while (code == SIS_OK && (found = sis__lines_next(l)) > 0) {
+        blank = sis__lines_blank(l) ? blank + 1 : 0;
         sis__example *x = sis__examples_add(e, l->start, l->number);
         if (x)
             x->text = sis__examples_text(e, l->line.data, l->line.len);
         code = x ? sis__buf_error(&e->text) : SIS_E_NOMEM;
     }
     code = code == SIS_OK ? found : code;
+    if (code == SIS_OK && !l->inside)
+        sis__examples_drop_last(e, blank);
     return code == SIS_OK && e->base.count == 0 ? nothing(l) : code;
 }
 
@@ -216,8 +221,8 @@ static int add_line(sis__lines *l, const layout *a, sis__examples *e) {
     if (code != SIS_OK)
         return code;
     const char *text = l->cells[a->text], *id = a->id == SIS__NONE ? NULL : l->cells[a->id];
-    if (sis__cell_blank(text) || (id && sis__cell_blank(id)))
-        return sis__lines_fail(l, sis__cell_blank(text) ? "the text is empty" : "the id is empty");
+    if (id && sis__cell_blank(id))
+        return sis__lines_fail(l, "the id is empty");
     sis__example *x = sis__examples_add(e, l->start, l->number);
     if (!x)
         return SIS_E_NOMEM;
@@ -232,7 +237,7 @@ static int add_line(sis__lines *l, const layout *a, sis__examples *e) {
 static int read_labelled(sis__lines *l, void *how, sis__examples *e) {
     layout *a = (layout *)how;
     int found, code = SIS_OK;
-    while (code == SIS_OK && (found = next_text(l)) != 0) {
+    while (code == SIS_OK && (found = next_row(l)) != 0) {
         code = found < 0 ? found : sis__lines_cut(l);
         int first = a->opt != NULL;
         int header = first && code == SIS_OK && sis__lines_find(l, "text") != SIS__NONE;

@@ -20,6 +20,13 @@ echo "what can be wrong"
 sis explain -q -m "$model" -i comments.txt -t 0.8 --mask zero 2>&1; echo "exit $?"
 sis explain -q -m "$model" -i comments.txt -t 0.8 --features axis:0 2>&1; echo "exit $?"
 echo "a text without a word is an error of its own: the others are explained"
+printf '\nYou idiot\n\nno\n\n' > empty.txt
+printf '{"text":""}\n{"text":"You idiot"}\n' > empty.jsonl
+printf 'a\tYou idiot\nb\t\n' > empty.tsv
+for f in empty.txt empty.jsonl empty.tsv; do
+    sis explain -q -m "$model" -i $f -t 0.8 2>/dev/null | grep -o '"id":"[0-9]*"\|"status":"[a-z_]*"' | tr '\n' ' '
+    echo
+done
 printf '...\nYou idiot\n!\n' > none.txt
 sis explain -m "$model" -i none.txt -t 0.8 -o none.jsonl; echo "exit $?"
 sis show none.jsonl

@@ -150,6 +150,9 @@ static const file_kind kinds[] = {
      .lines = {"%d,x\n", "2,y\n"},
      .opt = {.categorical = 1, .names = known, .n_names = 3}},
     {.name = "m.jsonl", .header = "\xEF\xBB\xBF", .lines = {"{\"values\":[%d,2]}\n"}},
+    {.name = "e.txt", .header = "\n", .lines = {"\n", " \n", "a %d\n"}},
+    {.name = "e.tsv", .header = "pos\tvery good\n", .lines = {"neg\t\n", "pos\tvery good %d\n"}},
+    {.name = "e.jsonl", .header = "", .lines = {"{\"text\":\"\"}\n", "{\"text\":\"a %d\"}\n"}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

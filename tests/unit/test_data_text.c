@@ -136,9 +136,27 @@ static void lines_are_texts(void **state) {
     assert_string_equal(sis_data_text(data, 0), "one line");
     assert_string_equal(sis_data_text(data, 2), "three");
     sis_data_free(data);
-    refused("a.txt", "one\n\nthree\n", "line 2: is empty; expected a text on every line");
+    data = open_as("a.txt", "\none\n \nthree\n\n\n", NULL); /* blank lines, but for the last */
+    assert_int_equal(sis_data_count(data), 4);
+    assert_string_equal(sis_data_text(data, 0), "");
+    assert_string_equal(sis_data_text(data, 2), " ");
+    assert_string_equal(sis_data_text(data, 3), "three");
+    sis_data_free(data);
     refused("a.txt", "one\ntw\xFFo\n", "line 2: byte 3 is not UTF-8 text");
     refused_as("a.txt", "one\0", 4, NULL, "line 1: byte 4 is NUL");
+}
+
+/* The second of two texts is empty. */
+static void assert_no_words(const char *name, const char *content) {
+    sis_words w = {0};
+    sis_data *data = open_as(name, content, NULL);
+    assert_int_equal(sis_data_count(data), 2);
+    assert_int_equal(sis_data_words(data, 0, &w), 0);
+    assert_int_equal(w.n, 1);
+    assert_int_equal(sis_data_words(data, 1, &w), 0);
+    assert_int_equal(w.n, 0);
+    sis_words_release(&w);
+    sis_data_free(data);
 }
 
 static void labels_stand_before_texts(void **state) {
@@ -193,7 +211,7 @@ static void labels_stand_before_texts(void **state) {
     refused("a.tsv", "a\ttext\n1\tx\n2\n",
             "line 3: expected 2 columns as on the first line, found 1");
     refused("a.tsv", "a\ttext\n1\tx\n\ty\n", "line 3: the label is missing");
-    refused("a.tsv", "a\ttext\n1\tx\n2\t \n", "line 3: the text is empty");
+    assert_no_words("a.tsv", "a\ttext\n1\tx\n2\t \n");
     refused("a.tsv", "a\ttext\n", "is empty; expected a text");
     refused("a.tsv", "1 2\tx y\n1 z\tx\n", "line 2: expected numbers, then a text");
     refused("a.tsv", "a\ttext\n1\t\xFF\n", "line 2: byte 3 is not UTF-8");
@@ -261,9 +279,10 @@ static void bad_json_lines_are_said(void **state) {
     refused("a.jsonl", "{\"text\":\"a\",\"words\":[\"a\"]}\n", "has both \"text\" and \"words\"");
     refused("a.jsonl", "{\"text\":\"a\"}\n{\"words\":[\"a\"]}\n",
             "line 2: has \"words\" where the lines before have \"text\"");
-    refused("a.jsonl", "{\"text\":\" \"}\n", "the text is empty");
+    assert_no_words("a.jsonl", "{\"text\":\"x\"}\n{\"text\":\" \",\"human\":[]}\n");
+    assert_no_words("a.jsonl", "{\"words\":[\"x\"]}\n{\"words\":[]}\n");
     refused("a.jsonl", "{\"text\":1}\n", "field \"text\": expected text");
-    refused("a.jsonl", "{\"words\":[]}\n", "expected a list of words, at least one");
+    refused("a.jsonl", "{\"words\":1}\n", "expected a list of words");
     refused("a.jsonl", "{\"words\":[\"a\",\"\"]}\n", "word 1 is empty");
     refused("a.jsonl", "{\"words\":[\"a\",2]}\n", "word 1 is no text");
     refused("a.jsonl", "{\"values\":[1,\"a\"]}\n", "value 1 is no number");
