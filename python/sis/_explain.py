@@ -69,7 +69,8 @@ class Explainer:
                 an address, as the program's --model; a scikit-learn estimator or pipeline; a
                 torch.nn.Module; a booster of XGBoost or LightGBM
     mask        what a missing value looks like: "mean", "median" (both of `background`), "zero",
-                a number, an array, sis.HotDeck(...), or a callable on the background. Of a column
+                a number, an array in the shape of an example (or (samples, ...) of several, whose
+                scores are averaged), sis.HotDeck(...), or a callable on the background. Of a column
                 of categories the mean and the median are its most frequent category. Texts:
                 "remove" (the default) or the word that stands for a masked one. Default: the mask
                 that a network carries, else the mean of the background

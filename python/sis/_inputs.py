@@ -144,7 +144,7 @@ class Encoder:
         if background is None:
             raise Error('mask=%r needs data to take it from: give background=, for example the '
                         'training data' % (spec,))
-        rows = np.asarray(self.rows(background))
+        rows = np.asarray(self.rows(background, "background"))
         if len(rows) == 0:
             raise Error("background: there are no rows in it")
         return rows
@@ -172,8 +172,11 @@ class Encoder:
         values = self.values_of_mask(spec)
         if values.size == 1:
             return np.full((1, width), float(values.ravel()[0]))
-        if values.size % width or values.size == 0:
-            raise Error("mask: the array has %d values, an example has %d" % (values.size, width))
+        shape = tuple(self.shape or (width,))
+        several = values.ndim > 1 and len(values) > 0 and values.shape[1:] in (shape, (width,))
+        if values.size != width and not several:
+            raise Error("mask: the array has shape %s; expected %s, or %s with several masks to average over"
+                        % (values.shape, shape, "(samples, %s)" % ", ".join(map(str, shape))))
         return np.ascontiguousarray(values.reshape(-1, width))
 
     def values_of_mask(self, spec):
@@ -226,11 +229,11 @@ class ArrayEncoder(Encoder):
             np.float32 if x.dtype == np.float16 else np.float64)
         self.own = threading.local()  # of each thread that calls: memory for its batches
 
-    def rows(self, x):
-        x = numbers(x, "X")
+    def rows(self, x, what="X"):
+        x = numbers(x, what)
         x = x[None] if x.shape == self.shape else x
         if x.shape[1:] != self.shape:
-            raise Error("the examples have shape %s, here is %s" % (self.shape, x.shape[1:]))
+            raise Error("%s: the examples have shape %s, here is %s" % (what, self.shape, x.shape[1:]))
         return np.ascontiguousarray(x, dtype=np.float64).reshape(len(x), self.width)
 
     def batch(self, rows):
@@ -269,6 +272,10 @@ class FrameEncoder(Encoder):
         twice = [c for k, c in enumerate(self.columns) if c in self.columns[:k]]
         if twice:
             raise Error("X: two columns are called %r; a feature needs a name of its own" % (twice[0],))
+        for c, d in zip(self.columns, self.dtypes):
+            if getattr(d, "kind", "") in "Mm" or str(d).startswith("period"):
+                raise Error("X: column %r holds dates or times; replace it by numbers, such as the days since a "
+                            "date, the year or the month, or leave it out" % (c,))
         self.categories = [None if self.numeric(d) else self.known(c, frame, background)
                            for c, d in zip(self.columns, self.dtypes)]
 
@@ -283,31 +290,33 @@ class FrameEncoder(Encoder):
         if frame.dtypes[c].kind == "b":
             return [False, True]
         first = list(getattr(frame.dtypes[c], "categories", ()))
-        parts = [frame[c]] + ([background[c]] if is_frame(background) and c in background.columns else [])
-        try:
-            seen = {v for p in parts for v in p[p.notna()].unique()}
-        except TypeError:
-            raise Error("X: column %r holds neither numbers nor words" % (c,)) from None
+        seen = set()
+        for what, part in (("X", frame), ("background", background)):
+            if is_frame(part) and c in part.columns:
+                try:
+                    seen |= set(part[c][part[c].notna()].unique())
+                except TypeError:
+                    raise Error("%s: column %r holds neither numbers nor words" % (what, c)) from None
         return first + sorted(seen.difference(first), key=str)
 
-    def rows(self, frame):
+    def rows(self, frame, what="X"):
         if not is_frame(frame):
-            return ArrayEncoder(np.zeros(self.shape)).rows(frame)
+            return ArrayEncoder(np.zeros(self.shape)).rows(frame, what)
         out = np.empty((len(frame), self.width))
         for k, c in enumerate(self.columns):
             if c not in frame.columns:
-                raise Error("there is no column %r; the examples have it" % (c,))
+                raise Error("%s: there is no column %r; the examples have it" % (what, c))
             if self.categories[k] is None:
                 try:
                     out[:, k] = frame[c].to_numpy(dtype=float, na_value=np.nan)
                 except (TypeError, ValueError) as e:
-                    raise Error("column %r: expected numbers, as in the examples (%s)" % (c, e)) from None
+                    raise Error("%s: column %r: expected numbers, as in the examples (%s)" % (what, c, e)) from None
             else:
                 place = {v: j for j, v in enumerate(self.categories[k])}
                 out[:, k] = [place.get(v, np.nan) for v in frame[c]]
                 strange = frame[c][np.isnan(out[:, k]) & frame[c].notna().to_numpy()]
                 if len(strange):
-                    raise Error("column %r: %r is in neither X nor background" % (c, strange.iloc[0]))
+                    raise Error("%s: column %r: %r is in neither X nor background" % (what, c, strange.iloc[0]))
         return out
 
     def batch(self, rows):
@@ -357,7 +366,7 @@ class FrameEncoder(Encoder):
         if isinstance(spec, dict):
             import pandas
             spec = pandas.DataFrame([spec])
-        return self.rows(spec) if is_frame(spec) else np.asarray(spec, dtype=float)
+        return self.rows(spec, "mask") if is_frame(spec) else np.asarray(spec, dtype=float)
 
     def describe(self, row, masks):
         if all(c is None for c in self.categories):
@@ -398,7 +407,7 @@ class TextEncoder(Encoder):
         raw = text.encode()
         return [(len(raw[:a].decode()), len(raw[:b].decode())) for a, b in _core.words(text)]
 
-    def rows(self, texts):
+    def rows(self, texts, what="X"):
         texts = [texts] if isinstance(texts, str) else list(texts)
         rows = []
         for text in texts:

@@ -298,7 +298,9 @@ class Arrays(unittest.TestCase):
         def model(rows):
             return rows.sum(axis=1)
         for words, options in (("background", dict(mask="mean")), ("expected", dict(mask="what")),
-                               ("values", dict(mask=np.ones(2))), ("threshold", dict(mask=0, threshold=None)),
+                               ("shape", dict(mask=np.ones(2))), ("samples, 3", dict(mask=np.ones(6))),
+                               ("background: expected numbers", dict(background=[["a", "b", "c"]])),
+                               ("background: the examples have shape", dict(background=np.ones((2, 4)))), ("threshold", dict(mask=0, threshold=None)),
                                ("p0 to p100", dict(mask=0, threshold="p200")),
                                ("outputs", dict(mask=0, target=3)), ("no column", dict(mask=0, features=[[9]])),
                                ("two groups", dict(mask=0, features=[[0], [0, 1]])),
@@ -309,6 +311,18 @@ class Arrays(unittest.TestCase):
                                ("labels: 1", dict(mask=0, labels=[1])), ("ids: 3", dict(mask=0, ids="abc"))):
             with self.assertRaisesRegex(sis.Error, words):
                 sis.explain(model, x, **dict(dict(threshold=1), **options))
+
+    def test_masks_of_several_samples_have_their_own_axis(self):
+        x = np.ones((1, 2, 2))
+
+        def model(rows):
+            return rows.sum(axis=(1, 2))
+        for mask, score in ((np.zeros((2, 2)), 0), (np.zeros(4), 0), (np.zeros((1, 2, 2)), 0),
+                            (np.array([np.zeros((2, 2)), np.ones((2, 2))]), 2), (np.array([np.zeros(4), np.ones(4)]), 2)):
+            self.assertEqual(sis.explain(model, x, 3, mask=mask)[0].masked_score, score)
+        for mask in (np.zeros(8), np.zeros((4, 2)), np.zeros((2, 3)), np.zeros((2, 4, 1)), np.zeros((0, 4))):
+            with self.assertRaisesRegex(sis.Error, "mask: the array has shape"):
+                sis.explain(model, x, 3, mask=mask)
 
     def test_masks(self):
         x, back = np.array([[4.0, 4.0]]), np.array([[0.0, 0.0], [2.0, 4.0], [1.0, 5.0]])
@@ -643,6 +657,19 @@ class Frames(unittest.TestCase):
         old = sis.load(path)
         self.assertEqual(old.counts, {"not_decided": 1})
         self.assertIn("not decided", repr(old[0]))
+
+    def test_messages_say_what_is_wrong_with_a_frame(self):
+        dates = self.pandas.date_range("2020-01-01", periods=3)
+        frame = self.pandas.DataFrame({"a": [1.0, 2.0, 3.0], "home": ["own", "rent", "own"]})
+        for column in (dates, dates - dates[0], dates.tz_localize("UTC"), dates.to_period("M")):
+            with self.assertRaisesRegex(sis.Error, "'when' holds dates or times; replace it by numbers"):
+                sis.explain(lambda rows: rows["a"], frame.assign(when=column), 1, background=frame)
+        for background, words in ((frame[["home"]], "background: there is no column 'a'"),
+                                  (frame.assign(a="x"), "background: column 'a': expected numbers"),
+                                  (frame.assign(home=[[1]] * 3), "background: column 'home' holds neither"),
+                                  (np.ones((2, 3)), "background: the examples have shape")):
+            with self.assertRaisesRegex(sis.Error, words):
+                sis.explain(lambda rows: rows["a"], frame, 1, background=background)
 
     def test_missing_values_reach_the_model(self):
         frame = self.pandas.DataFrame({"a": [1.0, np.nan], "b": ["x", None]})
