@@ -54,7 +54,7 @@ class Explanation:
         self.n_features, self.evaluations = d["n_features"], d.get("evaluations", 0)
         self.rest_score, self.verified = d.get("rest_score"), d.get("verified", False)
         self.message = d.get("message")
-        self._owned = None
+        self._owned, self._cells = None, None
         self.subsets = [Subset(self, s) for s in d["subsets"]]
 
     def _values_of(self, feature):
@@ -79,34 +79,61 @@ class Explanation:
         return "feature %d" % feature
 
     def _value(self, feature):
-        values, titles = self.data.get("values"), self.data.get("value_names")
+        values = self.data.get("values")
         if self.data.get("words") or values is None:
             return self._name(feature)
-        at = self._values_of(feature)
-        if not titles or len(at) == 1:
-            return values[at[0]] if len(at) == 1 else tuple(values[v] for v in at)
-        stem = self._name(feature) + "="  # several values of a column are its categories, of which one is 1
-        if all(titles[v].startswith(stem) for v in at):
-            return next((titles[v][len(stem):] for v in at if values[v] == 1), None)
-        columns = {}  # several columns are one feature
-        for v in at:
-            columns.setdefault(titles[v].rpartition("=")[0] or titles[v], []).append(v)
-        found = [values[of[0]] if len(of) == 1 else
-                 next((titles[v].rpartition("=")[2] for v in of if values[v] == 1), None) for of in columns.values()]
+        cells = self._columns()
+        found = [values[v] for v in self._values_of(feature)] if cells is None else [
+            None if cell != cell else cell for owner, cell in cells if owner == feature]
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _columns(self):
+        """Of a table with categories, for each column its feature and its cell, a number or a category, NaN or
+        None if it is missing; else None. A record has a 0 or 1 for each category, called COLUMN=CATEGORY."""
+        titles, owner = self.data.get("value_names"), self.data.get("feature_map")
+        if self._cells is None and titles and owner and self.data.get("values") is not None:
+            columns = {}
+            for v, title in enumerate(titles):
+                columns.setdefault(self._column_of(title, owner[v]), []).append(v)
+            numbers = all(of == [v] and self._is_number(c, v) for v, (c, of) in enumerate(columns.items()))
+            self._cells = [] if numbers else [(owner[of[0]], self._cell(c, of)) for c, of in columns.items()]
+        return self._cells or None
+
+    def _column_of(self, title, feature):
+        """A feature is usually a column; where it is several, a category is what follows the last `=`."""
+        names = self.data.get("names") or []
+        name = names[feature] if 0 <= feature < len(names) else None
+        own = name is not None and (title == name or title.startswith(name + "="))
+        return name if own else title.rpartition("=")[0] or title
+
+    def _is_number(self, column, value):
+        """Of a value that is alone in its column: its name, or the feature's, may hold a `=` of its own."""
+        title = self.data["value_names"][value]
+        return title == column or self._name(self.data["feature_map"][value]) != column
+
+    def _cell(self, column, of):
+        values, titles = self.data["values"], self.data["value_names"]
+        if len(of) == 1 and self._is_number(column, of[0]):
+            return np.nan if values[of[0]] is None else values[of[0]]
+        return next((titles[v][len(column) + 1:] for v in of if values[v] == 1), None)
 
     @property
     def values(self):
-        """The example as an array in its own shape, or None."""
-        values = self.data.get("values")
+        """The example as an array in its own shape, or None. A row of a table with categories is an array of
+        objects, a number or a category for each column."""
+        values, cells = self.data.get("values"), self._columns()
         if values is None:
             return None
+        if cells is not None:
+            return np.array([cell for _, cell in cells], dtype=object)
         return np.array(values, dtype=float).reshape(self.data.get("shape") or -1)  # null: NaN
 
     def mask_of(self, subset=0):
-        """True for the values of a subset, in the shape of the example."""
+        """True for the values of a subset, in the shape of the example: of `values`."""
         chosen = set(self.subsets[subset].features)
         owner = self.data.get("feature_map") or range(self.n_features)
+        if self._columns() is not None:
+            owner = [feature for feature, _ in self._columns()]
         mask = np.array([f in chosen for f in owner])
         shape = self.data.get("shape")
         return mask.reshape(shape) if shape and int(np.prod(shape)) == mask.size else mask
@@ -120,6 +147,13 @@ class Explanation:
     def __getitem__(self, k):
         return self.subsets[k]
 
+    def __eq__(self, other):
+        """The same record; the order of a selection and how it was made are not compared."""
+        return isinstance(other, Explanation) and claim(self.line) == claim(other.line)
+
+    def __hash__(self):
+        return hash(self.id)
+
     def __repr__(self):
         return "\n".join(draw(self))
 
@@ -131,6 +165,13 @@ class Explanation:
         the scores along the selection."""
         from ._plot import plot_explanation
         return plot_explanation(self, subset, ax)
+
+
+def claim(line):
+    """What a line says of its example, without traces and what the first line of a file says of the file."""
+    record = json.loads(_core.record_format(line, False))
+    record.pop("made", None)
+    return record
 
 
 def sentence(e):
@@ -227,7 +268,9 @@ class Results:
         return Results(self.lines + other.lines)
 
     def __eq__(self, other):
-        return isinstance(other, Results) and self.lines == other.lines
+        """The same records, as Explanation compares them: load(save(r)) == r."""
+        return isinstance(other, Results) and len(self) == len(other) and all(
+            a == b or claim(a) == claim(b) for a, b in zip(self.lines, other.lines))
 
     @property
     def counts(self):

@@ -312,6 +312,22 @@ class Arrays(unittest.TestCase):
             with self.assertRaisesRegex(sis.Error, words):
                 sis.explain(model, x, **dict(dict(threshold=1), **options))
 
+    def test_saved_results_are_equal_to_themselves(self):
+        x = np.random.default_rng(4).normal(size=(6, 3))
+        r = sis.explain(lambda rows: rows.sum(axis=1), x, 0.5, mask=0)
+        other = sis.explain(lambda rows: rows.sum(axis=1), x, 0.6, mask=0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.jsonl")
+            for trace in (False, True):
+                again = sis.Results.load(r.save(path, trace=trace) and path)
+                self.assertEqual(again, r)
+                self.assertEqual(again.made, r.made)
+                self.assertEqual([e for e in again], [e for e in r])
+                self.assertEqual(len(set(again) | set(r)), 6)
+        self.assertNotEqual(r, other)
+        self.assertNotEqual(r, r[:5])
+        self.assertNotEqual(r[0], other[0])
+
     def test_masks_of_several_samples_have_their_own_axis(self):
         x = np.ones((1, 2, 2))
 
@@ -657,6 +673,22 @@ class Frames(unittest.TestCase):
         old = sis.load(path)
         self.assertEqual(old.counts, {"not_decided": 1})
         self.assertIn("not decided", repr(old[0]))
+
+    def test_values_and_masks_are_columns_of_the_frame(self):
+        frame = self.pandas.DataFrame({"a=b": [1.0, 2.0, 3.0], "home": ["own", "rent", "a=b"], "only": ["x"] * 3})
+        r = sis.explain(lambda rows: (rows["home"] != "own") * 1.0, frame, 1, background=frame,
+                        mask=dict(zip(frame.columns, (0.0, "own", "x"))))
+        self.assertEqual([list(e.values) for e in r], frame.values.tolist())
+        self.assertEqual(list(r[1].mask_of()), [False, True, False])
+        self.assertEqual(r[2].subsets[0].values, ("a=b",))
+        two = frame[["a=b", "home"]].replace("a=b", "flat")
+        r = sis.explain(lambda rows: (rows["home"] != "own") * 1.0, two, 1, background=two, features={"both": list(two)},
+                        mask={"a=b": 0.0, "home": "own"})
+        self.assertEqual([list(e.values) for e in r], two.values.tolist())
+        self.assertEqual(list(r[1].mask_of()), [True, True])
+        self.assertEqual(r[2].subsets[0].values, ((3.0, "flat"),))
+        plain = sis.explain(lambda rows: rows["a=b"], frame[["a=b"]], 1, mask=0)[1]
+        self.assertEqual((plain.values.dtype.kind, list(plain.values), list(plain.mask_of())), ("f", [2.0], [True]))
 
     def test_messages_say_what_is_wrong_with_a_frame(self):
         dates = self.pandas.date_range("2020-01-01", periods=3)
