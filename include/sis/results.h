@@ -257,9 +257,9 @@ const char *sis_record_unit(const sis_record *record);
  * everything else masked", "whatever the other 22 features are". */
 void sis_record_promise(const sis_record *record, size_t k, char *text, size_t size);
 
-/* Was the decision right, by the label? 1 or 0; -1: the record does not say. The label is what the
- * output is called or its number; of a model with one output 1 is "the score is high", 0 the
- * opposite. */
+/* Was the decision right, by the label? 1 or 0; -1: the record does not say. A label is compared with
+ * what the output is called, numbers by value. If the output is called by a word or has no name, a
+ * number is its place; of a model with one output 1 is "the score is high", 0 the opposite. */
 int sis_record_is_right(const sis_record *record);
 
 /* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200

@@ -363,26 +363,42 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
                  beyond, at);
 }
 
-/* Of one output: is it above or below? The label is 1 or 0. */
-static int is_right_by_side(const sis_record *r) {
-    int decided = r->collection.status == SIS_STATUS_EXPLAINED ||
-                  r->collection.status == SIS_STATUS_DEFAULT_DECISION;
-    int high = r->below ? !decided : decided;
-    if (strcmp(r->label, "0") != 0 && strcmp(r->label, "1") != 0)
-        return -1;
-    return (r->label[0] == '1') == high;
+static int is_number(const char *text, double *v) {
+    char *end;
+    *v = sis__number(text, &end);
+    return end != text && !*end;
+}
+
+/* Names are compared as they are written, numbers by value: 1 and 1.0 are one label. */
+static int is_same_label(const char *a, const char *b) {
+    double x, y;
+    return strcmp(a, b) == 0 || (is_number(a, &x) && is_number(b, &y) && x == y);
+}
+
+/* Is the label the class of the output? -1: the record does not say. Where the output is called by a
+ * name, a label that is a number is its place; the place of an only output is 1, as opposed to 0. */
+static int is_label_of_output(const sis_record *r) {
+    const char *name = r->output_label;
+    size_t place = r->n_outputs == 1 ? 1 : r->output;
+    double label, number;
+    int by_place = is_number(r->label, &label) && !(name && is_number(name, &number));
+    if (!by_place)
+        return name ? is_same_label(r->label, name) : -1;
+    if (name && is_same_label(r->label, name))
+        return 1;
+    if (r->n_outputs == 0 && r->output == 0 && !name)
+        return -1; /* the only output, or perhaps: older records do not tell */
+    if (r->n_outputs == 1 && label != 0 && label != 1)
+        return name ? 0 : -1;
+    return label == (double)place;
 }
 
 int sis_record_is_right(const sis_record *r) {
-    char number[24];
-    if (!r->label || r->collection.status == SIS_STATUS_ERROR)
+    sis_status status = r->collection.status;
+    if (!r->label || status == SIS_STATUS_ERROR)
         return -1;
-    if (r->n_outputs == 1 && is_right_by_side(r) >= 0)
-        return is_right_by_side(r);
-    if (!r->output_label && r->n_outputs < 2 && r->output == 0)
-        return -1; /* the only output, or perhaps: older records do not tell */
-    snprintf(number, sizeof number, "%zu", r->output);
-    const char *decided = r->output_label ? r->output_label : number;
-    int same = strcmp(r->label, decided) == 0 || strcmp(r->label, number) == 0;
-    return same == !r->below;
+    int same = is_label_of_output(r), below = r->below;
+    if (same >= 0 && r->n_outputs == 1 && status == SIS_STATUS_NOT_DECIDED)
+        below = !below; /* the score is on the other side */
+    return same < 0 ? -1 : same == !below;
 }

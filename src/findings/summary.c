@@ -95,7 +95,7 @@ static int add_value(entry *e, const char *text, int word) {
 /* One subset of a record holds this. */
 static int count(sis_summary *s, const sis_record *r, const char *name, const char *value,
                  int word) {
-    char number[32];
+    char number[32], class[NAME];
     entry *e;
     int error = find_entry(s, name, &e);
     if (error != SIS_OK)
@@ -109,7 +109,8 @@ static int count(sis_summary *s, const sis_record *r, const char *name, const ch
     e->last_record = s->records;
     e->seen.right += right == 1;
     e->seen.wrong += right == 0;
-    error = tally_add(&e->classes, sis__export_class(r, number));
+    snprintf(class, sizeof class, "%s%s", r->below ? "not " : "", sis__export_class(r, number));
+    error = tally_add(&e->classes, class);
     return error == SIS_OK ? add_value(e, value, word) : error;
 }
 

@@ -82,7 +82,10 @@ static void name_group(const sis_report *report, const groups *g, size_t k, char
     }
     for (size_t i = 0; i < report->n; i++)
         if (report->examples[i].record.output == g->outputs[k]) {
-            sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE - 16);
+            int n = snprintf(name, SIS__NAME_SIZE, "%s",
+                             report->examples[i].record.below ? "not " : "");
+            sis__output_name(&report->examples[i].record, name + n,
+                             (size_t)(SIS__NAME_SIZE - 16 - n));
             break;
         }
     if (g->others && k + 1 == g->n)

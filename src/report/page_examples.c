@@ -152,8 +152,9 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
     sis__buf_str(b, "</bdi>");
     if (r->label) {
         int digit = (r->label[0] == '0' || r->label[0] == '1') && !r->label[1];
-        int named = digit && r->n_outputs == 1 && r->output_label && sis_record_is_right(r) >= 0 &&
-                    !sis__output_is_plain(r); /* 1 and 0 stand for what the output is called */
+        int named = digit && r->n_outputs == 1 && r->output_label &&
+                    strspn(r->output_label, "0123456789.") < strlen(r->output_label);
+        /* 1 and 0 stand for what the output is called */
         sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
                         named && r->label[0] == '0' ? "not " : "");
         sis__html_clip(b, named ? r->output_label : r->label, 40);

@@ -515,10 +515,13 @@
   const className = (k) => { const names = first().labels || []; return first().n_outputs > 1 ? names[k] || "output " + k : (k ? "" : "not ") + (names[0] || "decided"); };
   function judge(item) {
     if (item.label === undefined || item.label === null) return null;
-    const label = String(item.label), names = first().labels || [];
-    if (first().n_outputs > 1) return label === names[item.decided] || label === String(item.decided);
-    if (label === "1" || label === "0") return label === String(item.decided);
-    return names[0] ? (label === names[0]) === Boolean(item.decided) : null;
+    const label = String(item.label), names = first().labels || [], several = first().n_outputs > 1;
+    /* As sis_record_is_right(): numbers by value; where outputs are called by words, a number is a place. */
+    const number = (text) => text !== undefined && text.trim() !== "" && isFinite(text), name = names[several ? item.decided : 0];
+    const same = (text) => text === label || (number(text) && number(label) && Number(text) === Number(label));
+    if (name !== undefined && (number(name) || !number(label) || same(name))) return same(name) === (several || Boolean(item.decided));
+    if (!several && label !== "1" && label !== "0") return name === undefined ? null : !item.decided;
+    return number(label) ? Number(label) === item.decided : null;
   }
   function listExamples() {
     const words = byId("find").value.trim().toLowerCase(), of = byId("of").value, right = byId("right").value;

@@ -236,6 +236,40 @@ static void features_are_counted_in_what_they_are(void **state) {
     assert_string_equal(sis_record_unit(&(sis_record){.sequence = "A"}), "base");
 }
 
+static void labels_are_compared_by_name_and_value(void **state) {
+    (void)state;
+    enum { YES = SIS_STATUS_EXPLAINED, NO = SIS_STATUS_NOT_DECIDED, CUT = SIS_STATUS_CUT };
+    static const struct {
+        const char *label, *output;
+        size_t n_outputs, place;
+        int status, below, right;
+    } cases[] = {
+        {"2", "2", 1, 0, YES, 0, 1}, /* one score, that of class 2 of 1 and 2 */
+        {"1", "2", 1, 0, YES, 0, 0},      {"1", "2", 1, 0, YES, 1, 1},
+        {"2", "2", 1, 0, YES, 1, 0},      {"1", "2", 1, 0, NO, 0, 1},
+        {"2.0", "2", 1, 0, YES, 0, 1},    {"1", "2", 1, 0, CUT, 0, 0},
+        {"1", "2", 2, 1, YES, 0, 0}, /* a score for each of 1 and 2 */
+        {"2", "2", 2, 1, YES, 0, 1},      {"1", "1", 2, 0, YES, 0, 1},
+        {"0", "1", 2, 0, YES, 0, 0},      {"1", "2", 2, 1, YES, 1, 1},
+        {"1", "good", 1, 0, YES, 0, 1}, /* 1 and 0 where the output has a name */
+        {"0", "good", 1, 0, YES, 0, 0},   {"bad", "good", 1, 0, YES, 0, 0},
+        {"good", "good", 1, 0, NO, 0, 0}, {"1", "bad", 2, 1, YES, 0, 1},
+        {"1", NULL, 1, 0, YES, 0, 1}, /* without names */
+        {"0", NULL, 1, 0, CUT, 1, 1},     {"2", NULL, 1, 0, YES, 0, -1},
+        {"2", NULL, 3, 2, YES, 0, 1},     {"two", NULL, 3, 2, YES, 0, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sis_record r = {.label = (char *)cases[i].label,
+                        .output_label = (char *)cases[i].output,
+                        .n_outputs = cases[i].n_outputs,
+                        .output = cases[i].place,
+                        .below = cases[i].below};
+        r.collection.status = (sis_status)cases[i].status;
+        if (sis_record_is_right(&r) != cases[i].right)
+            fail_msg("case %zu: %d, expected %d", i, sis_record_is_right(&r), cases[i].right);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(categories_are_called_by_their_name),
@@ -247,6 +281,7 @@ int main(void) {
         cmocka_unit_test(values_are_found_wherever_they_lie),
         cmocka_unit_test(channels_are_where_values_of_a_pixel_belong_together),
         cmocka_unit_test(what_is_no_picture_is_none),
+        cmocka_unit_test(labels_are_compared_by_name_and_value),
         cmocka_unit_test(features_are_counted_in_what_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
