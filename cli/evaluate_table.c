@@ -129,32 +129,6 @@ static int print_counts(const evaluation *ev) {
     return print_table(&t, "Rationales");
 }
 
-static int print_lengths(const evaluation *ev) {
-    table t = {.texts = 1};
-    put_header(&t, (const char *const[]){"method", "median", "max", "median %", "max %", NULL});
-    put_tests(&t, ev);
-    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        size_t n;
-        eval_against p = {0};
-        double *lengths = eval_column(m, offsetof(eval_rationale, length), &n);
-        double *percents = eval_column(m, offsetof(eval_rationale, percent), &n);
-        if (!lengths || !percents)
-            t.status = CLI_FAILED;
-        else
-            t.status = eval_compare(ev, m, offsetof(eval_rationale, percent), &p);
-        put(&t, "%s", m->name);
-        put_number(&t, "%g", lengths ? extreme(lengths, n, 50) : NAN);
-        put_number(&t, "%g", lengths ? extreme(lengths, n, 100) : NAN);
-        put_number(&t, "%.1f %%", percents ? extreme(percents, n, 50) : NAN);
-        put_number(&t, "%.1f %%", percents ? extreme(percents, n, 100) : NAN);
-        put_against(&t, ev, m, &p);
-        free(lengths);
-        free(percents);
-    }
-    return print_table(&t, "Length of rationales, in features and in per cent of the input");
-}
-
 /* A quantity of rationales: median, lowest, highest, tests. */
 static int print_quantity(const evaluation *ev, const char *title, size_t offset,
                           const char *format) {
@@ -445,7 +419,11 @@ int eval_tables(const evaluation *ev) {
         print_decision(ev);
         status = print_counts(ev);
         if (status == CLI_DONE)
-            status = print_lengths(ev);
+            status = print_quantity(ev, "Length of rationales, in features",
+                                    offsetof(eval_rationale, length), "%.6g");
+        if (status == CLI_DONE)
+            status = print_quantity(ev, "Length of rationales, in per cent of the input",
+                                    offsetof(eval_rationale, percent), "%.1f %%");
         if (status == CLI_DONE)
             status = print_quantity(ev, "Score of the rationale alone, everything else masked",
                                     offsetof(eval_rationale, score), "%.6g");

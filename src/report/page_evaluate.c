@@ -10,7 +10,8 @@
 static const struct {
     int quantity;
     const char *words;
-} TESTS[] = {{SIS_QUANTITY_LENGTH, "length"},
+} TESTS[] = {{SIS_QUANTITY_LENGTH, "length in features"},
+             {SIS_QUANTITY_PERCENT, "length in % of the input"},
              {SIS_QUANTITY_SCORE, "score alone"},
              {SIS_QUANTITY_IMPORTANCE, "importance inside"},
              {SIS_QUANTITY_MARKED, "share marked"},

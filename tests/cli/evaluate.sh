@@ -29,6 +29,20 @@ cat v.csv v.json
 echo "== two files of one method"
 cp sis.jsonl again.jsonl
 sis evaluate sis.jsonl again.jsonl | sed -n '/^Length/,/^$/p'
+echo "== inputs of different widths: tables, file and page have the same p-values of the same names"
+cat > wide.jsonl << 'END'
+{"id":"a","values":[0.1,0.5,0.8]}
+{"id":"b","values":[1,1,0,0,0,0,0,0,0]}
+{"id":"c","values":[0.2,0.9,0.4,0,0]}
+{"id":"d","values":[0.4,0.4,0.4,0.2,0,0,0,0,0,0,0,0]}
+END
+sis explain -q -m "$model" -i wide.jsonl --mask zero -t 1 -o narrow.jsonl
+sis explain -q -m "$model" -i wide.jsonl --mask zero -t 1.19 -o broad.jsonl
+sed 's/"threshold":1.19/"threshold":1/; s/"method":"sis"/"method":"more"/' broad.jsonl > more.jsonl
+sis evaluate narrow.jsonl more.jsonl --json wide.json | sed -n '/^Length/,/^Score/p'
+grep -o '"\(length\|percent\)":{[^}]*_p[^}]*}' wide.json | sed 's/"median.*"rank/"rank/'
+sis report narrow.jsonl --evaluation wide.json -q -o wide.html
+grep -o '<tr><td>length in[^/]*.*more.*' wide.html | sed 's/<[^>]*>/ /g'
 echo "== the study of masks"
 sis evaluate --imputation -m "$model" -i four.jsonl --mask zero --draws 50 --json study.json
 grep -o '"by_hotdeck":\[[^,]*,' study.json
