@@ -75,7 +75,8 @@ static const cli_option options[] = {
          "divergence from the motif, in nats, at the place and on the strand where it is least. p "
          "is "
          "the chance that a motif of the same length with columns drawn from all of the file is as "
-         "near, q the share of false ones among matches as good as this one. FILE:ID takes one "
+         "near, q the share of false ones among matches as good as this one. The motifs with the "
+         "smallest p are listed. FILE:ID takes one "
          "motif of the file."},
     {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
      "images: write the mean image of each cluster",

@@ -21,7 +21,8 @@ static void print_match(const cli_page *p, const sis_motif_match *m) {
         cli_print_safe(p->out, motif->id);
         fputc(')', p->out);
     }
-    fprintf(p->out, "   divergence %.2f%s\n", m->divergence, m->reverse ? ", other strand" : "");
+    fprintf(p->out, "   divergence %.2f   p %.2g%s\n", m->divergence, m->p,
+            m->reverse ? ", other strand" : "");
 }
 
 void cli_show_motif(const cli_page *p, size_t k) {
@@ -34,7 +35,7 @@ void cli_show_motif(const cli_page *p, size_t k) {
         return;
     const char *strings[] = {letters};
     if (sis_motif_learn(strings, 1, "subset", NULL, &matrix, &numbers) == SIS_OK &&
-        sis_motif_search(&matrix, p->motifs, 1, &matches) > 0)
+        sis_motif_test(&matrix, p->motifs, 1, &matches) > 0)
         print_match(p, &matches[0]);
     free(matches);
     free(numbers);

@@ -211,10 +211,12 @@ void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_moti
 long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
                       sis_motif_match **matches);
 
-/* The same with p- and q-values. p: how probable it is that a motif of the same length whose
+/* The `most` motifs with the smallest p, best first: a short motif has a small divergence more easily
+ * than a long one. p: how probable it is that a motif of the same length whose
  * columns are shuffled, each drawn from all columns of the set and its other strand, is as near to
  * the matrix somewhere, on either strand. It is summed over all such motifs, in steps of a fiftieth
- * of a nat, with places taken as independent of each other, so it is an upper bound: two or three times too large for vague motifs. q: the least share of false ones among
+ * of a nat, with places taken as independent of each other, so it is an
+ * upper bound: two or three times too large for vague motifs. q: the least share of false ones among
  * the matches with such a p or a smaller one (Benjamini and Hochberg), over all motifs of the
  * set. */
 long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t most,

@@ -139,28 +139,23 @@ static void add_runs(chances *c, const sis_motifs *set, const sis_motif_match *a
     }
 }
 
-/* Benjamini and Hochberg, from the largest p down. */
 static int by_p(const void *a, const void *b) {
-    const sis_motif_match *x = *(const sis_motif_match *const *)a;
-    const sis_motif_match *y = *(const sis_motif_match *const *)b;
-    return (x->p > y->p) - (x->p < y->p);
+    const sis_motif_match *x = (const sis_motif_match *)a, *y = (const sis_motif_match *)b;
+    if (x->p != y->p)
+        return x->p < y->p ? -1 : 1;
+    if (x->divergence != y->divergence)
+        return x->divergence < y->divergence ? -1 : 1;
+    return (x->motif > y->motif) - (x->motif < y->motif);
 }
 
-static int find_q(sis_motif_match *all, size_t n) {
-    sis_motif_match **order = SIS_NEW(sis_motif_match *, n);
+/* Benjamini and Hochberg, from the largest p down; the matches are sorted by p. */
+static void find_q(sis_motif_match *all, size_t n) {
     double least = 1;
-    if (!order)
-        return SIS_E_NOMEM;
-    for (size_t k = 0; k < n; k++)
-        order[k] = &all[k];
-    qsort(order, n, sizeof *order, by_p);
     for (size_t k = n; k-- > 0;) {
-        double q = order[k]->p * (double)n / (double)(k + 1);
+        double q = all[k].p * (double)n / (double)(k + 1);
         least = q < least ? q : least;
-        order[k]->q = least;
+        all[k].q = least;
     }
-    free(order);
-    return SIS_OK;
 }
 
 static int find_p(const sis_motif *matrix, const sis_motifs *set, sis_motif_match *all) {
@@ -187,12 +182,12 @@ long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t mo
     if (n <= 0)
         return n;
     int code = find_p(matrix, motifs, *matches);
-    if (code == SIS_OK)
-        code = find_q(*matches, motifs->n);
     if (code != SIS_OK) {
         free(*matches);
         *matches = NULL;
         return code;
     }
+    qsort(*matches, motifs->n, sizeof **matches, by_p);
+    find_q(*matches, motifs->n);
     return (long)(most < motifs->n ? most : motifs->n);
 }

@@ -385,8 +385,10 @@ static void chances_are_those_of_shuffled_motifs(void **state) {
                 fail_msg("p %g, but %g of shuffled motifs are as near", found[k].p, share);
         }
         double largest = 0;
-        for (size_t k = 0; k < MOTIFS; k++) { /* q by its definition */
+        for (size_t k = 0; k < MOTIFS; k++) { /* the order, and q by its definition */
             double q = 1;
+            if (k > 0)
+                assert_true(found[k - 1].p <= found[k].p);
             for (size_t i = 0; i < MOTIFS; i++) {
                 size_t as_good = 0;
                 for (size_t j = 0; j < MOTIFS; j++)
