@@ -3,6 +3,7 @@
  * sis attack: images changed as little as possible so that a network takes them for something else.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@ typedef struct {
     const char *towards, *output, *values, *before, *images;
     double confidence, low, high, rate, constant;
     size_t searches, steps;
+    int force;
     cli_common common;
 } attack_options;
 
@@ -43,14 +45,15 @@ static const cli_option options[] = {
     {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "how far a step of Adam goes"},
     {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
     {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
-     "write the changed inputs, first axis = examples"},
+     "write the changed inputs, first axis = examples", .writes = CLI_WRITES_FILE},
     {"before", 0, "FILE.npy", CLI_STRING(attack_options, before),
-     "write the inputs as they were, in the same order",
+     "write the inputs as they were, in the same order", .writes = CLI_WRITES_FILE,
      .more = "Explained like --values, they have the same numbers: sis report draws both."},
     {"images", 0, "DIR", CLI_STRING(attack_options, images),
-     "write PNG files: ID.png and ID-attacked.png"},
+     "write PNG files: ID.png and ID-attacked.png", .writes = CLI_WRITES_FOLDER},
     {"output", 'o', "FILE", CLI_STRING(attack_options, output), "where the findings go",
-     .unset = "standard output"},
+     .writes = CLI_WRITES_FILE, .unset = "standard output"},
+    CLI_FORCE(attack_options, force),
     CLI_GROUP(attack_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -276,9 +279,18 @@ static int image_shape(const attack_run *c, size_t i, sis_raster *at) {
                      c->task.examples[i].row);
 }
 
+/* ID.png or ID-attacked.png. */
+static int image_path(const attack_run *c, size_t i, const char *end, char path[PATH_MAX]) {
+    int used = snprintf(path, PATH_MAX, "%s/%s%s.png", c->o->images, c->task.ids[i], end);
+    return used > 0 && used < PATH_MAX ? CLI_DONE
+                                       : cli_error("--images: the path %s/%s%s.png is too long",
+                                                   c->o->images, c->task.ids[i], end);
+}
+
 /* Can the pictures be written? Better known before the attack than after it. */
 static int check_images(const attack_run *c) {
     sis_raster at;
+    char path[PATH_MAX];
     int status = CLI_DONE;
     if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
         return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
@@ -286,13 +298,18 @@ static int check_images(const attack_run *c) {
         status = image_shape(c, i, &at);
         if (strchr(c->task.ids[i], '/'))
             status = cli_error("--images: the id \"%s\" cannot name a file", c->task.ids[i]);
+        for (size_t k = 0; status == CLI_DONE && k < 2; k++) {
+            status = image_path(c, i, k ? "-attacked" : "", path);
+            if (status == CLI_DONE)
+                status = cli_refuse_output(path);
+        }
     }
     return status;
 }
 
 static int write_image(const attack_run *c, size_t i, const double *values, const char *end) {
     sis_raster at = {0};
-    char path[4096];
+    char path[PATH_MAX];
     int status = image_shape(c, i, &at);
     double *pixels = cli_grab(c->width, sizeof *pixels), low = c->o->low, high = c->o->high;
     size_t dims[3] = {at.rows, at.columns, at.channels};
@@ -305,11 +322,9 @@ static int write_image(const attack_run *c, size_t i, const double *values, cons
         size_t v = y * at.row_step + x * at.column_step + k % at.channels * at.channel_step;
         pixels[k] = (values[v] - low) / (high - low);
     }
-    int used = snprintf(path, sizeof path, "%s/%s%s.png", c->o->images, c->task.ids[i], end);
-    status = used > 0 && (size_t)used < sizeof path
-                 ? cli_fail(sis_png_write(path, pixels, dims))
-                 : cli_error("--images: the path %s/%s%s.png is too long", c->o->images,
-                             c->task.ids[i], end);
+    status = image_path(c, i, end, path);
+    if (status == CLI_DONE)
+        status = cli_fail(sis_png_write(path, pixels, dims));
     free(pixels);
     return status;
 }
@@ -327,15 +342,12 @@ static int write_images(const attack_run *c) {
 static int write_all(attack_run *c) {
     cli_output out = {0};
     size_t reached = 0;
-    int status = cli_output_open(&out, c->o->output, -1);
-    if (status != CLI_DONE)
-        return status;
+    int status = cli_output_open(&out, c->o->output);
     for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
         reached += (size_t)c->found[i].reached;
         status = write_finding(c, &out, i);
     }
-    int closed = cli_output_close(&out);
-    status = status == CLI_DONE ? closed : status;
+    status = cli_output_close(&out, status);
     if (status == CLI_DONE && c->o->values)
         status = write_values(c, c->o->values, 1);
     if (status == CLI_DONE && c->o->before)
@@ -377,13 +389,7 @@ static int run(const void *p, const cli_list *args) {
         return cli_usage("--%s: expected FILE.npy, found \"%s\"",
                          is_npy(o->values) ? "before" : "values",
                          is_npy(o->values) ? o->before : o->values);
-    int status = cli_task_spares(&o->source, NULL, o->output);
-    if (status == CLI_DONE)
-        status = cli_task_spares(&o->source, NULL, o->values);
-    if (status == CLI_DONE)
-        status = cli_task_spares(&o->source, NULL, o->before);
-    if (status == CLI_DONE)
-        status = cli_task_open(&c.task, &o->source, NULL);
+    int status = cli_task_open(&c.task, &o->source, NULL);
     if (status == CLI_DONE)
         status = prepare(&c);
     if (status == CLI_DONE && o->images)

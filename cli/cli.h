@@ -97,6 +97,13 @@ typedef enum cli_kind {
     CLI_KIND_LIST,   /* cli_list      one item each time the option is given */
 } cli_kind;
 
+typedef enum cli_writes {
+    CLI_WRITES_NOTHING,
+    CLI_WRITES_FILE,
+    CLI_WRITES_NAMED,  /* NAME=FILE */
+    CLI_WRITES_FOLDER, /* files in a folder, each checked by cli_refuse_output() */
+} cli_writes;
+
 typedef enum cli_from_results {
     CLI_NOT_FROM_RESULTS,
     CLI_VALUE_FROM_RESULTS, /* any value: it is never the name of a file, an address or a command */
@@ -122,6 +129,7 @@ typedef struct cli_option {
     const char *alone; /* STRING: its value where none follows; a word behind it is one where the
                           command expects no further argument, and =VALUE always */
     int aside;         /* has no say in what is found: results do not tell it (cli_words_of) */
+    cli_writes writes; /* it names what is written: see cli_outputs_check() */
     cli_from_results from_results; /* may a results file set it without --trust (sis verify)? */
 } cli_option;
 
@@ -241,7 +249,7 @@ typedef struct cli_target {
 
 #define CLI_FORCE(type, member)                                                                    \
     {                                                                                              \
-        "force", 0, NULL, CLI_FLAG(type, member), "overwrite the file in --output", .rare = 1,     \
+        "force", 0, NULL, CLI_FLAG(type, member), "overwrite files that are there", .rare = 1,     \
                                                                                     .aside = 1     \
     }
 
@@ -352,6 +360,28 @@ const cli_option *cli_option_find(const cli_option *table, const char *name, siz
 
 /* Is that option of the command not as it is by default? -1 after an error line. */
 int cli_option_given(const cli_command *command, const void *options, const cli_option *option);
+
+/* Is there a flag of that name in the table, and is it given? */
+int cli_flag_given(const cli_command *command, const void *options, const char *name);
+
+/* May the command write what its options name? cli_main() asks before it runs one; a command asks
+ * again if it changes options. CLI_DONE, or an exit status after one line. */
+int cli_outputs_check(const cli_command *command, const void *options, const cli_list *args);
+
+/* The command that was checked last, whose options name its inputs; cli_call() keeps that of its caller. */
+typedef struct cli_running {
+    const cli_command *command;
+    const void *options;
+    const cli_list *args;
+} cli_running;
+extern cli_running cli_running_now;
+
+/* The parts of it, for that command and a file that its options do not name as a whole. An empty file counts as absent; devices and pipes are nobody's to protect. */
+int cli_refuse_output(const char *path); /* both of these */
+int cli_refuse_existing(const char *path);
+int cli_refuse_overwriting_input(const char *path);
+
+extern int cli_writes_nothing; /* this process of several writes no output: nothing is checked */
 
 /* Options that are not as they are by default in `given` take the place of those in `base`. Lists are
  * then shared: cli_options_part() before `base` is released. */

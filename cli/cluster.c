@@ -16,6 +16,7 @@ typedef struct {
     cli_target target;
     cli_clustering clustering;
     size_t top, most;
+    int force;
     cli_common common;
 } cluster_options;
 
@@ -31,6 +32,7 @@ const cli_option cli_clustering_options[] = {
     {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size), "neighbours that make a subset core",
      .min = 1, .max = 1e9, .more = "The subset itself is among them."},
     {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
+     .writes = CLI_WRITES_FILE,
      .more = "Two columns with a tab between and a header: rank, from 1, and distance."},
     {"strands", 0, "S", CLI_CHOICE(cli_clustering, strands), "DNA:", .choices = "both forward",
      .more = "both: a subset and its reverse complement are the same motif, so distances take the "
@@ -61,12 +63,12 @@ static const cli_option options[] = {
     CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
     CLI_TARGET(cluster_options, target),
     {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "where clusters go, as JSON",
-     .unset = "a table only", .more = "A dash is standard output."},
+     .writes = CLI_WRITES_FILE, .unset = "a table only", .more = "A dash is standard output."},
     {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,
      .max = 1000},
     {"most", 0, "N", CLI_COUNT(cluster_options, most), "clusters to print, 0 for all"},
     {"matrices", 0, "FILE", CLI_STRING(cluster_options, matrices),
-     "DNA: write frequency matrices of clusters (JASPAR)"},
+     "DNA: write frequency matrices of clusters (JASPAR)", .writes = CLI_WRITES_FILE},
     {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
      "DNA: known motifs to compare these matrices with",
      .more =
@@ -79,9 +81,10 @@ static const cli_option options[] = {
          "smallest p are listed. FILE:ID takes one "
          "motif of the file."},
     {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
-     "images: write the mean image of each cluster",
+     "images: write the mean image of each cluster", .writes = CLI_WRITES_FILE,
      .more = "An array (clusters, 2, height, width): how often each pixel is chosen, and the mean "
              "over the members of the chosen pixels, 0 where a pixel is not chosen."},
+    CLI_FORCE(cluster_options, force),
     CLI_GROUP(cluster_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -176,25 +179,12 @@ static int show(const cluster_options *o, cli_subsets *s) {
     return status;
 }
 
-/* Nothing that is read may be overwritten. */
-static int spare_inputs(const cluster_options *o, const cli_list *args) {
-    const char *outputs[] = {o->output, o->clustering.curve, o->matrices, o->means};
-    int status = CLI_DONE;
-    for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
-        for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-            status = cli_output_spares(outputs[k], args->items[i]);
-        if (status == CLI_DONE)
-            status = cli_output_spares(outputs[k], o->motifs);
-    }
-    return status;
-}
-
 static int run(const void *p, const cli_list *args) {
     const cluster_options *o = (const cluster_options *)p;
     cli_subsets s = {.distance = o->distance,
                      .target = o->target,
                      .forward = strcmp(o->clustering.strands, "forward") == 0};
-    int status = spare_inputs(o, args);
+    int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_subsets_read(&s, args->items[i]);
     if (status == CLI_DONE)

@@ -83,7 +83,7 @@ int cli_matrices_find(cli_subsets *s, const sis_clusters *c, const cli_members *
 
 int cli_matrices_write(const cli_matrices *x, const char *path) {
     cli_output out = {0};
-    int status = cli_output_open(&out, path, -1);
+    int status = cli_output_open(&out, path);
     for (size_t k = 0; status == CLI_DONE && k < x->n; k++) {
         const sis_motif *m = &x->items[k];
         fprintf(out.file, ">%s %s\n", m->id, m->name);
@@ -94,8 +94,7 @@ int cli_matrices_write(const cli_matrices *x, const char *path) {
             fputs(" ]\n", out.file);
         }
     }
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
+    return cli_output_close(&out, status);
 }
 
 void cli_matrices_release(cli_matrices *x) {

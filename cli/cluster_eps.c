@@ -21,13 +21,12 @@ enum { LOOKS_MOST = 200000000, LEAST_SAMPLE = 100, TRIES = 16 };
 
 static int write_curve(const char *path, const sis_kdistances *k) {
     cli_output out = {0};
-    int status = cli_output_open(&out, path, -1);
+    int status = cli_output_open(&out, path);
     if (status == CLI_DONE)
         fputs("rank\tdistance\n", out.file);
     for (size_t i = 0; status == CLI_DONE && i < k->n; i++)
         fprintf(out.file, "%zu\t%.9g\n", i + 1, k->values[i]);
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
+    return cli_output_close(&out, status);
 }
 
 /* How many points are in clusters beside the largest. */

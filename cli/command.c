@@ -199,6 +199,7 @@ const cli_command *cli_find(const cli_program *program, const char *name) {
 
 static int run(const cli_program *program, const cli_command *command, int argc, char **argv) {
     cli_list args = {0};
+    cli_running caller = cli_running_now;
     int help = 0;
     command_name = command->name;
     void *options = cli_options_new(command);
@@ -206,7 +207,11 @@ static int run(const cli_program *program, const cli_command *command, int argc,
         return CLI_FAILED;
     int status = cli_parse(command, argc, argv, options, &args, &help);
     if (status == CLI_DONE)
-        status = help ? cli_help_command(program, command) : command->run(options, &args);
+        status =
+            help ? cli_help_command(program, command) : cli_outputs_check(command, options, &args);
+    if (status == CLI_DONE && !help)
+        status = command->run(options, &args);
+    cli_running_now = caller;
     cli_release(command, options, &args);
     free(options);
     return status;

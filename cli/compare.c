@@ -20,12 +20,13 @@ static const cli_option options[] = {
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
     CLI_TARGET(cli_compare_options, target),
     {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output), "where it all goes, as JSON",
-     .unset = "a report only", .more = "A dash is standard output."},
+     .writes = CLI_WRITES_FILE, .unset = "a report only", .more = "A dash is standard output."},
     {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ), "examples that differ most to show"},
     {"top", 0, "N", CLI_COUNT(cli_compare_options, top), "patterns of a cluster to name", .min = 1,
      .max = 1000},
     {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "clusters to print, 0 for all"},
     CLI_OPENING(cli_compare_options, open),
+    CLI_FORCE(cli_compare_options, force),
     CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -277,16 +278,6 @@ static void release(cli_comparison *c) {
     cli_subsets_release(&c->subsets);
 }
 
-static int spare_inputs(const cli_compare_options *o, const cli_list *args) {
-    const char *outputs[] = {o->output, o->clustering.curve};
-    const char *inputs[] = {args->items[0], args->items[1], o->model_a, o->model_b};
-    int status = CLI_DONE;
-    for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < 4 && status == CLI_DONE; i++)
-            status = cli_output_spares(outputs[k], inputs[i]);
-    return status;
-}
-
 static int run(const void *p, const cli_list *args) {
     const cli_compare_options *o = (const cli_compare_options *)p;
     cli_comparison c = {.o = o, .subsets = {.distance = o->distance}};
@@ -294,9 +285,7 @@ static int run(const void *p, const cli_list *args) {
     c.sides[1].spec = o->model_b;
     if (strcmp(args->items[0], args->items[1]) == 0)
         return cli_usage("%s is given twice", args->items[0]);
-    int status = spare_inputs(o, args);
-    if (status == CLI_DONE)
-        status = read_all(&c, args);
+    int status = read_all(&c, args);
     if (status == CLI_DONE)
         status = score_all(&c);
     if (status == CLI_DONE) {

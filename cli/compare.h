@@ -58,6 +58,7 @@ typedef struct cli_compare_options {
     cli_clustering clustering;
     size_t top, most, differ;
     cli_opening open;
+    int force;
     cli_common common;
 } cli_compare_options;
 

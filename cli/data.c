@@ -19,7 +19,7 @@
 
 static const cli_option options[] = {
     {"dir", 0, "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
-     .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
+     .writes = CLI_WRITES_FOLDER, .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
      .more = "Every data set has a folder of its own name in it."},
     {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
      "take the files from this folder, fetch nothing"},
@@ -48,7 +48,7 @@ static const cli_option options[] = {
     CLI_SEED(cli_data_options, seed, .more = "Of dna."),
     {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: what the data set is called"},
     {"json", 0, "FILE", CLI_STRING(cli_data_options, json), "describe: also write it as JSON",
-     .more = "FILE - is standard output, instead of the table."},
+     .writes = CLI_WRITES_FILE, .more = "FILE - is standard output, instead of the table."},
     CLI_LABEL(cli_data_options, label, .rare = 1),
     CLI_ID(cli_data_options, id, .rare = 1),
     CLI_CATEGORICAL(cli_data_options, categorical, .rare = 1,

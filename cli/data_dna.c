@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "data.h"
+#include "output.h"
 #include "task.h"
 
 enum { FASTA, TARGET, PLANTED, FILES };
@@ -22,8 +23,8 @@ static const char *const endings[] = {".fa", ".target", ".planted.tsv"};
 typedef struct {
     const char *name;
     char paths[FILES][CLI_PATH_MAX];
-    FILE *files[FILES]; /* NULL: not written */
-    size_t begin, end;  /* examples */
+    cli_output files[FILES]; /* NULL: not written */
+    size_t begin, end;       /* examples */
 } half;
 
 typedef struct {
@@ -186,18 +187,20 @@ static void cut_halves(maker *m) {
 
 static int open_half(maker *m, half *h) {
     for (size_t k = 0; k < FILES; k++) {
-        char name[64], part[CLI_PATH_MAX];
+        char name[64];
         if (k == PLANTED && m->o->motif.n == 0)
             continue;
         snprintf(name, sizeof name, "%s%s", h->name, endings[k]);
-        if (cli_path(h->paths[k], m->folder, name) != CLI_DONE ||
-            cli_part_name(part, h->paths[k]) != CLI_DONE)
-            return CLI_FAILED;
-        if (!(h->files[k] = fopen(part, "w")))
-            return cli_cannot_write(part);
+        int status = cli_path(h->paths[k], m->folder, name);
+        if (status == CLI_DONE)
+            status = cli_refuse_output(h->paths[k]);
+        if (status == CLI_DONE)
+            status = cli_output_open(&h->files[k], h->paths[k]);
+        if (status != CLI_DONE)
+            return status;
     }
-    if (h->files[PLANTED])
-        fprintf(h->files[PLANTED], "id\tmotif\tstart\tend\tstrand\tsite\n");
+    if (h->files[PLANTED].file)
+        fprintf(h->files[PLANTED].file, "id\tmotif\tstart\tend\tstrand\tsite\n");
     return CLI_DONE;
 }
 
@@ -218,41 +221,22 @@ static int write_example(maker *m, half *h, size_t i) {
     sis_dna_site site = {0};
     int positive = i % 2 == 0, error = make_sequence(m, i, &sequence, &site);
     if (error == SIS_OK) {
-        fprintf(h->files[FASTA], ">%s%zu\n%s\n", positive ? "pos" : "neg", i / 2, sequence);
-        fprintf(h->files[TARGET], "%d\t%d\n", positive, !positive);
+        fprintf(h->files[FASTA].file, ">%s%zu\n%s\n", positive ? "pos" : "neg", i / 2, sequence);
+        fprintf(h->files[TARGET].file, "%d\t%d\n", positive, !positive);
     }
-    if (error == SIS_OK && positive && h->files[PLANTED])
-        fprintf(h->files[PLANTED], "pos%zu\t%s\t%zu\t%zu\t%c\t%.*s\n", i / 2,
+    if (error == SIS_OK && positive && h->files[PLANTED].file)
+        fprintf(h->files[PLANTED].file, "pos%zu\t%s\t%zu\t%zu\t%c\t%.*s\n", i / 2,
                 m->chosen[site.motif].id, site.start, site.start + site.length,
                 site.reverse ? '-' : '+', (int)site.length, sequence + site.start);
     free(sequence);
     return cli_fail(error);
 }
 
-/* Close the files of a half; were they all written? */
-static int close_half(half *h) {
-    int status = CLI_DONE;
-    for (size_t k = 0; k < FILES; k++) {
-        int bad = h->files[k] && ferror(h->files[k]);
-        if (h->files[k] && (fclose(h->files[k]) != 0 || bad) && status == CLI_DONE)
-            status = cli_cannot_write(h->paths[k]);
-        h->files[k] = NULL;
-    }
-    return status;
-}
-
-/* Names for all parts, or no part left. */
-static int end_parts(maker *m, int status) {
+/* All files in their places, or none. */
+static int end_files(maker *m, int status) {
     for (half *h = m->halves; h < m->halves + 2; h++)
-        for (size_t k = 0; k < FILES; k++) {
-            char part[CLI_PATH_MAX];
-            if (!h->paths[k][0])
-                continue;
-            if (status == CLI_DONE)
-                status = cli_part_done(h->paths[k]);
-            else if (cli_part_name(part, h->paths[k]) == CLI_DONE)
-                remove(part);
-        }
+        for (size_t k = 0; k < FILES; k++)
+            status = cli_output_close(&h->files[k], status);
     return status;
 }
 
@@ -264,10 +248,8 @@ static int write_halves(maker *m) {
         status = open_half(m, h);
         for (size_t i = h->begin; status == CLI_DONE && i < h->end; i++)
             status = write_example(m, h, i);
-        int closed = close_half(h);
-        status = status == CLI_DONE ? closed : status;
     }
-    return end_parts(m, status);
+    return end_files(m, status);
 }
 
 int cli_data_dna(const cli_data_options *o) {

@@ -14,16 +14,20 @@
 #include <unistd.h>
 
 #include "data.h"
+#include "output.h"
 
 typedef struct {
     const char *dir;
     int offline;
+    int force;
     cli_common common;
 } demo_options;
 
 static const cli_option options[] = {
-    {"dir", 0, "DIR", CLI_STRING(demo_options, dir), "folder for inputs and results"},
+    {"dir", 0, "DIR", CLI_STRING(demo_options, dir), "folder for inputs and results",
+     .writes = CLI_WRITES_FOLDER},
     {"offline", 0, NULL, CLI_FLAG(demo_options, offline), "do not try to fetch MNIST"},
+    CLI_FORCE(demo_options, force),
     CLI_GROUP(demo_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -36,6 +40,7 @@ static void defaults(void *p) {
 typedef struct {
     const demo_options *o;
     char models[CLI_PATH_MAX];
+    char images[CLI_PATH_MAX]; /* of digits */
 } stage;
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -70,22 +75,20 @@ static int write_text(const stage *s, const char *name, const char *text) {
     char path[CLI_PATH_MAX];
     if (cli_path(path, s->o->dir, name) != CLI_DONE)
         return CLI_FAILED;
-    errno = 0;
-    FILE *f = fopen(path, "w");
-    int bad = !f || fputs(text, f) < 0;
-    bad |= f && fclose(f) != 0;
-    return bad ? cli_cannot_write(path) : CLI_DONE;
+    int status = cli_refuse_output(path);
+    return status == CLI_DONE ? cli_output_all(path, text, strlen(text)) : status;
 }
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
 /* Print a command and run it. Words of `line` are separated by blanks; MODELS/ and DIR/ stand for
- * the two folders. */
+ * the two folders, IMAGES for the file of digits, whatever blanks these have. */
 static int type(const stage *s, const char *line) {
     enum { MOST = 32 };
-    char words[MOST][CLI_PATH_MAX], *argv[MOST + 1] = {"sis"};
+    char words[MOST][CLI_PATH_MAX], *argv[MOST + 2] = {"sis"};
     int argc = 1;
     printf("\n$ sis");
+    int force = s->o->force && strstr(line, "--output");
     while (*line && argc < MOST) {
         int n = (int)strcspn(line, " "), skip = 0;
         const char *folder = "";
@@ -93,16 +96,21 @@ static int type(const stage *s, const char *line) {
             folder = s->models, skip = 6;
         else if (strncmp(line, "DIR/", 4) == 0)
             folder = s->o->dir, skip = 3;
+        else if (n == 6 && strncmp(line, "IMAGES", 6) == 0)
+            folder = s->images, skip = 6;
         int length = snprintf(words[argc], CLI_PATH_MAX, "%s%.*s", folder, n - skip, line + skip);
         if (length >= CLI_PATH_MAX)
             return cli_error("%s: the path is too long", folder);
-        printf(" %s", words[argc]);
+        putchar(' ');
+        cli_print_word(stdout, words[argc]);
         argv[argc] = words[argc];
         argc++;
         line += n;
         line += strspn(line, " ");
     }
-    printf("\n");
+    if (force)
+        argv[argc++] = "--force";
+    printf("%s\n", force ? " --force" : "");
     return cli_call(argc, argv);
 }
 
@@ -115,13 +123,13 @@ static int type_all(const stage *s, const char *const *lines) {
 
 /* ---- Chapters -------------------------------------------------------------------------------- */
 
-static int reviews(const stage *s) {
+static int reviews(stage *s) {
     static const char *const lines[] = {
         "explain --model MODELS/imdb-cnn.onnx --input DIR/reviews.txt --threshold 0.8 --quiet "
-        "--force --output DIR/praise.jsonl",
+        "--output DIR/praise.jsonl",
         "show --subsets 2 DIR/praise.jsonl",
         "explain --model MODELS/imdb-cnn.onnx --input DIR/reviews.txt --threshold 0.2 --below "
-        "--rows 1 --quiet --force --output DIR/blame.jsonl",
+        "--rows 1 --quiet --output DIR/blame.jsonl",
         "show --subsets 2 DIR/blame.jsonl", NULL};
     printf("\n== Reviews ==\n"
            "A network has read 25,000 film reviews. Which words alone make it call one good\n"
@@ -135,10 +143,10 @@ static int reviews(const stage *s) {
     return status == CLI_DONE ? type_all(s, lines) : status;
 }
 
-static int dna(const stage *s) {
+static int dna(stage *s) {
     static const char *const lines[] = {
         "explain --model MODELS/dna-ctcf.onnx --input DIR/peaks.fa --threshold 0.9 --quiet "
-        "--force --output DIR/peaks.jsonl",
+        "--output DIR/peaks.jsonl",
         "show DIR/peaks.jsonl", NULL};
     printf("\n== DNA ==\n"
            "A network has learned where the protein CTCF binds. Which bases are enough for it?\n"
@@ -153,10 +161,10 @@ static int dna(const stage *s) {
     return status == CLI_DONE ? type_all(s, lines) : status;
 }
 
-static int credit(const stage *s) {
+static int credit(stage *s) {
     static const char *const lines[] = {
         "explain --model MODELS/credit.onnx --input DIR/applicants.csv --threshold 0.8 --quiet "
-        "--force --output DIR/granted.jsonl",
+        "--output DIR/granted.jsonl",
         "show --subsets 3 DIR/granted.jsonl",
         "verify --model MODELS/credit.onnx --input DIR/applicants.csv --exhaustive 8 --output "
         "DIR/audit.jsonl DIR/granted.jsonl",
@@ -188,27 +196,25 @@ static int find_mnist(const stage *s, char path[CLI_PATH_MAX]) {
     return there && is_file(path);
 }
 
-static int digits(const stage *s) {
-    char images[CLI_PATH_MAX], line[2 * CLI_PATH_MAX];
+static int digits(stage *s) {
+    static const char *const lines[] = {
+        "explain --model MODELS/mnist-cnn.onnx --input IMAGES --rows 0:3 --threshold 0.7 --trace "
+        "--quiet --output DIR/digits.jsonl",
+        "show --subsets 3 DIR/digits.jsonl", NULL};
     printf("\n== Digits ==\n"
            "A network reads handwritten digits. Which pixels alone make it at least 70 %% sure? A\n"
            "missing pixel has its average brightness.\n");
-    int real = find_mnist(s, images);
-    if (!real) {
+    if (!find_mnist(s, s->images)) {
         printf("(MNIST is not here, so these digits are drawn by the program.)\n");
-        if (cli_path(images, s->o->dir, "digits.idx") != CLI_DONE || cli_demo_digits(images) != 0)
+        if (cli_path(s->images, s->o->dir, "digits.idx") != CLI_DONE ||
+            cli_refuse_output(s->images) != CLI_DONE || cli_demo_digits(s->images) != CLI_DONE)
             return CLI_FAILED;
     }
-    snprintf(line, sizeof line,
-             "explain --model MODELS/mnist-cnn.onnx --input %s --rows 0:3 --threshold 0.7 --trace "
-             "--quiet --force --output DIR/digits.jsonl",
-             images);
-    int status = type(s, line);
-    return status == CLI_DONE ? type(s, "show --subsets 3 DIR/digits.jsonl") : status;
+    return type_all(s, lines);
 }
 
 static int run(const void *p, const cli_list *args) {
-    static int (*const chapters[])(const stage *) = {reviews, dna, credit, digits};
+    static int (*const chapters[])(stage *) = {reviews, dna, credit, digits};
     stage s = {.o = (const demo_options *)p};
     (void)args;
     int status = find_models(s.models);

@@ -3,11 +3,11 @@
  * Digits drawn by the program, for where MNIST cannot be had: strokes with round ends on 28 x 28
  * pixels, as bright as the pen was near.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "demo.h"
+#include "output.h"
 
 enum { SIDE = 28, DIGITS = 3, POINTS = 24 };
 
@@ -60,12 +60,12 @@ static unsigned char brightness(const strokes *s, point p) {
 int cli_demo_digits(const char *path) {
     static const unsigned char head[16] = {0, 0, 8, 3,    0, 0, 0, DIGITS,
                                            0, 0, 0, SIDE, 0, 0, 0, SIDE};
-    errno = 0;
-    FILE *f = fopen(path, "wb");
-    int bad = !f || fwrite(head, 1, sizeof head, f) != sizeof head;
-    for (size_t i = 0; !bad && i < DIGITS; i++)
-        for (int v = 0; !bad && v < SIDE * SIDE; v++)
-            bad = fputc(brightness(&drawn[i], (point){v % SIDE, v / SIDE}), f) == EOF;
-    bad |= f && fclose(f) != 0;
-    return bad ? cli_cannot_write(path) : CLI_DONE;
+    cli_output out;
+    int status = cli_output_open(&out, path);
+    if (status == CLI_DONE)
+        status = cli_output_add(&out, (const char *)head, sizeof head);
+    for (size_t i = 0; status == CLI_DONE && i < DIGITS; i++)
+        for (int v = 0; v < SIDE * SIDE; v++)
+            fputc(brightness(&drawn[i], (point){v % SIDE, v / SIDE}), out.file);
+    return cli_output_close(&out, status);
 }

@@ -48,10 +48,13 @@ static const cli_option options[] = {
              "from elsewhere in the input does. Needs no results."},
     {"draws", 0, "N", CLI_COUNT(eval_options, draws), "features drawn by --imputation", .min = 2,
      .max = 10000000},
-    {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale"},
-    {"json", 0, "FILE", CLI_STRING(eval_options, json), "also write every value, as JSON"},
+    {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale",
+     .writes = CLI_WRITES_FILE},
+    {"json", 0, "FILE", CLI_STRING(eval_options, json), "also write every value, as JSON",
+     .writes = CLI_WRITES_FILE},
     CLI_GROUP(eval_options, question, cli_question, cli_output_options),
     CLI_GROUP(eval_options, question, cli_question, cli_question_options),
+    CLI_FORCE(eval_options, force),
     CLI_GROUP(eval_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -90,22 +93,6 @@ static int check_usage(const eval_options *o, const cli_list *args) {
         return cli_usage("--target is for --imputation; results say themselves which "
                          "output they are about");
     return CLI_DONE;
-}
-
-/* Would a file that is written destroy one that is read? */
-static int spare_inputs(const eval_options *o, const cli_list *args) {
-    const char *written[] = {o->csv, o->json};
-    int status = CLI_DONE;
-    for (size_t k = 0; status == CLI_DONE && k < 2; k++) {
-        status = cli_task_spares(&o->source, &o->question, written[k]);
-        if (status == CLI_DONE)
-            status = cli_output_spares(written[k], o->motif);
-        for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-            status = cli_output_spares(written[k], args->items[i]);
-    }
-    if (status == CLI_DONE && o->csv && o->json && strcmp(o->csv, o->json) == 0)
-        status = cli_usage("--csv and --json name the same file");
-    return status;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -175,8 +162,6 @@ static int tell(const evaluation *ev) {
 static int run(const void *p, const cli_list *args) {
     evaluation ev = {.o = (const eval_options *)p};
     int status = check_usage(ev.o, args);
-    if (status == CLI_DONE)
-        status = spare_inputs(ev.o, args);
     if (status == CLI_DONE)
         status = measure(&ev, args);
     if (status == CLI_DONE && cli_leads())

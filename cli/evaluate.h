@@ -29,6 +29,7 @@ typedef struct eval_options {
     const char *csv, *json, *motif, *second_mask;
     size_t draws, around;
     int first, human, imputation, robust, yardsticks;
+    int force;
     cli_common common;
 } eval_options;
 

@@ -73,9 +73,9 @@ static void write_row(FILE *f, const evaluation *ev, const eval_method *m,
 
 int eval_csv(const evaluation *ev, const char *path) {
     cli_output out;
-    int status = cli_output_open(&out, path, -1);
+    int status = cli_output_open(&out, path);
     if (status != CLI_DONE)
-        return status;
+        return cli_output_close(&out, status);
     fputs("method,id,subset,n_features,threshold,input_score,qhs", out.file);
     for (int k = 0; k < SIS_N_MEASURES; k++)
         fprintf(out.file, ",%s", sis_measure_name((sis_measure)k));
@@ -84,8 +84,7 @@ int eval_csv(const evaluation *ev, const char *path) {
         for (size_t i = 0; i < ev->methods[k].n_items; i++)
             write_row(out.file, ev, &ev->methods[k], &ev->methods[k].items[i]);
     status = ferror(out.file) ? cli_cannot_write(path) : CLI_DONE;
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
+    return cli_output_close(&out, status);
 }
 
 /* ---- As a finding ---------------------------------------------------------------------------- */

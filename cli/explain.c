@@ -76,7 +76,7 @@ static const cli_option options[] = {
     {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
     CLI_SHARD(cli_explain_options, shard),
     {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "where the records go",
-     .unset = "standard output", .aside = 1},
+     .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
     CLI_FORCE(cli_explain_options, force),
     {"resume", 0, NULL, CLI_FLAG(cli_explain_options, resume), "go on with the file in --output",
      .aside = 1,
@@ -216,21 +216,21 @@ int cli_explain_made(const cli_explaining *w, char **made) {
     return status;
 }
 
-/* Which examples are to be done, and the file they go to. */
+/* Which examples are to be done, and the file they go to. It is ours before it is looked at. */
 static int begin_output(cli_explaining *w) {
-    long long keep = -1;
-    int status = CLI_DONE;
+    long long keep = 0;
+    int status = cli_output_append(&w->out, w->o->output);
     w->n_todo = sis_task_count(w->task);
     w->todo = cli_grab(w->n_todo, sizeof *w->todo);
     if (!w->todo)
         return CLI_FAILED;
     for (size_t i = 0; i < w->n_todo; i++)
         w->todo[i] = i;
-    if (w->o->resume)
+    if (status == CLI_DONE && w->o->resume)
         status = cli_explain_resume(w, &keep);
-    if (status == CLI_DONE && (keep <= 0 || w->other_rows))
-        status = cli_explain_made(w, keep <= 0 ? &w->made : &w->made_anew);
-    return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
+    if (status == CLI_DONE && (keep == 0 || w->other_rows))
+        status = cli_explain_made(w, keep == 0 ? &w->made : &w->made_anew);
+    return status == CLI_DONE ? cli_output_cut(&w->out, (size_t)keep) : status;
 }
 
 static int is_late(cli_explaining *w) {
@@ -356,28 +356,19 @@ static void conclude(const cli_explaining *w) {
                                   "them to a file with --output");
 }
 
-/* Would the records overwrite a file that is read? */
-static int spare_inputs(const cli_explain_options *o) {
-    int status = cli_task_spares(&o->source, &o->question, o->output);
-    if (status == CLI_DONE)
-        status = cli_output_spares(o->output, o->method.lengths);
-    return status == CLI_DONE ? cli_output_spares(o->output, o->method.orders) : status;
-}
-
 /* The records of all that is to be done. */
 static int explain(cli_explaining *w) {
     int status = begin_output(w);
     if (status != CLI_DONE)
-        return status;
+        return cli_output_close(&w->out, status);
     cli_interrupt_names(w->o->output);
     status = explain_all(w);
-    int closed = cli_output_close(&w->out);
     if (status == CLI_FAILED && w->o->output && !w->broken)
         cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
-    status = status == CLI_DONE ? closed : status;
     if (status == CLI_DONE && (w->unsettled || w->made_anew))
         status = w->lines.n ? cli_lines_settle_noted(&w->lines, w->o->output, w->made)
                             : cli_lines_settle(w->o->output, w->made_anew);
+    status = cli_output_close(&w->out, status); /* not before it is in order: others wait for it */
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
         conclude(w);
@@ -402,10 +393,6 @@ static int run(const void *p, const cli_list *args) {
     fill_options(&w, &opt);
     w.jobs = opt.search.jobs;
     int status = cli_shard_find(o->shard, &opt.shard, &opt.shards);
-    if (status == CLI_DONE)
-        status = spare_inputs(o);
-    if (status == CLI_DONE)
-        status = cli_output_fresh(o->output, o->force || o->resume || !cli_leads(), 1);
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)

@@ -12,6 +12,7 @@
 
 typedef struct {
     const char *to, *output, *where, *rows;
+    int force;
     cli_common common;
 } export_options;
 
@@ -19,10 +20,11 @@ static const cli_option options[] = {
     {"to", 0, "FORMAT", CLI_CHOICE(export_options, to), "format", .choices = SIS_EXPORTS,
      .required = 1},
     {"output", 'o', "FILE", CLI_STRING(export_options, output), "where it goes",
-     .unset = "standard output", .more = "A SQLite file needs a name; it is written anew."},
+     .writes = CLI_WRITES_FILE, .unset = "standard output", .more = "A SQLite file needs a name."},
     {"each", 0, "WHAT", CLI_CHOICE(export_options, rows), "csv, tsv: a row for each",
      .choices = "feature subset"},
     CLI_WHERE(export_options, where),
+    CLI_FORCE(export_options, force),
     CLI_GROUP(export_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -51,7 +53,7 @@ static int begin(exporting *x) {
                           .path = o->output,
                           .write = write_rows,
                           .ctx = &x->out};
-    int status = strcmp(o->to, "sqlite") ? cli_output_open(&x->out, o->output, -1) : CLI_DONE;
+    int status = strcmp(o->to, "sqlite") ? cli_output_open(&x->out, o->output) : CLI_DONE;
     return status == CLI_DONE ? cli_fail(sis_export_open(&opt, &x->e)) : status;
 }
 
@@ -66,37 +68,34 @@ static int add_record(void *ctx, sis_record *r) {
 }
 
 /* What became of them. */
-static int tell(const export_options *o, const exporting *x) {
-    size_t left_out = sis_export_left_out(x->e);
+static void tell(const export_options *o, const exporting *x, size_t left_out) {
     cli_where_tell(&x->where, o->common.quiet);
-    if (strcmp(o->to, "bed") == 0 && left_out == x->n)
-        return cli_error("no record is of DNA with subsets and an id that carries coordinates, as "
-                         "chr1:100-200 does");
     if (left_out)
         cli_note(o->common.quiet, "%zu records were left out: no subsets, or no coordinates",
                  left_out);
     if (o->output)
         cli_note(o->common.quiet, "%zu records exported to %s", x->n - left_out, o->output);
-    return CLI_DONE;
 }
 
 static int run(const void *p, const cli_list *args) {
     const export_options *o = (const export_options *)p;
     exporting x = {.o = o};
-    int status = cli_output_spares(o->output, args->items[0]);
-    if (status == CLI_DONE)
-        status = cli_where_open(&x.where, o->where);
+    int status = cli_where_open(&x.where, o->where);
     if (status == CLI_DONE)
         status = cli_records_each(args->items[0], SIZE_MAX, add_record, &x);
     if (status == CLI_DONE && !x.e) /* an empty pipe */
         status = begin(&x);
+    size_t left_out = status == CLI_DONE ? sis_export_left_out(x.e) : 0;
     if (status == CLI_DONE)
-        status = tell(o, &x);
-    int error = sis_export_close(x.e);
+        status = cli_fail(sis_export_close(x.e));
+    else
+        sis_export_cancel(x.e);
+    if (status == CLI_DONE && strcmp(o->to, "bed") == 0 && left_out == x.n)
+        status = cli_error("no record is of DNA with subsets and an id that carries coordinates, "
+                           "as chr1:100-200 does");
+    status = cli_output_close(&x.out, status);
     if (status == CLI_DONE)
-        status = cli_fail(error);
-    if (x.out.file && cli_output_close(&x.out) != CLI_DONE)
-        status = CLI_FAILED;
+        tell(o, &x, left_out);
     cli_where_release(&x.where);
     return status;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/replace.h"
 #include "cli.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -61,6 +62,7 @@ static void *wait_for_signal(void *set) {
             end_children_of(d->d_name);
     if (threads)
         closedir(threads);
+    sis__temporary_remove_all();
     const char *path = atomic_load(&resumable);
     if (path)
         fprintf(stderr,

@@ -350,21 +350,11 @@ static void ignore(void *ctx, size_t row) {
 }
 
 static int replace_file(const cli_lines *l, const char *path) {
-    char *other = NULL;
-    cli_output out = {0};
-    if (asprintf(&other, "%s.sorting", path) < 0)
-        return cli_error("out of memory");
-    int status = cli_output_open(&out, other, -1);
+    cli_output out;
+    int status = cli_output_open(&out, path);
     if (status == CLI_DONE)
         status = cli_lines_write(l, l->made_part, &out);
-    if (status == CLI_DONE && (fflush(out.file) != 0 || fsync(fileno(out.file)) != 0))
-        status = cli_cannot_write(other);
-    int closed = cli_output_close(&out);
-    status = status == CLI_DONE ? closed : status;
-    if (status == CLI_DONE && rename(other, path) != 0)
-        status = cli_error("cannot rename %s to %s: %s", other, path, strerror(errno));
-    free(other);
-    return status;
+    return cli_output_close(&out, status);
 }
 
 static int settle(cli_lines *l, const char *path) {

@@ -16,7 +16,7 @@ typedef struct {
 
 static const cli_option options[] = {
     {"output", 'o', "FILE", CLI_STRING(merge_options, output), "where all records go",
-     .unset = "standard output"},
+     .writes = CLI_WRITES_FILE, .unset = "standard output"},
     CLI_FORCE(merge_options, force),
     CLI_GROUP(merge_options, common, cli_common, cli_common_options),
     {0},
@@ -50,11 +50,10 @@ static int tell_missing(const absent *a, const cli_lines *l) {
 
 static int write_all(const merge_options *o, const cli_lines *l) {
     cli_output out = {0};
-    int status = cli_output_open(&out, o->output, -1);
+    int status = cli_output_open(&out, o->output);
     if (status == CLI_DONE)
         status = cli_lines_write(l, l->made_json, &out);
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
+    return cli_output_close(&out, status);
 }
 
 static int run(const void *p, const cli_list *args) {
@@ -62,10 +61,6 @@ static int run(const void *p, const cli_list *args) {
     cli_lines l = {0};
     absent missing = {0};
     int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_output_spares(o->output, args->items[i]);
-    if (status == CLI_DONE)
-        status = cli_output_fresh(o->output, o->force, 0);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_lines_add(&l, args->items[i]);
     if (status == CLI_DONE && l.n == 0)

@@ -378,6 +378,14 @@ const cli_option *cli_option_find(const cli_option *table, const char *name, siz
     return o;
 }
 
+int cli_flag_given(const cli_command *command, const void *options, const char *name) {
+    cli_cursor c = {.at = command->options};
+    for (const cli_option *o; (o = cli_next(&c));)
+        if (o->kind == CLI_KIND_FLAG && strcmp(o->name, name) == 0)
+            return *(const int *)(const void *)((const char *)options + c.offset);
+    return 0;
+}
+
 static size_t size_of(cli_kind kind) {
     switch (kind) {
     case CLI_KIND_FLAG:
@@ -441,6 +449,12 @@ void cli_words_release(cli_list *words) {
 
 /* ---- Whole ----------------------------------------------------------------------------------- */
 
+/* Does the help say that the option names what is written? */
+static int says_writes(const cli_option *o) {
+    return o->metavar && (strstr(o->help, "write ") ||
+                          (strncmp(o->help, "where ", 6) == 0 && strstr(o->help, " go")));
+}
+
 /* A table that breaks the rules of cli.h is a mistake of ours, found by the first test of it. */
 static void check_table(const cli_option *table) {
     cli_cursor c = {.at = table};
@@ -448,6 +462,8 @@ static void check_table(const cli_option *table) {
         cli_cursor rest = c;
         assert((o->kind == CLI_KIND_FLAG) == (o->metavar == NULL));
         assert((o->kind == CLI_KIND_CHOICE) == (o->choices != NULL));
+        assert(!says_writes(o) || o->writes);
+        assert(!o->writes || cli_option_find(table, "force", 5));
         assert(o->help && o->letter != 'h' && strcmp(o->name, "help") != 0);
         for (const cli_option *other; (other = cli_next(&rest));) {
             assert(strcmp(o->name, other->name) != 0);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results, line by line. Every line is flushed, so that whoever reads along sees it and a killed
- * run loses at most the line under way.
+ * Where results go. See output.h.
  */
 #include "output.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,39 +19,46 @@ static int failed(const cli_output *o, const char *doing) {
                      strerror(errno));
 }
 
-int cli_output_spares(const char *path, const char *input) {
-    struct stat a, b;
-    const char *colon = input ? strchr(input, ':') : NULL;
-    if (!path || !input || stat(path, &a) != 0 || !S_ISREG(a.st_mode))
-        return CLI_DONE;
-    if (stat(input, &b) != 0 && (!colon || stat(colon + 1, &b) != 0))
-        return CLI_DONE;
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
-        return CLI_DONE;
-    return cli_error("writing %s would overwrite what is read from it; name another file", path);
-}
-
-int cli_output_open(cli_output *o, const char *path, long long keep) {
+int cli_output_open(cli_output *o, const char *path) {
     *o = (cli_output){.file = stdout};
     if (!path || strcmp(path, "-") == 0)
         return CLI_DONE;
     o->path = path;
-    if (keep >= 0 && truncate(path, (off_t)keep) != 0 && errno != ENOENT) {
-        o->file = NULL;
-        return failed(o, "cut");
-    }
-    o->file = fopen(path, keep >= 0 ? "a" : "w");
-    return o->file ? CLI_DONE : failed(o, "open");
+    int status = cli_fail(sis__replace_begin(&o->whole, path));
+    o->file = o->whole.file;
+    return status;
 }
 
-int cli_output_fresh(const char *path, int force, int resumes) {
-    struct stat st;
-    if (!path || strcmp(path, "-") == 0 || force || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
-        st.st_size == 0)
+/* One process writes a file at a time. The lock goes with the open file, so that it cannot outlive
+ * the process. Some file systems have no locks. */
+static int lock(const cli_output *o) {
+    struct stat mine, there;
+    int fd = fileno(o->file);
+    if (fstat(fd, &mine) != 0 || !S_ISREG(mine.st_mode))
         return CLI_DONE;
-    return cli_error(
-        "%s is there already; %sgive --force to overwrite it, or name another --output", path,
-        resumes ? "give --resume to go on with it, " : "");
+    int taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken) /* has it been replaced since it was opened? */
+        taken = stat(o->path, &there) != 0 || mine.st_dev != there.st_dev ||
+                mine.st_ino != there.st_ino;
+    return taken ? cli_error("another process is writing %s; wait for it, or name another --output",
+                             o->path)
+                 : CLI_DONE;
+}
+
+int cli_output_append(cli_output *o, const char *path) {
+    *o = (cli_output){.file = stdout};
+    if (!path || strcmp(path, "-") == 0)
+        return CLI_DONE;
+    o->path = path;
+    o->file = fopen(path, "ae");
+    return o->file ? lock(o) : failed(o, "open");
+}
+
+int cli_output_cut(cli_output *o, size_t bytes) {
+    struct stat st;
+    if (!o->path || (fstat(fileno(o->file), &st) == 0 && !S_ISREG(st.st_mode)))
+        return CLI_DONE;
+    return ftruncate(fileno(o->file), (off_t)bytes) == 0 ? CLI_DONE : failed(o, "cut");
 }
 
 int cli_output_add(cli_output *o, const char *bytes, size_t n) {
@@ -73,23 +80,27 @@ int cli_output_write(cli_output *o, const char *bytes, size_t n) {
     return status;
 }
 
-int cli_output_close(cli_output *o) {
+int cli_output_close(cli_output *o, int status) {
     FILE *file = o->file;
     o->file = NULL;
+    if (o->whole.path) {
+        int error = sis__replace_end(&o->whole, status == CLI_DONE ? SIS_OK : SIS_E_CANCELLED);
+        return status == CLI_DONE ? cli_fail(error) : status;
+    }
     if (!file || file == stdout)
-        return CLI_DONE;
+        return status;
     int broken = ferror(file);
-    return fclose(file) == 0 && !broken ? CLI_DONE : failed(o, "write to");
+    if ((fclose(file) != 0 || broken) && status == CLI_DONE)
+        status = failed(o, "write to");
+    return status;
 }
 
 int cli_output_all(const char *path, const char *bytes, size_t n) {
-    cli_output out = {0};
-    int status = cli_output_open(&out, path, -1);
-    if (status != CLI_DONE)
-        return status;
-    status = cli_output_write(&out, bytes, n);
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
+    cli_output out;
+    int status = cli_output_open(&out, path);
+    if (status == CLI_DONE)
+        status = cli_output_write(&out, bytes, n);
+    return cli_output_close(&out, status);
 }
 
 int cli_figure_format(const char *path) {

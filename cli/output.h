@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.h - where results go: standard output, or a file that is complete after every line.
+ * output.h - where results go: standard output, a file that is written whole or not at all, or a file
+ * that is appended to line by line, so that whoever reads along sees every line and a killed run loses
+ * at most the line under way.
  */
 #ifndef SIS_CLI_OUTPUT_H
 #define SIS_CLI_OUTPUT_H
@@ -8,22 +10,23 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/replace.h"
+
 typedef struct cli_output {
     FILE *file;
     const char *path; /* NULL: standard output */
+    sis__replacement whole;
 } cli_output;
 
-/* Open `path` (NULL or "-": standard output), emptied, or cut to `keep` bytes and appended to if
- * keep >= 0. CLI_DONE or CLI_FAILED. */
-int cli_output_open(cli_output *o, const char *path, long long keep);
+/* A file that appears as a whole when it is closed; NULL or "-": standard output. CLI_DONE or
+ * CLI_FAILED; cli_output_close() follows in both cases. */
+int cli_output_open(cli_output *o, const char *path);
 
-/* Is there no such file yet, or an empty one, or may it be overwritten? CLI_DONE, or CLI_FAILED after
- * one line; `resumes`: the command has --resume. */
-int cli_output_fresh(const char *path, int force, int resumes);
+/* A file that is appended to. A second process that wants to is refused. */
+int cli_output_append(cli_output *o, const char *path);
 
-/* Would writing to `path` destroy `input`, a file that is read? An error line if so. Either may be
- * NULL; the input may have a prefix such as "mean:". */
-int cli_output_spares(const char *path, const char *input);
+/* Keep the first bytes of such a file. */
+int cli_output_cut(cli_output *o, size_t bytes);
 
 /* Write and flush. */
 int cli_output_write(cli_output *o, const char *bytes, size_t n);
@@ -37,7 +40,8 @@ int cli_output_all(const char *path, const char *bytes, size_t n);
 /* The sis_figure_format that a file's ending says, or a bare "svg"; -1: none. */
 int cli_figure_format(const char *path);
 
-/* Close; the last chance to hear that the disk is full. */
-int cli_output_close(cli_output *o);
+/* Close: the last chance to hear that the disk is full. A whole file takes its place if `status` is
+ * CLI_DONE, else it is dropped. Returns `status`, or CLI_FAILED. */
+int cli_output_close(cli_output *o, int status);
 
 #endif

@@ -20,7 +20,7 @@ typedef struct {
 static const cli_option options[] = {
     CLI_GROUP(predict_options, source, cli_source, cli_source_options),
     {"output", 'o', "FILE", CLI_STRING(predict_options, output), "where the scores go",
-     .unset = "standard output"},
+     .writes = CLI_WRITES_FILE, .unset = "standard output"},
     CLI_FORCE(predict_options, force),
     CLI_GROUP(predict_options, common, cli_common, cli_common_options),
     {0},
@@ -68,9 +68,9 @@ static int write_scores(void *ctx, size_t i, const void *scores, size_t bytes) {
 }
 
 static int predict(predicting *w, const char *output, int jobs) {
-    int status = cli_leads() ? cli_output_open(&w->out, output, -1) : CLI_DONE;
+    int status = cli_leads() ? cli_output_open(&w->out, output) : CLI_DONE;
     if (status != CLI_DONE)
-        return status;
+        return cli_output_close(&w->out, status);
     int error = cli_spread(&(cli_work){.n = sis_task_count(w->task),
                                        .jobs = jobs,
                                        .ordered = 1,
@@ -78,8 +78,7 @@ static int predict(predicting *w, const char *output, int jobs) {
                                        .take = write_scores,
                                        .ctx = w});
     status = w->broken ? CLI_FAILED : cli_fail(error);
-    int closed = cli_output_close(&w->out);
-    return status == CLI_DONE ? closed : status;
+    return cli_output_close(&w->out, status);
 }
 
 static int run(const void *p, const cli_list *args) {
@@ -90,11 +89,7 @@ static int run(const void *p, const cli_list *args) {
     if (!w)
         return CLI_FAILED;
     cli_task_options(&o->source, NULL, &opt);
-    int status = cli_task_spares(&o->source, NULL, o->output);
-    if (status == CLI_DONE)
-        status = cli_output_fresh(o->output, o->force || !cli_leads(), 0);
-    if (status == CLI_DONE)
-        status = cli_fail(sis_task_open(&opt, &w->task));
+    int status = cli_fail(sis_task_open(&opt, &w->task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w->task);
     if (status == CLI_DONE)

@@ -24,12 +24,13 @@ typedef struct {
     cli_target target;
     size_t examples;
     int mistaken;
+    int force;
     cli_common common;
 } report_options;
 
 static const cli_option options[] = {
     {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes",
-     .unset = "report.html"},
+     .writes = CLI_WRITES_FILE, .unset = "report.html"},
     {"title", 0, "TEXT", CLI_STRING(report_options, title), "what the page is called",
      .unset = "the model's name"},
     {"clusters", 0, "FILE", CLI_LIST(report_options, clusters),
@@ -50,14 +51,15 @@ static const cli_option options[] = {
     {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
      "only examples that are decided to be something else than their label says"},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
-     .more = "The folder is made if it is not there; files of the same names are overwritten."},
+     .writes = CLI_WRITES_FOLDER, .more = "The folder is made if it is not there."},
     {"figure", 0, "NAME=FILE", CLI_LIST(report_options, chosen),
-     "write one figure to FILE, and no page unless --output is given",
+     "write one figure to FILE, and no page unless --output is given", .writes = CLI_WRITES_NAMED,
      .more =
          "May be given several times. NAME is that of the file that --figures would make, without "
          "its end; the end of FILE says whether it is svg, png or pdf."},
     {"format", 0, "F", CLI_CHOICE(report_options, format), "of the figures",
      .choices = "svg png pdf"},
+    CLI_FORCE(report_options, force),
     CLI_GROUP(report_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -179,7 +181,9 @@ static int write_figure(void *ctx, const sis_figure *figure) {
     if (!path)
         return cli_error("out of memory");
     snprintf(path, size, "%s/%s.%s", o->figures, figure->name, o->format);
-    int status = cli_output_all(path, figure->bytes, figure->n);
+    int status = cli_refuse_output(path);
+    if (status == CLI_DONE)
+        status = cli_output_all(path, figure->bytes, figure->n);
     folder->n += status == CLI_DONE;
     free(path);
     return status;
@@ -289,7 +293,6 @@ static int write_each(const sis_report *report, const cli_list *chosen) {
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static int check_paths(const report_options *o, const cli_list *args) {
-    const cli_list *const inputs[] = {args, &o->clusters, &o->comparisons, &o->evaluations};
     static const char *const figures[] = {".pdf", ".png", ".svg"};
     int status = CLI_DONE;
     chosen_figure c;
@@ -300,10 +303,7 @@ static int check_paths(const report_options *o, const cli_list *args) {
                              o->output, figures[k], figures[k] + 1);
     for (size_t i = 0; status == CLI_DONE && i < o->chosen.n; i++)
         status = choose(o->chosen.items[i], &c);
-    for (size_t k = 0; o->output && k < sizeof inputs / sizeof *inputs; k++)
-        for (size_t i = 0; status == CLI_DONE && i < inputs[k]->n; i++)
-            status = cli_output_spares(o->output, inputs[k]->items[i]);
-    return status;
+    return status == CLI_DONE ? cli_outputs_check(&cli_report, o, args) : status;
 }
 
 static int run(const void *p, const cli_list *args) {

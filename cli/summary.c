@@ -17,21 +17,23 @@
 typedef struct {
     const char *where, *json, *figure;
     size_t top;
+    int force;
     cli_common common;
 } summary_options;
 
 static const cli_option options[] = {
     {"top", 0, "N", CLI_COUNT(summary_options, top), "only the N most frequent", .unset = "all"},
     {"json", 0, "FILE", CLI_STRING(summary_options, json), "also write it as JSON, a line each",
-     .more = "FILE - is standard output, instead of the table."},
+     .writes = CLI_WRITES_FILE, .more = "FILE - is standard output, instead of the table."},
     {"plot", 0, "FILE", CLI_STRING(summary_options, figure),
-     "also draw it: an .svg, .png or .pdf file",
+     "also draw it: an .svg, .png or .pdf file", .writes = CLI_WRITES_FILE,
      .more =
          "The same drawing as that of sis report: subsets by class, or by right and wrong where "
          "there is one class, beside them the values; of pictures the places of pixels. It has "
          "the 20 most frequent features, or N with --top, up to 200. All records are held in "
          "memory for it."},
     CLI_WHERE(summary_options, where),
+    CLI_FORCE(summary_options, force),
     CLI_GROUP(summary_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -176,14 +178,11 @@ static int draw(const summary_options *o, const sis_report *report) {
     return f.drawn ? CLI_DONE : cli_error("--plot: there are no subsets to draw");
 }
 
-static int check_figure(const summary_options *o, const cli_list *args) {
-    int status = CLI_DONE;
+static int check_figure(const summary_options *o) {
     if (o->figure && cli_figure_format(o->figure) < 0)
         return cli_usage("--plot: expected a file that ends in .svg, .png or .pdf, found \"%s\"",
                          o->figure);
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_output_spares(o->figure, args->items[i]);
-    return status;
+    return CLI_DONE;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -251,7 +250,7 @@ static int count_all(const cli_list *paths, counting *c) {
 static int run(const void *p, const cli_list *args) {
     const summary_options *o = (const summary_options *)p;
     counting c = {0};
-    int status = check_figure(o, args);
+    int status = check_figure(o);
     if (status == CLI_DONE)
         status = cli_where_open(&c.where, o->where);
     if (status == CLI_DONE)

@@ -250,21 +250,6 @@ void cli_task_note(int quiet, const sis_task *task) {
                  dropped == 1 ? " was" : "s were");
 }
 
-int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {
-    int status = cli_output_spares(output, s->input);
-    if (status == CLI_DONE)
-        status = cli_output_spares(output, s->labels);
-    if (status == CLI_DONE)
-        status = cli_output_spares(output, s->tokenizer);
-    if (status == CLI_DONE)
-        status = cli_output_spares(output, s->model);
-    if (status == CLI_DONE && q)
-        status = cli_output_spares(output, q->mask);
-    if (status == CLI_DONE && q)
-        status = cli_output_spares(output, q->features);
-    return status;
-}
-
 /* ---- All examples at once -------------------------------------------------------------------- */
 
 static int load_examples(cli_task *t) {

@@ -78,9 +78,6 @@ void cli_read_options(const char *categorical, const char *types, int no_header,
 /* Say what is to be known of how the model is run, and of examples that were left out. */
 void cli_task_note(int quiet, const sis_task *task);
 
-/* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
-int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);
-
 /* ---- All examples at once -------------------------------------------------------------------- */
 
 typedef struct cli_task {

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "task.h"
 
 static const cli_option options[] = {
@@ -38,7 +39,7 @@ static const cli_option options[] = {
              "other rows of the same file, of words the most frequent one."},
     CLI_ROWS(cli_train_options, rows),
     {"output", 'o', "FILE.onnx", CLI_STRING(cli_train_options, output), "where the network goes",
-     .required = 1},
+     .writes = CLI_WRITES_FILE, .required = 1},
     {"test", 0, "FILE", CLI_STRING(cli_train_options, test), "examples to judge the result by"},
     {"test-labels", 0, "FILE", CLI_STRING(cli_train_options, test_labels),
      "a file with the labels of --test"},
@@ -72,11 +73,13 @@ static const cli_option options[] = {
      .unset = "500", .max = 1e5},
     {"hidden", 0, "N", CLI_COUNT(cli_train_options, hidden), "units of mlp or text-lstm",
      .unset = "by architecture", .max = 1e5},
-    {"curve", 0, "FILE.csv", CLI_STRING(cli_train_options, curve), "write the learning curve"},
+    {"curve", 0, "FILE.csv", CLI_STRING(cli_train_options, curve), "write the learning curve",
+     .writes = CLI_WRITES_FILE},
     {"resume", 0, NULL, CLI_FLAG(cli_train_options, resume),
      "go on from the checkpoint OUTPUT.train"},
     CLI_SEED(cli_train_options, seed, .more = "Of weights, order, dropout and the held-out part."),
     CLI_JOBS(cli_train_options, jobs, "threads"),
+    CLI_FORCE(cli_train_options, force),
     CLI_GROUP(cli_train_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -156,10 +159,11 @@ static void report(const cli_training_set *l, const sis_epoch *e, size_t i) {
 static int write_curve(const char *path, sis_trainer *t) {
     size_t n;
     const sis_epoch *c = sis_trainer_curve(t, &n);
-    errno = 0;
-    FILE *f = fopen(path, "w");
-    if (!f)
-        return cli_cannot_write(path);
+    cli_output out;
+    int status = cli_output_open(&out, path);
+    if (status != CLI_DONE)
+        return cli_output_close(&out, status);
+    FILE *f = out.file;
     fprintf(f, "epoch,loss,validation_loss,accuracy,auc,mse,correlation,seconds\n");
     for (size_t i = 0; i < n; i++) {
         const double v[] = {c[i].loss,      c[i].valid.loss, c[i].valid.accuracy,
@@ -173,7 +177,7 @@ static int write_curve(const char *path, sis_trainer *t) {
                 fprintf(f, ",%.6g", v[k]);
         fprintf(f, "\n");
     }
-    return fclose(f) == 0 ? CLI_DONE : cli_cannot_write(path);
+    return cli_output_close(&out, status);
 }
 
 /* ---- Training -------------------------------------------------------------------------------- */
@@ -227,8 +231,10 @@ static int train(cli_training_set *l) {
     snprintf(w.checkpoint, size, "%s.train", l->o->output);
     l->opt.progress = watch;
     l->opt.progress_ctx = &w;
-    int status = cli_fail(
-        sis_trainer_new(&l->arch, &l->opt, &l->learn, l->valid.n ? &l->valid : NULL, &w.t));
+    int status = cli_refuse_output(w.checkpoint);
+    if (status == CLI_DONE)
+        status = cli_fail(
+            sis_trainer_new(&l->arch, &l->opt, &l->learn, l->valid.n ? &l->valid : NULL, &w.t));
     if (status == CLI_DONE && l->o->resume && access(w.checkpoint, F_OK) == 0)
         status = cli_fail(sis_trainer_load(w.t, w.checkpoint));
     if (status == CLI_DONE) /* also finds out early whether the folder can be written to */

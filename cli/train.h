@@ -23,6 +23,7 @@ typedef struct cli_train_options {
     size_t words, length, hidden;
     const char *categorical, *types, *missing;
     int no_header, resume;
+    int force;
     cli_common common;
 } cli_train_options;
 

@@ -19,6 +19,7 @@ typedef struct {
     size_t exhaustive;
     int counterexamples, trust;
     const char *output, *domain;
+    int force;
     cli_common common;
 } verify_options;
 
@@ -38,7 +39,8 @@ static const cli_option options[] = {
              "here. Such a command can run any program (cmd:) and send data to any address: use it "
              "for results of your own only."},
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
-     .unset = "standard output", .aside = 1},
+     .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
+    CLI_FORCE(verify_options, force),
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -269,9 +271,7 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     opt.domain = o->domain;
     opt.trust = o->trust;
     a.jobs = opt.search.jobs;
-    int status = cli_task_spares(&o->source, &o->question, o->output);
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_output_spares(o->output, args->items[i]);
+    int status = cli_outputs_check(&cli_verify, o, args); /* also of what the results name */
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &a.task));
     if (status == CLI_DONE)
@@ -279,12 +279,10 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     if (status == CLI_DONE && cli_leads())
         status = count_records(&a);
     if (status == CLI_DONE && cli_leads())
-        status = cli_output_open(&a.out, o->output, -1);
+        status = cli_output_open(&a.out, o->output);
     if (status == CLI_DONE)
         status = audit_all(&a);
-    int closed = cli_output_close(&a.out);
-    if (status == CLI_DONE)
-        status = closed;
+    status = cli_output_close(&a.out, status);
     sis_task_free(a.task);
     return status == CLI_DONE && cli_leads() ? conclude(&a) : status;
 }

@@ -74,6 +74,7 @@ int main(int argc, char **argv) {
     int status = CLI_DONE, spreads = argc > 1 && is_spread(argv[1]);
     int sent = take_flag(&argc, argv, "--broadcast"), timed = take_flag(&argc, argv, "--timing");
     mpi_spread_init(&processes, rank, ranks);
+    cli_writes_nothing = rank != 0;
     processes.jobs = mpi_cores_share(spreads && !has_jobs(argc, argv));
     if (spreads && sent && mpi_broadcast(argc, argv, rank) != 0)
         MPI_Abort(MPI_COMM_WORLD, CLI_FAILED);

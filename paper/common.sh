@@ -129,13 +129,13 @@ compared() {
     shift 3
     table "$number" "$caption: as many features as it takes" "$sis" evaluate "$prefix-sis.jsonl" \
         "$prefix-ig.jsonl" "$prefix-lime.jsonl" "$prefix-perturb.jsonl" "$@" \
-        --csv "$prefix-methods.csv" --json "$prefix-methods.json"
+        --force --csv "$prefix-methods.csv" --json "$prefix-methods.json"
     table "$number, first subsets" "$caption: the first subset of each example alone" "$sis" evaluate --first \
         "$prefix-sis.jsonl" "$prefix-ig.jsonl" "$prefix-lime.jsonl" "$prefix-perturb.jsonl" \
-        ${motif:+--motif "$motifs:$motif"} --json "$prefix-first.json"
+        ${motif:+--motif "$motifs:$motif"} --force --json "$prefix-first.json"
     table "$number, as long as SIS" "$caption: as many features as SIS takes" "$sis" evaluate \
         "$prefix-sis.jsonl" "$prefix-ig-length.jsonl" "$prefix-lime-length.jsonl" \
-        "$prefix-perturb-length.jsonl" "$@" --json "$prefix-length.json"
+        "$prefix-perturb-length.jsonl" "$@" --force --json "$prefix-length.json"
 }
 
 # entry NUMBER CAPTION: a heading in paper.md
@@ -147,7 +147,7 @@ figure() {
     shift 3
     file=figures/figure-$number.svg
     entry "Figure $number" "$caption"
-    if said=$("$sis" report "$@" --quiet --figure "$kind=$out/$file" 2>&1); then
+    if said=$("$sis" report "$@" --quiet --force --figure "$kind=$out/$file" 2>&1); then
         printf '![Figure %s](%s)\n' "$number" "$file" >> "$paper"
         return
     fi
@@ -182,5 +182,5 @@ report() {
         *) set -- "$@" "$word" ;;
         esac
     done
-    "$sis" report "$@" --examples "$(some 100 200)" --output "$out/report.html"
+    "$sis" report "$@" --examples "$(some 100 200)" --force --output "$out/report.html"
 }

@@ -20,4 +20,4 @@ awk 'NR == 1 || NR % 10 == 0' "$reviews" > "$work/test.tsv"
 awk 'NR == 1 || NR % 10 != 0' "$reviews" > "$work/train.tsv"
 "$sis" train "$network" --input "$work/train.tsv" --test "$work/test.tsv" --label "$aspect" \
     --range 1:5 --validation 0.1 --batch 32 --rate 0.002 --epochs 4 \
-    --output "$name" "$@"
+    --force --output "$name" "$@"

@@ -3,6 +3,7 @@
 
     endure.py BUILD kills [N] [SEED]     sis-mpi killed N times, then gone on with
     endure.py BUILD faults [N] [SEED]    N examples, models that answer 503 or hang, time limits
+    endure.py BUILD whole [N] [SEED]     every command that writes a file, killed N times
 
 `kills`: for every kind of model (ONNX, boosted trees, cmd:, http:) in turn, sis-mpi is killed at a
 random moment (one process, the first, all, SIGTERM) and the run gone on with, by another number of
@@ -13,6 +14,9 @@ many examples were done but not in the file yet.
 `faults`: a server that answers 503 every seventh time, and a child that hangs once; each run is ended
 by --time-limit-total again and again, its examples by --time-limit, and gone on with by sis and sis-mpi
 in turn.
+
+`whole`: report, export, merge, predict, cluster, evaluate and train are killed (SIGKILL) at random moments
+of their run. The file they write must have its old content or all of the new one.
 
 Prints a line a trial; the exit status is 1 if anything differs, 77 if something is missing here.
 """
@@ -371,17 +375,60 @@ def faults(build, n, seed):
     return wrong
 
 
+def whole(build, n, seed):
+    """Files that are written whole: each command runs once for its time and its bytes."""
+    sis, rng = os.path.join(build, "sis"), random.Random(seed)
+    model = os.path.join(SOURCE, "models", "credit.onnx")
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        table(os.path.join(folder, "many.csv"), 2000, CREDIT, credit_row)
+
+        def run(*words):
+            return subprocess.Popen([sis, *words], cwd=folder, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL)
+        run("explain", "-q", "-m", model, "-i", "many.csv", "-t", "0.6", "-o", "r.jsonl").wait()
+        commands = {"report": ["report", "r.jsonl"], "csv": ["export", "r.jsonl", "--to", "csv"],
+                    "sqlite": ["export", "r.jsonl", "--to", "sqlite"], "merge": ["merge", "r.jsonl"],
+                    "predict": ["predict", "-m", model, "-i", "many.csv"],
+                    "cluster": ["cluster", "r.jsonl", "--eps", "0.5"],
+                    "evaluate": ["evaluate", "r.jsonl", "--draws", "10"],
+                    "train": ["train", "mlp", "-i", "many.csv", "--label", "age", "--loss", "mse",
+                              "--range", "0:3000", "--epochs", "3"]}
+        for name, words in commands.items():
+            out = name + (".onnx" if name == "train" else ".out")
+            words = words + ["-q", "--force", "--json" if name == "evaluate" else "-o", out]
+            path = os.path.join(folder, out)
+            start = time.monotonic()
+            if run(*words).wait() != 0:
+                wrong.append("%s does not run" % name)
+                continue
+            took, whole_size = time.monotonic() - start, os.path.getsize(path)
+            for k in range(n):
+                with open(path, "wb") as f:
+                    f.write(b"old")
+                process = run(*words)
+                time.sleep(rng.uniform(0, took * 1.1))
+                process.kill()
+                done = process.wait() == 0
+                size = os.path.getsize(path) if os.path.exists(path) else 0
+                # a network says how many seconds it took, so that its size differs a little
+                if not (abs(size - whole_size) <= 64 if done or size != 3 else size == 3):
+                    wrong.append("%s, kill %d: %d bytes" % (name, k, size))
+            print("%s: %d kills in runs of %.2f s" % (name, n, took))
+    return wrong
+
+
 def main():
-    if len(sys.argv) < 3 or sys.argv[2] not in ("kills", "faults"):
+    if len(sys.argv) < 3 or sys.argv[2] not in ("kills", "faults", "whole"):
         sys.exit(__doc__)
     build, what = os.path.abspath(sys.argv[1]), sys.argv[2]
-    n = int(sys.argv[3]) if len(sys.argv) > 3 else {"kills": 4, "faults": 400}[what]
+    n = int(sys.argv[3]) if len(sys.argv) > 3 else {"kills": 4, "faults": 400, "whole": 20}[what]
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     if what == "kills":
         if not os.path.exists(os.path.join(build, "sis-mpi")) or not shutil.which("mpirun"):
             print("skipped: needs MPI (Debian: libopenmpi-dev, openmpi-bin)")
             sys.exit(77)
-    wrong = {"kills": kills, "faults": faults}[what](build, n, seed)
+    wrong = {"kills": kills, "faults": faults, "whole": whole}[what](build, n, seed)
     for w in wrong:
         print("FAILED:", w)
     sys.exit(1 if wrong else 0)

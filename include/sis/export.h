@@ -67,8 +67,12 @@ int sis_export_add(sis_export *e, const sis_record *record);
 /* Records that could not be exported: of bed those without coordinates or subsets. */
 size_t sis_export_left_out(const sis_export *e);
 
-/* Finish the file and free it, whatever happened. NULL is fine. */
+/* Finish the file and free it. A SQLite file appears under its name now, unless a record could not be
+ * added; then what stood there before stays. NULL is fine. */
 int sis_export_close(sis_export *e);
+
+/* Free it; a SQLite file is not written. NULL is fine. */
+void sis_export_cancel(sis_export *e);
 
 /* ---- Which records ------------------------------------------------------------------------- */
 

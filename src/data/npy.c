@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "data/cell.h"
 #include "data/source.h"
 
@@ -323,18 +324,13 @@ static int write_file(const char *path, const sis__buf *head, const void *number
                                             0,
                                             (unsigned char)head->len,
                                             (unsigned char)(head->len >> 8)};
-    FILE *f = fopen(path, "wb");
-    if (!f)
-        return sis__fail(SIS_E_IO, "cannot write %s: %s", path, strerror(errno));
-    int written = fwrite(magic, sizeof magic, 1, f) == 1 &&
-                  fwrite(head->data, head->len, 1, f) == 1 &&
-                  (bytes == 0 || fwrite(numbers, bytes, 1, f) == 1);
-    int reason = errno;
-    if (fclose(f) != 0) {
-        reason = written ? errno : reason;
-        written = 0;
-    }
-    return written ? SIS_OK : sis__fail(SIS_E_IO, "cannot write %s: %s", path, strerror(reason));
+    sis__replacement r;
+    int error = sis__replace_begin(&r, path);
+    if (error == SIS_OK && (fwrite(magic, sizeof magic, 1, r.file) != 1 ||
+                            fwrite(head->data, head->len, 1, r.file) != 1 ||
+                            (bytes > 0 && fwrite(numbers, bytes, 1, r.file) != 1)))
+        error = sis__fail(SIS_E_IO, "cannot write %s: %s", path, strerror(errno));
+    return sis__replace_end(&r, error);
 }
 
 static int write_npy(const char *path, const void *numbers, size_t size, size_t rank,

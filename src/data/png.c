@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "data/cell.h"
 #include "data/image.h"
 
@@ -63,8 +64,11 @@ int sis_png_write(const char *path, const double *values, const size_t dims[3]) 
                        .height = (png_uint_32)dims[0],
                        .format = dims[2] == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
     int code = SIS_OK;
-    if (!png_image_write_to_file(&image, path, 0, bytes, 0, NULL))
+    sis__replacement r;
+    code = sis__replace_begin(&r, path);
+    if (code == SIS_OK && !png_image_write_to_stdio(&image, r.file, 0, bytes, 0, NULL))
         code = sis__fail(SIS_E_IO, "%s: cannot be written: %s", path, image.message);
+    code = sis__replace_end(&r, code);
     png_image_free(&image);
     free(bytes);
     return code;

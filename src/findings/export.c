@@ -359,25 +359,35 @@ int sis_export_open(const sis_export_opt *opt, sis_export **out) {
     if (error == SIS_OK)
         *out = e;
     else
-        sis_export_close(e);
+        sis_export_cancel(e);
     return error;
 }
 
 int sis_export_add(sis_export *e, const sis_record *r) {
-    if (e->sqlite)
-        return sis__sqlite_add(e->sqlite, r);
-    return flush(e, e->bed ? add_beds(e, r) : add_rows(e, r));
+    int error = e->sqlite ? sis__sqlite_add(e->sqlite, r)
+                          : flush(e, e->bed ? add_beds(e, r) : add_rows(e, r));
+    e->error = e->error ? e->error : error;
+    return error;
 }
 
 size_t sis_export_left_out(const sis_export *e) {
     return e->left_out;
 }
 
-int sis_export_close(sis_export *e) {
+static int end(sis_export *e, int error) {
     if (!e)
         return SIS_OK;
-    int error = e->sqlite ? sis__sqlite_close(e->sqlite) : SIS_OK;
+    if (e->sqlite)
+        error = sis__sqlite_close(e->sqlite, error);
     sis__buf_release(&e->line);
     free(e);
     return error;
+}
+
+int sis_export_close(sis_export *e) {
+    return end(e, e ? e->error : SIS_OK);
+}
+
+void sis_export_cancel(sis_export *e) {
+    end(e, SIS_E_CANCELLED);
 }

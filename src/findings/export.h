@@ -17,6 +17,7 @@ struct sis_export {
     sis__buf line;   /* under way */
     size_t cells;    /* of its last row so far */
     size_t left_out; /* records */
+    int error;       /* the first of adding */
     sis__sqlite *sqlite;
 };
 
@@ -43,6 +44,7 @@ const char *sis__export_masked(const sis_record *r, int feature, char number[SIS
  * then. Without the library opening is SIS_E_UNSUPPORTED. */
 int sis__sqlite_open(const char *path, sis__sqlite **out);
 int sis__sqlite_add(sis__sqlite *db, const sis_record *r);
-int sis__sqlite_close(sis__sqlite *db);
+/* Write the file if `error` is SIS_OK, drop it otherwise. */
+int sis__sqlite_close(sis__sqlite *db, int error);
 
 #endif

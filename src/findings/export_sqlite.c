@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/replace.h"
 
 #ifdef SIS_SQLITE
 #include <sqlite3.h>
@@ -49,6 +49,7 @@ struct sis__sqlite {
     sqlite3 *db;
     sqlite3_stmt *insert[STATEMENTS];
     char *path;
+    sis__replacement file;
     sqlite3_int64 records, subsets;
 };
 
@@ -69,6 +70,7 @@ static int release(sis__sqlite *s, int error) {
     int code = sqlite3_close(s->db);
     if (error == SIS_OK && code != SQLITE_OK)
         error = sis__fail(SIS_E_IO, "cannot close %s", s->path);
+    error = sis__replace_end(&s->file, error);
     free(s->path);
     free(s);
     return error;
@@ -85,8 +87,11 @@ int sis__sqlite_open(const char *path, sis__sqlite **out) {
     if (!*s->path)
         error = sis__fail(SIS_E_OPTION, "--output: a SQLite file needs a name");
     if (error == SIS_OK)
-        unlink(path); /* written anew */
-    if (error == SIS_OK && sqlite3_open(path, &s->db) != SQLITE_OK)
+        error = sis__replace_begin(&s->file, path);
+    if (error == SIS_OK && !s->file.part)
+        error = sis__fail(SIS_E_IO,
+                          "%s is a device or a pipe; a SQLite file cannot be written to it", path);
+    if (error == SIS_OK && sqlite3_open(s->file.part, &s->db) != SQLITE_OK)
         error = failed(s, SQLITE_ERROR);
     if (error == SIS_OK)
         error = execute(s, schema);
@@ -200,8 +205,8 @@ int sis__sqlite_add(sis__sqlite *s, const sis_record *r) {
     return error;
 }
 
-int sis__sqlite_close(sis__sqlite *s) {
-    return release(s, execute(s, indices));
+int sis__sqlite_close(sis__sqlite *s, int error) {
+    return release(s, error == SIS_OK ? execute(s, indices) : error);
 }
 
 #else
@@ -219,9 +224,9 @@ int sis__sqlite_add(sis__sqlite *s, const sis_record *r) {
     return SIS_E_UNSUPPORTED;
 }
 
-int sis__sqlite_close(sis__sqlite *s) {
+int sis__sqlite_close(sis__sqlite *s, int error) {
     (void)s;
-    return SIS_OK;
+    return error;
 }
 
 #endif

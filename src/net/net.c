@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "base/rng.h"
 #include "net/kernels/kernels.h"
 #include "net/onnx/external.h"
@@ -350,14 +351,9 @@ int sis_net_write(const sis_net *net, const char *path) {
     int error = sis_net_pack(net, &bytes, &n);
     if (error)
         return error;
-    errno = 0;
-    FILE *f = fopen(path, "wb");
-    int bad = !f || fwrite(bytes, 1, n, f) != n;
-    bad |= f && fclose(f) != 0;
+    error = sis__replace_all(path, bytes, n);
     free(bytes);
-    return bad ? sis__fail(SIS_E_IO, "cannot write %s: %s", path,
-                           errno ? strerror(errno) : "is the disk full?")
-               : SIS_OK;
+    return error;
 }
 
 /* ---- One row ------------------------------------------------------------------------------- */

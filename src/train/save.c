@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "train/train.h"
 
 static const char magic[8] = "SISTRAIN";
@@ -124,27 +125,22 @@ static int fail_write(const char *path) {
 }
 
 int sis_trainer_save(const sis_trainer *t, const char *path) {
-    sis__buf what, part;
+    sis__buf what;
+    sis__replacement r = {0};
     stream s = {.sum = 0xcbf29ce484222325u, .writing = 1};
     sis__buf_init(&what);
-    sis__buf_init(&part);
     describe(t, &what);
-    sis__buf_printf(&part, "%s.part", path);
-    int error = sis__buf_error(&what) ? sis__buf_error(&what) : sis__buf_error(&part);
-    errno = 0;
-    if (!error && !(s.f = fopen(part.data, "wb")))
-        error = fail_write(part.data);
-    if (s.f) {
+    int error = sis__buf_error(&what);
+    if (!error)
+        error = sis__replace_begin(&r, path);
+    if (!error) {
+        s.f = r.file;
+        errno = 0;
         save_all(&s, (sis_trainer *)(uintptr_t)t, &what); /* writing changes nothing */
-        s.bad |= fflush(s.f) != 0 || fsync(fileno(s.f)) != 0;
-        s.bad |= fclose(s.f) != 0;
-        if (s.bad || rename(part.data, path) != 0) {
-            error = fail_write(path);
-            remove(part.data);
-        }
+        error = s.bad ? fail_write(path) : SIS_OK;
     }
+    error = sis__replace_end(&r, error);
     sis__buf_release(&what);
-    sis__buf_release(&part);
     return error;
 }
 

@@ -38,7 +38,7 @@ try -m "$m" -i digits-ubyte --towards 10
 try -m "$m" -i digits-ubyte --towards third
 try -m "$m" -i digits-ubyte --towards 3 --high 0.5
 try -m "$m" -i digits-ubyte --towards 3 --low 2
-try -m "$m" -i digits-ubyte --towards 3 --values digits-ubyte
+try -m "$m" -i digits-ubyte --towards 3 --values digits.gz
 try -m "$m" -i digits-ubyte --towards 3 --rate 0
 try -m "$m" -i digits-ubyte --towards 3 --images digits-ubyte/drawn
 try -m "$models/credit.onnx" -i cases.csv --high 1e6 --towards 0 --images drawn

@@ -87,7 +87,7 @@ sed 's/"names".*/"names":["home","income"],"value_names":["home=own","home=rent"
 sis cluster homes.jsonl --eps 0.5 --min-size 1
 
 echo "== pictures: from the knee down"
-sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --curve curve.tsv | sed -n 2p
+sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --force --curve curve.tsv | sed -n 2p
 sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --distance energy-sqrt | sed -n 2p
 echo "== a name of a file that is no UTF-8 (half of a pair)"
 odd=$(printf 'b\355\240\200.jsonl')

@@ -56,5 +56,5 @@ echo "exit $?"
 echo == models exchanged
 sis compare a.jsonl b.jsonl --model-a 'cmd:sh b.sh' --model-b 'cmd:sh a.sh' --eps 0 --min-size 9 --differ 0 2>&1
 echo == an audit with the wrong model
-sis verify a.jsonl -m 'cmd:sh b.sh' -i cases.csv --mask zero -o audit.jsonl 2>&1
+sis verify a.jsonl -m 'cmd:sh b.sh' -i cases.csv --mask zero --force -o audit.jsonl 2>&1
 echo "exit $?"

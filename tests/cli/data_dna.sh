@@ -11,7 +11,7 @@ ls d/dna
 echo "the same again"
 sis data dna -q --motifs toy.pfm --motif M1 --dir e --count 10 --length 20 --held-out 0.2 --seed 3 > /dev/null
 diff -r d e && echo "same files"
-sis data dna -q --motifs toy.pfm --motif Toy --dir e --count 10 --length 20 --seed 4 > /dev/null
+sis data dna -q --motifs toy.pfm --motif Toy --force --dir e --count 10 --length 20 --seed 4 > /dev/null
 cmp -s d/dna/train.fa e/dna/train.fa || echo "another seed, other sequences"
 echo "every site is where it is said to be"
 sis data dna -q --motifs toy.pfm --motif Toy --motif M2.1 --composition 0,0,1,1 --name two --dir d --count 400 --length 30 > /dev/null

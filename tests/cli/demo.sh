@@ -2,10 +2,11 @@
 # of the time, and what the CNN says of digits is tested elsewhere.
 export XDG_DATA_HOME=$PWD/none SIS_MODELS=$PWD/models COLUMNS=80
 mkdir models && ln -s "$SIS_EXAMPLES"/../models/*.onnx models && ln -sf mnist-mlp.onnx models/mnist-cnn.onnx
-sis demo --offline > out 2> err || cat err
+sis demo --offline --dir 'a demo' > out 2> err || cat err
 grep '^[$=(]\|^example' out | sed -e "s|$SIS_MODELS|models|g" -e 's/score [-0-9.e]*/score/' -e 's/[0-9]* sufficient subsets*/N sufficient subsets/'
 cat err
-ls demo
+ls 'a demo'
+sis demo --offline --dir 'a demo' 2>&1 | tail -n 1
 SIS_MODELS=$PWD sis demo --offline --dir other 2>&1
 touch file && sis demo --offline --dir file 2>&1 | tail -n 1
 # Without a home folder there is no place for MNIST, and no need to speak of it. That line is enough: what

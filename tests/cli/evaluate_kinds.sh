@@ -22,7 +22,7 @@ sis explain -q -m "$models/dna-ctcf.onnx" -i bases.fa -t 0.9 -o dna.jsonl
 sis evaluate dna.jsonl --motif ctcf.pfm --csv dna.csv > tables
 grep '^Divergence' tables
 columns dna.csv id motif_start motif_strand sufficient
-sis evaluate dna.jsonl -m "$models/dna-ctcf.onnx" -i bases.fa --robust --samples 2 --csv dna.csv > tables
+sis evaluate dna.jsonl -m "$models/dna-ctcf.onnx" -i bases.fa --robust --samples 2 --force --csv dna.csv > tables
 columns dna.csv id around | awk 'NR > 1 { print $1, ($2 > 0.9 ? "stands with its neighbours" : "falls") }'
 
 cat > reviews.jsonl << 'END'

@@ -8,7 +8,7 @@ case $(sis export r.jsonl --to sqlite 2>&1) in
 esac
 sis export r.jsonl --to sqlite 2>&1
 sis export r.jsonl --to sqlite -o r.db 2>&1
-sis export r.jsonl --to sqlite -o r.db -q # again, over the old one
+sis export r.jsonl --to sqlite -o r.db -q --force # again, over the old one
 python3 - <<'END'
 import sqlite3
 db = sqlite3.connect("r.db")

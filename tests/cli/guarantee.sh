@@ -3,7 +3,7 @@ trees=$SIS_EXAMPLES/credit-trees.json
 rows=$SIS_EXAMPLES/credit.csv
 sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0:3 -o any.jsonl
 sis show any.jsonl
-sis verify any.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+sis verify any.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
 # Each feature is needed: an input without it that the model itself scores below the threshold.
 sis verify any.jsonl -m "$trees" -i "$rows" --counterexamples 2> /dev/null | head -1 > shown.jsonl
 head -1 "$rows" > shown.csv
@@ -14,7 +14,7 @@ sed -n '2s/.*/&/p' shown.csv
 for domain in "data:$rows" ball:0 ball:1 ball:1,0:20000; do
     sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain "$domain" --rows 0:3 --force -o d.jsonl
     grep -o '"guarantee":{[^}]*}\|"status":"[a-z_]*"' d.jsonl | sed 's/data:.*credit/data:credit/'
-    sis verify d.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+    sis verify d.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
 done
 sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0 --domain "data:$rows" | sis show - | sed 's/range of .*/range of .../'
 sis report any.jsonl -o report.html
@@ -22,28 +22,28 @@ grep -c 'enough <bdi>whatever the other 4 features are' report.html
 # What it takes to lose it; the fewest features.
 sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --max-subsets 3 --rows 0:3 -o contrast.jsonl
 sis show contrast.jsonl
-sis verify contrast.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+sis verify contrast.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
 sed 's/"features":\[1\]/"features":[2]/' contrast.jsonl > other.jsonl
-sis verify other.jsonl -m "$trees" -i "$rows" -o audit.jsonl || grep -o '"reason":"[^"]*"' audit.jsonl
+sis verify other.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl || grep -o '"reason":"[^"]*"' audit.jsonl
 sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --smallest --max-subsets 2 --rows 0 -o small.jsonl
 sis show small.jsonl | head -4
-sis verify small.jsonl -m "$trees" -i "$rows" -o audit.jsonl
-sis report contrast.jsonl -o report.html && grep -c 'enough <bdi>to lose the decision' report.html
+sis verify small.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
+sis report --force contrast.jsonl -o report.html && grep -c 'enough <bdi>to lose the decision' report.html
 # A share of completions: the same bytes for the same seed.
 chance() { sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee "$@" --rows 0:3 | sed 's/"seconds":[^,]*,//'; }
 chance chance:0.9 --mask "hotdeck:$rows" > chance.jsonl
 chance chance:0.9 --mask "hotdeck:$rows" | cmp - chance.jsonl && echo same
 grep -o '"guarantee":{"kind":"chance","minimal":true,"share":0.9,"confidence":0.95,"seed":1' chance.jsonl
 sis show chance.jsonl | grep -c 'is enough for .* % of completions'
-sis verify chance.jsonl -m "$trees" -i "$rows" --mask "hotdeck:$rows" -o audit.jsonl
+sis verify chance.jsonl -m "$trees" -i "$rows" --mask "hotdeck:$rows" --force -o audit.jsonl
 sed 's/"features":\[[0-9,]*\]/"features":[0]/' chance.jsonl > lie.jsonl
-sis verify lie.jsonl -m "$trees" -i "$rows" --mask "hotdeck:$rows" -o audit.jsonl || grep -c '"reason":"subset 0 keeps the decision for' audit.jsonl
+sis verify lie.jsonl -m "$trees" -i "$rows" --mask "hotdeck:$rows" --force -o audit.jsonl || grep -c '"reason":"subset 0 keeps the decision for' audit.jsonl
 # A record that claims too much is found out.
 sed 's/"features":\[4,7,1,2\]/"features":[4,7,1]/' any.jsonl > less.jsonl
-sis verify less.jsonl -m "$trees" -i "$rows" -o audit.jsonl || echo "exit $?"
+sis verify less.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl || echo "exit $?"
 grep -o '"reason":"[^"]*"' audit.jsonl
 sed 's/"features":\[4,7,1,2\]/"features":[4,7,1,2,0]/' any.jsonl > more.jsonl
-sis verify more.jsonl -m "$trees" -i "$rows" -o audit.jsonl || echo "exit $?"
+sis verify more.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl || echo "exit $?"
 grep -o '"reason":"[^"]*"' audit.jsonl
 # The same question goes on, another does not.
 head -1 any.jsonl > r.jsonl
@@ -73,12 +73,12 @@ END
 printf 'a,b,c\n2,1,3\n0,1,3\n' > abc.csv
 sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --jobs 1 --timeout 5 -o class.jsonl
 sis show class.jsonl
-sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 -o audit.jsonl
+sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 --force -o audit.jsonl
 # Nothing to explain, and there is no threshold to change: terminal and page.
 for class in top 0; do
     sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --target $class --rows 1 --jobs 1 --timeout 5 -o none.jsonl --force 2>&1
     sis show none.jsonl
-    sis report none.jsonl -q -o none.html && grep -o 'class="verdict">[a-z]* by\|class="reason">[^<]*' none.html
+    sis report --force none.jsonl -q -o none.html && grep -o 'class="verdict">[a-z]* by\|class="reason">[^<]*' none.html
 done
 # Refusals.
 sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 --counterexamples 2>&1 || echo "exit $?"

@@ -12,8 +12,8 @@ sis predict -m "$digits" -i pets 2>&1
 sis predict -m "$digits" -i pets --fit 2>&1 | cut -c1-60
 sis explain -m "$digits" -i pets --fit --rows 2 --mask blur:8 -t 0.4 --max-subsets 1 -o fit.jsonl 2>&1
 grep -o '"id":"[^"]*"\|"kind":"[^"]*"\|"label":"[^"]*"\|"shape":[^]]*]' fit.jsonl
-sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:8 -o audit.jsonl 2>&1
-sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:3 -o audit.jsonl 2>&1
+sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:8 --force -o audit.jsonl 2>&1
+sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:3 --force -o audit.jsonl 2>&1
 sis report -q fit.jsonl -o fit.html
 grep -o 'its surroundings, blurred by <bdi>8</bdi> pixels' fit.html
 printf 'a,7\nb,7\ncolours,0\n' > labels.csv

@@ -18,7 +18,7 @@ for features in grid:16 superpixel:16; do
     grep -o '"n_features":[0-9]*\|"complete":[a-z]*' parts.jsonl
     ask --features $features --refine --max-subsets 1 -o pixels.jsonl
     grep -o '"n_features":[0-9]*\|"score":0.32' pixels.jsonl | sort -u
-    sis verify -q pixels.jsonl -m 'cmd:sh bright.sh' -i ones.npy --mask zero --jobs 1 --timeout 20 --features $features --refine -o audit.jsonl && echo holds
+    sis verify -q pixels.jsonl -m 'cmd:sh bright.sh' -i ones.npy --mask zero --jobs 1 --timeout 20 --features $features --refine --force -o audit.jsonl && echo holds
 done
 ask --features grid:none 2>&1 || echo "exit $?"
 ask --refine 2>&1 || echo "exit $?"

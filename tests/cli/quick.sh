@@ -17,7 +17,7 @@ ask --method quick --prefer none -o none.jsonl && rm asked
 for f in quick none; do
     grep -o '"method":"[a-z]*"\|"features":[^]]*]\|"complete":[a-z]*' $f.jsonl
 done
-sis verify -q quick.jsonl -m 'cmd:sh count.sh' -i ones.csv --mask zero --jobs 1 --timeout 20 -o audit.jsonl && echo holds
+sis verify -q quick.jsonl -m 'cmd:sh count.sh' -i ones.csv --mask zero --jobs 1 --timeout 20 --force -o audit.jsonl && echo holds
 sis show quick.jsonl | head -3
 ask --method quick --constraint length 2>&1 || echo "exit $?"
 ask --method quick --prefer gradient 2>&1 || echo "exit $?"

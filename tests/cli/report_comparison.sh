@@ -14,10 +14,10 @@ look() {
     count pictures '<img '
     count 'patterns instead' '<ul class="patterns"'
 }
-sis report "$results/image.jsonl" "$results/image-b.jsonl" --comparison "$compared" -q -o page.html && look
-sis report "$results/image.jsonl" --comparison "$compared" --comparison "$compared" -q -o page.html --figures both && look
+sis report --force "$results/image.jsonl" "$results/image-b.jsonl" --comparison "$compared" -q -o page.html && look
+sis report --force "$results/image.jsonl" --comparison "$compared" --comparison "$compared" -q -o page.html --figures both && look
 ls both | grep cross
-sis report "$results/image.jsonl" -q -o page.html
+sis report --force "$results/image.jsonl" -q -o page.html
 grep -c 'id="comparison"' page.html
 
 # What sis compare writes is what is read.
@@ -25,13 +25,13 @@ sis explain -q -m "cmd:$SIS_EXAMPLES/credit.sh" -i "$SIS_EXAMPLES/credit.csv" --
 sis explain -q -m "cmd:$SIS_EXAMPLES/credit.sh" -i "$SIS_EXAMPLES/credit.csv" --mask "mean:$SIS_EXAMPLES/credit.csv" -t 0.9 -o strict.jsonl
 sis compare granted.jsonl strict.jsonl --model-a "cmd:$SIS_EXAMPLES/credit.sh" --model-b "cmd:$SIS_EXAMPLES/credit.sh" --eps 0.4 --min-size 2 -q -o both.json >printed
 grep -o 'Decisions on.*' printed
-sis report granted.jsonl strict.jsonl --comparison both.json -q -o page.html && look
+sis report --force granted.jsonl strict.jsonl --comparison both.json -q -o page.html && look
 grep -o '<b>[0-9.]* %</b><span class="soft">agree, of [^<]*' page.html
 
 # What cannot be: each is one line and status 1.
 bad() {
     echo "$1" >bad.json
-    sis report "$results/image.jsonl" -q -o page.html --comparison bad.json 2>&1
+    sis report --force "$results/image.jsonl" -q -o page.html --comparison bad.json 2>&1
     echo "exit $?"
 }
 bad ''
@@ -52,14 +52,14 @@ bad '{"decisions":{},"a":{},"b":{},"joint":{"clusters":[{"members":7}]}}'
 bad '{"decisions":{},"a":{},"b":{},"differ":[{}]}'
 bad '{"decisions":{},"a":{},"b":{},"differ":[{"id":"1","a":"x"}]}'
 head -c 2000 "$compared" >bad.json
-sis report "$results/image.jsonl" -q -o page.html --comparison bad.json 2>&1
-sis report "$results/image.jsonl" -q -o page.html --comparison nothing.json 2>&1
+sis report --force "$results/image.jsonl" -q -o page.html --comparison bad.json 2>&1
+sis report --force "$results/image.jsonl" -q -o page.html --comparison nothing.json 2>&1
 cp "$compared" same.json
-sis report "$results/image.jsonl" -q -o same.json --comparison same.json 2>&1
+sis report --force "$results/image.jsonl" -q -o same.json --comparison same.json 2>&1
 echo "exit $?"
 
 # As little as there can be, and texts that are markup.
 echo '{"decisions":{},"a":{"model":"<script>x</script>"},"b":{"results":"</style>"},"differ":[{"id":"<b>","a":["<i>"],"b":[]}]}' >odd.json
-sis report "$results/image.jsonl" -q -o page.html --comparison odd.json --figures odd && look
+sis report --force "$results/image.jsonl" -q -o page.html --comparison odd.json --figures odd && look
 grep -c '<script>x\|<b>[^0-9]*<i>' page.html
 grep -o '&lt;script&gt;x' page.html | sort | uniq -c | tr -s ' '

@@ -10,6 +10,7 @@
 #   ort       models in ONNX Runtime, and other ONNX readers
 #   python    wheel, notebook, and other libraries side by side: scikit-learn, XGBoost
 #   image     the container folder
+#   kills     commands killed at random moments leave their outputs whole
 set(DEEP ${CMAKE_CURRENT_SOURCE_DIR})
 
 # deep_test(LABEL NAME command...)
@@ -19,7 +20,7 @@ function(deep_test label name)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
-foreach(label asan tsan clang fuzz browser mpi ort python image)
+foreach(label asan tsan clang fuzz browser mpi ort python image kills)
   add_custom_target(deep_${label} DEPENDS sis_program)
 endforeach()
 
@@ -92,6 +93,7 @@ if(TARGET sis_mpi)
 endif()
 deep_test(mpi mpi.same ${DEEP}/mpi.sh ${CMAKE_BINARY_DIR})
 deep_test(mpi mpi.kills ${DEEP}/endure.py ${CMAKE_BINARY_DIR} kills 4)
+deep_test(kills cli.kills ${DEEP}/endure.py ${CMAKE_BINARY_DIR} whole 20)
 deep_test(mpi mpi.faults ${DEEP}/endure.py ${CMAKE_BINARY_DIR} faults 200)
 
 add_dependencies(deep_ort unit_model make_model)

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/parallel.h"
+#include "base/replace.h"
 #include "base/rng.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -336,6 +337,45 @@ static void floats_of_16_bits_are_the_nearest_ones(void **state) {
     assert_int_equal(sis__half_bits(65519), 0x7bff);
 }
 
+static void expect_text(const char *path, const char *expected) {
+    char text[16] = "";
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_int_equal(fread(text, 1, sizeof text - 1, f), strlen(expected));
+    fclose(f);
+    assert_string_equal(text, expected);
+}
+
+static void files_are_replaced_whole_or_stay(void **state) {
+    char folder[] = "/tmp/sis-test-XXXXXX", path[64];
+    sis__replacement r, other;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/f", folder);
+    assert_int_equal(sis__replace_all(path, "one", 3), 0);
+    assert_int_equal(sis__replace_begin(&r, path), 0);
+    fputs("part of two", r.file);
+    fflush(r.file);
+    expect_text(path, "one");
+    assert_int_equal(sis__replace_end(&r, SIS_E_CANCELLED), SIS_E_CANCELLED);
+    expect_text(path, "one");
+    assert_int_equal(sis__replace_all(path, "two", 3), 0);
+    expect_text(path, "two");
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(sis__replace_begin(&r, path), 0); /* two that begin where there is none */
+    assert_int_equal(sis__replace_begin(&other, path), 0);
+    fputs("first", r.file);
+    fputs("second", other.file);
+    assert_int_equal(sis__replace_end(&r, SIS_OK), 0);
+    assert_int_equal(sis__replace_end(&other, SIS_OK), SIS_E_IO);
+    assert_message_has("File exists");
+    expect_text(path, "first");
+    assert_int_equal(sis__replace_begin(&r, folder), SIS_E_IO);
+    sis__replace_end(&r, SIS_E_IO);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(remove(folder), 0); /* nothing is left in it */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_names_texts_and_a_message),
@@ -352,6 +392,7 @@ int main(void) {
         cmocka_unit_test(random_numbers_depend_on_the_seed_alone),
         cmocka_unit_test(digests_are_those_of_the_standard),
         cmocka_unit_test(floats_of_16_bits_are_the_nearest_ones),
+        cmocka_unit_test(files_are_replaced_whole_or_stay),
         cmocka_unit_test(parallel_runs_each_item_once_and_reports_the_first_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,7 +167,7 @@ static void what_is_written_is_read(void **state) {
     assert_int_equal(sis_png_write("x.png", pixels, (size_t[]){0, 1, 1}), SIS_E_ARGUMENT);
     assert_int_equal(sis_png_write(folder_path("none/x.png"), pixels, (size_t[]){2, 3, 1}),
                      SIS_E_IO);
-    assert_message_has("x.png: cannot be written");
+    assert_message_has("cannot write");
     char path[2048];
     snprintf(path, sizeof path, "%s", folder_path("w.png"));
     with_failing_allocations(write_once, path);
