@@ -253,14 +253,14 @@ static int make_parts(const data_set *set, const char *from, const char *folder)
 /* All files of the set as parts, then all names at once; or no part is left. */
 static int take_files(const data_set *set, const char *from, const char *folder) {
     int status = make_parts(set, from, folder);
-    char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
+    char path[CLI_PATH_MAX];
     for (const data_file *f = set->files; f < set->files + FILES_MOST; f++) {
         if (!f->result || cli_path(path, folder, f->result) != CLI_DONE)
             continue;
         if (status == CLI_DONE)
             status = cli_part_done(path);
-        else if (cli_part_name(part, path) == CLI_DONE)
-            remove(part);
+        else
+            cli_part_drop(path);
     }
     return status;
 }

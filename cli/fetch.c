@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
+#include "base/replace.h"
 #include "cli.h"
 
 /* ---- Paths and folders ----------------------------------------------------------------------- */
@@ -55,8 +55,8 @@ int cli_work_begin(char folder[CLI_PATH_MAX]) {
     const char *base = getenv("TMPDIR");
     if (joined(folder, base && *base ? base : "/tmp", "/", "sis-data-XXXXXX") != CLI_DONE)
         return CLI_FAILED;
-    if (mkdtemp(folder))
-        return CLI_DONE;
+    if (mkdtemp(folder)) /* gone after Ctrl-C, too */
+        return cli_fail(sis__temporary_add(folder));
     int status = cli_error("cannot make a temporary folder %s: %s", folder, strerror(errno));
     folder[0] = '\0';
     return status;
@@ -70,8 +70,10 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 }
 
 void cli_work_end(const char *folder) {
-    if (*folder)
-        nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (!*folder)
+        return;
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    sis__temporary_forget(folder);
 }
 
 /* ---- Clients --------------------------------------------------------------------------------- */
@@ -95,8 +97,14 @@ static void last_words(const char *log, char *text, size_t size) {
             *p = '?';
 }
 
-/* In the child: everything it says goes to the log. */
+/* In the child: everything it says goes to the log. Signals reach it as they reach any program: the
+ * mask that our threads have (interrupt.c) would go with it. Its own group, so that cli/interrupt.c
+ * ends what it starts, too. */
 static void become(const char *work, const char *log, char *const *argv) {
+    sigset_t none;
+    sigemptyset(&none);
+    setpgid(0, 0);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     int out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666), in = open("/dev/null", O_RDONLY);
     if (out >= 0 && in >= 0 && chdir(work) == 0 && dup2(in, 0) == 0 && dup2(out, 1) == 1 &&
         dup2(out, 2) == 2)
@@ -177,11 +185,37 @@ int cli_part_name(char part[CLI_PATH_MAX], const char *path) {
     return joined(part, path, "", ".part");
 }
 
+gzFile cli_part_open(const char *path, const char *mode) {
+    char part[CLI_PATH_MAX];
+    if (cli_part_name(part, path) != CLI_DONE)
+        return NULL;
+    unlink(part); /* of a run that was killed */
+    gzFile out = gzopen(part, mode);
+    if (!out)
+        cli_cannot_write(part);
+    else if (sis__temporary_add(part) != SIS_OK) {
+        cli_error("out of memory");
+        gzclose(out);
+        out = NULL;
+    }
+    return out;
+}
+
 int cli_part_done(const char *path) {
     char part[CLI_PATH_MAX];
     if (cli_part_name(part, path) != CLI_DONE)
         return CLI_FAILED;
-    return rename(part, path) == 0 ? CLI_DONE : cli_cannot_write(path);
+    int bad = rename(part, path) != 0;
+    sis__temporary_forget(part);
+    return bad ? cli_cannot_write(path) : CLI_DONE;
+}
+
+void cli_part_drop(const char *path) {
+    char part[CLI_PATH_MAX];
+    if (cli_part_name(part, path) != CLI_DONE)
+        return;
+    remove(part);
+    sis__temporary_forget(part);
 }
 
 static int copy(gzFile from, gzFile to) {
@@ -196,19 +230,20 @@ static int copy(gzFile from, gzFile to) {
 }
 
 int cli_part_copy(const char *from, const char *to) {
-    char part[CLI_PATH_MAX];
     size_t n = strlen(to);
     int packed = n > 3 && strcmp(to + n - 3, ".gz") == 0;
-    if (cli_part_name(part, to) != CLI_DONE)
-        return CLI_FAILED;
-    gzFile in = gzopen(from, "rb"), out = in ? gzopen(part, packed ? "wb6" : "wbT") : NULL;
-    int copied = in && out ? copy(in, out) : -1, reason = errno;
-    if (in)
-        gzclose(in);
+    gzFile in = gzopen(from, "rb"), out = NULL;
+    if (!in)
+        return cli_error("cannot copy %s to %s: %s", from, to, strerror(errno));
+    out = cli_part_open(to, packed ? "wbx6" : "wbxT");
+    int copied = out ? copy(in, out) : -1, reason = errno;
+    gzclose(in);
     if (out && gzclose(out) != Z_OK)
         copied = -1;
     if (copied == 0)
         return CLI_DONE;
-    remove(part);
-    return cli_error("cannot copy %s to %s: %s", from, to, reason ? strerror(reason) : "damaged");
+    cli_part_drop(to);
+    return !out ? CLI_FAILED
+                : cli_error("cannot copy %s to %s: %s", from, to,
+                            reason ? strerror(reason) : "damaged");
 }

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include <zlib.h>
+
 enum { CLI_PATH_MAX = 4096 };
 
 /* "FOLDER/NAME" into `out`. CLI_DONE, or CLI_FAILED after an error line if it is too long. */
@@ -29,8 +31,13 @@ int cli_fetch_deb(const char *work, const char *package);
 /* While a file is written it is called PATH.part. */
 int cli_part_name(char part[CLI_PATH_MAX], const char *path);
 
-/* Give the finished part its name. */
+/* Begin the part of `path` as a new gzip file in that mode of gzopen(); NULL after an error line. A
+ * signal removes it. */
+gzFile cli_part_open(const char *path, const char *mode);
+
+/* Give the finished part its name, or remove it. */
 int cli_part_done(const char *path);
+void cli_part_drop(const char *path);
 
 /* Write what the file `from` holds, unpacked if it is gzipped, to the part of `to`: gzipped if the
  * name `to` ends in .gz. */

@@ -45,13 +45,10 @@ static int write_review(gzFile to, const json_t *reviews, size_t i) {
 
 /* The quarters at `first` and half the list further on, in turn. */
 static int write_half(const json_t *reviews, const char *folder, const char *name, size_t first) {
-    char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
-    if (cli_path(path, folder, name) != CLI_DONE || cli_part_name(part, path) != CLI_DONE)
-        return CLI_FAILED;
-    errno = 0;
-    gzFile to = gzopen(part, "wb6");
+    char path[CLI_PATH_MAX];
+    gzFile to = cli_path(path, folder, name) == CLI_DONE ? cli_part_open(path, "wbx6") : NULL;
     if (!to)
-        return cli_cannot_write(part);
+        return CLI_FAILED;
     int status = CLI_DONE;
     for (size_t i = first; status == CLI_DONE && i < first + QUARTER; i++) {
         status = write_review(to, reviews, i);
@@ -59,7 +56,7 @@ static int write_half(const json_t *reviews, const char *folder, const char *nam
             status = write_review(to, reviews, i + REVIEWS / 2);
     }
     if (gzclose(to) != Z_OK && status == CLI_DONE)
-        status = cli_cannot_write(part);
+        status = cli_cannot_write(path);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -65,7 +66,11 @@ void sis__temporary_remove_all(void) {
     pthread_mutex_lock(
         &lock); /* for good: who wants to add one waits until the program has ended */
     for (const temporary *t = all; t; t = t->next)
-        nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        for (int tries = 0; tries < 20 && access(t->path, F_OK) == 0; tries++) {
+            if (tries > 0) /* a child that is ending has put something into a folder meanwhile */
+                nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+            nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        }
 }
 
 /* ---- Replacements ---------------------------------------------------------------------------- */

