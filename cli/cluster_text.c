@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/platform.h"
 #include "cluster.h"
 #include "task.h"
 
@@ -219,7 +220,7 @@ int cli_cluster_print(FILE *out, const cli_cluster_page *p) {
     for (size_t k = 0; order && k < n; k++)
         order[k] = k;
     if (status == CLI_DONE) {
-        qsort_r(order, n, sizeof *order, by_size, (void *)p->members);
+        sis__sort(order, n, sizeof *order, by_size, (void *)p->members);
         print_head(out, p);
     }
     for (size_t k = 0; status == CLI_DONE && k < shown; k++)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/platform.h"
 #include "data.h"
 #include "output.h"
 
@@ -54,8 +55,8 @@ static int is_file(const char *path) {
 static int find_models(char out[CLI_PATH_MAX]) {
     char self[CLI_PATH_MAX - 64], places[4][CLI_PATH_MAX], probe[CLI_PATH_MAX];
     const char *told = getenv("SIS_MODELS");
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
+    if (sis__program_path(self, sizeof self) != 0)
+        self[0] = '\0';
     for (int up = 0; up < 2; up++) /* FOLDER/bin/sis -> FOLDER */
         if (strrchr(self, '/'))
             *strrchr(self, '/') = '\0';

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "base/replace.h"
 #include "cli.h"
 
@@ -120,10 +121,12 @@ static int run(const char *work, const char *log, char *const *argv) {
         become(work, log, argv);
     if (child < 0)
         return -1;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    (void)sis__children_add(child); /* if it is not there, it only outlives an interruption */
+    pid_t ended;
+    while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
+        continue;
+    sis__children_remove(child);
+    return ended == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* The same, and a line about it if it fails. */

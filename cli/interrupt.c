@@ -5,7 +5,6 @@
  * of our own waits for the signals, ends the groups of all our children, and then lets the signal
  * do what it always does. Whoever notices in between that a child is gone has nothing to say.
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "base/replace.h"
 #include "cli.h"
 
@@ -34,19 +34,6 @@ void cli_interrupt_hold(void) {
         pause();
 }
 
-/* Children that one of our threads started, as Linux lists them. */
-static void end_children_of(const char *thread) {
-    char path[64];
-    long pid;
-    snprintf(path, sizeof path, "/proc/self/task/%.20s/children", thread);
-    FILE *list = fopen(path, "r");
-    while (list && fscanf(list, "%ld", &pid) == 1)
-        if (pid > 1 && kill((pid_t)-pid, SIGTERM) != 0)
-            kill((pid_t)pid, SIGTERM);
-    if (list)
-        fclose(list);
-}
-
 static void *wait_for_signal(void *set) {
     int number = 0;
     cli_interrupt_fn taken;
@@ -56,12 +43,7 @@ static void *wait_for_signal(void *set) {
         taken = atomic_load(&taker);
     } while (taken && taken(number));
     atomic_store(&ending, 1);
-    DIR *threads = opendir("/proc/self/task");
-    for (struct dirent *d; threads && (d = readdir(threads));)
-        if (d->d_name[0] != '.')
-            end_children_of(d->d_name);
-    if (threads)
-        closedir(threads);
+    sis__children_end();
     sis__temporary_remove_all();
     const char *path = atomic_load(&resumable);
     if (path)

@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include <sis/model.h>
 #include <sis/net.h>
 
 #include "base/clock.h"
+#include "base/platform.h"
 #include "task.h"
 
 typedef struct {
@@ -38,16 +36,6 @@ static void defaults(void *p) {
     sis_opt opt;
     sis_opt_init(&opt);
     ((model_options *)p)->memory = opt.memory >> 20;
-}
-
-/* Bytes of memory in use, 0 if the system does not tell. */
-static size_t bytes_in_use(void) {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-    struct mallinfo2 m = mallinfo2();
-    return m.uordblks + m.hblkhd;
-#else
-    return 0;
-#endif
 }
 
 /* ---- An input to try the model on ------------------------------------------------------------ */
@@ -384,11 +372,11 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
     opt.progress = watch;
     opt.progress_ctx = &t;
     int status = sample_init(&s, net, m->n_values);
-    size_t before = bytes_in_use();
+    size_t before = sis__heap_bytes();
     int error = status == CLI_DONE ? sis_walk_new(m, &s.input, &opt, &w) : SIS_OK;
     if (status == CLI_DONE && error != SIS_E_NAN)
         status = cli_fail(error);
-    size_t after = bytes_in_use();
+    size_t after = sis__heap_bytes();
     if (status == CLI_DONE)
         status = describe(net, w);
     if (status == CLI_DONE)

@@ -22,7 +22,7 @@ test | deep)
     ;;
 python) needed="$needed $python" ;;
 esac
-[ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev libopenmpi-dev openmpi-bin jupyter-nbconvert
+[ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev musl-tools libopenmpi-dev openmpi-bin jupyter-nbconvert
     python3-ipykernel python3-matplotlib"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

@@ -8,6 +8,8 @@
 
 #include <sis/error.h>
 
+#include "base/platform.h" /* refuses systems that sis cannot run on */
+
 /* Record the message and return `code`. */
 int sis__fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -74,10 +74,3 @@ int sis__parallel(int jobs, size_t n, sis__parallel_fn fn, void *ctx) {
         sis_error_set(r.message);
     return r.result;
 }
-
-int sis__cores(void) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return n > 0 ? n : 1;
-}

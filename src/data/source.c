@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/platform.h"
 
 enum { CHUNK = 1 << 16 };
 
@@ -227,6 +228,11 @@ static int has_changed(const sis__reread *r) {
     return sis__fail(SIS_E_IO, "%s: has changed since it was first read", r->name);
 }
 
+static int differ_in_time(const struct stat *a, const struct stat *b) {
+    struct timespec x = sis__changed_at(a), y = sis__changed_at(b);
+    return x.tv_sec != y.tv_sec || x.tv_nsec != y.tv_nsec;
+}
+
 int sis__source_section(sis__source *s, const sis__reread *r, size_t at, size_t end) {
     struct stat now;
     size_t size = r->copies ? r->n : (size_t)r->about.st_size;
@@ -240,8 +246,7 @@ int sis__source_section(sis__source *s, const sis__reread *r, size_t at, size_t 
     if (!s->chunk)
         return s->error = SIS_E_NOMEM;
     if (!r->copies && (fstat(r->fd, &now) != 0 || now.st_size != r->about.st_size ||
-                       now.st_mtim.tv_sec != r->about.st_mtim.tv_sec ||
-                       now.st_mtim.tv_nsec != r->about.st_mtim.tv_nsec))
+                       differ_in_time(&now, &r->about)))
         return s->error = has_changed(r);
     return SIS_OK;
 }

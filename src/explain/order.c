@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/platform.h"
 #include "explain/explain.h"
 
 enum { BLOCK = 32 };
@@ -27,7 +28,7 @@ void sis__order(const sis__masked_scorer *v, const double *importance, int *orde
     for (size_t f = 0; f < v->features.n; f++)
         if (!v->features.absent[f])
             order[(*n)++] = (int)f;
-    qsort_r(order, *n, sizeof *order, by_importance, (void *)importance);
+    sis__sort(order, *n, sizeof *order, by_importance, (void *)importance);
 }
 
 /* Copies that hold the first `from`, `from` + `by`, ... features of an order. */

@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/platform.h"
 #include "explain/explain.h"
 
 enum { WAYS = 8 };
@@ -145,7 +146,7 @@ static int rank_left(search *c, int *spare) {
         *spare |= sis__scorer_decided(c->v, margins[k]);
     }
     if (error == SIS_OK)
-        qsort_r(c->left, c->n_left, sizeof *c->left, by_loss, c->loss);
+        sis__sort(c->left, c->n_left, sizeof *c->left, by_loss, c->loss);
     free(margins);
     return error;
 }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/platform.h"
 #include "findings/record.h"
 
 static int is_separator(char c) {
@@ -45,7 +46,7 @@ int sis__record_index(sis_record *r) {
         return SIS_E_NOMEM;
     for (size_t v = 0; v < r->n_values; v++)
         order[v] = (int)v;
-    qsort_r(order, r->n_values, sizeof *order, by_feature, (void *)(uintptr_t)r->feature_map);
+    sis__sort(order, r->n_values, sizeof *order, by_feature, (void *)(uintptr_t)r->feature_map);
     r->by_feature = order;
     return SIS_OK;
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "base/platform.h"
 #include "base/sum.h"
 #include "findings/export.h"
 
@@ -214,7 +215,7 @@ int sis_summary_sort(sis_summary *s, size_t *n) {
     for (size_t k = 0; k < *n; k++)
         s->order[k] = k;
     if (s->order)
-        qsort_r(s->order, *n, sizeof *s->order, by_subsets, s);
+        sis__sort(s->order, *n, sizeof *s->order, by_subsets, s);
     return s->order ? SIS_OK : SIS_E_NOMEM;
 }
 

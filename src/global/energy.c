@@ -25,6 +25,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/platform.h"
 #include "global/space.h"
 
 enum {
@@ -266,7 +267,7 @@ static int sort_along(sis__space *s, energy_index *x) {
         return SIS_E_NOMEM;
     for (size_t u = 0; u < s->n; u++)
         x->order[u] = (uint32_t)u;
-    qsort_r(x->order, s->n, sizeof *x->order, by_first_coordinate, x);
+    sis__sort(x->order, s->n, sizeof *x->order, by_first_coordinate, x);
     for (size_t k = 0; k < s->n; k++) {
         const double *from = x->coordinates + x->order[k] * (size_t)STRIDE;
         x->along[k] = from[0];

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/platform.h"
 
 enum { MOST = 256 };
 
@@ -53,7 +54,7 @@ static int list_members(finder *f, const int *labels, size_t n_clusters) {
     for (size_t c = 0; c < n_clusters; c++)
         f->start[c + 1] += f->start[c];
     order o = {s, labels};
-    qsort_r(f->members, n, sizeof *f->members, by_cluster, &o);
+    sis__sort(f->members, n, sizeof *f->members, by_cluster, &o);
     return SIS_OK;
 }
 

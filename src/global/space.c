@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/platform.h"
 
 /* ---- Equal points -------------------------------------------------------------------------- */
 
@@ -103,7 +104,7 @@ static int sort_points(sis__space *s) {
         return SIS_E_NOMEM;
     for (size_t k = 0; k < s->n; k++)
         old[k] = (uint32_t)k;
-    qsort_r(old, s->n, sizeof *old, by_row, s);
+    sis__sort(old, s->n, sizeof *old, by_row, s);
     int code = renumber(s, old);
     free(old);
     return code;

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -65,7 +66,7 @@ static int above_standard(int fd) {
 /* ends[0] to read, ends[1] to write, both close-on-exec. */
 static int open_pipe(int ends[2]) {
     ends[0] = ends[1] = -1;
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (sis__pipe(ends) != 0)
         return -1;
     ends[0] = above_standard(ends[0]);
     ends[1] = above_standard(ends[1]);
@@ -81,13 +82,14 @@ enum { N_COUNTS = sizeof thread_counts / sizeof *thread_counts, COUNT_TEXT = 48 
 /* Our environment, and `threads` for each count that it does not have. texts holds the new ones.
  * NULL: no memory; free() it. */
 static char **environment(int threads, char texts[N_COUNTS][COUNT_TEXT]) {
+    char **own = sis__environment();
     size_t n = 0, added = 0;
-    while (environ[n])
+    while (own[n])
         n++;
     char **list = SIS_NEW(char *, n + N_COUNTS + 1);
     if (!list)
         return NULL;
-    memcpy(list, environ, n * sizeof *list);
+    memcpy(list, own, n * sizeof *list);
     for (size_t i = 0; i < N_COUNTS && threads > 0; i++)
         if (!getenv(thread_counts[i])) {
             snprintf(texts[i], COUNT_TEXT, "%s=%d", thread_counts[i], threads);
@@ -151,10 +153,12 @@ int sis__child_start(sis__child *c, const char *command, int threads) {
     c->in = in[1];
     c->out = out[0];
     c->err = err[0];
-    if (!error)
+    if (!error && sis__children_add(c->pid) == SIS_OK)
         return SIS_OK;
-    c->pid = 0;
+    c->pid = error ? 0 : c->pid;
     sis__child_stop(c);
+    if (!error)
+        return SIS_E_NOMEM;
     return sis__fail(SIS_E_MODEL, "cannot start a process: %s", strerror(error));
 }
 
@@ -321,6 +325,7 @@ static int await_end(sis__child *c, double seconds) {
 static int reap(sis__child *c) {
     int status = -1;
     pid_t pid = c->pid;
+    sis__children_remove(pid);
     if (pid > 0 && has_ended(pid) >= 0) {
         kill(-pid, SIGKILL);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

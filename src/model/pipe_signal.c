@@ -4,9 +4,9 @@
  */
 #include "model/pipe_signal.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <time.h>
+
+#include "base/platform.h"
 
 static int is_pending(void) {
     sigset_t pending;
@@ -15,23 +15,16 @@ static int is_pending(void) {
     return sigismember(&pending, SIGPIPE) == 1;
 }
 
-static sigset_t only_pipe(void) {
+void sis__pipe_signal_hold(sis__no_pipe_signal *guard) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGPIPE);
-    return set;
-}
-
-void sis__pipe_signal_hold(sis__no_pipe_signal *guard) {
-    sigset_t set = only_pipe();
     guard->was_pending = is_pending();
     pthread_sigmask(SIG_BLOCK, &set, &guard->before);
 }
 
 void sis__pipe_signal_release(const sis__no_pipe_signal *guard) {
-    sigset_t set = only_pipe();
     if (!guard->was_pending && is_pending())
-        while (sigtimedwait(&set, NULL, &(struct timespec){0}) < 0 && errno == EINTR)
-            continue;
+        sis__signal_discard(SIGPIPE);
     pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 }

@@ -442,7 +442,7 @@ static int listen_at(const sis_server_opt *o) {
         sis__fail(SIS_E_ARGUMENT, "--host %s: %s", o->host, gai_strerror(error));
         return -1;
     }
-    fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = sis__socket(found->ai_family);
     if (fd >= 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 512) != 0) {

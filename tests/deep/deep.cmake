@@ -3,7 +3,7 @@
 #
 #   asan      unit, command, server and Python tests under AddressSanitizer and UBSan
 #   tsan      threads that share a model, a task or a server, under ThreadSanitizer
-#   clang     every C file compiles under clang without warnings
+#   clang     every C file compiles under clang without warnings, and with musl
 #   fuzz      the fuzzers, for seconds each (they need clang and libFuzzer)
 #   browser   reports and the live page in Chromium
 #   mpi       sis-mpi writes what sis writes, also when processes are killed
@@ -80,6 +80,7 @@ endforeach()
 # ---- clang, browser, mpi, ort, python, image -----------------------------------------------------
 
 deep_test(clang tree.clang ${DEEP}/clang.sh ${CMAKE_BINARY_DIR})
+deep_test(clang tree.portable ${DEEP}/portable.sh ${CMAKE_BINARY_DIR})
 
 deep_test(browser report.browser ${DEEP}/report/run.sh $<TARGET_FILE:sis_program> ${CMAKE_BINARY_DIR}/report)
 if(MICROHTTPD_FOUND)

@@ -27,6 +27,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/platform.h"
 #include "net/ops/ops.h"
 #include "net/window/window.h"
 
@@ -341,7 +342,7 @@ static int cuts_init(sis__estimate *e) {
     for (size_t j = 0; !error && j < n; j++)
         order[j] = j;
     if (!error)
-        qsort_r(order, n, sizeof *order, by_change, f);
+        sis__sort(order, n, sizeof *order, by_change, f);
     double position = longest_position(f);
     for (size_t i = 0; !error && i < f->n_points; i++) {
         const sis__keep_point *s = &f->points[i];

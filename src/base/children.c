@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See children.h. A list, since there are as many children as threads at most.
+ */
+#include "base/children.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pid_t *list;
+    size_t n, room;
+} children = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int sis__children_add(pid_t pid) {
+    pthread_mutex_lock(&children.lock);
+    int error = sis__reserve(&children.list, &children.room, children.n + 1, sizeof(pid_t));
+    if (!error)
+        children.list[children.n++] = pid;
+    pthread_mutex_unlock(&children.lock);
+    return error;
+}
+
+void sis__children_remove(pid_t pid) {
+    pthread_mutex_lock(&children.lock);
+    for (size_t i = 0; i < children.n; i++)
+        if (children.list[i] == pid) {
+            children.list[i] = children.list[--children.n];
+            break;
+        }
+    if (children.n == 0) {
+        free(children.list);
+        children.list = NULL;
+        children.room = 0;
+    }
+    pthread_mutex_unlock(&children.lock);
+}
+
+void sis__children_end(void) {
+    pthread_mutex_lock(&children.lock);
+    for (size_t i = 0; i < children.n; i++)
+        if (kill(-children.list[i], SIGTERM) != 0)
+            kill(children.list[i], SIGTERM);
+    pthread_mutex_unlock(&children.lock);
+}
