@@ -86,7 +86,7 @@ class Explainer:
                 proved (models of boosted trees; no mask is needed); "chance:0.95": for that share of
                 completions drawn from data (X a file, mask="hotdeck:FILE")
     domain      of "all": "any" number, "ball:0.5" around each value, "data": the range of the
-                background, or a pair of arrays (lowest, highest)
+                background (missing where it is missing there), or a pair of arrays (lowest, highest)
     smallest    of "all": a subset of the fewest features
     confidence  of "chance:P"; samples: its draws for each example
     refine      with features="grid:196" or "superpixel:196" (X a file of images): parts first, then
@@ -235,7 +235,8 @@ class Explainer:
                 e.pop("shape", None)
             box = self._box(encoder, row)
             if box is not None:
-                e["low"], e["high"] = (np.ascontiguousarray(v, dtype=float) for v in box)
+                e["low"], e["high"] = (np.ascontiguousarray(v, dtype=float) for v in box[:2])
+                e["missing"] = np.ascontiguousarray(box[2], dtype=np.uint8)
             if owner is not None:
                 e["feature_map"] = owner
                 if e.get("shown"):  # columns of categories as several values
@@ -250,7 +251,8 @@ class Explainer:
         return examples
 
     def _box(self, encoder, row):
-        """The lowest and the highest value that others may have, or None."""
+        """The lowest and the highest value that others may have, and which may be missing; or None."""
+        never = np.zeros(len(row), bool)
         if not self.for_all or (isinstance(self.domain, str) and self.domain == "any"):
             return None
         if isinstance(self.domain, str) and self.domain.startswith("ball:"):
@@ -258,15 +260,16 @@ class Explainer:
                 radius = float(self.domain[5:])
             except ValueError:
                 radius = -1
-            if radius >= 0:
-                return row - radius, row + radius
+            if radius >= 0:  # a missing value has nothing around it: it may be any
+                return (np.where(np.isnan(row), -np.inf, row - radius),
+                        np.where(np.isnan(row), np.inf, row + radius), never)
         elif isinstance(self.domain, str) and self.domain == "data":
             rows = encoder.background(self.background, "domain")
-            return np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+            return np.fmin.reduce(rows), np.fmax.reduce(rows), np.isnan(rows).any(axis=0)
         elif not isinstance(self.domain, str):
             low, high = (np.asarray(v, dtype=float).ravel() for v in self.domain)
             if low.size == high.size == len(row):
-                return low, high
+                return low, high, never
         raise Error("domain=%r: expected \"any\", \"ball:E\", \"data\" with a background, or a pair "
                     "of arrays, lowest and highest" % (self.domain,))
 

@@ -482,11 +482,11 @@ typedef struct {
     sis_record record; /* all but the collection */
     size_t *shape;
     const char **names, **value_names, **words;
-    Py_buffer buffers[8]; /* values, mask, feature map; the same as shown; what other values may be;
+    Py_buffer buffers[9]; /* values, mask, feature map; the same as shown; what other values may be;
                              buf NULL: none */
 } example;
 
-enum { VALUES, MASK, MAP, SHOWN_VALUES, SHOWN_MASK, SHOWN_MAP, LOW, HIGH, N_BUFFERS };
+enum { VALUES, MASK, MAP, SHOWN_VALUES, SHOWN_MASK, SHOWN_MAP, LOW, HIGH, MISSING, N_BUFFERS };
 
 typedef struct {
     example *items;
@@ -627,7 +627,7 @@ static int texts_read(PyObject *dict, sis_record *r) {
 }
 
 static int example_read(PyObject *dict, example *e) {
-    size_t n_mask, n_map, n_low, n_high;
+    size_t n_mask, n_map, n_low, n_high, n_missing;
     sis_record *r = &e->record;
     sis_input *in = &e->input;
     PyObject *output = item(dict, "output");
@@ -636,6 +636,7 @@ static int example_read(PyObject *dict, example *e) {
         buffer_item(dict, "feature_map", sizeof(int), &e->buffers[MAP], &n_map) ||
         buffer_item(dict, "low", sizeof(double), &e->buffers[LOW], &n_low) ||
         buffer_item(dict, "high", sizeof(double), &e->buffers[HIGH], &n_high) ||
+        buffer_item(dict, "missing", 1, &e->buffers[MISSING], &n_missing) ||
         texts_item(dict, "names", &e->names, &r->n_names) ||
         texts_item(dict, "words", &e->words, &r->n_words) || shape_item(dict, e) ||
         texts_read(dict, r))
@@ -644,7 +645,8 @@ static int example_read(PyObject *dict, example *e) {
     if (PyErr_Occurred())
         return -1;
     if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
-        (n_map && n_map != in->n_values) || n_low != n_high || (n_low && n_low != in->n_values)) {
+        (n_map && n_map != in->n_values) || n_low != n_high || (n_low && n_low != in->n_values) ||
+        (n_missing && n_missing != in->n_values)) {
         PyErr_SetString(Error, "an example needs id, model, values, a mask of as many (or several "
                                "times as many) values, and a feature map of as many");
         return -1;
@@ -757,6 +759,7 @@ static void prove_options(const example *e, const sis_opt *opt, int keep_class, 
     p->max_subsets = opt->max_subsets;
     p->low = (const double *)e->buffers[LOW].buf;
     p->high = (const double *)e->buffers[HIGH].buf;
+    p->missing = (const unsigned char *)e->buffers[MISSING].buf;
 }
 
 static int find_quick(const sis_model *model, const sis_input *input, const sis_opt *opt,

@@ -583,6 +583,41 @@ class Files(unittest.TestCase):
             sis.load("/nowhere.jsonl")
 
 
+class Domains(unittest.TestCase):
+    """Proofs are about the same values as those of the program."""
+    ROW = [40, 52000, 4000, 12000, 0, 3, 8, 0.15]
+
+    def found(self, row, domain, background=None):
+        r = sis.explain(os.path.join(SOURCE, "examples", "credit-trees.json"), np.array([row], float), 0.5, guarantee="all", domain=domain, background=background)
+        return r[0].status, [sorted(s.features) for s in r[0].subsets]
+
+    def program(self, row, domain, background=None):
+        names = "age,income,debt,savings,late_payments,open_accounts,years_employed,credit_used\n"
+        with tempfile.TemporaryDirectory() as folder:
+            def write(name, rows):
+                with open(os.path.join(folder, name), "w") as f:
+                    f.write(names + "".join(",".join("" if v != v else str(v) for v in r) + "\n" for r in rows))
+                return f.name
+            domain = "data:" + write("b.csv", background) if domain == "data" else domain
+            out = subprocess.run([PROGRAM, "explain", "-q", "-m", os.path.join(SOURCE, "examples", "credit-trees.json"), "-i", write("x.csv", [row]),
+                                  "-t", "0.5", "--guarantee", "all", "--domain", domain], capture_output=True, text=True, check=True).stdout
+        record = json.loads(out.splitlines()[0])
+        return record["status"], [sorted(s["features"]) for s in record["subsets"]]
+
+    def test_they_are_those_of_the_program(self):
+        nan, row = float("nan"), self.ROW
+        gaps = [row, row[:4] + [nan] + row[5:]]
+        for x, domain, background in ((row, "any", None), (row, "ball:2", None), ([nan] + row[1:], "ball:1", None), (row, "data", gaps),
+                                      (row, "data", [row, [20, 1000, 9000, 0, 5, 9, 0, 1]]), (row, "data", [row[:4] + [nan] + row[5:]] * 2)):
+            rows = None if background is None else np.array(background)
+            self.assertEqual(self.found(x, domain, rows), self.program(x, domain, background), (x, domain))
+
+    def test_empty_domains_are_refused(self):
+        for low, high in (([1] * 8, [0] * 8), ([float("nan")] * 8, [1] * 8)):
+            with self.assertRaisesRegex(sis.Error, "the domain of value 0 is empty"):
+                self.found(self.ROW, (low, high))
+
+
 class Frames(unittest.TestCase):
     def setUp(self):
         try:

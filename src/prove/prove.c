@@ -166,11 +166,12 @@ static int query_init(query *t, const sis_prover *p, const sis_input *input,
     return n < 0 ? (int)n : SIS_OK;
 }
 
-/* Everything is true of the values in an empty range. */
+/* Everything is true of the values in an empty range. NaN at both ends: there is no value, so it must
+ * be able to be missing. */
 static int check_domain(const query *t) {
     const sis_prove_opt *opt = t->opt;
     for (size_t j = 0; opt->low && opt->high && j < t->input->n_values; j++)
-        if (opt->low[j] > opt->high[j])
+        if (!(opt->low[j] <= opt->high[j]) && !(opt->missing && opt->missing[j]))
             return sis__fail(SIS_E_ARGUMENT,
                              "the domain of value %zu is empty: from %.9g to %.9g; the example has "
                              "%.9g there",
