@@ -193,6 +193,8 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
         {{.noise = 1e-3}, 20, SIS_E_UNSTABLE, "is dropout left on"}, /* not decided at all */
         {{.noise = 1e-9}, 4.5, SIS_OK, ""},                          /* a server's last digit */
         {{.rounding = 1e-5}, 4.5, SIS_OK, ""},                       /* and that of a batch */
+        /* too much for rounding, whatever is decided */
+        {{.rounding = 1e-3}, 4.5, SIS_E_UNSTABLE, "(5.005, then 5)"},
         /* the subset 5 is enough in a batch and not alone */
         {{.rounding = 1e-5}, 5.00002, SIS_E_UNSTABLE, "(5.00005, then 5)"},
         /* the subset 5 + 4, without 4, is not enough by less than batches differ */
