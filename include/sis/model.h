@@ -150,6 +150,10 @@ const char *sis_model_note(const sis_model *model);
  * kinds. Lives until the model is closed. */
 const sis_net *sis_model_net(const sis_model *model);
 
+/* What an output is called: the class that it scores, as the ONNX file says, in ONNX Runtime too, or the metadata of a
+ * server ("labels" of the output's "parameters"). 0, or SIS_E_ARGUMENT if the model does not say. */
+int sis_model_label(const sis_model *model, size_t output, char *text, size_t size);
+
 /* What the values of a row are called, n_values names, if the file of a forest says it; else NULL.
  * Lives until the model is closed. (A network's names are in its metadata, sis/net.h.) */
 const char *const *sis_model_names(const sis_model *model);

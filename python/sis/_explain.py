@@ -180,6 +180,7 @@ class Explainer:
         """The position of the output of each of the examples `which`, out of n. An integer is a label if
         the model has labels."""
         count, labels = scores.shape[1], self.bound.labels
+        labels = labels if labels and len(labels) == count else None
         name, given = ("target", self.target) if self.target_index is None else ("target_index", self.target_index)
         if self.target_index is None and is_top(given):
             return scores.argmax(axis=1)

@@ -388,8 +388,8 @@ static PyObject *model_about(Model *m, PyObject *none) {
         Py_XDECREF(text);
     }
     char label[256];
-    for (size_t k = 0; !bad && net && k < m->model.n_outputs; k++) {
-        if (sis_net_label(net, k, label, sizeof label) != SIS_OK)
+    for (size_t k = 0; !bad && m->opened; k++) {
+        if (sis_model_label(&m->model, k, label, sizeof label) != SIS_OK)
             break;
         bad = list_add(labels, label);
     }

@@ -89,8 +89,10 @@ static void model_free(void *ctx) {
     http_model *m = ctx;
     if (!m)
         return;
-    if (!m->borrowed)
+    if (!m->borrowed) {
         endpoint_free(m->end);
+        sis__opened_free_labels(&m->opened);
+    }
     sis__web_free(m->web);
     sis__buf_release(&m->answer.body);
     sis__request_release(&m->request);
@@ -865,6 +867,18 @@ static int read_v2_server(http_model *m) {
     return code;
 }
 
+/* What the classes of the output are called, as sis serve says it: {"parameters":{"labels":["cat","dog"]}} */
+static int read_v2_labels(http_model *m, const json_t *outputs) {
+    const json_t *output = choose_output(outputs, m->end->output), *label;
+    int code = SIS_OK;
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(output, "parameters"), "labels"), i, label) {
+        if (code == SIS_OK && json_is_string(label))
+            code = sis__opened_add_label(&m->opened, json_string_value(label));
+    }
+    return code;
+}
+
 static int open_v2(http_model *m) {
     json_t *json;
     long status;
@@ -872,6 +886,8 @@ static int open_v2(http_model *m) {
     if (code == SIS_OK)
         code = json ? read_v2_metadata(m->end, json)
                     : expect_ok(&m->answer, "the metadata of a model");
+    if (code == SIS_OK)
+        code = read_v2_labels(m, json_object_get(json, "outputs"));
     json_decref(json);
     return code == SIS_OK ? read_v2_server(m) : code;
 }
@@ -1043,6 +1059,8 @@ static int worker_new(void *ctx, void **worker) {
     int code = model_new(&twin);
     if (code == SIS_OK) {
         twin->opened.shapes = m->opened.shapes;
+        twin->opened.labels = m->opened.labels;
+        twin->opened.n_labels = m->opened.n_labels;
         twin->end = m->end;
         twin->borrowed = 1;
         twin->n_outputs = m->n_outputs;

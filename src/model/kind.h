@@ -54,11 +54,17 @@ typedef struct sis__model_kind {
 typedef struct sis__opened {
     const sis__model_kind *kind;
     char note[400]; /* for sis_model_note(); "": none */
+    char **labels;  /* (n_labels) for sis_model_label(), of other kinds than networks */
+    size_t n_labels;
 
     /* That rows were said to have; open.c alone changes it. Workers borrow it with a copy of the context, handles of
      * sis_model_share() begin anew. */
     sis__shapes shapes;
 } sis__opened;
+
+/* Another label; and free all of them. */
+int sis__opened_add_label(sis__opened *opened, const char *label);
+void sis__opened_free_labels(sis__opened *opened);
 
 extern const sis__model_kind sis__model_command;
 extern const sis__model_kind sis__model_forest;

@@ -11,6 +11,7 @@
 #include "base/dims.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "model/kind.h"
 
 static const sis__model_kind *const kinds[] = {
@@ -138,6 +139,35 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
     const sis__model_kind *kind = kind_of(model);
     return kind ? kind->measure(model->ctx, row, n_values, &model->n_outputs)
                 : sis__fail(SIS_E_ARGUMENT, "a model of your own says how many scores it gives");
+}
+
+int sis__opened_add_label(sis__opened *opened, const char *label) {
+    char **labels = sis__realloc(opened->labels, opened->n_labels + 1, sizeof *labels);
+    if (!labels)
+        return SIS_E_NOMEM;
+    opened->labels = labels;
+    if (!(labels[opened->n_labels] = sis__strdup(label)))
+        return SIS_E_NOMEM;
+    opened->n_labels++;
+    return SIS_OK;
+}
+
+void sis__opened_free_labels(sis__opened *opened) {
+    for (size_t k = 0; k < opened->n_labels; k++)
+        free(opened->labels[k]);
+    free(opened->labels);
+}
+
+int sis_model_label(const sis_model *model, size_t output, char *text, size_t size) {
+    const sis_net *net = sis_model_net(model);
+    const sis__opened *opened = kind_of(model) ? model->ctx : NULL;
+    if (net)
+        return sis_net_label(net, output, text, size);
+    if (!opened || output >= opened->n_labels ||
+        (model->n_outputs && model->n_outputs != opened->n_labels))
+        return sis__fail(SIS_E_ARGUMENT, "the model names no label for output %zu", output);
+    snprintf(text, size, "%s", opened->labels[output]);
+    return SIS_OK;
 }
 
 const char *const *sis_model_names(const sis_model *model) {

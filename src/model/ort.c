@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/net.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -191,6 +193,7 @@ static void ort_close(void *ctx) {
         if (m->session)
             ort.release_session(m->session);
         free(m->path);
+        sis__opened_free_labels(&m->opened);
     }
     for (size_t i = 0; i < MOST_INPUTS; i++)
         free(m->given[i].values);
@@ -636,6 +639,19 @@ static int start_session(ort_model *m, int jobs) {
     return code;
 }
 
+/* What the file calls its classes, as our own reader finds it. A file that it cannot read has no labels. */
+static int read_labels(ort_model *m) {
+    char label[256];
+    sis_net *net;
+    int code = sis_net_read(m->path, &net);
+    if (code != SIS_OK)
+        return code == SIS_E_NOMEM ? code : SIS_OK;
+    for (size_t k = 0; code == SIS_OK && sis_net_label(net, k, label, sizeof label) == SIS_OK; k++)
+        code = sis__opened_add_label(&m->opened, label);
+    sis_net_free(net);
+    return code;
+}
+
 static void row_shape(const void *ctx, sis_net_shape *shape) {
     sis__inputs_row(&((const ort_model *)ctx)->inputs, shape);
 }
@@ -670,6 +686,8 @@ static int open_output(const char *path, const char *output, const sis_model_opt
         code = read_inputs(m, opt);
     if (code == SIS_OK)
         code = choose_output(m, output);
+    if (code == SIS_OK)
+        code = read_labels(m);
     if (code != SIS_OK) {
         if (m->path)
             fail_here(code, m);

@@ -93,11 +93,14 @@ static int label_from_meta(const char *list, size_t output, char *text, size_t s
     return label ? SIS_OK : SIS_E_ARGUMENT;
 }
 
-/* Labels of a classifier node, or of the ZipMap behind it. */
-static int label_from_node(const sis__node *n, size_t output, char *text, size_t size) {
-    for (size_t i = 0; i < n->proto->n_attribute; i++) {
+/* Labels of a classifier node, or of the ZipMap behind it. Others than of all `outputs` (0: not known) are those of
+ * a classifier inside the network. */
+static int label_from_node(const sis__node *n, size_t outputs, size_t output, char *text,
+                           size_t size) {
+    for (size_t i = 0; n->proto && i < n->proto->n_attribute; i++) {
         const Sis__Onnx__Attribute *a = n->proto->attribute[i];
-        if (!a->name || strncmp(a->name, "classlabels_", 12) != 0)
+        if (!a->name || strncmp(a->name, "classlabels_", 12) != 0 ||
+            (outputs && outputs != (a->n_strings ? a->n_strings : a->n_ints)))
             continue;
         if (output < a->n_strings) {
             snprintf(text, size, "%.*s", (int)a->strings[output].len,
@@ -116,13 +119,10 @@ int sis_net_label(const sis_net *net, size_t output, char *text, size_t size) {
     const char *list = sis_net_meta_get(net, SIS_NET_META_LABELS);
     if (list && label_from_meta(list, output, text, size) == SIS_OK)
         return SIS_OK;
-    for (size_t i = net->graph.n_nodes; i-- > 0;) {
-        const sis__node *n = &net->graph.nodes[i];
-        if ((n->op_id == SIS__OP_ZIP_MAP || n->op_id == SIS__OP_LINEAR_CLASSIFIER ||
-             n->op_id == SIS__OP_TREE_ENSEMBLE_CLASSIFIER) &&
-            label_from_node(n, output, text, size) == SIS_OK)
+    size_t outputs = sis_net_outputs(net);
+    for (size_t i = net->graph.n_nodes; i-- > 0;)
+        if (label_from_node(&net->graph.nodes[i], outputs, output, text, size) == SIS_OK)
             return SIS_OK;
-    }
     return sis__fail(SIS_E_ARGUMENT, "the model names no label for output %zu", output);
 }
 

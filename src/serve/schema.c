@@ -222,20 +222,19 @@ static int find_names(sis__schema *s, const sis_model *model, const sis_data *da
     return s->names ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* What the network calls its outputs, if it names all of them. */
-static int find_labels(sis__schema *s, const sis_net *net) {
+/* What the model calls its outputs, if it names all of them. */
+static int find_labels(sis__schema *s, const sis_model *model) {
     char label[256];
-    size_t n = sis_net_outputs(net);
-    s->labels = SIS_NEW(char *, n);
-    if (!s->labels)
-        return SIS_E_NOMEM;
-    for (; s->n_labels < n; s->n_labels++) {
-        if (sis_net_label(net, s->n_labels, label, sizeof label) != SIS_OK)
-            break;
-        if (!(s->labels[s->n_labels] = sis__strdup(label)))
+    while (sis_model_label(model, s->n_labels, label, sizeof label) == SIS_OK) {
+        char **labels = sis__realloc(s->labels, s->n_labels + 1, sizeof *labels);
+        if (!labels)
             return SIS_E_NOMEM;
+        s->labels = labels;
+        if (!(labels[s->n_labels] = sis__strdup(label)))
+            return SIS_E_NOMEM;
+        s->n_labels++;
     }
-    if (s->n_labels < n) {
+    if (model->n_outputs && s->n_labels != model->n_outputs) {
         free_texts(s->labels, s->n_labels);
         s->labels = NULL;
         s->n_labels = 0;
@@ -258,8 +257,8 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
         error = find_columns(s, data, net);
     if (!error && data && s->columns)
         error = measure_columns(s, data);
-    if (!error && net)
-        error = find_labels(s, net);
+    if (!error)
+        error = find_labels(s, model);
     if (error)
         sis__schema_release(s);
     return error;

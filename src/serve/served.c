@@ -241,7 +241,13 @@ static void describe_v2(const sis__served *s, sis__buf *b) {
     else
         write_shape(&s->schema, b);
     sis__buf_str(b, "}],\"outputs\":[{\"name\":\"scores\",\"datatype\":\"FP64\",\"shape\":[-1,");
-    sis__buf_printf(b, outputs ? "%zu]}]" : "-1]}]", outputs);
+    sis__buf_printf(b, outputs ? "%zu]" : "-1]", outputs);
+    if (s->schema.labels) {
+        sis__json_object(b, "parameters");
+        sis__json_texts(b, "labels", (const char *const *)s->schema.labels, s->schema.n_labels);
+        sis__buf_char(b, '}');
+    }
+    sis__buf_str(b, "}]");
 }
 
 static void describe_question(const sis__served *s, sis__buf *b) {

@@ -22,8 +22,8 @@ static int read_labels(sis_task *t) {
     if (!o->labels)
         return SIS_E_NOMEM;
     o->n = t->model.n_outputs;
-    for (size_t k = 0; t->encoding.net && k < o->n; k++)
-        if (sis_net_label(t->encoding.net, k, label, sizeof label) == SIS_OK &&
+    for (size_t k = 0; k < o->n; k++)
+        if (sis_model_label(&t->model, k, label, sizeof label) == SIS_OK &&
             !(o->labels[k] = sis__strdup(label)))
             return SIS_E_NOMEM;
     return SIS_OK;

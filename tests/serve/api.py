@@ -159,6 +159,10 @@ class Protocols(unittest.TestCase):
             self.assertIn("--target-index", output(400, target=0)["error"])
             self.assertIn("0 to 2", output(400, target_index=3)["error"])
             self.assertIn("one of them", output(400, target=1, target_index=0)["error"])
+            far = ["-m", f"http://127.0.0.1:{server.port}/v2/models/m", "-i", self.file("x.csv", "a,b\n1,2\n"), "-t", "0", "--mask", "zero"]
+            self.assertEqual([explained(*far, "--target", t)[0]["output"] for t in "123"], [0, 1, 2])
+            refused = subprocess.run([SIS, "explain", *far, "--target", "0"], capture_output=True, text=True)
+            self.assertIn('expected one of "1", "2", "3"', refused.stderr)
             about = server.json("/v1/models/m")["sis"]
             self.assertEqual((about["labels"], about["target"]), (["1", "2", "3"], "3"))
             tensor = [{"name": "x", "datatype": "FP64", "shape": [1, 2], "data": [1, 2]}]

@@ -549,6 +549,36 @@ static void the_first_of_integer_outputs_is_explained(void **state) {
     }
 }
 
+static void labels_are_those_of_the_file(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    sis_net_builder *b = sis_net_builder_new("labels");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 2));
+    sis_net_add_node(b, "Neg", "x", "y");
+    sis_net_add_output(b, "y");
+    sis_net *net;
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    assert_int_equal(sis_net_meta_set(net, SIS_NET_META_LABELS, "[\"1\",\"2\"]"), SIS_OK);
+    char path[512], spec[520], label[8];
+    snprintf(path, sizeof path, "%s", file_name("ort_labels.onnx"));
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    for (int own = 0; own < 2; own++) {
+        sis_model model = open_spec(own ? path : spec), other;
+        assert_int_equal(sis_model_measure(&model, (const double[]){1, 2}, 2), SIS_OK);
+        assert_int_equal(sis_model_share(&model, &other), SIS_OK);
+        assert_int_equal(sis_model_label(&model, 0, label, sizeof label), SIS_OK);
+        assert_string_equal(label, "1");
+        assert_int_equal(sis_model_label(&other, 1, label, sizeof label), SIS_OK);
+        assert_string_equal(label, "2");
+        assert_int_equal(sis_model_label(&other, 2, label, sizeof label), SIS_E_ARGUMENT);
+        sis_model_close(&other);
+        sis_model_close(&model);
+    }
+}
+
 /* The brightest line of an image, wide or high. */
 static void shapes_are_told_where_sizes_are_free(void **state) {
     (void)state;
@@ -656,6 +686,7 @@ int main(void) {
         cmocka_unit_test(attention_masks_follow_from_the_ids),
         cmocka_unit_test(rows_are_cut_or_others_given),
         cmocka_unit_test(the_first_of_integer_outputs_is_explained),
+        cmocka_unit_test(labels_are_those_of_the_file),
         cmocka_unit_test(scores_are_those_of_our_engine),
         cmocka_unit_test(explanations_do_not_depend_on_threads),
         cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),

@@ -131,6 +131,25 @@ static void classifiers_know_their_labels(void **state) {
     sis_net_free(net);
 }
 
+/* Its scores are added up, so there is one output, and it is no class. */
+static void labels_of_a_classifier_inside_are_not_those_of_the_outputs(void **state) {
+    (void)state;
+    char label[16];
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("inside");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 2));
+    sis_net_add_node(b, "ml.LinearClassifier", "x", "label p");
+    sis_net_attr_floats(b, "coefficients", (float[]){1, 2, 3, 4}, 4);
+    sis_net_attr_ints(b, "classlabels_ints", (int64_t[]){1, 2}, 2);
+    sis_net_add_node(b, "ReduceMax", "p", "y");
+    sis_net_attr_ints(b, "axes", (int64_t[]){1}, 1);
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    assert_int_equal(sis_net_outputs(net), 1);
+    assert_int_equal(sis_net_label(net, 0, label, sizeof label), SIS_E_ARGUMENT);
+    sis_net_free(net);
+}
+
 /* ---- Failing allocations --------------------------------------------------------------------- */
 
 static int build_all(void *ctx) {
@@ -201,6 +220,7 @@ int main(void) {
         cmocka_unit_test(files_are_written_and_read),
         cmocka_unit_test(metadata_and_mask_travel_with_the_model),
         cmocka_unit_test(classifiers_know_their_labels),
+        cmocka_unit_test(labels_of_a_classifier_inside_are_not_those_of_the_outputs),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
