@@ -31,8 +31,8 @@ int cli_side_open(cli_side *s, const cli_opening *open) {
 /* Which output of `by` is the one that the record is about: by label, else by number. */
 static int find_output(const cli_side *by, size_t n_outputs, const sis_record *r, size_t *output) {
     char label[256];
-    for (size_t k = 0; by->net && r->output_label && k < n_outputs; k++)
-        if (sis_net_label(by->net, k, label, sizeof label) == SIS_OK &&
+    for (size_t k = 0; r->output_label && k < n_outputs; k++)
+        if (sis_model_label(&by->model, k, label, sizeof label) == SIS_OK &&
             strcmp(label, r->output_label) == 0) {
             *output = k;
             return CLI_DONE;
