@@ -59,8 +59,11 @@ const cli_option cli_source_options[] = {
         .more =
             "Alone: a column with any cell that is neither a number nor missing is one of words. "
             "It becomes one value, 0 or 1, for each of its different cells (at most 1000), in the "
-            "order of their bytes, and these are one feature, shown by the name of its category. A "
-            "cmd: model gets these values in the place of the cell, unless --rows-as says "
+            "order of their bytes, or of numbers if all are numbers, and these are one feature, "
+            "shown by the name of its category. A column of true and false is one of numbers, 1 "
+            "and "
+            "0, unless it is named here. A cmd: model gets these values in the place of the cell, "
+            "unless --rows-as says "
             "otherwise. There are the categories of --input and those of a data set that --mask "
             "names; a mean of them is the most frequent one. A network that has the names of its "
             "values (sis.names), and a model of trees that has, says itself which categories there "
@@ -73,8 +76,11 @@ const cli_option cli_source_options[] = {
          "What a cell is that is empty, NA, NaN, N/A or null (in a column of numbers also none), "
          "null among the values of a .jsonl, or NaN in an array. nan: an absent value, which "
          "models of XGBoost and LightGBM know, and which a command gets as null; say it for a "
-         "network or a server that knows NaN. In a column of words it is a category of its own, "
-         "with --rows-as values or objects null. mean, median: that of the other rows of the "
+         "network or a server that knows NaN. A missing word is the model's value for missing "
+         "words "
+         "(housing_nan, housing=), or the last category, nan, of a model without names; if the "
+         "model has none, it is 0 in each category, as encoders have it; with --rows-as values or "
+         "objects it is null. mean, median: that of the other rows of the "
          "same file, of words the most frequent one. drop: leave the example out. error: "
          "neither; so it is where the model does not know absent values."},
     {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as",

@@ -223,7 +223,7 @@ static int choose_categories(const cli_training_set *l, size_t n, float *mean) {
     double *wide = cli_grab(n, sizeof *wide);
     int status = map && wide ? CLI_DONE : CLI_FAILED;
     for (size_t v = 0; status == CLI_DONE && v < n; v++)
-        wide[v] = mean[v];
+        wide[v] = sis_data_is_missing_category(l->train.data, v) ? -1 : mean[v];
     if (status == CLI_DONE) {
         sis_data_features(l->train.data, 0, map);
         status = cli_fail(sis_mean_choose(map, n, wide));

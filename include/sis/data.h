@@ -85,8 +85,10 @@ typedef struct sis_data sis_data;
 /* What an absent value is: a cell of a table that is empty, NA, NaN, N/A or null (none, too, in a
  * column of numbers), null in a list of values of a .jsonl, NaN in an array. */
 typedef enum sis_missing {
-    SIS_MISSING_ERROR,  /* an error; in a column of words a category of its own */
-    SIS_MISSING_NAN,    /* NaN; in a column of words a category of its own */
+    SIS_MISSING_ERROR,  /* an error; in a column of words the category "nan", the last one, unless
+                           opt.names or opt.n_values leave none for it */
+    SIS_MISSING_NAN,    /* NaN; in a column of words the same, but 0 for every category if there is
+                           none for it */
     SIS_MISSING_ALL,    /* NaN, of a column of words in each of its values */
     SIS_MISSING_MEAN,   /* the mean of the other rows; of words the most frequent one */
     SIS_MISSING_MEDIAN, /* the median of the other rows; of words the most frequent one */
@@ -103,8 +105,9 @@ typedef struct sis_data_opt {
                           "id" of a .jsonl, "EventID" of a .seq; rows of tables have numbers */
     int categorical;   /* tables: a column with any cell that is neither a number nor missing is
                           categories, at most 1000 different ones. Each is a value, 0 or 1, called
-                          "column=category", sorted by that name; all values of the column are one
-                          feature. 2: the same, if a .tsv is a table and not texts. Default 0: such a
+                          "column=category", sorted by category: as numbers if all are numbers, else
+                          as text; all values of the column are one feature. A column of true and
+                          false is one of numbers, 1 and 0. 2: the same, if a .tsv is a table and not texts. Default 0: such a
                           cell is an error */
     const char *categories; /* tables: columns, by name, with commas between, that are categories
                                whatever their cells are. Default NULL */
@@ -114,9 +117,13 @@ typedef struct sis_data_opt {
                           NULL: found out, column by column */
     int no_header;     /* tables: the first line is a row like others. Default 0: looked at */
     const char *const *names; /* categorical tables: the values as they are to be, by name (what
-                                 sis_data_names gave when a model was trained); a category that is
-                                 not among them is an error. Default NULL: those of the file */
+                                 sis_data_names gave when a model was trained, or
+                                 "column_category"); a category that is not among them is an error.
+                                 Default NULL: those of the file */
     size_t n_names;
+    size_t n_values; /* categorical tables without names: how many values the model takes. If that
+                        leaves out the categories of missing words, these are 0 in each category.
+                        Default 0: any number */
     const char *labels; /* a file of labels: a table of names and labels, or a label an example as
                            a table of one column, .npy or IDX. Default NULL: what the file itself
                            says */
@@ -165,6 +172,11 @@ const char *const *sis_data_feature_names(const sis_data *data);
  * the four values of a base and the categories of a column; otherwise each value is its own.
  * `width` numbers to `map`, if that is not NULL. Returns how many features there are. */
 size_t sis_data_features(const sis_data *data, size_t i, int *map);
+
+/* Does a cell stand for a missing word: nothing, NA, NaN, N/A or null? Is value v, one of a column's
+ * categories, that of missing words? */
+int sis_word_is_missing(const char *cell);
+int sis_data_is_missing_category(const sis_data *data, size_t v);
 
 /* What example i is called: the file's own id for it, or else its number, written to `number`. */
 enum { SIS_ID_SIZE = 24 };

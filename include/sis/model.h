@@ -194,6 +194,8 @@ typedef struct sis_row_column {
     const char *name;
     size_t first, n;               /* its values */
     const char *const *categories; /* (n) NULL: a number, which is one value */
+    const double *numbers; /* (n) categories that all are numbers, sent as such; NULL: words */
+    int logical;           /* these are 1 and 0, sent as true and false */
 } sis_row_column;
 
 typedef struct sis_row_form {

@@ -227,8 +227,8 @@ int sis_record_name(const sis_record *record, int feature, char *text, size_t si
 const char *sis_record_value_name(const sis_record *record, size_t value);
 
 /* If exactly one of the feature's values is 1 and the others are 0, and they are categories by
- * their names: that one's name, "own". Otherwise NULL. `values` are the record's values or its
- * mask. */
+ * their names: that one's name, "own". If all are 0, as encoders have a missing word: "(none)"; if all
+ * are NaN: "missing". Otherwise NULL. `values` are the record's values or its mask. */
 const char *sis_record_category(const sis_record *record, const double *values, int feature);
 
 /* What the feature was, where one word or number says it: its category, or its only value as it is

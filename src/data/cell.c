@@ -43,6 +43,13 @@ int sis__cell_missing(const char *text) {
     return sis__cell_missing_word(s) || (sis__same_start(s, "none", 4) && sis__cell_blank(s + 4));
 }
 
+int sis__cell_truth(const char *text) {
+    const char *s = skip_blanks(text);
+    if (sis__same_start(s, "true", 4) && sis__cell_blank(s + 4))
+        return 1;
+    return sis__same_start(s, "false", 5) && sis__cell_blank(s + 5) ? 0 : -1;
+}
+
 int sis__cell_decimal_comma(const char *text) {
     const char *s = skip_blanks(text);
     s += *s == '-' || *s == '+';

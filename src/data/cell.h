@@ -22,6 +22,9 @@ int sis__cell_blank(const char *text);
  * numbers also none, which may be a word elsewhere? */
 int sis__cell_missing(const char *text);
 int sis__cell_missing_word(const char *text);
+
+/* 1: true, 0: false, in any case of letters; -1: neither. */
+int sis__cell_truth(const char *text);
 #define SIS__SAY_MISSING                                                                           \
     "; say with --missing what an absent value is: nan (the model knows them), mean, median or "   \
     "drop (the row)"

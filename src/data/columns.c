@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "data/cell.h"
 
-enum { NUMBER = -1, UNWANTED = -2 };
+enum { NUMBER = -1, UNWANTED = -2, MISSING = -3 };
 static const size_t VALUES_MOST = (size_t)1 << 28;
 
 /* ---- Columns ------------------------------------------------------------------------------- */
@@ -66,7 +66,8 @@ int sis__column_is_category(const sis__column *c) {
 
 typedef struct {
     size_t column;
-    int category; /* NUMBER, or which of the column's cells; UNWANTED: one that the file lacks */
+    int category; /* NUMBER, or which of the column's cells; UNWANTED: one that the file lacks;
+                     MISSING: any cell without a value */
 } value;
 
 struct sis__layout {
@@ -74,8 +75,9 @@ struct sis__layout {
     const sis__column *columns; /* (width) */
     size_t width;
     sis_missing missing;
-    const sis_data_opt *opt;    /* while it is made */
-    int given;                  /* values were named, and other categories are an error */
+    const sis_data_opt *opt; /* while it is made */
+    int given;               /* values were named, and other categories are an error */
+    int no_missing; /* the model has no value for missing words, by the number of its values */
     unsigned char *is_category; /* (width) */
     value *values;              /* (n) */
     size_t n, room;
@@ -90,7 +92,7 @@ static int is_aside(const layout *l, size_t column) {
     return l->columns[column].type >= SIS__COLUMN_IGNORE;
 }
 
-/* Is this category an absent value, and such are none? */
+/* Is a missing word NaN in each value of the column? */
 static int is_absent(const layout *l, const sis__column *c, size_t cell) {
     return l->missing >= SIS_MISSING_ALL && c->absent[cell];
 }
@@ -115,26 +117,45 @@ static int too_many(const layout *l, size_t column) {
 
 typedef struct {
     const char *text;
+    double number; /* NaN: it is none */
     int category;
 } sortable;
+
+static sortable sortable_of(const char *text, int category) {
+    sortable s = {text, NAN, category};
+    return sis__cell_number(text, &s.number) ? s : (sortable){text, NAN, category};
+}
 
 static int by_text(const void *a, const void *b) {
     return strcmp(((const sortable *)a)->text, ((const sortable *)b)->text);
 }
 
-static const char *behind_name(const sis__column *c, const char *name) {
+static int by_number(const void *a, const void *b) {
+    double x = ((const sortable *)a)->number, y = ((const sortable *)b)->number;
+    return x != y ? (x > y) - (x < y) : by_text(a, b);
+}
+
+/* As encoders sort: words as text, categories that are numbers as numbers. */
+static void sort_categories(sortable *all, size_t n) {
+    int words = 0;
+    for (size_t k = 0; k < n; k++)
+        words |= isnan(all[k].number) != 0;
+    qsort(all, n, sizeof *all, words ? by_text : by_number);
+}
+
+static const char *behind_name(const sis__column *c, const char *name, char separator) {
     size_t n = strlen(c->name);
-    return strncmp(name, c->name, n) == 0 && name[n] == '=' ? name + n + 1 : NULL;
+    return strncmp(name, c->name, n) == 0 && name[n] == separator ? name + n + 1 : NULL;
 }
 
 /* The category that a name of a value means, if it is one of the column's; else NULL. Columns may have
  * a '=' in their names: "a=b=c" is one of the column "a=b" if there is such a column of words, and
  * otherwise one of "a". */
 static const char *category_of(const layout *l, const sis__column *c, const char *name) {
-    const char *category = behind_name(c, name);
+    const char *category = behind_name(c, name, '=');
     for (size_t k = 0; category && k < l->width; k++) {
         const sis__column *other = &l->columns[k];
-        if (strlen(other->name) > strlen(c->name) && behind_name(other, name) &&
+        if (strlen(other->name) > strlen(c->name) && behind_name(other, name, '=') &&
             (sis__column_is_category(other) || !sis__column_is_category(c)))
             return NULL;
     }
@@ -149,30 +170,40 @@ static int is_named_category(const layout *l, const sis__column *c) {
     return 0;
 }
 
-/* The categories of the file, and those of the list that it lacks: *n of them to `out`. */
-static void gather(const layout *l, const sis__column *c, sortable *out, size_t *n) {
+/* The categories of the file, and those of the list that it lacks: *n of them to `out`. Returns
+ * whether words are missing. */
+static int gather(const layout *l, const sis__column *c, sortable *out, size_t *n) {
+    int missing = 0;
     *n = 0;
     for (size_t k = 0; k < c->cells.n; k++)
-        if (!is_absent(l, c, k))
-            out[(*n)++] = (sortable){cell_text(c, k), (int)k};
+        if (c->absent[k])
+            missing = 1;
+        else
+            out[(*n)++] = sortable_of(cell_text(c, k), (int)k);
     for (size_t k = 0; l->opt->more_names && k < l->opt->n_names; k++) {
         const char *text = category_of(l, c, l->opt->names[k]);
-        if (text && sis__names_find(&c->cells, text, strlen(text)) == UINT32_MAX)
-            out[(*n)++] = (sortable){text, UNWANTED};
+        if (text && sis__cell_missing_word(text))
+            missing = 1;
+        else if (text && sis__names_find(&c->cells, text, strlen(text)) == UINT32_MAX)
+            out[(*n)++] = sortable_of(text, UNWANTED);
     }
+    return missing;
 }
 
-/* "column=category" for each category, sorted. */
+/* "column=category" for each category, sorted. Missing words are the last category, as encoders have
+ * it, where they are one. */
 static int add_categories(layout *l, size_t column) {
     const sis__column *c = &l->columns[column];
     size_t n = 0;
-    sortable *sorted = SIS_NEW(sortable, c->cells.n + l->opt->n_names);
+    sortable *sorted = SIS_NEW(sortable, c->cells.n + l->opt->n_names + 1);
     sis__buf name;
     int code = sorted ? SIS_OK : SIS_E_NOMEM;
     sis__buf_init(&name);
     if (code == SIS_OK) {
-        gather(l, c, sorted, &n);
-        qsort(sorted, n, sizeof *sorted, by_text);
+        int missing = gather(l, c, sorted, &n);
+        sort_categories(sorted, n);
+        if (missing && l->missing < SIS_MISSING_ALL && !l->no_missing)
+            sorted[n++] = (sortable){SIS__MISSING_CATEGORY, NAN, MISSING};
     }
     for (size_t k = 0; code == SIS_OK && k < n; k++) {
         sis__buf_clear(&name);
@@ -240,20 +271,49 @@ static int is_called(const sis__column *c, const char *name) {
     return strncmp(name, c->name, n) == 0 && sis__cell_blank(name + n);
 }
 
+/* The cell that a category of the model is: the same text, or the same number ("1" and "1.0"). */
+static int find_cell(const sis__column *c, const char *category) {
+    uint32_t cell = sis__names_find(&c->cells, category, strlen(category));
+    double wanted, found;
+    if (cell != UINT32_MAX || !sis__cell_number(category, &wanted))
+        return cell == UINT32_MAX ? UNWANTED : (int)cell;
+    for (size_t k = 0; k < c->cells.n; k++)
+        if (sis__cell_number(cell_text(c, k), &found) && found == wanted)
+            return (int)k;
+    return UNWANTED;
+}
+
+/* The column that the value called so is a category of: "column=category", or "column_category" as
+ * encoders write it, where the column holds words and the longest name counts; l->width: none. */
+static size_t find_column(const layout *l, const char *name, const char **category) {
+    static const char separators[] = "=_";
+    size_t best = l->width;
+    for (const char *s = separators; *s && best == l->width; s++)
+        for (size_t k = 0; k < l->width; k++) {
+            const sis__column *c = &l->columns[k];
+            const char *found = is_aside(l, k) || c->full ? NULL
+                                : *s == '='               ? category_of(l, c, name)
+                                                          : behind_name(c, name, *s);
+            if (!found || (*s == '_' && !sis__column_is_category(c) && !c->truths))
+                continue;
+            if (best == l->width || (*s == '_' && found > *category)) {
+                best = k;
+                *category = found;
+            }
+        }
+    return best;
+}
+
 /* The value called so: a column of numbers, or else a category of a column of words. */
 static int add_named(layout *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
+    const char *category = NULL;
     for (size_t k = 0; k < l->width; k++)
         if (!is_aside(l, k) && is_called(&l->columns[k], name))
             return add_number(l, k);
-    for (size_t k = 0; k < l->width; k++) {
-        const sis__column *c = &l->columns[k];
-        const char *category = category_of(l, c, name);
-        if (category && !is_aside(l, k) && !c->full) {
-            uint32_t cell = sis__names_find(&c->cells, category, strlen(category));
-            return add_value(l, k, cell == UINT32_MAX ? UNWANTED : (int)cell, name);
-        }
-    }
+    size_t column = find_column(l, name, &category);
+    if (column < l->width)
+        return add_value(l, column, find_cell(&l->columns[column], category), name);
     return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\"", l->path,
                      sis__cell_excerpt(name, excerpt));
 }
@@ -284,8 +344,27 @@ static int unknown_category(const layout *l, size_t row, size_t column, uint16_t
                      sis__cell_excerpt(cell_text(c, found), cell), list, n > MOST ? ", ..." : "");
 }
 
-/* Is the category of each column among the values? One that is absent may be none of them: then
- * all are. Only asked where values were given. `codes` are those of the row. */
+/* A word is missing, and the model has no value for that. */
+static int missing_word(const layout *l, size_t row, size_t column) {
+    char name[SIS__EXCERPT_SIZE];
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, row %zu, column \"%s\": a word is missing, and the model has no category "
+                     "for that; --missing nan sends 0 for each of its categories",
+                     l->path, row, sis__cell_excerpt(l->columns[column].name, name));
+}
+
+/* The value of the model for missing words of a column; l->n: it has none. */
+static size_t find_missing(const layout *l, size_t column) {
+    size_t v = 0, n = strlen(l->columns[column].name);
+    while (v < l->n && (l->values[v].column != column || l->values[v].category == NUMBER ||
+                        !sis__cell_missing_word(l->names[v] + n + 1)))
+        v++;
+    return v;
+}
+
+/* Is the category of each column among the values? A missing word is the model's value for it, or
+ * else 0 in each: what encoders make of it. Only asked where values were given, or the model has no
+ * value for missing words. `codes` are those of the row. */
 static int check_known(const layout *l, size_t row, const uint16_t *codes, double *values) {
     for (size_t k = 0; k < l->width; k++) {
         const sis__column *c = &l->columns[k];
@@ -296,10 +375,13 @@ static int check_known(const layout *l, size_t row, const uint16_t *codes, doubl
             sum += l->values[v].column == k ? values[v] : 0;
         if (sum == 1 || isnan(sum))
             continue;
-        if (l->missing == SIS_MISSING_ERROR || !c->absent[codes[k]])
+        size_t missing = find_missing(l, k);
+        if (!c->absent[codes[k]])
             return unknown_category(l, row, k, codes[k]);
-        for (size_t v = 0; v < l->n; v++)
-            values[v] = l->values[v].column == k ? NAN : values[v];
+        if (missing < l->n)
+            values[missing] = 1;
+        else if (l->missing == SIS_MISSING_ERROR)
+            return missing_word(l, row, k);
     }
     return SIS_OK;
 }
@@ -310,7 +392,9 @@ static double value_at(const layout *l, const value *x, const double *numbers,
     uint16_t code = codes[x->column];
     if (x->category == NUMBER)
         return numbers[x->column];
-    return is_absent(l, &l->columns[x->column], code) ? NAN : code == x->category;
+    if (is_absent(l, &l->columns[x->column], code))
+        return NAN;
+    return x->category == MISSING ? l->columns[x->column].absent[code] : code == x->category;
 }
 
 static int fill(const layout *l, const sis__columns *t, double *out) {
@@ -319,7 +403,7 @@ static int fill(const layout *l, const sis__columns *t, double *out) {
         const uint16_t *codes = t->codes + i * t->width;
         for (size_t v = 0; v < l->n; v++)
             out[v] = value_at(l, &l->values[v], t->numbers + i * t->width, codes);
-        if (l->given)
+        if (sis__layout_is_strict(l))
             code = check_known(l, t->first + i, codes, out);
     }
     return code;
@@ -366,14 +450,32 @@ static int map_features(const layout *l, sis_data *data) {
     return data->feature_names ? SIS_OK : SIS_E_NOMEM;
 }
 
+/* Say what missing words become. */
+static void note_missing(const layout *l, sis_data *data) {
+    size_t zeros = 0, own = 0;
+    for (size_t k = 0; k < l->width && l->missing < SIS_MISSING_ALL; k++) {
+        const sis__column *c = &l->columns[k];
+        int missing = 0;
+        for (size_t i = 0; l->is_category[k] && i < c->cells.n; i++)
+            missing |= c->absent[i];
+        own += missing && find_missing(l, k) < l->n;
+        zeros += missing && find_missing(l, k) == l->n;
+    }
+    if (own + zeros)
+        snprintf(data->note, sizeof data->note,
+                 "missing words: a category of their own in %zu column%s, no category (0) in %zu",
+                 own, own == 1 ? "" : "s", zeros);
+}
+
 int sis__layout_name(sis__layout *l, sis_data *data) {
+    note_missing(l, data);
     data->names = l->names;
     l->names_owned = 0;
     return map_features(l, data);
 }
 
 int sis__layout_is_strict(const sis__layout *l) {
-    return l->given;
+    return l->given || l->no_missing;
 }
 
 void sis__layout_free(sis__layout *l) {
@@ -387,8 +489,30 @@ void sis__layout_free(sis__layout *l) {
     free(l);
 }
 
+/* Values for missing words in the layout. */
+static size_t count_missing(const layout *l) {
+    size_t n = 0;
+    for (size_t v = 0; v < l->n; v++)
+        n += l->values[v].category == MISSING;
+    return n;
+}
+
+/* The values of the file. A model that names none may have been trained without values for missing
+ * words: then it has fewer. */
+static int lay_out_own(layout *l) {
+    int code = lay_out(l);
+    size_t missing = count_missing(l), wanted = l->opt->n_values;
+    if (code != SIS_OK || !missing || !wanted || l->n != wanted + missing)
+        return code;
+    l->no_missing = 1;
+    l->n = 0;
+    sis__strings_release(&l->list);
+    l->list = (sis__strings){0};
+    return lay_out(l);
+}
+
 static int lay_out_all(layout *l) {
-    int code = l->given ? lay_out_named(l) : lay_out(l);
+    int code = l->given ? lay_out_named(l) : lay_out_own(l);
     if (code == SIS_OK && l->n == 0)
         code = sis__fail(SIS_E_FORMAT, "%s: its columns leave nothing to explain", l->path);
     if (code != SIS_OK)

@@ -14,6 +14,9 @@
 
 enum { SIS__CATEGORIES_MOST = 1000 };
 
+/* What the category of missing words is called, as pandas and scikit-learn call it. */
+#define SIS__MISSING_CATEGORY "nan"
+
 /* What a column holds. */
 typedef enum sis__column_type {
     SIS__COLUMN_ANY, /* words if any cell is one, else numbers */
@@ -32,6 +35,7 @@ typedef struct sis__column {
     unsigned char *absent; /* (cells.n) the cell is a word that is missing */
     size_t absent_room;
     size_t words, missing;      /* cells that are no number, but for those without a value */
+    size_t truths;              /* cells that are true or false: 1 or 0 among numbers */
     size_t word_row, word_line; /* the first word is in this row, which begins on this line */
     size_t missing_row, missing_line;
     uint16_t word_code, missing_code; /* and is this cell */

@@ -310,18 +310,22 @@ static int keep_cell(table *t, size_t column) {
     if (type == SIS__COLUMN_ID && !t->all_types)
         return keep_id(t);
     int number = sis__cell_number(t->in.cell.data, &v) && isfinite(v);
+    int truth = number ? -1 : sis__cell_truth(t->in.cell.data);
     int absent = !number && sis__cell_missing(t->in.cell.data);
-    t->numbers[t->used + column] = number ? v : NAN;
+    t->numbers[t->used + column] = number ? v : truth >= 0 ? (double)truth : (double)NAN;
     if (type == SIS__COLUMN_LABEL && !t->all_types)
         return keep_label(t);
     if (type == SIS__COLUMN_IGNORE && !t->all_types) {
         t->codes[t->used + column] = 0;
         return SIS_OK;
     }
+    if (t->columns && truth >= 0 && !t->complete)
+        t->columns[column].truths++;
     if (t->columns)
-        return keep_text(t, column, number, absent);
-    return number || (absent && t->opt->missing != SIS_MISSING_ERROR) ? SIS_OK
-                                                                      : bad_cell(t, column);
+        return keep_text(t, column, number || truth >= 0, absent);
+    return number || truth >= 0 || (absent && t->opt->missing != SIS_MISSING_ERROR)
+               ? SIS_OK
+               : bad_cell(t, column);
 }
 
 static void drop_rows(table *t) {

@@ -89,6 +89,15 @@ static int is_category(const sis_data *data, size_t v) {
            strcmp(data->names[v], data->feature_names[data->map[v]]) != 0;
 }
 
+int sis_word_is_missing(const char *cell) {
+    return sis__cell_missing_word(cell);
+}
+
+int sis_data_is_missing_category(const sis_data *data, size_t v) {
+    return is_category(data, v) &&
+           sis__cell_missing_word(data->names[v] + strlen(data->feature_names[data->map[v]]) + 1);
+}
+
 /* What each value is where it is absent. */
 static int find_fill(const sis_data *data, const matrix *m, sis_missing how, double *fill) {
     int error = SIS_OK;

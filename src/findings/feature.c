@@ -151,16 +151,22 @@ const char *sis_record_value_name(const sis_record *r, size_t value) {
 }
 
 const char *sis_record_category(const sis_record *r, const double *values, int feature) {
-    size_t count, one = SIZE_MAX;
+    size_t count, one = SIZE_MAX, missing = 0;
     sis_record_values(r, feature, &count);
     for (size_t k = 0; k < count; k++) {
         size_t v = sis_record_value(r, feature, k);
         if (values[v] == 1 && one == SIZE_MAX)
             one = v;
+        else if (isnan(values[v]))
+            missing++;
         else if (values[v] != 0)
             return NULL;
     }
-    return one != SIZE_MAX && stem_of(r, feature) ? sis_record_value_name(r, one) : NULL;
+    if (!count || (missing && missing != count) || !stem_of(r, feature))
+        return NULL;
+    if (one != SIZE_MAX)
+        return sis_record_value_name(r, one);
+    return missing ? "missing" : names_features(r) && r->value_names ? "(none)" : NULL;
 }
 
 const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {

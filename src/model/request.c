@@ -111,6 +111,16 @@ static void add_bytes(sis__buf *b, const char *text, size_t length) {
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
+/* What pandas reads a category as: a number, true or false, or text. */
+static void add_category(sis__request *r, const sis_row_column *c, size_t category) {
+    if (!c->numbers)
+        sis__buf_json(&r->text, c->categories[category]);
+    else if (c->logical)
+        sis__buf_str(&r->text, c->numbers[category] != 0 ? "true" : "false");
+    else
+        add_number(r, c->numbers[category]);
+}
+
 int sis__request_category(const sis_row_column *c, const double *values, size_t *found) {
     size_t ones = 0, absent = 0;
     *found = SIZE_MAX;
@@ -142,7 +152,7 @@ static int add_cell(sis__request *r, const sis_row_column *c, const double *row)
     if (error == SIS_OK && category == SIZE_MAX)
         sis__buf_str(&r->text, "null");
     else if (error == SIS_OK)
-        sis__buf_json(&r->text, c->categories[category]);
+        add_category(r, c, category);
     return error;
 }
 

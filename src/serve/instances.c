@@ -150,6 +150,10 @@ static int get_cell(const sis__schema_column *c, const json_t *v, double *out) {
         return error ? sis__fail_in(error, "column \"%s\"", c->name) : SIS_OK;
     }
     const char *text = json_string_value(v);
+    for (size_t k = 0; json_is_null(v) && k < c->n_categories; k++)
+        text = !text && sis_word_is_missing(c->categories[k]) ? c->categories[k] : text;
+    if (!text && json_is_null(v)) /* 0 in each, as encoders have it */
+        return SIS_OK;
     if (!text)
         return sis__fail(SIS_E_FORMAT, "column \"%s\": expected a category, as text", c->name);
     for (size_t k = 0; k < c->n_categories; k++)

@@ -53,6 +53,7 @@ static void borrow_names(sis__task_encoding *e, const char *const *names, size_t
 static int open_names(sis__task_encoding *e, const sis_model *model) {
     const char *text = e->net ? sis_net_meta_get(e->net, SIS_NET_META_NAMES) : NULL;
     const char *const *names = sis_model_names(model);
+    e->read.n_values = model->n_values;
     if (names)
         borrow_names(e, names, model->n_values);
     if (!text)

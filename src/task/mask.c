@@ -103,7 +103,7 @@ int sis__task_donors_open(const sis_task *t, const char *option, const char *pat
     return error;
 }
 
-/* A masked category is one that exists: the most frequent. */
+/* A masked category is one that exists: the most frequent, of those that are there. */
 static int choose_categories(const sis_task *t, double *mean) {
     const sis_data *data = t->source.data;
     size_t width = sis_data_width(data, sis__task_row(&t->source, 0));
@@ -113,6 +113,8 @@ static int choose_categories(const sis_task *t, double *mean) {
     if (!map)
         return SIS_E_NOMEM;
     sis_data_features(data, 0, map);
+    for (size_t v = 0; v < width; v++)
+        mean[v] = sis_data_is_missing_category(data, v) ? -1 : mean[v];
     int error = sis_mean_choose(map, width, mean);
     free(map);
     return error;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -118,10 +119,15 @@ static const char *file_of_mask(const char *mask) {
     return file && strcmp(file, "-") != 0 ? file : NULL;
 }
 
+/* Missing words are one more category. */
+static size_t count_of(const sis_column *c) {
+    return c->n_categories ? c->n_categories + (c->missing > 0) : 0;
+}
+
 static size_t count_categories(const sis_columns *c) {
     size_t n = 0;
     for (size_t k = 0; k < c->n; k++)
-        n += c->items[k].n_categories;
+        n += count_of(&c->items[k]);
     return n;
 }
 
@@ -132,8 +138,10 @@ static int name_categories(sis__task_encoding *e, const sis_columns *c) {
     if (n && !e->seed)
         return SIS_E_NOMEM;
     for (size_t k = 0; k < c->n; k++)
-        for (size_t j = 0; j < c->items[k].n_categories; j++) {
-            const char *column = c->items[k].name, *category = c->items[k].categories[j];
+        for (size_t j = 0; j < count_of(&c->items[k]); j++) {
+            const char *column = c->items[k].name;
+            const char *category =
+                j < c->items[k].n_categories ? c->items[k].categories[j] : ""; /* missing */
             size_t a = strlen(column), b = strlen(category);
             char *name = SIS_NEW(char, a + b + 2);
             if (!name)
@@ -227,6 +235,24 @@ static size_t last_of(const int *map, size_t from, size_t n) {
     return to;
 }
 
+/* Are all n texts numbers, or all true or false? Then these, as 1 and 0. */
+static int are_numbers(const char *const *texts, size_t n, double *out) {
+    size_t k = 0;
+    while (k < n && sis__text_number(texts[k], &out[k]))
+        k++;
+    return k == n;
+}
+
+static int are_truths(const char *const *texts, size_t n, double *out) {
+    size_t k = 0;
+    for (; k < n; k++) {
+        out[k] = strcasecmp(texts[k], "true") == 0;
+        if (!out[k] && strcasecmp(texts[k], "false") != 0)
+            break;
+    }
+    return k == n;
+}
+
 /* The columns of a table whose values belong to features by `map` (n). */
 static int fill_columns(sis__task_rows *r, const sis_data *data, const int *map, size_t n) {
     const char *const *names = sis_data_names(data);
@@ -242,6 +268,9 @@ static int fill_columns(sis__task_rows *r, const sis_data *data, const int *map,
         r->columns[k].categories = r->categories + v;
         for (size_t w = v; w < to; w++)
             r->categories[w] = names[w] + length + 1;
+        r->columns[k].logical = are_truths(r->categories + v, to - v, r->numbers + v);
+        if (r->columns[k].logical || are_numbers(r->categories + v, to - v, r->numbers + v))
+            r->columns[k].numbers = r->numbers + v;
     }
     r->form.columns = r->columns;
     r->form.n = k;
@@ -253,7 +282,8 @@ static int make_form(sis__task_rows *r, const sis_data *data) {
     int *map = SIS_NEW_RAW(int, n);
     r->columns = SIS_NEW(sis_row_column, n);
     r->categories = SIS_NEW(const char *, n);
-    int error = map && r->columns && r->categories ? SIS_OK : SIS_E_NOMEM;
+    r->numbers = SIS_NEW(double, n);
+    int error = map && r->columns && r->categories && r->numbers ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK) {
         sis_data_features(data, 0, map);
         error = fill_columns(r, data, map, n);
@@ -283,8 +313,10 @@ static int check_form(const sis__task_rows *r, const sis_data *data) {
 void sis__task_rows_release(sis__task_rows *r) {
     free(r->columns);
     free(r->categories);
+    free(r->numbers);
     r->columns = NULL;
     r->categories = NULL;
+    r->numbers = NULL;
 }
 
 int sis__task_rows_begin(sis_task *t) {

@@ -72,6 +72,7 @@ typedef struct sis__task_rows {
     sis_row_form form;
     sis_row_column *columns; /* (form.n) */
     const char **categories; /* (values) what columns point to; texts of the data set */
+    double *numbers;         /* (values) the same as numbers */
 } sis__task_rows;
 
 /* From what a data set holds to what the model takes. */

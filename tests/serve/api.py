@@ -115,6 +115,16 @@ class Protocols(unittest.TestCase):
             f.write(text)
         return path
 
+    def test_missing_words(self):
+        """null is the category of missing words, or 0 in each, as in a table."""
+        total = "cmd:" + os.path.join(SOURCE, "tests", "cli", "models", "sum.sh")
+        for cells, values in (("x y NA", [5, 0, 0, 1]), ("x y x", [5, 0, 0])):
+            table = self.file("words.csv", "a,w\n" + "".join("1,%s\n" % cell for cell in cells.split()))
+            with Server("-m", total, "--name", "sum", "-i", table, "--categorical", "--missing", "nan",
+                        "--mask", "zero", "-t", "2") as server:
+                answer = server.json("/v1/models/sum:explain", {"instances": [{"a": 5, "w": None}]})
+                self.assertEqual(answer["explanations"][0]["values"], values)
+
     def explain(self, name, instances, **parameters):
         return [alike(r) for r in self.server.json(f"/v1/models/{name}:explain",
                                                     {"instances": instances, "parameters": parameters})["explanations"]]

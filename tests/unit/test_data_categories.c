@@ -70,8 +70,8 @@ static void categories_are_one_feature_a_column(void **state) {
     opt.label = NULL;
     opt.categorical = 1;
     assert_int_equal(open_with("a,b\n1,\n2,x\n", &opt, &data), 0);
-    assert_string_equal(sis_data_names(data)[1], "b=");
-    assert_string_equal(sis_data_names(data)[2], "b=x");
+    assert_string_equal(sis_data_names(data)[1], "b=x");
+    assert_string_equal(sis_data_names(data)[2], "b=nan");
     sis_data_free(data);
 }
 

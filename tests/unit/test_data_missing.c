@@ -48,11 +48,15 @@ static void a_column_with_a_blank_stays_one_of_numbers(void **state) {
                  "empty cell; say with --missing");
     opt.missing = SIS_MISSING_NAN;
     sis_data *data = opened(holes, &opt);
-    static const char *const names[] = {"a", "w=", "w=x", "w=y", "b"};
+    static const char *const names[] = {"a", "w=x", "w=y", "w=nan", "b"};
     for (size_t v = 0; v < 5; v++)
         assert_string_equal(sis_data_names(data)[v], names[v]);
-    row_is(data, 1, (const double[]){NAN, 0, 0, 1, NAN}, 5);
-    row_is(data, 2, (const double[]){4, 1, 0, 0, 7}, 5);
+    row_is(data, 1, (const double[]){NAN, 0, 1, 0, NAN}, 5);
+    row_is(data, 2, (const double[]){4, 0, 0, 1, 7}, 5);
+    assert_true(sis_data_is_missing_category(data, 3) && !sis_data_is_missing_category(data, 2) &&
+                !sis_data_is_missing_category(data, 0));
+    assert_string_equal(sis_data_note(data), "missing words: a category of their own in 1 column, "
+                                             "no category (0) in 0");
     sis_data_free(data);
     opt.missing = SIS_MISSING_ALL;
     data = opened(holes, &opt);
@@ -65,6 +69,88 @@ static void a_column_with_a_blank_stays_one_of_numbers(void **state) {
     data = opened("a,b\nnone,1\n2, null \n", &opt);
     row_is(data, 0, (const double[]){NAN, 1}, 2);
     row_is(data, 1, (const double[]){2, NAN}, 2);
+    sis_data_free(data);
+}
+
+/* What pandas.get_dummies and OneHotEncoder make of missing words: nothing, or the last column. */
+static void missing_words_are_what_the_model_was_trained_on(void **state) {
+    (void)state;
+    static const char *const without[] = {"w=y", "w=x", "a"}, *const with[] = {"a", "w_x", "w_nan"};
+    static const char table[] = "a,w\n1,x\n2,NA\n3,\n";
+    sis_data_opt opt;
+    sis_data_opt_init(&opt);
+    opt.categorical = 1;
+    opt.n_names = 3;
+    opt.names = without;
+    refused_with(table, &opt,
+                 "row 1, column \"w\": a word is missing, and the model has no category");
+    opt.missing = SIS_MISSING_NAN;
+    sis_data *data = opened(table, &opt);
+    row_is(data, 1, (const double[]){0, 0, 2}, 3);
+    assert_string_equal(sis_data_note(data), "missing words: a category of their own in 0 columns, "
+                                             "no category (0) in 1");
+    sis_data_free(data);
+    opt.names = with;
+    opt.missing = SIS_MISSING_ERROR;
+    data = opened(table, &opt);
+    row_is(data, 0, (const double[]){1, 1, 0}, 3);
+    row_is(data, 1, (const double[]){2, 0, 1}, 3);
+    row_is(data, 2, (const double[]){3, 0, 1}, 3);
+    assert_int_equal(sis_data_features(data, 0, NULL), 2);
+    sis_data_free(data);
+    opt.names = NULL; /* the model has names for none, only a number of values */
+    opt.n_values = 2;
+    refused_with(table, &opt, "a word is missing");
+    opt.missing = SIS_MISSING_NAN;
+    for (opt.memory = 0; opt.memory < 2; opt.memory++) {
+        data = opened(table, &opt);
+        row_is(data, 0, (const double[]){1, 1}, 2);
+        row_is(data, 2, (const double[]){3, 0}, 2);
+        sis_data_free(data);
+    }
+    for (opt.n_values = 3; opt.n_values < 5; opt.n_values++) {
+        data = opened(table, &opt);
+        row_is(data, 2, (const double[]){3, 0, 1}, 3);
+        sis_data_free(data);
+    }
+}
+
+/* Numbers as categories are sorted as numbers; true and false are numbers, unless they are said or
+ * named to be categories; the longest column that fits is meant by column_category. */
+static void columns_are_what_encoders_make_of_them(void **state) {
+    (void)state;
+    static const char table[] = "z,b,z_b\n10,True,u\n9,false,v\n";
+    static const char *const names[] = {"b", "z_b_v", "z_9.0", "z_10"}, *const truths[] = {
+                                                                            "b_True"};
+    sis_data_opt opt;
+    sis_data_opt_init(&opt);
+    opt.categories = "z,z_b";
+    sis_data *data = opened(table, &opt);
+    static const char *const wanted[] = {"z=9", "z=10", "b", "z_b=u", "z_b=v"};
+    for (size_t v = 0; v < 5; v++)
+        assert_string_equal(sis_data_names(data)[v], wanted[v]);
+    row_is(data, 0, (const double[]){0, 1, 1, 1, 0}, 5);
+    row_is(data, 1, (const double[]){1, 0, 0, 0, 1}, 5);
+    sis_data_free(data);
+    opt.names = names;
+    opt.n_names = 4;
+    refused_with(table, &opt, "row 0, column \"z_b\": \"u\" is not among");
+    data = opened("z,b,z_b\n10,True,v\n9,false,v\n", &opt);
+    row_is(data, 0, (const double[]){1, 1, 0, 1}, 4);
+    row_is(data, 1, (const double[]){0, 1, 1, 0}, 4);
+    sis_data_free(data);
+    opt.names = truths;
+    opt.n_names = 1;
+    refused_with(table, &opt, "row 1, column \"b\": \"false\" is not among");
+    sis_data_opt_init(&opt);
+    opt.categories = "b,z_b";
+    data = opened(table, &opt);
+    assert_string_equal(sis_data_names(data)[1], "b=True");
+    sis_data_free(data);
+    sis_data_opt_init(&opt);
+    data = opened("b\nTRUE\nfalse\n1\n", &opt);
+    row_is(data, 0, (const double[]){1}, 1);
+    row_is(data, 1, (const double[]){0}, 1);
     sis_data_free(data);
 }
 
@@ -290,6 +376,8 @@ static void spoiled_files_do_no_harm(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_column_with_a_blank_stays_one_of_numbers),
+        cmocka_unit_test(missing_words_are_what_the_model_was_trained_on),
+        cmocka_unit_test(columns_are_what_encoders_make_of_them),
         cmocka_unit_test(absent_values_are_filled_by_the_other_rows),
         cmocka_unit_test(files_without_a_header_are_seen),
         cmocka_unit_test(types_are_what_options_say),
