@@ -40,7 +40,8 @@ int eval_open_deck(evaluation *ev, const char *option, sis_deck **deck) {
                 option, t->ids[i], t->ids[first]);
         ev->donors[n++] = t->inputs[i];
     }
-    return cli_fail(sis_deck_new(ev->donors, n, anywhere, deck));
+    return cli_fail(
+        sis_deck_new(ev->donors, n, anywhere ? SIS_DECK_ANYWHERE : SIS_DECK_FEATURES, deck));
 }
 
 /* How the features of an example lie: in a row, in a grid, or nowhere (height 0). */

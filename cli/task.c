@@ -85,13 +85,14 @@ const cli_option cli_source_options[] = {
          "neither; so it is where the model does not know absent values."},
     {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as",
      .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "values objects one-hot",
-     .more = "How a cmd: or http: model is given rows of a table. values: a list of words and "
-             "numbers in the order of the columns. objects: the same by name. Both take columns of "
-             "words as they are (--categorical is not needed), and null for what is missing. A "
-             "masked word is always one that exists: with --mask mean:FILE the most frequent one, "
-             "with hotdeck:FILE one that is drawn. To MLflow they are dataframe_split and "
-             "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network with "
-             "inputs of strings always gets rows as they are."},
+     .more =
+         "How a cmd: or http: model is given rows of a table. values: a list of words and "
+         "numbers in the order of the columns. objects: the same by name. Both take columns of "
+         "words as they are (--categorical is not needed), and null for what is missing. A "
+         "masked word is always one that exists: with --mask mean:FILE the most frequent one, "
+         "with hotdeck:FILE or rows:FILE one that is drawn. To MLflow they are dataframe_split and "
+         "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network with "
+         "inputs of strings always gets rows as they are."},
     {"labels", 0, "FILE", CLI_STRING(cli_source, labels), "labels from a file of their own",
      .rare = 1,
      .more = "A table (.csv, or with tabs) of names and labels, names as the examples are called, "
@@ -142,8 +143,10 @@ const cli_option cli_question_options[] = {
              "XGBoost and LightGBM; uniform, every value of a "
              "feature the same share of one (DNA: N); blur:S, an image's own pixels blurred by a "
              "Gaussian of S pixels; FILE.npy, an array of one example's shape; "
-             "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
-             "draws. Columns of a table are found by their names. For models that take token ids "
+             "hotdeck:FILE, values drawn from a data set, each feature by itself, the score being "
+             "the mean over --samples draws; rows:FILE, the same with whole rows, so that features "
+             "that depend on each other go on doing so. Columns of a table are found by their "
+             "names. For models that take token ids "
              "also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
              "the others together. With --tokenizer the default is its token for it, [MASK]. Texts "
@@ -169,8 +172,11 @@ const cli_option cli_question_options[] = {
          "With --features grid:N or superpixel:N: the parts of each subset are cut into quarters, "
          "those that are needed into quarters again, down to a minimal set of pixels. Images that "
          "are too large for pixels from the start are explained with a few thousand questions."},
-    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime",
-     .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 100000, .unset = "32; lime 5000"},
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck:, rows: or lime",
+     .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 100000, .unset = "32; lime 5000",
+     .more = "Results depend on which values were drawn. sis verify scores every subset with fresh "
+             "draws and says how many still reach the threshold. 512 draws are a good number for "
+             "hotdeck:, 2048 for rows:; docs/tables.md has a measurement."},
     CLI_SEED(cli_question, seed),
     CLI_MEMORY(cli_question, memory),
     {0},

@@ -57,7 +57,9 @@ enum { BLOCK = 64 }; /* records audited together */
 /* What an answer says of a record before the line of findings. */
 typedef struct {
     size_t smaller;
-    int left_out; /* of status error; there is no line */
+    size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */
+    double errors;      /* the sum of the standard errors */
+    int left_out;       /* of status error; there is no line */
     int holds, other_model;
 } brief;
 
@@ -83,7 +85,9 @@ typedef struct {
     cli_progress bar;
     size_t n; /* records; SIZE_MAX: not known */
     size_t records, hold, errors, smaller;
-    size_t others; /* records that name another model */
+    size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */
+    double deviation;   /* the sum of the standard errors */
+    size_t others;      /* records that name another model */
 } audit;
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -149,13 +153,20 @@ static int give(audit *a, size_t number, const brief *b, const char *line, size_
     return error;
 }
 
+static void add_subset(const sis_record *r, const sis_subset_audit *s, brief *b) {
+    b->smaller += s->n_smaller > 0;
+    b->drawn += s->draws > 0;
+    b->kept += s->draws > 0 && sis_decided(s->drawn_score, r->threshold, r->below);
+    b->errors += s->draws > 0 ? s->drawn_error : 0;
+}
+
 static int give_findings(audit *a, size_t i, const sis_audit *found) {
     const sis_record *r = &a->block[i];
     brief b = {.holds = found->holds, .other_model = !cli_same_model(r->model, a->o->source.model)};
     char *line = NULL;
     size_t n;
     for (size_t k = 0; k < found->n_subsets; k++)
-        b.smaller += found->subsets[k].n_smaller > 0;
+        add_subset(r, &found->subsets[k], &b);
     int error = sis_audit_format(r->id, found, &line, &n);
     if (error == SIS_OK)
         error = give(a, a->number[i], &b, line, n);
@@ -226,6 +237,9 @@ static int take_findings(void *ctx, size_t number, const void *answer, size_t n)
     a->hold += (size_t)b.holds;
     a->others += (size_t)b.other_model;
     a->smaller += b.smaller;
+    a->drawn += b.drawn;
+    a->kept += b.kept;
+    a->deviation += b.errors;
     if (!b.left_out) {
         cli_progress_erase(&a->bar);
         a->broken |= cli_output_write(&a->out, (const char *)answer + sizeof b, n - sizeof b);
@@ -257,6 +271,11 @@ static int conclude(const audit *a) {
                  a->o->source.model);
     if (a->errors)
         cli_note(a->o->common.quiet, "%zu records of status error were left out", a->errors);
+    if (a->drawn)
+        cli_note(a->o->common.quiet,
+                 "fresh draws: %zu of %zu subsets reach the threshold; the standard error of their "
+                 "scores is %.2g on average (more --samples make it smaller)",
+                 a->kept, a->drawn, a->deviation / (double)a->drawn);
     if (a->o->exhaustive)
         cli_note(a->o->common.quiet, "%zu subsets have a smaller sufficient part", a->smaller);
     return a->hold == audited ? CLI_DONE : CLI_FAILED;
@@ -482,5 +501,10 @@ const cli_command cli_verify = {
         "backward selection guarantees only that no single feature can be left out. With "
         "--counterexamples each subset of --guarantee all has for each of its features in turn an "
         "input with the same values of the others that loses the decision, and its score.\n\n"
+        "If the mask was drawn from data (hotdeck:FILE, rows:FILE), the claims hold for those "
+        "draws. "
+        "Each subset is therefore also scored with as many fresh draws: `drawn_score` is the mean, "
+        "`drawn_error` its standard error. A subset that does not reach the threshold then is no "
+        "false claim, but one that more --samples would change.\n\n"
         "The exit status is 1 if any claim is false.",
 };

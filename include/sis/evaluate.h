@@ -120,15 +120,27 @@ int sis_motif_align(const sis_motif *motif, const char *sequence, const int *fea
 /* A hot deck: inputs that lend their values to missing features. */
 typedef struct sis_deck sis_deck;
 
-/* Borrows the inputs. anywhere: a feature takes the values of any feature of any input, each
- * equally often (words, bases); otherwise those of the same feature of any input, and all inputs
- * have the same number of values. */
-int sis_deck_new(const sis_input *inputs, size_t n, int anywhere, sis_deck **out);
+/* Which input lends a missing feature its values. */
+typedef enum sis_deck_kind {
+    SIS_DECK_FEATURES, /* any input, drawn for each feature by itself: the same feature of it */
+    SIS_DECK_ANYWHERE, /* any feature of any input, each equally often (words, bases) */
+    SIS_DECK_ROWS,     /* one input for all features, so that what depends on each other stays so */
+} sis_deck_kind;
+
+/* Borrows the inputs, which have the same number of values unless they lend ANYWHERE. */
+int sis_deck_new(const sis_input *inputs, size_t n, sis_deck_kind kind, sis_deck **out);
 void sis_deck_free(sis_deck *deck);
 
 /* Draw masks for an input: mask (n_samples, n_values), the same for the same seed. */
 int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples, uint64_t seed,
                   double *mask);
+
+/* How much do scores depend on the draws? Each of n subsets of the input alone, with n_samples > 1 fresh
+ * draws in the place of the rest: the mean score and its standard error, to scores and errors (n).
+ * Only jobs, memory and progress of the options matter. */
+int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_input *input,
+                    const sis_subset *subsets, size_t n, size_t n_samples, uint64_t seed,
+                    const sis_opt *opt, double *scores, double *errors);
 
 /* The study of masks: `draws` times an input of the deck and one of its features are drawn; by_mask
  * (draws) is the change of the score when its own mask takes the feature's place, by_deck (draws)

@@ -372,6 +372,8 @@ typedef struct sis_subset_audit {
         n_examples; /* proofs, if asked for: for each of its features in turn an input that loses */
     double *examples; /* the decision without it (n_examples, n_values), NaN if none was found */
     double *example_scores; /* (n_examples) */
+    size_t draws;           /* masks drawn from data: fresh draws, that the search has not seen; */
+    double drawn_score, drawn_error; /* the mean score with these, and its standard error */
 } sis_subset_audit;
 
 typedef struct sis_audit {

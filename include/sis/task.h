@@ -107,9 +107,9 @@ typedef struct sis_task_opt {
     int refine;                 /* with these two: explain parts, then the pixels inside what was
                                    found */
     const char *mask;           /* what a missing feature is, as sis explain --mask says it:
-                                   "mean:FILE", "zero", "blur:3", "hotdeck:FILE" ... NULL: the model's
+                                   "mean:FILE", "zero", "blur:3", "hotdeck:FILE", "rows:FILE" ... NULL: the model's
                                    own */
-    const sis_data *background; /* the data set of "mean" and "hotdeck" without a file */
+    const sis_data *background; /* the data set of "mean", "hotdeck" and "rows" without a file */
     size_t samples;             /* draws of a hot deck, of lime; 0: as many as usual */
     uint64_t seed;              /* of both; default 1 */
     const char *target;         /* the output to explain: a label of the model; if it has no labels,

@@ -69,6 +69,7 @@ class Explainer:
                 an address, as the program's --model; a scikit-learn estimator or pipeline; a
                 torch.nn.Module; a booster of XGBoost or LightGBM
     mask        what a missing value looks like: "mean", "median" (both of `background`), "zero",
+                "hotdeck" (drawn from the background, each feature by itself), "rows" (whole rows of it),
                 a number, an array in the shape of an example (or (samples, ...) of several, whose
                 scores are averaged), sis.HotDeck(...), or a callable on the background. Of a column
                 of categories the mean and the median are its most frequent category. Texts:
@@ -164,7 +165,7 @@ class Explainer:
         """What runs the model, in words."""
         return self.bound.engine if self.bound else "not known before the first example"
 
-    def _masks(self, encoder, width):
+    def _masks(self, encoder, width, owner):
         spec = self.mask
         if self.for_all:
             if spec is not None:
@@ -174,7 +175,7 @@ class Explainer:
             if self.bound.mask is not None and self.bound.mask.size == width:
                 return self.bound.mask[None, :].copy()
             spec = "mean"
-        return np.ascontiguousarray(encoder.masks(spec, self.background, width), dtype=float)
+        return np.ascontiguousarray(encoder.masks(spec, self.background, width, owner), dtype=float)
 
     def _outputs(self, scores, which, n):
         """The position of the output of each of the examples `which`, out of n. An integer is a label if
@@ -220,9 +221,9 @@ class Explainer:
 
     def _examples(self, encoder, rows, outputs, ids, labels):
         width = max(len(r) for r in rows)
-        masks = self._masks(encoder, width)
         shape = encoder.shape or (width,)
         owner, names = feature_names(self, encoder, shape)
+        masks = self._masks(encoder, width, owner)
         boundless = unbounded(rows) | np.isinf(masks).any()
         examples = []
         for i, row in enumerate(rows):

@@ -34,26 +34,31 @@ def is_texts(x):
 
 
 class HotDeck:
-    """A mask drawn from data: each sample replaces masked values by those of another example.
+    """A mask drawn from data: each of `samples` draws replaces masked features by those of other
+    examples, and the score is the mean over the draws. Each feature is drawn by itself, or, with
+    rows=True, all from one example, so that features that depend on each other go on doing so. The
+    same draws as --mask hotdeck:FILE and rows:FILE of the program.
 
     >>> import numpy as np
-    >>> HotDeck(np.zeros((5, 3)), samples=2).draw(3, seed=0).shape
+    >>> HotDeck(np.zeros((5, 3)), samples=2).draw(3).shape
     (2, 3)
     """
 
-    def __init__(self, background=None, samples=30, seed=0):
+    def __init__(self, background=None, samples=32, seed=1, rows=False):
         if samples < 1:
             raise Error("HotDeck: samples is at least 1")
-        self.background, self.samples, self.seed = background, int(samples), seed
+        self.background, self.samples, self.seed, self.rows = background, int(samples), int(seed), bool(rows)
 
-    def draw(self, width, rows=None, seed=None):
-        rows = np.asarray(self.background if rows is None else rows, dtype=float)
+    def draw(self, width, rows=None, owner=None):
+        """Masks (samples, width) from the rows, or the background. owner: the feature of each value."""
+        rows = np.ascontiguousarray(self.background if rows is None else rows, dtype=float)
         rows = rows.reshape(len(rows), -1)
         if rows.shape[1] != width or len(rows) == 0:
             raise Error("HotDeck: the background has %d values in a row, the examples have %d"
                         % (rows.shape[1] if len(rows) else 0, width))
-        generator = np.random.default_rng(self.seed if seed is None else seed)
-        return rows[generator.integers(len(rows), size=self.samples)]
+        owner = np.arange(width) if owner is None else owner
+        drawn = _core.draw(rows, len(rows), np.ascontiguousarray(owner, dtype=np.intc), self.samples, self.seed, self.rows)
+        return np.frombuffer(drawn).reshape(self.samples, width)
 
 
 class Grid:
@@ -156,10 +161,12 @@ class Encoder:
         there = [column[~np.isnan(column)] for column in rows.T] if np.isnan(rows).any() else rows.T
         return np.array([np.median(column) if column.size else np.nan for column in there])
 
-    def masks(self, spec, background, width):
+    def masks(self, spec, background, width, owner=None):
+        if isinstance(spec, str) and spec in ("hotdeck", "rows"):
+            spec = HotDeck(rows=spec == "rows")
         if isinstance(spec, HotDeck):
             data = spec.background if spec.background is not None else background
-            return spec.draw(width, self.background(data, "hot deck"))
+            return spec.draw(width, self.background(data, "hot deck"), owner)
         if callable(spec):
             spec = spec(self.background(background, spec))
         if isinstance(spec, str) and spec in ("mean", "median"):
@@ -167,7 +174,7 @@ class Encoder:
         if isinstance(spec, str) and spec == "zero":
             return np.zeros((1, width))
         if isinstance(spec, str):
-            raise Error('mask=%r: expected "mean", "median", "zero", a number, an array, '
+            raise Error('mask=%r: expected "mean", "median", "zero", "hotdeck", "rows", a number, an array, '
                         'sis.HotDeck or a callable' % (spec,))
         values = self.values_of_mask(spec)
         if values.size == 1:
@@ -348,8 +355,8 @@ class FrameEncoder(Encoder):
                 center[k] = np.argmax(np.bincount(column[~np.isnan(column)].astype(int)))
         return center
 
-    def masks(self, spec, background, width):
-        masks = super().masks(spec, background, width)
+    def masks(self, spec, background, width, owner=None):
+        masks = super().masks(spec, background, width, owner)
         number = np.ndim(spec) == 0 and (spec == "zero" or isinstance(spec, (int, float, np.number)) and spec == spec)
         for k, known in enumerate(self.categories):
             if known is None or known == [False, True]:
@@ -429,7 +436,7 @@ class TextEncoder(Encoder):
         return ["".join(pieces[int(v)] if v >= 0 else self.stand_in or "" for v in row if v == v)
                 for row in rows]
 
-    def masks(self, spec, background, width):
+    def masks(self, spec, background, width, owner=None):
         if spec is None or spec == "remove":
             return np.full((1, width), np.nan)
         if not isinstance(spec, str):

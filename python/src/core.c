@@ -1324,6 +1324,49 @@ static PyObject *mean(PyObject *self, PyObject *args) {
     return out || PyErr_Occurred() ? out : PyErr_NoMemory();
 }
 
+/* draw(rows, n, owner, samples, seed, whole) -> bytes of doubles (samples, width): masks drawn from the
+ * rows, as --mask hotdeck:FILE, or rows:FILE if they are whole */
+static PyObject *draw(PyObject *self, PyObject *args) {
+    PyObject *rows, *out = NULL;
+    Py_ssize_t n, samples;
+    unsigned long long seed;
+    int whole;
+    Py_buffer owner;
+    rows_in r;
+    sis_deck *deck = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Ony*nKp", &rows, &n, &owner, &samples, &seed, &whole))
+        return NULL;
+    if (rows_get(rows, (size_t)n, &r) != 0) {
+        PyBuffer_Release(&owner);
+        return NULL;
+    }
+    sis_input *inputs = PyMem_Calloc(r.n, sizeof *inputs);
+    int error = inputs ? SIS_OK : SIS_E_NOMEM;
+    if ((size_t)owner.len != r.width * sizeof(int))
+        error = SIS_E_ARGUMENT;
+    for (size_t i = 0; error == SIS_OK && i < r.n; i++)
+        inputs[i] = (sis_input){.values = (const double *)r.b.buf + i * r.width,
+                                .n_values = r.width,
+                                .feature_of = owner.buf};
+    if (error == SIS_OK)
+        error = sis_deck_new(inputs, r.n, whole ? SIS_DECK_ROWS : SIS_DECK_FEATURES, &deck);
+    if (error == SIS_OK)
+        out = PyBytes_FromStringAndSize(NULL, samples * (Py_ssize_t)(r.width * sizeof(double)));
+    if (out)
+        error = sis_deck_draw(deck, inputs, (size_t)samples, seed,
+                              (double *)(void *)PyBytes_AS_STRING(out));
+    if (error != SIS_OK) {
+        Py_CLEAR(out);
+        raise_code(error);
+    }
+    sis_deck_free(deck);
+    PyMem_Free(inputs);
+    PyBuffer_Release(&owner);
+    PyBuffer_Release(&r.b);
+    return out;
+}
+
 /* ---- The module ---------------------------------------------------------------------------- */
 
 static PyMethodDef functions[] = {
@@ -1338,6 +1381,7 @@ static PyMethodDef functions[] = {
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
+    {"draw", draw, METH_VARARGS, "draw(rows, n, owner, samples, seed, whole) -> bytes of doubles"},
     {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
     {0},
 };

@@ -383,6 +383,41 @@ class Arrays(unittest.TestCase):
         runs = [sis.explain(lambda rows: rows.sum(axis=1), x, 2, mask=sis.HotDeck(back, samples=7)) for _ in "ab"]
         self.assertEqual(*[lines_without_seconds(b"".join(r.lines)) for r in runs])
 
+    def test_hot_decks_are_those_of_the_program(self):
+        """Each feature by itself and whole rows, on columns that depend on each other, one of them words."""
+        import pandas
+        rng = np.random.default_rng(12)
+        a = rng.normal(size=300)
+        a, b, c = (np.round(v * 64) / 64 for v in (a, a + rng.normal(size=300) / 5, rng.normal(size=300)))  # sums are exact
+        frame = pandas.DataFrame({"a": a, "b": b, "c": c,
+                                  "w": np.where(a > 0, "x", np.where(rng.random(300) < 0.5, "y", "z"))})
+
+        def total(f):
+            return f.a + f.b + f.c + 1
+        with tempfile.TemporaryDirectory() as folder:
+            file, script = os.path.join(folder, "x.csv"), os.path.join(folder, "total.py")
+            frame.to_csv(file, index=False)
+            pathlib.Path(script).write_text("import json, sys\nfor line in sys.stdin:\n"  # one value for each category
+                                            "    print(json.dumps({'outputs': [sum(r) for r in json.loads(line)['inputs']]}), flush=True)\n")
+            model = "cmd:%s %s" % (sys.executable, script)
+            for kind, by_name in (("hotdeck", False), ("rows", True)):
+                out = subprocess.run([PROGRAM, "explain", "-q", "-m", model, "-i", file, "--categorical", "--mask", kind + ":" + file,
+                                      "-t", "1.7", "--rows", "0:40"], stdout=subprocess.PIPE, check=True).stdout
+                want = [json.loads(line) for line in out.splitlines()]
+                for mask in (sis.HotDeck(frame, rows=by_name), kind):
+                    r = sis.explain(total, frame[:40], 1.7, mask=mask, background=frame)
+                    self.assertEqual([(e.status, e.score, e.masked_score) for e in r],
+                                     [(w["status"], w["score"], w["masked_score"]) for w in want])
+                    self.assertEqual([[(s.features, s.score) for s in e.subsets] for e in r],
+                                     [[(tuple(s["features"]), s["score"]) for s in w["subsets"]] for w in want])
+                self.assertGreater(r.counts["explained"], 3)
+            # whole rows keep what columns have to do with each other
+            drawn = {rows: sis.HotDeck(frame[["a", "b"]], samples=500, rows=rows).draw(2) for rows in (False, True)}
+            self.assertLess(abs(np.corrcoef(drawn[False].T)[0, 1]), 0.2)
+            self.assertGreater(np.corrcoef(drawn[True].T)[0, 1], 0.9)
+            groups = sis.HotDeck(frame[["a", "b"]], samples=500).draw(2, owner=[0, 0])
+            self.assertGreater(np.corrcoef(groups.T)[0, 1], 0.9)
+
     def test_axis_and_grid(self):
         x = np.random.default_rng(4).random((1, 3, 4, 4))
         r = sis.explain(lambda rows: rows.mean(axis=(1, 2, 3)), x, 0.2, mask="zero", axis=0)

@@ -4,11 +4,12 @@
  * deck) in the place of missing ones, the study that compares them with a mask feature by feature,
  * and the surroundings of a subset.
  *
- * A deck draws the lender of each feature at random. With `anywhere` the lending feature is drawn
- * too, uniformly among all features of all inputs, as words are drawn by how often they are used;
- * it must have as many values as the one that is missing. Drawing a mask then costs a scan of the
- * lender for each feature, otherwise a copy of each value.
+ * A deck draws the lender of each feature at random, or one lender for all (ROWS). ANYWHERE draws
+ * the lending feature too, uniformly among all features of all inputs, as words are drawn by how
+ * often they are used; it must have as many values as the one that is missing. Drawing a mask then
+ * costs a scan of the lender for each feature, otherwise a copy of each value.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 struct sis_deck {
     const sis_input *inputs;
     size_t n;
-    int anywhere;
+    sis_deck_kind kind;
     size_t *before; /* (n + 1) features of the inputs before each */
 };
 
@@ -33,7 +34,7 @@ static int count_features(sis_deck *d) {
         long n = sis_input_features(in);
         if (n < 0)
             return (int)n;
-        if (!d->anywhere && in->n_values != d->inputs[0].n_values)
+        if (d->kind != SIS_DECK_ANYWHERE && in->n_values != d->inputs[0].n_values)
             return sis__fail(SIS_E_ARGUMENT,
                              "hot-deck: inputs 0 and %zu have %zu and %zu values; they must have "
                              "equally many",
@@ -43,14 +44,14 @@ static int count_features(sis_deck *d) {
     return SIS_OK;
 }
 
-int sis_deck_new(const sis_input *inputs, size_t n, int anywhere, sis_deck **out) {
+int sis_deck_new(const sis_input *inputs, size_t n, sis_deck_kind kind, sis_deck **out) {
     *out = NULL;
     if (n == 0)
         return sis__fail(SIS_E_ARGUMENT, "a hot deck needs at least one input");
     sis_deck *d = SIS_NEW(sis_deck, 1);
     if (!d)
         return SIS_E_NOMEM;
-    *d = (sis_deck){.inputs = inputs, .n = n, .anywhere = anywhere};
+    *d = (sis_deck){.inputs = inputs, .n = n, .kind = kind};
     d->before = SIS_NEW(size_t, n + 1);
     int code = d->before ? count_features(d) : SIS_E_NOMEM;
     if (code == SIS_OK && d->before[n] == 0)
@@ -116,7 +117,7 @@ static int draw_feature(const sis_deck *d, const sis_input *in, int feature, sis
                         double *row) {
     int lent = feature;
     const sis_input *from = &d->inputs[0];
-    if (d->anywhere)
+    if (d->kind == SIS_DECK_ANYWHERE)
         from = find_feature(d, sis__rng_below(rng, d->before[d->n]), &lent);
     else
         from = &d->inputs[sis__rng_below(rng, d->n)];
@@ -127,7 +128,7 @@ static int draw_feature(const sis_deck *d, const sis_input *in, int feature, sis
 static void draw_in_place(const sis_deck *d, const sis_input *in, size_t *lender, size_t n,
                           sis__rng *rng, double *row) {
     for (size_t f = 0; f < n; f++)
-        lender[f] = sis__rng_below(rng, d->n);
+        lender[f] = f > 0 && d->kind == SIS_DECK_ROWS ? lender[0] : sis__rng_below(rng, d->n);
     for (size_t v = 0; v < in->n_values; v++) {
         int f = feature_at(in, v);
         if (f >= 0)
@@ -140,7 +141,8 @@ int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples
     long n = sis_input_features(input);
     if (n < 0)
         return (int)n;
-    if (!deck->anywhere && input->n_values != deck->inputs[0].n_values)
+    int anywhere = deck->kind == SIS_DECK_ANYWHERE;
+    if (!anywhere && input->n_values != deck->inputs[0].n_values)
         return sis__fail(SIS_E_ARGUMENT, "hot-deck: the input has %zu values, the deck's have %zu",
                          input->n_values, deck->inputs[0].n_values);
     size_t *lender = SIS_NEW(size_t, (size_t)n);
@@ -152,12 +154,51 @@ int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples
     for (size_t s = 0; code == SIS_OK && s < n_samples; s++) {
         double *row = mask + s * input->n_values;
         memcpy(row, input->values, input->n_values * sizeof *row);
-        if (!deck->anywhere)
+        if (!anywhere)
             draw_in_place(deck, input, lender, (size_t)n, &rng, row);
-        for (int f = 0; deck->anywhere && code == SIS_OK && f < n; f++)
+        for (int f = 0; anywhere && code == SIS_OK && f < n; f++)
             code = draw_feature(deck, input, f, &rng, row);
     }
     free(lender);
+    return code;
+}
+
+/* ---- Fresh draws --------------------------------------------------------------------------- */
+
+/* Score the subset with each mask of `drawn` (n) by itself. */
+static int score_draws(const sis_model *model, const sis_input *drawn, size_t n,
+                       const sis_subset *subset, const sis_opt *opt, double *scores) {
+    sis_part *parts = SIS_NEW(sis_part, n);
+    for (size_t s = 0; parts && s < n; s++)
+        parts[s] = (sis_part){.input = &drawn[s], .features = subset->features, .n = subset->n};
+    int code = parts ? sis_part_scores(model, parts, n, opt, scores) : SIS_E_NOMEM;
+    free(parts);
+    return code;
+}
+
+int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_input *input,
+                    const sis_subset *subsets, size_t n, size_t n_samples, uint64_t seed,
+                    const sis_opt *opt, double *scores, double *errors) {
+    double *masks = (double *)sis__alloc(n_samples, input->n_values * sizeof *masks);
+    double *drawn = SIS_NEW(double, n_samples);
+    sis_input *inputs = SIS_NEW(sis_input, n_samples);
+    int code =
+        masks && drawn && inputs ? sis_deck_draw(deck, input, n_samples, seed, masks) : SIS_E_NOMEM;
+    for (size_t s = 0; code == SIS_OK && s < n_samples; s++) {
+        inputs[s] = *input;
+        inputs[s].mask = masks + s * input->n_values;
+        inputs[s].n_samples = 1;
+    }
+    for (size_t k = 0; code == SIS_OK && k < n; k++) {
+        code = score_draws(model, inputs, n_samples, &subsets[k], opt, drawn);
+        if (code == SIS_OK) {
+            scores[k] = sis_sample_mean(drawn, n_samples);
+            errors[k] = sis_sample_deviation(drawn, n_samples) / sqrt((double)n_samples);
+        }
+    }
+    free(masks);
+    free(drawn);
+    free(inputs);
     return code;
 }
 

@@ -223,6 +223,10 @@ static void put_subset(sis__buf *b, const sis_subset_audit *s, size_t n_values) 
         sis__json_flag(b, "exhaustive", 1);
     if (s->n_smaller)
         sis__json_ints(b, "smaller", s->smaller, s->n_smaller);
+    if (s->draws) {
+        sis__json_number(b, "drawn_score", s->drawn_score);
+        sis__json_number(b, "drawn_error", s->drawn_error);
+    }
     if (s->n_examples)
         put_examples(b, s, n_values);
     sis__buf_char(b, '}');

@@ -118,7 +118,10 @@ static void add_masking(sis__buf *b, const char *masking, int text) {
             sis__buf_str(b, words[i][1]);
             return;
         }
-    int other = strncmp(masking, "token:", 6) == 0, drawn = strncmp(masking, "hotdeck:", 8) == 0;
+    int other = strncmp(masking, "token:", 6) == 0;
+    int drawn = strncmp(masking, "hotdeck:", 8) == 0 ? 8
+                : strncmp(masking, "rows:", 5) == 0  ? 5
+                                                     : 0;
     if (strncmp(masking, "blur:", 5) == 0) {
         sis__buf_str(b, "its surroundings, blurred by <bdi>");
         sis__html_clip(b, masking + 5, 20);
@@ -126,7 +129,7 @@ static void add_masking(sis__buf *b, const char *masking, int text) {
         return;
     }
     sis__buf_str(b, other ? "the word <bdi>" : drawn ? "what other examples hold, <bdi>" : "<bdi>");
-    sis__html_clip(b, masking + (other ? 6 : drawn ? 8 : 0), 100);
+    sis__html_clip(b, masking + (other ? 6 : drawn), 100);
     sis__buf_str(b, "</bdi>");
 }
 

@@ -41,9 +41,9 @@ static int check_chance(const sis_task_opt *o, sis_guarantee *g) {
     if (strcmp(o->method, "sis") != 0 && strcmp(o->method, "quick") != 0)
         return sis__fail(SIS_E_OPTION, "--guarantee chance: is for --method quick (or sis, which "
                                        "is then searched by quick, too)");
-    if (!o->mask || strncmp(o->mask, "hotdeck", 7) != 0)
+    if (!sis__task_deck_name(o->mask))
         return sis__fail(SIS_E_OPTION, "--guarantee chance: draws everything else from data; say "
-                                       "from which with --mask hotdeck:FILE");
+                                       "from which with --mask hotdeck:FILE or rows:FILE");
     if (!(o->confidence > 0 && o->confidence < 1))
         return sis__fail(SIS_E_OPTION, "--confidence: expected a number between 0 and 1");
     g->confidence = o->confidence;

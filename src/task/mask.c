@@ -143,6 +143,16 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
     return error;
 }
 
+size_t sis__task_deck_name(const char *mask) {
+    static const char *const names[] = {"hotdeck", "rows"};
+    for (size_t k = 0; mask && k < sizeof names / sizeof *names; k++) {
+        size_t n = strlen(names[k]);
+        if (strncmp(mask, names[k], n) == 0 && (mask[n] == ':' || !mask[n]))
+            return n;
+    }
+    return 0;
+}
+
 /* ---- Hot decks ----------------------------------------------------------------------------- */
 
 /* The first example that has features: where they lie is where those of the deck are looked for. */
@@ -170,7 +180,7 @@ void sis__task_deck_free(sis__task_deck *d) {
 }
 
 /* A deck of the n examples in d->rows, for inputs like the first one. */
-static int make_deck(const sis_task *t, size_t n, sis__task_deck *d) {
+static int make_deck(const sis_task *t, size_t n, sis_deck_kind kind, sis__task_deck *d) {
     int error = find_like(t, &d->like);
     if (error != SIS_OK)
         return error;
@@ -181,7 +191,7 @@ static int make_deck(const sis_task *t, size_t n, sis__task_deck *d) {
         d->inputs[i] = d->like.input;
         d->inputs[i].values = d->rows + i * d->like.input.n_values;
     }
-    return sis_deck_new(d->inputs, n, 0, &d->deck);
+    return sis_deck_new(d->inputs, n, kind, &d->deck);
 }
 
 /* The values of those that may lend: *n rows. One with an absent value may not if such examples are
@@ -202,7 +212,7 @@ static int load_donors(const sis_task *t, const sis__task_donors *d, double *row
                : error;
 }
 
-static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
+static int mask_hotdeck(sis_task *t, sis_deck_kind kind, const char *path, size_t width) {
     sis__task_donors from;
     int error = sis__task_donors_open(t, "--mask", path, width, &from);
     if (error != SIS_OK)
@@ -215,7 +225,7 @@ static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
                          : SIS_E_NOMEM;
     error = error == SIS_OK ? load_donors(t, &from, d->rows, &n) : error;
     if (error == SIS_OK)
-        error = make_deck(t, n, d);
+        error = make_deck(t, n, kind, d);
     if (error == SIS_OK)
         error = sis_deck_draw(d->deck, &d->inputs[0], t->mask.n_samples, t->opt.seed, t->mask.rows);
     sis_data_free(from.read);
@@ -295,7 +305,7 @@ static int mask_own(sis_task *t, size_t width) {
     if (!own)
         return sis__fail(SIS_E_OPTION,
                          "--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
-                         "uniform, FILE.npy or hotdeck:FILE",
+                         "uniform, FILE.npy, hotdeck:FILE or rows:FILE",
                          t->opt.target ? "say what a missing feature looks like"
                                        : "give the --mask the results were made with");
     if (n != width)
@@ -342,7 +352,9 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
     if (is_of_data(t, text, "mean", &file))
         return mask_mean(t, file, width);
     if (is_of_data(t, text, "hotdeck", &file))
-        return mask_hotdeck(t, file, width);
+        return mask_hotdeck(t, SIS_DECK_FEATURES, file, width);
+    if (is_of_data(t, text, "rows", &file))
+        return mask_hotdeck(t, SIS_DECK_ROWS, file, width);
     if (strncmp(text, "value:", 6) == 0)
         return sis__text_number(text + 6, &v)
                    ? sis__task_mask_fill(t, v)
@@ -351,8 +363,8 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
     if (sis__text_ends_in(text, ".npy"))
         return mask_file(t, text, width);
     return sis__fail(SIS_E_OPTION,
-                     "--mask: expected mean:FILE, zero, value:V, uniform, blur:S, FILE.npy or "
-                     "hotdeck:FILE, found \"%s\"",
+                     "--mask: expected mean:FILE, zero, value:V, uniform, blur:S, FILE.npy, "
+                     "hotdeck:FILE or rows:FILE, found \"%s\"",
                      text);
 }
 

@@ -46,10 +46,6 @@ static int find_constraint(const char *name, sis__task_method *m) {
                      name);
 }
 
-static int is_hotdeck(const char *mask) {
-    return mask && strncmp(mask, "hotdeck", 7) == 0;
-}
-
 /* Options of one method that are given with another. */
 static int check_strays(const sis_task_opt *o) {
     sis_method_opt def;
@@ -103,7 +99,7 @@ int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
     m->how.ridge = o->how.ridge;
     m->how.seed = o->seed;
     m->how.trace = o->trace;
-    if (o->samples && !is_hotdeck(o->mask))
+    if (o->samples && !sis__task_deck_name(o->mask))
         m->how.samples = o->samples;
     int error = find_method(o->method, m);
     if (error == SIS_OK)

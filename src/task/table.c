@@ -114,8 +114,8 @@ static const char *file_of_mask(const char *mask) {
     const char *file = NULL;
     if (mask && strncmp(mask, "mean:", 5) == 0)
         file = mask + 5;
-    else if (mask && strncmp(mask, "hotdeck:", 8) == 0)
-        file = mask + 8;
+    else if (sis__task_deck_name(mask) && mask[sis__task_deck_name(mask)])
+        file = mask + sis__task_deck_name(mask) + 1;
     return file && strcmp(file, "-") != 0 ? file : NULL;
 }
 
@@ -366,10 +366,10 @@ int sis__task_rows_check_mask(const sis_task *t) {
         column = f->columns[k].categories ? f->columns[k].name : column;
     for (size_t s = 0; !t->mask.constant && !column && s < t->mask.n_samples; s++)
         column = mixed_column(f, t->mask.rows + s * t->mask.width);
-    return column
-               ? sis__fail(SIS_E_OPTION,
-                           "--mask: of column \"%.80s\" it is no category; rows as they are need "
-                           "one that exists: mean:FILE (the most frequent) or hotdeck:FILE",
-                           column)
-               : SIS_OK;
+    return column ? sis__fail(
+                        SIS_E_OPTION,
+                        "--mask: of column \"%.80s\" it is no category; rows as they are need "
+                        "one that exists: mean:FILE (the most frequent), hotdeck:FILE or rows:FILE",
+                        column)
+                  : SIS_OK;
 }

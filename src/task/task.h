@@ -290,6 +290,10 @@ typedef struct sis__task_deck {
 } sis__task_deck;
 void sis__task_deck_free(sis__task_deck *d);
 
+/* Does the mask draw from data, hotdeck:FILE or rows:FILE, or without a file from a background? How
+ * long the name is; 0: no. */
+size_t sis__task_deck_name(const char *mask);
+
 /* Parts of pictures: what "grid:N" and "superpixel:N" mean; the part of each value (n_values) of an
  * example, or its pixel. */
 int sis__task_parts_read(const char *text, sis__task_features *f);

@@ -357,11 +357,13 @@ int sis__task_mask_token(sis_task *t, const char *text) {
         return fill_token(t, text + 6);
     if (sis__text_ends_in(text, ".npy"))
         return file_embedding(t, text);
-    if (strncmp(text, "hotdeck:", 8) == 0 || (strcmp(text, "hotdeck") == 0 && t->opt.background))
+    size_t name = sis__task_deck_name(text);
+    if (name && (text[name] || t->opt.background))
         return SIS_OK;
-    return sis__fail(SIS_E_ARGUMENT,
-                     "--mask: this model takes token ids; expected embedding-mean, zero, value:V, "
-                     "pad, token:WORD, remove, FILE.npy (one embedding) or hotdeck:FILE, found "
-                     "\"%s\"",
-                     text);
+    return sis__fail(
+        SIS_E_ARGUMENT,
+        "--mask: this model takes token ids; expected embedding-mean, zero, value:V, "
+        "pad, token:WORD, remove, FILE.npy (one embedding), hotdeck:FILE or rows:FILE, found "
+        "\"%s\"",
+        text);
 }

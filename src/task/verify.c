@@ -155,6 +155,35 @@ static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
     return alike;
 }
 
+/* The subsets of an example with as many fresh draws as those that they were found with: these were
+ * chosen for them, so their score says too much. */
+static int redraw(const sis_task *t, const sis_model *model, const sis_input *input,
+                  const sis_collection *claims, const sis_opt *opt, sis_audit *out) {
+    size_t n = out->n_subsets, draws = t->mask.n_samples;
+    double *scores = SIS_NEW(double, 2 * n);
+    int error = scores || !n ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK && n)
+        error = sis_deck_scores(t->mask.deck->deck, model, input, claims->subsets, n, draws,
+                                t->opt.seed + 1, opt, scores, scores + n);
+    for (size_t k = 0; error == SIS_OK && k < n; k++) {
+        out->subsets[k].draws = draws;
+        out->subsets[k].drawn_score = scores[k];
+        out->subsets[k].drawn_error = scores[n + k];
+    }
+    free(scores);
+    return error;
+}
+
+static int redraw_block(const sis_task *t, const sis_model *model, const block *b,
+                        const sis_opt *opt, sis_audit *out) {
+    int error = SIS_OK;
+    for (size_t i = 0; error == SIS_OK && t->mask.deck && t->mask.n_samples > 1 && i < b->n; i++)
+        error = redraw(t, model, &b->inputs[i], &b->claims[i], opt, &out[i]);
+    for (size_t i = 0; error != SIS_OK && i < b->n; i++)
+        sis_audit_release(&out[i]);
+    return error;
+}
+
 /* By full passes, or by proofs, as the records claim. */
 static int audit_block(sis_task *t, const sis_record *records, const block *b, const sis_opt *opt,
                        sis_audit *out) {
@@ -172,8 +201,10 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
         sis_model_lead(model, &lead);
         model = &lead;
     }
-    if (kind_of(records) != SIS_GUARANTEE_CHANCE)
-        return sis_verify_many(model, b->inputs, b->n, opt, b->claims, out);
+    if (kind_of(records) != SIS_GUARANTEE_CHANCE) {
+        error = sis_verify_many(model, b->inputs, b->n, opt, b->claims, out);
+        return error == SIS_OK ? redraw_block(t, model, b, opt, out) : error;
+    }
     size_t done = 0;
     for (; error == SIS_OK && done < b->n; done++)
         error = sis__task_chance_audit(t, model, &b->inputs[done], &records[done], &out[done]);

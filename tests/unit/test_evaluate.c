@@ -151,6 +151,58 @@ static void values_come_from_the_same_place(void **state) {
     sis_deck_free(deck);
 }
 
+static void whole_rows_are_lent(void **state) {
+    (void)state;
+    enum { N = 300 };
+    static double mask[N * WIDTH];
+    sis_input inputs[3];
+    sis_deck *deck;
+    size_t seen[3] = {0};
+    lend_three(inputs);
+    assert_int_equal(sis_deck_new(inputs, 3, SIS_DECK_ROWS, &deck), SIS_OK);
+    assert_int_equal(sis_deck_draw(deck, &PLAIN, N, 7, mask), SIS_OK);
+    for (size_t s = 0; s < N; s++) {
+        size_t lender = (size_t)mask[s * WIDTH] / 10 - 1;
+        assert_memory_equal(mask + s * WIDTH, LENT[lender], sizeof LENT[lender]);
+        seen[lender]++;
+    }
+    for (size_t k = 0; k < 3; k++) /* 100 each, give or take five deviations */
+        assert_in_range(seen[k], 59, 141);
+    sis_deck_free(deck);
+}
+
+/* Of a linear model and whole rows: the score is the mean over three rows, and its error is known. */
+static void fresh_draws_have_a_mean_and_an_error(void **state) {
+    (void)state;
+    enum { N = 4000 };
+    int two[] = {0, 3};
+    sis_subset subsets[] = {{.features = two, .n = 2}, {.features = NULL, .n = 0}};
+    sis_input inputs[3];
+    sis_deck *deck;
+    sis_opt opt = decision(10);
+    double scores[2], errors[2];
+    lend_three(inputs);
+    assert_int_equal(sis_deck_new(inputs, 3, SIS_DECK_ROWS, &deck), SIS_OK);
+    assert_int_equal(sis_deck_scores(deck, &LINEAR, &PLAIN, subsets, 2, N, 3, &opt, scores, errors),
+                     SIS_OK);
+    for (size_t k = 0; k < 2; k++) {
+        double rows[3], mean = 0, variance = 0;
+        for (size_t i = 0; i < 3; i++) {
+            sis_input in = PLAIN;
+            in.mask = LENT[i];
+            sis_part part = {&in, subsets[k].features, subsets[k].n, 0};
+            assert_int_equal(sis_part_scores(&LINEAR, &part, 1, &opt, &rows[i]), SIS_OK);
+            mean += rows[i] / 3;
+        }
+        for (size_t i = 0; i < 3; i++)
+            variance += (rows[i] - mean) * (rows[i] - mean) / 3;
+        double error = sqrt(variance / N);
+        assert_true(error > 0 && fabs(errors[k] / error - 1) < 0.1);
+        assert_true(fabs(scores[k] - mean) < 5 * error);
+    }
+    sis_deck_free(deck);
+}
+
 static void values_come_from_anywhere(void **state) {
     (void)state;
     enum { N = 400 };
@@ -555,6 +607,8 @@ int main(void) {
         cmocka_unit_test(parts_that_are_none_are_refused),
         cmocka_unit_test(importance_is_what_masking_takes_off),
         cmocka_unit_test(values_come_from_the_same_place),
+        cmocka_unit_test(whole_rows_are_lent),
+        cmocka_unit_test(fresh_draws_have_a_mean_and_an_error),
         cmocka_unit_test(values_come_from_anywhere),
         cmocka_unit_test(decks_that_do_not_fit_are_refused),
         cmocka_unit_test(study_draws_examples_and_features),
