@@ -294,6 +294,19 @@ static int explain_all(cli_explaining *w) {
     return w->broken ? CLI_FAILED : cli_fail(error);
 }
 
+/* What happens to features outside a subset, and the option that says how. */
+typedef struct {
+    const char *words, *option;
+} outsider;
+
+static const outsider *outside(const cli_explain_options *o) {
+    static const outsider masked = {"masked", "--mask"}, drawn = {"drawn anew", "--mask"},
+                          changed = {"changed", "--domain"};
+    return strncmp(o->guarantee, "chance", 6) == 0                                       ? &drawn
+           : strcmp(o->guarantee, "all") == 0 || strcmp(o->method.name, "contrast") == 0 ? &changed
+                                                                                         : &masked;
+}
+
 /* The same where a class was to be kept, so that there is no threshold. */
 static void remark_class(const cli_explaining *w) {
     const cli_first *behind = &w->first[SIS_STATUS_NOT_DECIDED];
@@ -301,10 +314,10 @@ static void remark_class(const cli_explaining *w) {
     int quiet = w->o->common.quiet;
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(quiet,
-                 "with everything masked the output is on top already, by %.4g (example %s): take "
-                 "another --mask, or "
+                 "with everything %s the output is on top already, by %.4g (example %s): take "
+                 "another %s, or "
                  "another --target",
-                 ahead->score, ahead->id);
+                 outside(w->o)->words, ahead->score, ahead->id, outside(w->o)->option);
     else if (w->counts[SIS_STATUS_NOT_DECIDED] > 0)
         cli_note(quiet,
                  "the output is on top nowhere: behind by %.4g at least, in example %s; take "
@@ -333,10 +346,10 @@ static void remark(const cli_explaining *w) {
     }
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(o->common.quiet,
-                 "with everything masked the score is %.4g, already %s %g (example %s): take "
-                 "another --threshold or --mask",
-                 w->first[SIS_STATUS_DEFAULT_DECISION].score, sign, t,
-                 w->first[SIS_STATUS_DEFAULT_DECISION].id);
+                 "with everything %s the score is %.4g, already %s %g (example %s): take "
+                 "another --threshold or %s",
+                 outside(o)->words, w->first[SIS_STATUS_DEFAULT_DECISION].score, sign, t,
+                 w->first[SIS_STATUS_DEFAULT_DECISION].id, outside(o)->option);
 }
 
 /* What there is now, and how to read it. */

@@ -3,7 +3,7 @@
  * One record as text:
  *
  *     3   score 0.912 >= 0.8   2 subsets of 8 features, verified
- *         all masked 0.31, all but the subsets 0.55
+ *         everything masked 0.31, only the subsets masked 0.55
  *       1   score 0.83   2 features
  *           late_payments = 0       masked 1.9
  *           income        = 52000   masked 31250.4
@@ -57,11 +57,6 @@ static void values_text(const sis_record *r, const double *values, int feature, 
     snprintf(text + n, size - n, "%s%s", count > 4 ? " ..." : "", bare ? "]" : "");
 }
 
-/* Are its subsets what it takes to lose the decision? */
-static int is_contrast(const sis_record *r) {
-    return r->guarantee && r->guarantee->examples;
-}
-
 /* Numbers worth showing: those of a text are only ids. */
 static int has_values(const sis_record *r) {
     return r->values && !r->words;
@@ -107,14 +102,7 @@ void cli_show_subset_title(const cli_page *p, size_t k) {
     fputs("      ", p->out);
     snprintf(style, sizeof style, "1;38;5;16;48;5;%d", cli_subset_colour(k, 0, 1));
     cli_paint(p, style, "%zu", k + 1);
-    const sis_guarantee *g = p->r->guarantee;
-    int kind = g ? (int)g->kind : SIS_GUARANTEE_MASK;
-    fprintf(p->out, "   %s %.4g",
-            is_contrast(p->r)              ? "changes the score to"
-            : kind == SIS_GUARANTEE_ALL    ? "lowest score met"
-            : kind == SIS_GUARANTEE_CHANCE ? "mean score"
-                                           : "score",
-            p->r->collection.subsets[k].score);
+    fprintf(p->out, "   %s %.4g", sis_record_score_name(p->r), p->r->collection.subsets[k].score);
 }
 
 const char *cli_short_of(const cli_page *p, size_t k) {
@@ -146,7 +134,9 @@ static void print_subset(const cli_page *p, size_t k) {
             cli_short_of(p, k));
     for (size_t i = 0; i < s->n; i++)
         print_feature(p, s->features[i], label_width, value_width,
-                      is_contrast(r) ? r->guarantee->examples + k * r->n_values : NULL);
+                      r->guarantee && r->guarantee->examples
+                          ? r->guarantee->examples + k * r->n_values
+                          : NULL);
 }
 
 /* ---- The decision ---------------------------------------------------------------------------- */
@@ -186,54 +176,18 @@ static int draw(const cli_page *p) {
     return !p->lines && (cli_show_text(p) || cli_show_dna(p) || cli_show_image(p));
 }
 
-static int is_for_all(const sis_record *r) {
-    return r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
-}
-
-/* "2 sufficient subsets, verified", or "rationale by ig, length". */
-static void print_method(const cli_page *p) {
-    const sis_collection *c = &p->r->collection;
-    if (p->r->constraint) {
-        cli_paint(p, GREEN, "rationale%s by ", c->n_subsets == 1 ? "" : "s");
-        cli_print_safe(p->out, p->r->method);
-        fputs(", ", p->out);
-        cli_print_safe(p->out, p->r->constraint);
-        fputc('\n', p->out);
-        return;
-    }
-    if (is_contrast(p->r))
-        cli_paint(p, GREEN, "%zu way%s to lose it", c->n_subsets, c->n_subsets == 1 ? "" : "s");
-    else
-        cli_paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
-    if (p->r->guarantee && p->r->guarantee->smallest)
-        fputs(", none with fewer features", p->out);
-    fprintf(p->out, "%s%s\n",
-            is_for_all(p->r) ? ", proved"
-            : c->verified    ? ", verified"
-                             : "",
-            is_for_all(p->r) && !p->r->guarantee->minimal ? ", may be more than is needed" : "");
-}
-
 /* What there would be without the subsets, and without all of it. */
 static void print_scores(const cli_page *p) {
-    const sis_collection *c = &p->r->collection;
-    const char *set = p->r->constraint ? "rationale" : "subset";
-    if (is_contrast(p->r))
-        cli_paint(p, DIM,
-                  "      changing these alone can lose the decision, changing less of them "
-                  "cannot%s",
-                  c->complete ? "; there are no others" : "");
-    else if (is_for_all(p->r))
-        cli_paint(p, DIM, "      other values of everything %.4g, of only the subsets %.4g%s",
-                  c->masked_score, c->rest_score,
-                  c->complete ? "" : " (there may be more subsets)");
+    char rest[160];
+    sis_record_rest(p->r, rest, sizeof rest);
+    if (sis_record_is_contrast(p->r))
+        cli_paint(p, DIM, "      %s", rest);
     else
-        cli_paint(p, DIM, "      everything masked %.4g, only the %s%s masked %.4g%s",
-                  c->masked_score, set, p->r->constraint && c->n_subsets == 1 ? "" : "s",
-                  c->rest_score,
-                  c->complete || p->r->constraint ? "" : " (there are more subsets)");
+        cli_paint(p, DIM, "      %s %.4g, %s", sis_record_masked_name(p->r),
+                  p->r->collection.masked_score, rest);
     fputc('\n', p->out);
-    if (!p->r->guarantee || p->r->guarantee->kind == SIS_GUARANTEE_MASK || is_contrast(p->r))
+    if (!p->r->guarantee || p->r->guarantee->kind == SIS_GUARANTEE_MASK ||
+        sis_record_is_contrast(p->r))
         return;
     for (size_t k = 0; k < cli_shown_subsets(p); k++) {
         char promise[160];
@@ -246,8 +200,11 @@ static void print_scores(const cli_page *p) {
 
 static void print_explained(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
+    char found[160];
+    sis_record_found(p->r, found, sizeof found);
     fputs("   ", p->out);
-    print_method(p);
+    cli_paint_text(p, GREEN, "", found);
+    fputc('\n', p->out);
     print_scores(p);
     size_t n = cli_shown_subsets(p);
     int drawn = draw(p);
@@ -273,30 +230,18 @@ static void print_cut(const cli_page *p) {
 
 static void print_nothing(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
-    char advice[256];
+    char reason[256], advice[256];
+    sis_record_reason(p->r, reason, sizeof reason);
     sis_record_advice(p->r, advice, sizeof advice);
     fputs("   ", p->out);
     switch (c->status) {
     case SIS_STATUS_NOT_DECIDED:
-        cli_paint(p, YELLOW, "not decided");
-        fprintf(p->out, "\n      The %s, so there is no decision to explain.\n      %s\n",
-                p->r->keep ? "model does not choose this output"
-                           : "score does not meet this threshold",
-                advice);
-        break;
     case SIS_STATUS_DEFAULT_DECISION:
-        cli_paint(p, YELLOW, "decided by default");
-        if (is_for_all(p->r))
-            fprintf(
-                p->out,
-                "\n      Whatever all features are, the decision is the same; the nearest score "
-                "that was met is %.4g.\n      %s\n",
-                c->masked_score, advice);
-        else
-            fprintf(p->out,
-                    "\n      Even with everything masked %s %.4g, so no part of this input is "
-                    "responsible.\n      %s\n",
-                    p->r->keep ? "it is ahead by" : "the score is", c->masked_score, advice);
+        cli_paint(p, YELLOW,
+                  c->status == SIS_STATUS_NOT_DECIDED ? "not decided" : "decided by default");
+        fputs("\n      ", p->out);
+        cli_print_safe(p->out, reason);
+        fprintf(p->out, "\n      %s\n", advice);
         break;
     default:
         cli_paint(p, RED, "error");

@@ -257,6 +257,28 @@ const char *sis_record_unit(const sis_record *record);
  * everything else masked", "whatever the other 22 features are". */
 void sis_record_promise(const sis_record *record, size_t k, char *text, size_t size);
 
+/* Is it of method "contrast": are its subsets what it takes to lose the decision? */
+int sis_record_is_contrast(const sis_record *record);
+
+/* What was found: "2 sufficient subsets, verified", "1 way to lose it, proved", "rationale by ig,
+ * top". 160 bytes are enough. */
+void sis_record_found(const sis_record *record, char *text, size_t size);
+
+/* What the score of a subset is: "score", "lowest score met" (of a proof; "highest" with below),
+ * "changes the score to". */
+const char *sis_record_score_name(const sis_record *record);
+
+/* What masked_score is the score of: "everything masked", or where nothing is masked "other values of
+ * everything", "everything drawn anew". NULL: of nothing. */
+const char *sis_record_masked_name(const sis_record *record);
+
+/* What there is without the subsets: "only the subsets masked 0.31". 160 bytes are enough. */
+void sis_record_rest(const sis_record *record, char *text, size_t size);
+
+/* Why there is nothing to explain, a sentence; empty unless the record is not decided or decided by
+ * default. 256 bytes are enough. */
+void sis_record_reason(const sis_record *record, char *text, size_t size);
+
 /* Was the decision right, by the label? 1 or 0; -1: the record does not say. A label is compared with
  * what the output is called, numbers by value. If the output is called by a word or has no name, a
  * number is its place; of a model with one output 1 is "the score is high", 0 the opposite. */

@@ -2,6 +2,8 @@
 """Drawings with matplotlib."""
 import numpy as np
 
+from . import _core
+
 
 def axes(ax):
     if ax is not None:
@@ -40,7 +42,8 @@ def plot_explanation(e, subset, ax):
     elif e.subsets[subset].scores and e.n_features > 30:
         s = e.subsets[subset]
         ax.plot(range(1, len(s.scores) + 1), s.scores)
-        ax.axhline(e.threshold, linestyle="--", color="gray")
+        if not e.data.get("keep"):
+            ax.axhline(e.threshold, linestyle="--", color="gray")
         ax.set_xlabel("features masked")
         ax.set_ylabel("score")
     else:
@@ -51,11 +54,12 @@ def plot_explanation(e, subset, ax):
 
 def bars(e, ax):
     """The scores of the subsets from the masked input to the full one."""
-    names = ["everything masked"] + [", ".join(map(str, s.names[:4])) for s in e.subsets] + ["all"]
+    names = [_core.record_words(e.line)[2]] + [", ".join(map(str, s.names[:4])) for s in e.subsets] + ["whole input"]
     scores = [e.masked_score] + [s.score for s in e.subsets] + [e.score]
     at = np.arange(len(names))[::-1]
     ax.barh(at, scores, color=["lightgray"] + ["tab:blue"] * len(e.subsets) + ["gray"])
-    ax.axvline(e.threshold, linestyle="--", color="tab:red")
+    if not e.data.get("keep"):
+        ax.axvline(e.threshold, linestyle="--", color="tab:red")
     ax.set_yticks(at, names)
     ax.set_xlabel("score")
 

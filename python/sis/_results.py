@@ -187,7 +187,7 @@ def sentence(e):
     label = " for class %s" % (e.output_label or e.output) if e.data.get("n_outputs", 1) > 1 else ""
     found = {"not_decided": "not decided", "default_decision": "decided by default",
              "cut": "cut short by a limit, %d sufficient subset%s so far" % (n, "" if n == 1 else "s")}.get(
-        e.status, "%d sufficient subset%s%s" % (n, "" if n == 1 else "s", ", verified" if e.verified else ""))
+        e.status, _core.record_words(e.line)[0])
     return "example %s   %s%s   %s" % (e.id, decision, label, found)
 
 
@@ -205,7 +205,7 @@ def draw(e):
                                   for i, w in enumerate(words))
     unit = "words" if words else "features"
     for k, s in enumerate(e.subsets):
-        head = "      %d   score %.4g   %d of %d %s" % (k + 1, s.score, len(s), e.n_features, unit)
+        head = "      %d   %s %.4g   %d of %d %s" % (k + 1, _core.record_words(e.line)[1], s.score, len(s), e.n_features, unit)
         if words or e.data.get("sequence"):
             yield head + ": " + ", ".join(s.names)
             continue

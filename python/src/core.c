@@ -1091,6 +1091,24 @@ static PyObject *record_format(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
+/* record_words(line) -> what was found, what the score of a subset is, what masked_score is the score
+ * of (None: of nothing) */
+static PyObject *record_words(PyObject *self, PyObject *args) {
+    PyObject *line;
+    sis_record r;
+    char found[160];
+    (void)self;
+    if (!PyArg_ParseTuple(args, "S", &line) || parse_line(line, &r) != 0)
+        return NULL;
+    sis_record_found(&r, found, sizeof found);
+    PyObject *text = PyUnicode_DecodeUTF8(found, (Py_ssize_t)strlen(found), "replace");
+    PyObject *out =
+        text ? Py_BuildValue("(Nsz)", text, sis_record_score_name(&r), sis_record_masked_name(&r))
+             : NULL;
+    sis_record_release(&r);
+    return out;
+}
+
 /* An audit as a line of JSON to `out`. */
 static int add_audit(const char *id, const sis_audit *audit, PyObject *out) {
     char *text;
@@ -1376,6 +1394,7 @@ static PyMethodDef functions[] = {
     {"task", (PyCFunction)(void (*)(void))task, METH_VARARGS | METH_KEYWORDS,
      "task(model, strings, kind, done, progress, lines, ...)"},
     {"made", made_of, METH_VARARGS, "made(model, mask, examples, samples) -> bytes"},
+    {"record_words", record_words, METH_VARARGS, "What a results record says of its subsets."},
     {"record_format", record_format, METH_VARARGS,
      "record_format(line, trace, made=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},

@@ -108,6 +108,24 @@ class Guarantees(unittest.TestCase):
         self.assertEqual(set(differs), set(box[0].subsets[0].features))
         self.assertTrue((changed >= X.min(0) - 1e-3).all() and (changed <= X.max(0) + 1e-3).all())
 
+    def test_words_are_those_of_the_guarantee(self):
+        X = self.rows()
+        proof = sis.explain(self.TREES, X, 0.3, guarantee="all", below=True)
+        shown = [repr(e) for e in proof if e.subsets]
+        self.assertTrue(shown and all("1 sufficient subset, proved" in s and "highest score met" in s for s in shown))
+        contrast = sis.explain(self.TREES, X, 0.8, method="contrast")
+        shown = [repr(e) for e in contrast if e.subsets]
+        self.assertTrue(shown and all("1 way to lose it" in s and "changes the score to" in s for s in shown))
+        try:
+            import matplotlib
+        except ImportError:
+            return
+        matplotlib.use("Agg")
+        for r, name in ((proof, "other values of everything"),
+                        (sis.explain(self.TREES, X, 0.8, mask="zero"), "everything masked")):
+            ax = next(e for e in r if e.subsets).plot()
+            self.assertEqual(ax.get_yticklabels()[0].get_text(), name)
+
     def test_contrasts_over_categories(self):
         try:
             import pandas

@@ -270,13 +270,17 @@ static void put_domain(const char *domain, char *text, size_t size) {
         snprintf(text, size, ", within the range of %.60s", domain + 5);
 }
 
+int sis_record_is_contrast(const sis_record *r) {
+    return r->guarantee && (r->guarantee->examples || strcmp(r->method, "contrast") == 0);
+}
+
 void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) {
     const sis_guarantee *g = r->guarantee;
     size_t others = r->collection.n_features - r->collection.subsets[k].n;
     char domain[96], unit[16];
     snprintf(unit, sizeof unit, "%s%s", sis_record_unit(r), others == 1 ? "" : "s");
     put_domain(r->domain, domain, sizeof domain);
-    if (g && (g->examples || strcmp(r->method, "contrast") == 0))
+    if (sis_record_is_contrast(r))
         snprintf(text, size, "to lose the decision, if changed%s", domain);
     else if (!g || g->kind == SIS_GUARANTEE_MASK)
         snprintf(text, size, "with everything else masked");
@@ -288,6 +292,104 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
     else
         snprintf(text, size, "whatever the other %zu %s %s%s", others, unit,
                  others == 1 ? "is" : "are", domain);
+}
+
+/* ---- What a record says -------------------------------------------------------------------- */
+
+static sis_guarantee_kind kind_of(const sis_record *r) {
+    return r->guarantee ? r->guarantee->kind : SIS_GUARANTEE_MASK;
+}
+
+void sis_record_found(const sis_record *r, char *text, size_t size) {
+    const sis_collection *c = &r->collection;
+    const char *s = c->n_subsets == 1 ? "" : "s";
+    int proved = kind_of(r) == SIS_GUARANTEE_ALL;
+    if (r->constraint) {
+        snprintf(text, size, "rationale%s by %.40s, %.40s", s, r->method, r->constraint);
+        return;
+    }
+    snprintf(text, size, "%zu %s%s%s%s%s%s", c->n_subsets,
+             sis_record_is_contrast(r) ? "way" : "sufficient subset", s,
+             sis_record_is_contrast(r) ? " to lose it" : "",
+             r->guarantee && r->guarantee->smallest ? ", none with fewer features" : "",
+             proved        ? ", proved"
+             : c->verified ? ", verified"
+                           : ", not verified",
+             proved && !r->guarantee->minimal ? ", may be more than is needed" : "");
+}
+
+const char *sis_record_score_name(const sis_record *r) {
+    static const char *const names[][2] = {
+        {"score", "ahead by"},
+        {"mean score", "ahead on average by"},
+        {"lowest score met", "smallest lead met"},
+        {"highest score met", "smallest lead met"},
+        {"changes the score to", "changes the lead to"},
+    };
+    int row = sis_record_is_contrast(r)            ? 4
+              : kind_of(r) == SIS_GUARANTEE_ALL    ? 2 + (r->below && !r->keep)
+              : kind_of(r) == SIS_GUARANTEE_CHANCE ? 1
+                                                   : 0;
+    return names[row][r->keep != NULL];
+}
+
+const char *sis_record_masked_name(const sis_record *r) {
+    switch (kind_of(r)) {
+    case SIS_GUARANTEE_ALL: /* of an input that is not decided nothing was proved */
+        return r->collection.status == SIS_STATUS_NOT_DECIDED ? NULL : "other values of everything";
+    case SIS_GUARANTEE_CHANCE:
+        return "everything drawn anew";
+    default:
+        return "everything masked";
+    }
+}
+
+void sis_record_rest(const sis_record *r, char *text, size_t size) {
+    const sis_collection *c = &r->collection;
+    const char *what = r->constraint ? "rationale" : "subset";
+    const char *s = r->constraint && c->n_subsets == 1 ? "" : "s";
+    int all = kind_of(r) == SIS_GUARANTEE_ALL, drawn = kind_of(r) == SIS_GUARANTEE_CHANCE;
+    if (sis_record_is_contrast(r))
+        snprintf(text, size, "changing these alone can lose the decision%s%s",
+                 r->guarantee->minimal ? ", changing less of them cannot" : "",
+                 c->complete ? "; there are no others" : "");
+    else
+        sis__format(text, size, "%s the %s%s%s %.4g%s", all ? "other values of only" : "only", what,
+                    s,
+                    all     ? ""
+                    : drawn ? " drawn anew"
+                            : " masked",
+                    c->rest_score,
+                    c->complete || r->constraint ? ""
+                    : all || drawn               ? " (there may be more subsets)"
+                                                 : " (there are more subsets)");
+}
+
+void sis_record_reason(const sis_record *r, char *text, size_t size) {
+    const sis_collection *c = &r->collection;
+    char domain[96];
+    put_domain(r->domain, domain, sizeof domain);
+    text[0] = '\0';
+    if (c->status == SIS_STATUS_NOT_DECIDED)
+        snprintf(text, size, "The %s, so there is no decision to explain.",
+                 r->keep ? "model does not choose this output"
+                         : "score does not meet this threshold");
+    if (c->status != SIS_STATUS_DEFAULT_DECISION)
+        return;
+    if (kind_of(r) == SIS_GUARANTEE_ALL)
+        sis__format(text, size,
+                    "Whatever all features are%s, the decision is the same; the %s that was met is "
+                    "%.4g.",
+                    domain, r->keep ? "smallest lead" : "nearest score", c->masked_score);
+    else if (kind_of(r) == SIS_GUARANTEE_CHANCE)
+        sis__format(text, size,
+                    "Even with everything drawn anew the decision stays as often as was asked for "
+                    "(%s %.4g), so no part of this input is responsible.",
+                    r->keep ? "mean lead" : "mean score", c->masked_score);
+    else
+        sis__format(text, size,
+                    "Even with everything masked %s %.4g, so no part of this input is responsible.",
+                    r->keep ? "it is ahead by" : "the score is", c->masked_score);
 }
 
 /* ---- Advice -------------------------------------------------------------------------------- */
@@ -334,7 +436,7 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     text[0] = '\0';
     if (!by_default && c->status != SIS_STATUS_NOT_DECIDED)
         return;
-    int for_all = r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
+    int for_all = kind_of(r) == SIS_GUARANTEE_ALL;
     if (r->keep) { /* there is no threshold */
         snprintf(text, size, "%s",
                  !by_default ? "Another output is higher: ask about that one."
@@ -342,12 +444,14 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
                              : "Take another mask, or ask about another output.");
         return;
     }
-    if (for_all) {
+    if (kind_of(r) != SIS_GUARANTEE_MASK) {
+        round_to(score, FEW, r->below, at);
         if (by_default)
-            snprintf(text, size, "Ask with another threshold, or another domain.");
+            snprintf(text, size, "Ask with another threshold, or another %s.",
+                     for_all ? "domain" : "hot deck");
         else
-            sis__format(text, size, "Ask with a threshold of %.4g or %s.", score,
-                        r->below ? "more" : "less");
+            snprintf(text, size, "Ask with a threshold of %s or %s.", at,
+                     r->below ? "more" : "less");
         return;
     }
     if ((float)score == (float)masked || !isfinite(score) || !isfinite(masked)) {

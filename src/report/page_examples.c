@@ -16,7 +16,7 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__html_count(b, c->subsets[k].n);
     sis__buf_str(b, " of ");
     sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
-    sis__buf_str(b, " \xC2\xB7 score ");
+    sis__buf_printf(b, " \xC2\xB7 %s ", sis_record_score_name(&e->record));
     sis__html_number(b, c->subsets[k].score);
     if (e->record.guarantee && e->record.guarantee->kind != SIS_GUARANTEE_MASK) {
         char promise[160];
@@ -58,11 +58,7 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
 
 /* ---- The decision ---------------------------------------------------------------------------- */
 
-static int is_for_all(const sis_record *r) {
-    return r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
-}
-
-/* "score 0.98 ≥ 0.7 for 7 · 3 subsets, verified" */
+/* "score 0.98 ≥ 0.7 for 7 · 3 sufficient subsets, verified" */
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
@@ -86,14 +82,12 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
         sis__buf_str(b, "</bdi></b>");
     }
     if (c->status == SIS_STATUS_EXPLAINED) {
-        sis__buf_str(b, " \xC2\xB7 ");
-        sis__html_plural(b, c->n_subsets, "subset");
-        sis__buf_printf(b, "%s \xC2\xB7 <span class=\"soft\">the rest scores ",
-                        is_for_all(r) ? ", proved"
-                        : c->verified ? ", verified"
-                                      : ", not verified");
-        sis__html_number(b, c->rest_score);
-        sis__buf_printf(b, "%s</span>", c->complete ? "" : " (there are more subsets)");
+        char text[160];
+        sis_record_found(r, text, sizeof text);
+        sis__buf_str(b, " \xC2\xB7 <bdi>");
+        sis__html_clip(b, text, sizeof text);
+        sis_record_rest(r, text, sizeof text);
+        sis__buf_printf(b, "</bdi> \xC2\xB7 <span class=\"soft\">%s</span>", text);
     }
     sis__buf_str(b, "</p>\n");
 }
@@ -101,21 +95,13 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
 /* Why there is nothing to see. */
 static void add_reason(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
-    char advice[256];
+    char reason[256], advice[256];
+    sis_record_reason(r, reason, sizeof reason);
     sis_record_advice(r, advice, sizeof advice);
     sis__buf_str(b, "<p class=\"reason\">");
-    if (c->status == SIS_STATUS_NOT_DECIDED) {
-        sis__buf_printf(b, "The %s, so there is no decision to explain. %s",
-                        r->keep ? "model does not choose this output"
-                                : "score does not meet the threshold",
-                        advice);
-    } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
-        sis__buf_str(b, is_for_all(r) ? "Whatever all features are, the decision is the same; the "
-                                        "nearest score that was met is "
-                        : r->keep     ? "Even with everything masked it is ahead by "
-                                      : "Even with everything masked the score is ");
-        sis__html_number(b, c->masked_score);
-        sis__buf_printf(b, ": no part of this input is responsible. %s", advice);
+    if (*reason) {
+        sis__html_clip(b, reason, sizeof reason);
+        sis__buf_printf(b, " %s", advice);
     } else if (c->status == SIS_STATUS_CUT) {
         sis__buf_str(b, "A limit of time or evaluations came first. Until then ");
         sis__html_plural(b, c->n_subsets, "sufficient subset");

@@ -19,6 +19,33 @@ typedef struct {
     size_t n, status[SIS_N_STATUSES], verified, subsets;
 } totals;
 
+/* What subsets are: what the page says of them follows from it. */
+enum { ENOUGH = 1, DRAWN = 2, PROVED = 4, CONTRAST = 8, RATIONALE = 16, NOT_MINIMAL = 32 };
+
+static int kind_of(const sis_record *r) {
+    const sis_guarantee *g = r->guarantee;
+    int more = g && !g->minimal ? NOT_MINIMAL : 0;
+    return sis_record_is_contrast(r)             ? CONTRAST | more
+           : r->constraint                       ? RATIONALE
+           : !g || g->kind == SIS_GUARANTEE_MASK ? ENOUGH
+           : g->kind == SIS_GUARANTEE_CHANCE     ? DRAWN | more
+                                                 : PROVED | more;
+}
+
+int sis__report_is_contrast(const sis_report *report) {
+    for (size_t i = 0; i < report->n; i++)
+        if (!sis_record_is_contrast(&report->examples[i].record))
+            return 0;
+    return report->n > 0;
+}
+
+static int kinds_of(const sis_report *report) {
+    int all = 0;
+    for (size_t i = 0; i < report->n; i++)
+        all |= kind_of(&report->examples[i].record);
+    return all;
+}
+
 static totals count(const sis_report *report) {
     totals t = {0};
     for (size_t i = 0; i < report->n_runs; i++) {
@@ -69,7 +96,16 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     int code = median_size(report, &size, &share);
     sis__buf_str(b, "<div class=\"tiles\">\n");
     add_tile(b, t.status[SIS_STATUS_EXPLAINED], "decisions explained", "of ", t.n);
-    add_tile(b, t.subsets, "sufficient subsets", "disjoint, minimal", SIZE_MAX);
+    int kinds = kinds_of(report), only = kinds & ~NOT_MINIMAL;
+    add_tile(b, t.subsets,
+             only == CONTRAST                 ? "ways to lose a decision"
+             : only == RATIONALE              ? "rationales"
+             : kinds & (CONTRAST | RATIONALE) ? "subsets"
+                                              : "sufficient subsets",
+             kinds & (RATIONALE | NOT_MINIMAL) ? ""
+             : kinds & CONTRAST                ? "minimal"
+                                               : "disjoint, minimal",
+             SIZE_MAX);
     if (t.subsets) {
         sis__buf_str(b, "<div class=\"tile\"><b>");
         sis__html_number(b, size);
@@ -77,7 +113,15 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
         sis__buf_printf(b, "%.2g", 100 * share);
         sis__buf_str(b, " % of the input</small></div>\n");
     }
-    add_tile(b, t.verified, "explanations verified", "by full passes of the model", SIZE_MAX);
+    int proofs = (only & (CONTRAST | PROVED)) != 0, checks = (only & ~(CONTRAST | PROVED)) != 0;
+    add_tile(b, t.verified,
+             proofs && checks ? "explanations proved or verified"
+             : proofs         ? "explanations proved"
+                              : "explanations verified",
+             proofs         ? ""
+             : only & DRAWN ? "by draws that the search had not seen"
+                            : "by full passes of the model",
+             SIZE_MAX);
     sis__buf_str(b, "</div>\n");
     return code;
 }
@@ -85,8 +129,8 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
 /* ---- Statuses -------------------------------------------------------------------------------- */
 
 static void add_status_bar(sis__buf *b, const sis_report *report) {
-    static const char *const words[] = {
-        "explained", "not decided", "decided even if everything is masked", "failed", "cut short"};
+    static const char *const words[] = {"explained", "not decided", "decided by default", "failed",
+                                        "cut short"};
     totals t = count(report);
     sis__buf_str(b, "<div class=\"statuses\"><div class=\"bars\" aria-hidden=\"true\">");
     for (int s = 0; s < SIS_N_STATUSES; s++)
@@ -232,7 +276,7 @@ static void add_range(sis__buf *b, double low, double high) {
 }
 
 static void add_decided(sis__buf *b, const sis__report_run *run) {
-    size_t decided = run->status[SIS_STATUS_EXPLAINED] + run->status[SIS_STATUS_DEFAULT_DECISION];
+    size_t decided = run->n - run->status[SIS_STATUS_NOT_DECIDED] - run->status[SIS_STATUS_ERROR];
     sis__html_count(b, decided);
     sis__buf_str(b, " of ");
     sis__html_count(b, run->n);
@@ -240,13 +284,47 @@ static void add_decided(sis__buf *b, const sis__report_run *run) {
         sis__buf_printf(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
 }
 
-static void add_cost(sis__buf *b, const sis__report_run *run) {
+static void add_cost(sis__buf *b, const sis__report_run *run, int masks) {
     sis__html_count(b, run->evaluations);
-    sis__buf_printf(b, " masked copies asked about, %.3g s", run->seconds);
+    sis__buf_printf(b, " %s, %.3g s", masks ? "masked copies asked about" : "evaluations",
+                    run->seconds);
 }
+
+/* What features outside a subset are, of a proof. */
+static void add_domain(sis__buf *b, const sis_record *r) {
+    if (!r->domain || strcmp(r->domain, "any") == 0) {
+        sis__buf_str(b, "any value");
+        return;
+    }
+    sis__buf_str(b, "any value within <bdi>");
+    sis__html_clip(b, r->domain, 80);
+    sis__buf_str(b, "</bdi>");
+}
+
+static const char *fact_name(int fact, int kind) {
+    static const char *const names[] = {"Model",
+                                        "Method",
+                                        "Decision",
+                                        "A masked feature becomes",
+                                        "Score of the mask",
+                                        "Decided",
+                                        "Collections",
+                                        "Explanations verified",
+                                        "Cost"};
+    int all = kind & (PROVED | CONTRAST);
+    return fact == 3 && all            ? "Other values are"
+           : fact == 3 && kind & DRAWN ? "Other values are drawn from"
+           : fact == 4 && all          ? "Score of other values of everything"
+           : fact == 4 && kind & DRAWN ? "Mean score of everything drawn anew"
+           : fact == 7 && all          ? "Explanations proved"
+                                       : names[fact];
+}
+enum { N_FACTS = 9 };
 
 static void add_fact(sis__buf *b, const sis_report *report, const sis__report_run *run, int fact) {
     const sis_record *r = &report->examples[run->first].record;
+    int kind = kind_of(r);
+    sis__buf_printf(b, "<dt>%s</dt><dd>", fact_name(fact, kind));
     switch (fact) {
     case 0:
         sis__buf_str(b, "<bdi>");
@@ -257,11 +335,18 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         sis__html_clip(b, r->method, 40);
         break;
     case 2:
+        if (r->keep) {
+            sis__buf_str(b, "no other output is higher");
+            break;
+        }
         sis__buf_printf(b, "score %s ", r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
         add_range(b, run->threshold_low, run->threshold_high);
         break;
     case 3:
-        add_mask(b, &report->examples[run->first]);
+        if (kind & (PROVED | CONTRAST))
+            add_domain(b, r);
+        else
+            add_mask(b, &report->examples[run->first]);
         break;
     case 4:
         add_range(b, run->masked_low, run->masked_high);
@@ -270,7 +355,11 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         add_decided(b, run);
         break;
     case 6:
-        sis__html_plural(b, run->subsets, "subset");
+        if (kind & CONTRAST) {
+            sis__html_count(b, run->subsets);
+            sis__buf_str(b, run->subsets == 1 ? " way to lose it" : " ways to lose it");
+        } else
+            sis__html_plural(b, run->subsets, kind & RATIONALE ? "rationale" : "subset");
         sis__buf_str(b, "; complete for ");
         sis__html_count(b, run->complete);
         sis__buf_str(b, " of ");
@@ -282,20 +371,10 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         sis__html_count(b, run->status[SIS_STATUS_EXPLAINED]);
         break;
     default:
-        add_cost(b, run);
+        add_cost(b, run, !(kind & (PROVED | CONTRAST | DRAWN)));
     }
+    sis__buf_str(b, "</dd>");
 }
-
-static const char *const FACTS[] = {"Model",
-                                    "Method",
-                                    "Decision",
-                                    "A masked feature becomes",
-                                    "Score of the mask",
-                                    "Decided",
-                                    "Collections",
-                                    "Explanations verified",
-                                    "Cost"};
-enum { N_FACTS = sizeof FACTS / sizeof *FACTS };
 
 /* Is the fact the same of every run? */
 static int is_shared(const sis_report *report, int fact) {
@@ -320,9 +399,9 @@ static void add_facts(sis__buf *b, const sis_report *report, size_t run, const i
     sis__buf_str(b, "<dl class=\"facts\">\n");
     for (int f = 0; f < N_FACTS; f++)
         if (shared[f] == wanted) {
-            sis__buf_printf(b, "<div><dt>%s</dt><dd>", FACTS[f]);
+            sis__buf_str(b, "<div>");
             add_fact(b, report, &report->runs[run], f);
-            sis__buf_str(b, "</dd></div>\n");
+            sis__buf_str(b, "</div>\n");
         }
     sis__buf_str(b, "</dl>\n");
 }
@@ -369,17 +448,42 @@ static int add_insight(sis__buf *b, const sis_report *report) {
     return code;
 }
 
+/* What was claimed of each kind of subset. */
+static void add_meanings(sis__buf *b, int kinds) {
+    static const struct {
+        int kind;
+        const char *words;
+    } meanings[] = {
+        {ENOUGH,
+         "A <em>sufficient input subset</em> is a minimal set of features whose values alone, with "
+         "everything else masked, still lead to the same decision. The subsets of one example have "
+         "no feature in common. Verified means: with full passes of the model, each subset meets "
+         "the threshold, none does without one of its features, and what is outside all of them "
+         "does not."},
+        {DRAWN,
+         "A <em>subset that is enough by chance</em> keeps the decision for at least the share "
+         "that "
+         "was asked for of the values that the other features take in other examples, at the given "
+         "confidence. The subsets of one example have no feature in common."},
+        {PROVED,
+         "A <em>proved subset</em> keeps the decision whatever the other features are, within the "
+         "given range. The subsets of one example have no feature in common."},
+        {CONTRAST, "A <em>contrast</em> is a set of features that can lose the decision if they "
+                   "alone are changed. It is proved that changing only a part of them cannot."},
+        {RATIONALE, "A <em>rationale</em> is what another method holds to be most important. Each "
+                    "says by its score whether it is sufficient."},
+    };
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (kinds & meanings[i].kind)
+            sis__buf_printf(b, "<p class=\"explain\">%s</p>\n", meanings[i].words);
+}
+
 int sis__page_overview(sis__buf *b, const sis_report *report) {
     int code = add_tiles(b, report);
     add_status_bar(b, report);
     if (code == SIS_OK)
         code = add_insight(b, report);
     add_runs(b, report);
-    sis__buf_str(
-        b, "<p class=\"explain\">A <em>sufficient input subset</em> is a minimal set of features "
-           "whose values alone, with everything else masked, still lead to the same decision. The "
-           "subsets of one example have no feature in common. Verified means: with full passes of "
-           "the model, each subset meets the threshold, none does without one of its features, "
-           "and what is outside all of them does not.</p>\n");
+    add_meanings(b, kinds_of(report));
     return code;
 }

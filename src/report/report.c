@@ -138,8 +138,10 @@ static void count_record(const sis_report *report, sis__report_run *run,
     run->seconds += c->seconds;
     run->threshold_low = fmin(run->threshold_low, r->threshold);
     run->threshold_high = fmax(run->threshold_high, r->threshold);
-    run->masked_low = fmin(run->masked_low, c->masked_score); /* fmin passes over NaN */
-    run->masked_high = fmax(run->masked_high, c->masked_score);
+    if (sis_record_masked_name(r)) {
+        run->masked_low = fmin(run->masked_low, c->masked_score); /* fmin passes over NaN */
+        run->masked_high = fmax(run->masked_high, c->masked_score);
+    }
     if (run->first < report->n)
         run->mixed |= differs(r, &report->examples[run->first].record);
 }

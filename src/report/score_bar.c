@@ -59,9 +59,12 @@ static void add_words(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char word[32];
     sis__buf_str(b, "<p class=\"marks soft\">");
-    add_word(b, "masked", 0, "all masked", c->masked_score);
+    if (sis_record_masked_name(r))
+        add_word(b, "masked", 0, sis_record_masked_name(r), c->masked_score);
     for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++) {
-        snprintf(word, sizeof word, c->n_subsets > 1 ? "subset %zu" : "subset", k + 1);
+        int n = snprintf(word, sizeof word, "%s", sis_record_is_contrast(r) ? "changed" : "subset");
+        if (c->n_subsets > 1)
+            snprintf(word + n, sizeof word - (size_t)n, " %zu", k + 1);
         add_word(b, "sub", k % SIS__SUBSET_COLOURS, word, c->subsets[k].score);
     }
     if (!r->keep)
@@ -83,7 +86,8 @@ void sis__score_bar(sis__buf *b, const sis_record *r) {
                     from, to - from);
     if (!r->keep)
         add_dot(b, &s, r->threshold, "limit", 0);
-    add_dot(b, &s, c->masked_score, "masked", 0);
+    if (sis_record_masked_name(r))
+        add_dot(b, &s, c->masked_score, "masked", 0);
     add_dot(b, &s, c->score, "full", 0);
     for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
         add_dot(b, &s, c->subsets[k].score, "sub", k % SIS__SUBSET_COLOURS);

@@ -254,7 +254,7 @@
     const room = low >= 0 && high <= 1 ? null : Math.max((high - low) * 0.1, 1e-9);
     [low, high] = room === null ? [0, 1] : [low - room, high + room];
     const x = (v) => 100 * (v - low) / (high - low) + "%", from = Math.min(record.masked_score, record.score), to = Math.max(record.masked_score, record.score);
-    const marks = [["masked", 0, "all masked", record.masked_score], ...subsets.slice(0, COLOURS).map((s, k) => ["sub", k, subsets.length > 1 ? "subset " + (k + 1) : "subset", s.score]),
+    const marks = [["masked", 0, "everything masked", record.masked_score], ...subsets.slice(0, COLOURS).map((s, k) => ["sub", k, subsets.length > 1 ? "subset " + (k + 1) : "subset", s.score]),
       ["limit", 0, "threshold", record.threshold], ["full", 0, "whole input", record.score]];
     const dot = ([kind, colour, , v], at) => make("i", { class: kind + " s" + colour, style: at ? "left:" + x(v) : null });
     const order = [...marks].sort((a, b) => (a[0] === "sub") - (b[0] === "sub"));

@@ -80,6 +80,16 @@ for class in top 0; do
     sis show none.jsonl
     sis report --force none.jsonl -q -o none.html && grep -o 'class="verdict">[a-z]* by\|class="reason">[^<]*' none.html
 done
+# Where nothing is masked, neither terminal nor page speaks of masks; --below turns lowest into highest.
+for how in '--guarantee all' '--method contrast'; do
+    sis explain -m "$trees" -i "$rows" -t 0.3 --below $how --rows 0:2 -o low.jsonl --force 2>&1
+    sis show low.jsonl | tee low.txt | grep 'score met\|changes the score\|meet'
+    sis report low.jsonl -q -o "${how##* }.html"
+    grep 'class="tile"\|class="marks\|class="verdict\|<dt>\|class="explain"\|class="banner"' "${how##* }.html" |
+        sed 's/<[^>]*>/ /g; s/  */ /g; s/[0-9.e-]* s $/... s/' | grep -v Model | tee -a low.txt
+    grep -i mask low.txt
+done
+sis explain -m "$trees" -i "$rows" -t 0.001 --guarantee all --rows 0 -o low.jsonl --force 2>&1
 # Refusals.
 sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 --counterexamples 2>&1 || echo "exit $?"
 try_all() { sis explain -i "$rows" "$@" 2>&1 || echo "exit $?"; }

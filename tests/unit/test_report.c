@@ -131,7 +131,7 @@ static void other_statuses_say_why(void **state) {
     r.collection.n_subsets = 0;
     r.collection.status = SIS_STATUS_NOT_DECIDED;
     char *html = page_of(&r, 1, NULL);
-    assert_non_null(strstr(html, "score does not meet the threshold, so there is no decision"));
+    assert_non_null(strstr(html, "score does not meet this threshold, so there is no decision"));
     assert_non_null(strstr(html, "Ask with a threshold above "));
     assert_null(strstr(html, "id=\"walks\""));
     assert_null(strstr(html, "id=\"histories\""));
