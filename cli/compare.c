@@ -55,6 +55,12 @@ static int take_record(void *ctx, sis_record *r) {
     cli_side *s = &c->sides[side];
     if (r->collection.status == SIS_STATUS_ERROR || !cli_record_is_output(r, &c->o->target))
         return CLI_DONE;
+    if (r->keep || sis_record_is_contrast(r))
+        return cli_error("%s: record \"%s\" is of %s; sis compare asks whether subsets meet a "
+                         "threshold",
+                         s->results.path, r->id,
+                         r->keep ? "--keep class, which has no threshold"
+                                 : "--method contrast, whose subsets lose the decision");
     if (s->results.n > 0 && (r->threshold != s->threshold || r->below != s->below))
         return cli_error(
             "%s: record \"%s\" is of a decision %s %g, those before %s %g; compare one "

@@ -22,6 +22,10 @@ static int check_uniform(const eval_method *m) {
     if (m->results.n == 0)
         return cli_error("%s: is empty; expected records as sis explain writes them",
                          m->results.path);
+    if (sis_record_is_contrast(first))
+        return cli_error("%s: it is of --method contrast, whose subsets lose the decision; sis "
+                         "evaluate compares what keeps it",
+                         m->results.path);
     for (size_t i = 1; i < m->results.n; i++) {
         const sis_record *r = &m->results.records[i];
         if (strcmp(r->method, first->method) != 0)

@@ -104,6 +104,21 @@ static void put_against(table *t, const evaluation *ev, const eval_method *m,
     put_number(t, "%.2g", itself ? NAN : p->pairs.p);
 }
 
+/* Changes of the score are turned round for decisions "<=". */
+static int is_below(const evaluation *ev) {
+    return ev->examples[0].record->below;
+}
+
+/* Does every file mask what is outside a rationale? Proofs and draws do not. */
+static int is_masked(const evaluation *ev) {
+    int all = 1;
+    for (size_t k = 0; k < ev->n_methods; k++)
+        for (size_t e = 0; all && e < ev->n_examples; e++)
+            all = !ev->methods[k].of[e]->guarantee ||
+                  ev->methods[k].of[e]->guarantee->kind == SIS_GUARANTEE_MASK;
+    return all;
+}
+
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 static double extreme(const double *x, size_t n, double percent) {
@@ -170,8 +185,11 @@ static int print_importance(const evaluation *ev) {
         free(in);
         free(out);
     }
-    return print_table(&t, "Importance of single features: what masking one alone takes off the "
-                           "score");
+    return print_table(&t, is_below(ev)
+                               ? "Importance of single features: what masking one alone adds to "
+                                 "the score"
+                               : "Importance of single features: what masking one alone takes off "
+                                 "the score");
 }
 
 /* ---- People ---------------------------------------------------------------------------------- */
@@ -190,10 +208,12 @@ static void print_quality(const evaluation *ev) {
     if (n > 0)
         printf(
             "  people marked %.1f %% of the features, and these alone are sufficient in %zu of %zu "
-            "examples;\n  QHS, their score less that of the whole input: median %.4g, from %.4g "
+            "examples;\n  QHS, %s: median %.4g, from %.4g "
             "to %.4g\n",
-            100 * marked / (double)n, enough, n, eval_median(qhs, n), extreme(qhs, n, 0),
-            extreme(qhs, n, 100));
+            100 * marked / (double)n, enough, n,
+            is_below(ev) ? "the score of the whole input less theirs"
+                         : "their score less that of the whole input",
+            eval_median(qhs, n), extreme(qhs, n, 0), extreme(qhs, n, 100));
     free(qhs);
 }
 
@@ -346,13 +366,17 @@ static int print_same(const evaluation *ev) {
 
 static int print_yardsticks(const evaluation *ev) {
     int status = print_curve(ev, SIS_CURVE_SUFFICIENCY, offsetof(eval_rationale, sufficiency),
-                             "Sufficiency: the fall if only the first features are left (low is "
-                             "good; mean: AOPC)");
+                             is_below(ev) ? "Sufficiency: the rise if only the first features are "
+                                            "left (low is good; mean: AOPC)"
+                                          : "Sufficiency: the fall if only the first features are "
+                                            "left (low is good; mean: AOPC)");
     if (status == CLI_DONE)
         status = print_curve(ev, SIS_CURVE_COMPREHENSIVENESS,
                              offsetof(eval_rationale, comprehensiveness),
-                             "Comprehensiveness: the fall if they are masked (high is good; mean: "
-                             "AOPC)");
+                             is_below(ev) ? "Comprehensiveness: the rise if they are masked (high "
+                                            "is good; mean: AOPC)"
+                                          : "Comprehensiveness: the fall if they are masked (high "
+                                            "is good; mean: AOPC)");
     if (status == CLI_DONE)
         status = print_curve(ev, SIS_CURVE_PGI, offsetof(eval_rationale, pgi),
                              "PGI: the change if they are drawn anew (high is good)");
@@ -405,7 +429,9 @@ static void print_decision(const evaluation *ev) {
                ev->examples[e].record->below == first->below;
     printf("%zu of %zu example%s explained by %s", ev->n_examples, ev->n_shared,
            ev->n_shared == 1 ? " is" : "s are", ev->n_methods > 1 ? "every method" : "the method");
-    if (same)
+    if (first->keep)
+        printf("; decision: no other output is higher");
+    else if (same)
         printf("; decision: score %s %g", first->below ? "<=" : ">=", first->threshold);
     printf("\nmodel ");
     cli_print_safe(stdout, first->model);
@@ -425,7 +451,11 @@ int eval_tables(const evaluation *ev) {
             status = print_quantity(ev, "Length of rationales, in per cent of the input",
                                     offsetof(eval_rationale, percent), "%.1f %%");
         if (status == CLI_DONE)
-            status = print_quantity(ev, "Score of the rationale alone, everything else masked",
+            status = print_quantity(ev,
+                                    is_masked(ev)
+                                        ? "Score of the rationale alone, everything else masked"
+                                        : "Score of the rationale: everything else masked; of "
+                                          "proofs the worst met, of draws the mean",
                                     offsetof(eval_rationale, score), "%.6g");
         if (status == CLI_DONE && ev->with_model)
             status = print_importance(ev);

@@ -54,6 +54,7 @@ static int add_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int mea
 /* A figure that shows one measure. */
 typedef struct {
     const char *name, *title, *y, *what;
+    const char *below; /* of decisions "<=", if it differs */
 } boxes;
 
 static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure,
@@ -61,9 +62,10 @@ static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int m
     const sis_evaluation *e = &report->evaluations[k];
     if (count_measured(e, measure) == 0)
         return 0;
-    sis__drawing_begin(d, b->name, b->title, "method", b->y);
+    int below = b->below && e->n_examples && e->examples[0].below;
+    sis__drawing_begin(d, b->name, b->title, "method", below ? "rise of the score" : b->y);
     d->plot.whole = measure == SIS_MEASURE_LENGTH;
-    describe(e, d, b->what);
+    describe(e, d, below ? b->below : b->what);
     return add_boxes(e, k, d, measure);
 }
 
@@ -73,23 +75,26 @@ static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int m
         return make_boxes(report, k, d, SIS_MEASURE_##measure, &b);                                \
     }
 MAKE_BOXES(lengths, LENGTH, "lengths", "Length of rationales.", "features in a rationale",
-           "Boxes reach from quartile to quartile, the line is the median.")
+           "Boxes reach from quartile to quartile, the line is the median.", NULL)
 MAKE_BOXES(marked, MARKED, "marked", "Agreement with people.", "share that a person marked",
-           "The share of a rationale's features that a person marked, too.")
+           "The share of a rationale's features that a person marked, too.", NULL)
 MAKE_BOXES(divergence, DIVERGENCE, "divergence", "Divergence from the motif.", "divergence (nats)",
-           "The less, the more alike a rationale and the known motif are.")
+           "The less, the more alike a rationale and the known motif are.", NULL)
 MAKE_BOXES(
     aopc_sufficiency, SUFFICIENCY, "aopc-sufficiency", "Sufficiency (AOPC).", "fall of the score",
     "What the score falls by if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
+    "left, the mean of the five. The less, the better.",
+    "What the score rises by if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
     "left, the mean of the five. The less, the better.")
 MAKE_BOXES(aopc_comprehensiveness, COMPREHENSIVENESS, "aopc-comprehensiveness",
            "Comprehensiveness (AOPC).", "fall of the score",
-           "What the score falls by if these are masked. The more, the better.")
+           "What the score falls by if these are masked. The more, the better.",
+           "What the score rises by if these are masked. The more, the better.")
 MAKE_BOXES(stability, STABLE, "stability", "Stability when other features come back.",
            "share that stays sufficient",
-           "Shares of 1 to 50 per cent of all other features are put back at random.")
+           "Shares of 1 to 50 per cent of all other features are put back at random.", NULL)
 MAKE_BOXES(token_f1, TOKEN_F1, "token-f1", "Token F1 against what people marked.", "token F1",
-           "All that a method shows of an example, against what a person marked.")
+           "All that a method shows of an example, against what a person marked.", NULL)
 #undef MAKE_BOXES
 
 /* The score of a rationale, and of what a person marked of its example. */
@@ -181,9 +186,13 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
                        "median importance of a feature");
     sis__drawing_number(d, k);
     d->chart = sis__plot_boxes;
-    describe(e, d,
-             "The importance of a feature is what masking it alone takes off the score; a value "
-             "is the median of the features inside a rationale, or of all others.");
+    describe(
+        e, d,
+        e->n_examples && e->examples[0].below
+            ? "The importance of a feature is what masking it alone adds to the score; a value "
+              "is the median of the features inside a rationale, or of all others."
+            : "The importance of a feature is what masking it alone takes off the score; a "
+              "value is the median of the features inside a rationale, or of all others.");
     int code = sis__drawing_series(d, 2 * methods_shown(e), 0);
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,

@@ -192,7 +192,7 @@ int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (code != SIS_OK || d->n_shown == 0)
         return code;
-    sis__drawing_begin(d, "passages", "Inputs with their sufficient subsets.", NULL, NULL);
+    sis__drawing_begin(d, "passages", "Inputs with their subsets.", NULL, NULL);
     if (!(d->names = sis__alloc(d->n_shown, sizeof *d->names)))
         return SIS_E_NOMEM;
     for (size_t i = 0; i < d->n_shown; i++)

@@ -73,7 +73,7 @@ int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
     if (code != SIS_OK)
         return code;
     snprintf(d->name, sizeof d->name, "examples");
-    snprintf(d->title, sizeof d->title, "Pictures and their sufficient subsets.");
+    snprintf(d->title, sizeof d->title, "Pictures and their subsets.");
     d->pictures.first_name = "original";
     d->pictures.other_name = d->pictures.columns > 3   ? "subsets, in the order found"
                              : d->pictures.columns > 2 ? "subsets"

@@ -241,8 +241,9 @@ int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
         return 0;
     sis__drawing_begin(d, "sizes", "Sizes of subsets.", "features in a subset", "subsets");
     d->plot.whole = 1;
-    sis__buf_printf(&d->caption, "%zu sufficient subset%s of %zu explained example%s.", c.subsets,
-                    sis__plural(c.subsets), c.explained, sis__plural(c.explained));
+    sis__buf_printf(&d->caption, "%zu %s%s of %zu explained example%s.", c.subsets,
+                    sis__subset_word(report), sis__plural(c.subsets), c.explained,
+                    sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_sizes), sis__plot_histogram);
 }
 
@@ -252,15 +253,14 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (c.explained == 0)
         return 0;
-    sis__drawing_begin(d, "numbers", "Subsets per example.", "sufficient subsets of an example",
-                       "examples");
+    sis__drawing_begin(d, "numbers", "Subsets per example.", "subsets of an example", "examples");
     d->plot.whole = 1;
     if (c.explained == 1)
-        sis__buf_str(&d->caption, "How many disjoint subsets the explained example has.");
+        sis__buf_printf(&d->caption, "How many %ss the explained example has.",
+                        sis__subset_word(report));
     else
-        sis__buf_printf(&d->caption,
-                        "How many disjoint subsets each of %zu explained examples has.",
-                        c.explained);
+        sis__buf_printf(&d->caption, "How many %ss each of %zu explained examples has.",
+                        sis__subset_word(report), c.explained);
     return finish(d, collect(report, &g, d, add_number), sis__plot_histogram);
 }
 
@@ -287,7 +287,7 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
     if (g.n < 2 || c.explained == 0)
         return 0;
     sis__drawing_begin(d, "numbers-by-group", "Subsets per example, side by side.", group_label(&g),
-                       "sufficient subsets of an example");
+                       "subsets of an example");
     d->plot.whole = 1;
     sis__buf_printf(&d->caption,
                     "%zu explained example%s. Boxes reach from quartile to quartile, the line is "
@@ -306,8 +306,14 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
                        "features in a subset", "score of the subset alone");
     d->plot.whole = 1;
     mark_thresholds(report, d);
-    sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s; everything else is masked.",
-                    c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
+    int kinds = sis__kinds_of(report) & ~SIS__NOT_MINIMAL;
+    sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s%s.", c.subsets,
+                    sis__plural(c.subsets), c.explained, sis__plural(c.explained),
+                    kinds == SIS__DRAWN      ? "; everything else is drawn, the score is the mean"
+                    : kinds == SIS__CONTRAST ? "; the score is that of the changed input"
+                    : kinds == SIS__PROVED   ? "; the score is the worst that was met"
+                    : kinds & ~(SIS__ENOUGH | SIS__RATIONALE) ? ""
+                                                              : "; everything else is masked");
     int code = collect(report, &g, d, add_points);
     d->chart = sis__plot_scatter;
     return code == SIS_OK ? 1 : code;

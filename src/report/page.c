@@ -57,8 +57,9 @@ static void add_banner(sis__buf *b, const sis_report *report, const char *title)
     sis__buf_printf(b,
                     "<header class=\"banner\"><p class=\"soft\">Which part of this input %s?</p>\n"
                     "<h1><bdi>",
-                    sis__report_is_contrast(report) ? "has to change to lose the decision"
-                                                    : "was enough for the decision");
+                    (sis__kinds_of(report) & ~SIS__NOT_MINIMAL) == SIS__CONTRAST
+                        ? "has to change to lose the decision"
+                        : "was enough for the decision");
     add_title(b, report, title);
     sis__buf_str(b, "</bdi></h1>\n");
 }

@@ -91,9 +91,6 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
-/* Is every record of method "contrast"? */
-int sis__report_is_contrast(const sis_report *report);
-
 /* What is inside them; nothing is written where there is nothing to show. At most `most` examples,
  * 0 for all. */
 int sis__page_overview(sis__buf *b, const sis_report *report);

@@ -4,6 +4,7 @@
  * table with a column of facts for each results file.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +19,6 @@
 typedef struct {
     size_t n, status[SIS_N_STATUSES], verified, subsets;
 } totals;
-
-/* What subsets are: what the page says of them follows from it. */
-enum { ENOUGH = 1, DRAWN = 2, PROVED = 4, CONTRAST = 8, RATIONALE = 16, NOT_MINIMAL = 32 };
-
-static int kind_of(const sis_record *r) {
-    const sis_guarantee *g = r->guarantee;
-    int more = g && !g->minimal ? NOT_MINIMAL : 0;
-    return sis_record_is_contrast(r)             ? CONTRAST | more
-           : r->constraint                       ? RATIONALE
-           : !g || g->kind == SIS_GUARANTEE_MASK ? ENOUGH
-           : g->kind == SIS_GUARANTEE_CHANCE     ? DRAWN | more
-                                                 : PROVED | more;
-}
-
-int sis__report_is_contrast(const sis_report *report) {
-    for (size_t i = 0; i < report->n; i++)
-        if (!sis_record_is_contrast(&report->examples[i].record))
-            return 0;
-    return report->n > 0;
-}
-
-static int kinds_of(const sis_report *report) {
-    int all = 0;
-    for (size_t i = 0; i < report->n; i++)
-        all |= kind_of(&report->examples[i].record);
-    return all;
-}
 
 static totals count(const sis_report *report) {
     totals t = {0};
@@ -96,15 +70,13 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     int code = median_size(report, &size, &share);
     sis__buf_str(b, "<div class=\"tiles\">\n");
     add_tile(b, t.status[SIS_STATUS_EXPLAINED], "decisions explained", "of ", t.n);
-    int kinds = kinds_of(report), only = kinds & ~NOT_MINIMAL;
-    add_tile(b, t.subsets,
-             only == CONTRAST                 ? "ways to lose a decision"
-             : only == RATIONALE              ? "rationales"
-             : kinds & (CONTRAST | RATIONALE) ? "subsets"
-                                              : "sufficient subsets",
-             kinds & (RATIONALE | NOT_MINIMAL) ? ""
-             : kinds & CONTRAST                ? "minimal"
-                                               : "disjoint, minimal",
+    int kinds = sis__kinds_of(report), only = kinds & ~SIS__NOT_MINIMAL;
+    char words[32];
+    snprintf(words, sizeof words, "%ss", sis__subset_word(report));
+    add_tile(b, t.subsets, words,
+             kinds & (SIS__RATIONALE | SIS__NOT_MINIMAL) ? ""
+             : kinds & SIS__CONTRAST                     ? "minimal"
+                                                         : "disjoint, minimal",
              SIZE_MAX);
     if (t.subsets) {
         sis__buf_str(b, "<div class=\"tile\"><b>");
@@ -113,14 +85,15 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
         sis__buf_printf(b, "%.2g", 100 * share);
         sis__buf_str(b, " % of the input</small></div>\n");
     }
-    int proofs = (only & (CONTRAST | PROVED)) != 0, checks = (only & ~(CONTRAST | PROVED)) != 0;
+    int proofs = (only & (SIS__CONTRAST | SIS__PROVED)) != 0,
+        checks = (only & ~(SIS__CONTRAST | SIS__PROVED)) != 0;
     add_tile(b, t.verified,
              proofs && checks ? "explanations proved or verified"
              : proofs         ? "explanations proved"
                               : "explanations verified",
-             proofs         ? ""
-             : only & DRAWN ? "by draws that the search had not seen"
-                            : "by full passes of the model",
+             proofs              ? ""
+             : only & SIS__DRAWN ? "by draws that the search had not seen"
+                                 : "by full passes of the model",
              SIZE_MAX);
     sis__buf_str(b, "</div>\n");
     return code;
@@ -311,19 +284,19 @@ static const char *fact_name(int fact, int kind) {
                                         "Collections",
                                         "Explanations verified",
                                         "Cost"};
-    int all = kind & (PROVED | CONTRAST);
-    return fact == 3 && all            ? "Other values are"
-           : fact == 3 && kind & DRAWN ? "Other values are drawn from"
-           : fact == 4 && all          ? "Score of other values of everything"
-           : fact == 4 && kind & DRAWN ? "Mean score of everything drawn anew"
-           : fact == 7 && all          ? "Explanations proved"
-                                       : names[fact];
+    int all = kind & (SIS__PROVED | SIS__CONTRAST);
+    return fact == 3 && all                 ? "Other values are"
+           : fact == 3 && kind & SIS__DRAWN ? "Other values are drawn from"
+           : fact == 4 && all               ? "Score of other values of everything"
+           : fact == 4 && kind & SIS__DRAWN ? "Mean score of everything drawn anew"
+           : fact == 7 && all               ? "Explanations proved"
+                                            : names[fact];
 }
 enum { N_FACTS = 9 };
 
 static void add_fact(sis__buf *b, const sis_report *report, const sis__report_run *run, int fact) {
     const sis_record *r = &report->examples[run->first].record;
-    int kind = kind_of(r);
+    int kind = sis__kind_of(r);
     sis__buf_printf(b, "<dt>%s</dt><dd>", fact_name(fact, kind));
     switch (fact) {
     case 0:
@@ -343,7 +316,7 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         add_range(b, run->threshold_low, run->threshold_high);
         break;
     case 3:
-        if (kind & (PROVED | CONTRAST))
+        if (kind & (SIS__PROVED | SIS__CONTRAST))
             add_domain(b, r);
         else
             add_mask(b, &report->examples[run->first]);
@@ -355,11 +328,11 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         add_decided(b, run);
         break;
     case 6:
-        if (kind & CONTRAST) {
+        if (kind & SIS__CONTRAST) {
             sis__html_count(b, run->subsets);
             sis__buf_str(b, run->subsets == 1 ? " way to lose it" : " ways to lose it");
         } else
-            sis__html_plural(b, run->subsets, kind & RATIONALE ? "rationale" : "subset");
+            sis__html_plural(b, run->subsets, kind & SIS__RATIONALE ? "rationale" : "subset");
         sis__buf_str(b, "; complete for ");
         sis__html_count(b, run->complete);
         sis__buf_str(b, " of ");
@@ -371,7 +344,7 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         sis__html_count(b, run->status[SIS_STATUS_EXPLAINED]);
         break;
     default:
-        add_cost(b, run, !(kind & (PROVED | CONTRAST | DRAWN)));
+        add_cost(b, run, !(kind & (SIS__PROVED | SIS__CONTRAST | SIS__DRAWN)));
     }
     sis__buf_str(b, "</dd>");
 }
@@ -454,24 +427,26 @@ static void add_meanings(sis__buf *b, int kinds) {
         int kind;
         const char *words;
     } meanings[] = {
-        {ENOUGH,
+        {SIS__ENOUGH,
          "A <em>sufficient input subset</em> is a minimal set of features whose values alone, with "
          "everything else masked, still lead to the same decision. The subsets of one example have "
          "no feature in common. Verified means: with full passes of the model, each subset meets "
          "the threshold, none does without one of its features, and what is outside all of them "
          "does not."},
-        {DRAWN,
+        {SIS__DRAWN,
          "A <em>subset that is enough by chance</em> keeps the decision for at least the share "
          "that "
          "was asked for of the values that the other features take in other examples, at the given "
          "confidence. The subsets of one example have no feature in common."},
-        {PROVED,
+        {SIS__PROVED,
          "A <em>proved subset</em> keeps the decision whatever the other features are, within the "
          "given range. The subsets of one example have no feature in common."},
-        {CONTRAST, "A <em>contrast</em> is a set of features that can lose the decision if they "
-                   "alone are changed. It is proved that changing only a part of them cannot."},
-        {RATIONALE, "A <em>rationale</em> is what another method holds to be most important. Each "
-                    "says by its score whether it is sufficient."},
+        {SIS__CONTRAST,
+         "A <em>contrast</em> is a set of features that can lose the decision if they "
+         "alone are changed. It is proved that changing only a part of them cannot."},
+        {SIS__RATIONALE,
+         "A <em>rationale</em> is what another method holds to be most important. Each "
+         "says by its score whether it is sufficient."},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (kinds & meanings[i].kind)
@@ -484,6 +459,6 @@ int sis__page_overview(sis__buf *b, const sis_report *report) {
     if (code == SIS_OK)
         code = add_insight(b, report);
     add_runs(b, report);
-    add_meanings(b, kinds_of(report));
+    add_meanings(b, sis__kinds_of(report));
     return code;
 }

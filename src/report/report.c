@@ -98,6 +98,33 @@ const char *sis__run_name(const sis_report *report, size_t run) {
     return name;
 }
 
+/* ---- Kinds of subsets ------------------------------------------------------------------------ */
+
+int sis__kind_of(const sis_record *r) {
+    const sis_guarantee *g = r->guarantee;
+    int more = g && !g->minimal ? SIS__NOT_MINIMAL : 0;
+    return sis_record_is_contrast(r)             ? SIS__CONTRAST | more
+           : r->constraint                       ? SIS__RATIONALE
+           : !g || g->kind == SIS_GUARANTEE_MASK ? SIS__ENOUGH
+           : g->kind == SIS_GUARANTEE_CHANCE     ? SIS__DRAWN | more
+                                                 : SIS__PROVED | more;
+}
+
+int sis__kinds_of(const sis_report *report) {
+    int all = 0;
+    for (size_t i = 0; i < report->n; i++)
+        all |= sis__kind_of(&report->examples[i].record);
+    return all;
+}
+
+const char *sis__subset_word(const sis_report *report) {
+    int kinds = sis__kinds_of(report) & ~SIS__NOT_MINIMAL;
+    return kinds == SIS__CONTRAST                     ? "contrast"
+           : kinds == SIS__RATIONALE                  ? "rationale"
+           : kinds & (SIS__CONTRAST | SIS__RATIONALE) ? "subset"
+                                                      : "sufficient subset";
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* The run of that source, made if it is not there. NULL: no memory. */

@@ -118,6 +118,19 @@ struct sis_report {
 int sis__trace_summarise(const sis_record *record, sis__trace_summary *out);
 void sis__trace_summary_release(sis__trace_summary *w);
 
+/* What subsets are: what the page says of them follows from it. */
+enum {
+    SIS__ENOUGH = 1, /* with everything else masked */
+    SIS__DRAWN = 2,
+    SIS__PROVED = 4,
+    SIS__CONTRAST = 8,
+    SIS__RATIONALE = 16,
+    SIS__NOT_MINIMAL = 32 /* with one of the others */
+};
+int sis__kind_of(const sis_record *r);
+int sis__kinds_of(const sis_report *report);            /* of all records, by | */
+const char *sis__subset_word(const sis_report *report); /* "sufficient subset", "contrast" ... */
+
 /* The size of the first subset at a threshold: 0 if the mask reaches it, SIZE_MAX if the input does
  * not: then there is no decision, whatever some part of it would score. */
 size_t sis__trace_summary_find(const sis__trace_summary *w, double threshold, int below);

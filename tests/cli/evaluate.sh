@@ -43,6 +43,19 @@ sis evaluate narrow.jsonl more.jsonl --json wide.json | sed -n '/^Length/,/^Scor
 grep -o '"\(length\|percent\)":{[^}]*_p[^}]*}' wide.json | sed 's/"median.*"rank/"rank/'
 sis report narrow.jsonl --evaluation wide.json -q -o wide.html
 grep -o '<tr><td>length in[^/]*.*more.*' wide.html | sed 's/<[^>]*>/ /g'
+echo "== decisions of low scores, proofs and contrasts: nothing falls that rises, nothing is masked that is not"
+trees=$SIS_EXAMPLES/credit-trees.json rows=$SIS_EXAMPLES/credit.csv
+sis explain -q -m "$trees" -i "$rows" --mask "mean:$rows" -t 0.2 --below -o low.jsonl
+sis evaluate low.jsonl -m "$trees" -i "$rows" --mask "mean:$rows" --yardsticks --samples 4 | grep 'masking one\|: the rise\|: the fall'
+sis explain -q -m "$trees" -i "$rows" -t 0.3 --below --guarantee all -o proof.jsonl
+sis evaluate proof.jsonl | grep ^Score
+sis explain -q -m "$trees" -i "$rows" -t 0.3 --method contrast --rows 0 -o contrast.jsonl
+sis evaluate contrast.jsonl 2>&1
+sed 's/"id":"0"/"id":"zero"/' contrast.jsonl > other.jsonl
+sis compare contrast.jsonl other.jsonl --model-a "$trees" --model-b "$trees" 2>&1
+sed 's/"output":0/"keep":"class","output":0/; s/"threshold":1/"threshold":0/' sis.jsonl > keep.jsonl
+sis evaluate keep.jsonl | head -1
+sis compare keep.jsonl sis.jsonl --model-a "$model" --model-b "$model" 2>&1
 echo "== the study of masks"
 sis evaluate --imputation -m "$model" -i four.jsonl --mask zero --draws 50 --json study.json
 grep -o '"by_hotdeck":\[[^,]*,' study.json
