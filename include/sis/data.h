@@ -141,6 +141,8 @@ typedef struct sis_data_opt {
                             examples are held at a time, and others are read from the file again
                             when they are asked for; of a pipe and of what is gzipped, from a copy in
                             a temporary file. Default 0: all examples are held */
+    size_t needed;       /* of arrays (.npy, IDX) only the first so many examples are asked for, so
+                            that others are not held; sis_data_count() counts all. Default 0: all */
 } sis_data_opt;
 
 /* Every default. */
@@ -441,6 +443,9 @@ int sis_dna_make(const sis_dna_opt *opt, size_t i, int positive, char **sequence
  * these with commas between. Each example at most once, at least one in all. *rows is free()d by
  * you. SIS_E_FORMAT if the text is no such thing, SIS_E_ARGUMENT if there are no such examples. */
 int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n);
+
+/* One more than the largest number in such a text; 0 if it goes to the end, or is no such text. */
+size_t sis_rows_end(const char *text);
 
 /* ---- Arrays -------------------------------------------------------------------------------- */
 

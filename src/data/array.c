@@ -16,9 +16,15 @@
 int sis_array_read(const char *path, sis_array *out) {
     sis__packed stored;
     *out = (sis_array){0};
-    int code = sis__npy_read(path, &stored);
+    int code = sis__npy_read(path, 0, &stored);
     if (code != SIS_OK)
         return code;
+    if (stored.n > (size_t)1 << 28) {
+        code = sis__fail(SIS_E_FORMAT, "%s: has %zu values; expected those of one example", path,
+                         stored.n);
+        sis__packed_release(&stored);
+        return code;
+    }
     out->rank = stored.rank;
     out->n = stored.n;
     memcpy(out->dims, stored.dims, sizeof out->dims);

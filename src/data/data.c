@@ -250,6 +250,9 @@ typedef struct {
 
 static int row_values(const sis_data *data, size_t i, double *out) {
     const row_data *d = (const row_data *)data;
+    if (i >= d->rows.dims[0])
+        return sis__fail(SIS_E_ARGUMENT, "%s: example %zu was not needed, and not read", data->name,
+                         i);
     sis__packed_row(&d->rows, i, out);
     for (size_t k = 0, n = d->rows.n / d->rows.dims[0]; d->divisor != 1 && k < n; k++)
         out[k] /= d->divisor;
@@ -258,12 +261,12 @@ static int row_values(const sis_data *data, size_t i, double *out) {
 
 static const char *row_label(const sis_data *data, size_t i) {
     const row_data *d = (const row_data *)data;
-    return d->labels ? d->labels[i] : NULL;
+    return d->labels && i < d->rows.dims[0] ? d->labels[i] : NULL;
 }
 
 static const char *row_id(const sis_data *data, size_t i) {
     const row_data *d = (const row_data *)data;
-    return d->ids ? d->ids[i] : NULL;
+    return d->ids && i < d->rows.dims[0] ? d->ids[i] : NULL;
 }
 
 static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
@@ -310,8 +313,11 @@ int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, cons
         sis__packed_release(rows);
         return SIS_E_NOMEM;
     }
-    data->base =
-        (sis_data){.ops = &ops, .kind = kind, .name = name, .count = rows->dims[0], .names = names};
+    data->base = (sis_data){.ops = &ops,
+                            .kind = kind,
+                            .name = name,
+                            .count = rows->total ? rows->total : rows->dims[0],
+                            .names = names};
     data->rows = *rows;
     data->divisor = 1;
     *rows = (sis__packed){0};
@@ -321,8 +327,7 @@ int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, cons
 
 int sis__data_read_npy(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__packed rows;
-    (void)opt;
-    int code = sis__npy_read(path, &rows);
+    int code = sis__npy_read(path, opt->needed, &rows);
     if (code != SIS_OK)
         return code;
     if (rows.rank > 0 && rows.n > 0)

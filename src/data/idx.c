@@ -84,20 +84,16 @@ static int read_dims(sis__source *s, sis__packed *a) {
     return SIS_OK;
 }
 
-static int read_numbers(sis__source *s, sis__packed *a) {
-    size_t got = 0, bytes = sis__packed_bytes(a->rank, a->dims, a->type->size);
-    if (bytes == SIZE_MAX)
-        return sis__fail(SIS_E_FORMAT, "%s: the shape in the IDX header is impossibly large",
-                         s->name);
-    a->n = bytes / a->type->size;
-    int code = sis__source_take(s, bytes, &a->bytes, &got);
-    if (code == SIS_E_FORMAT && s->error == SIS_OK)
-        return sis__fail(code, "%s: cut off: its header promises %zu bytes of numbers, found %zu",
-                         s->name, bytes, got);
-    if (code == SIS_OK && sis__source_peek(s) != SIS__SOURCE_END)
-        code = sis__fail(SIS_E_FORMAT, "%s: goes on after the %zu bytes its header promises",
-                         s->name, bytes);
-    return code != SIS_OK ? code : s->error;
+/* Labels have to be one for each example, which the header says. */
+static int check_labels(const sis__source *s, const sis__packed *a, const sis_data *images) {
+    size_t n = sis__packed_bytes(a->rank, a->dims, 1);
+    if (!images || (a->rank == 1 && n == images->count))
+        return SIS_OK;
+    return sis__fail(
+        SIS_E_FORMAT,
+        "%s: %zu numbers along %zu ax%s; expected a label for each of the %zu examples "
+        "of %s",
+        s->name, n, a->rank, a->rank == 1 ? "is" : "es", images->count, images->name);
 }
 
 static int little_endian(void) {
@@ -107,7 +103,8 @@ static int little_endian(void) {
     return first == 1;
 }
 
-static int read_array(const char *path, sis__packed *out) {
+/* The first `needed` of the file (0: all), which are the labels of `images` unless that is NULL. */
+static int read_array(const char *path, size_t needed, const sis_data *images, sis__packed *out) {
     sis__source s;
     *out = (sis__packed){0};
     int code = sis__source_open(&s, path);
@@ -116,7 +113,9 @@ static int read_array(const char *path, sis__packed *out) {
     if (code == SIS_OK)
         code = read_dims(&s, out);
     if (code == SIS_OK)
-        code = read_numbers(&s, out);
+        code = check_labels(&s, out, images);
+    if (code == SIS_OK)
+        code = sis__packed_read(&s, needed, out);
     if (code == SIS_OK && little_endian())
         sis__packed_swap(out);
     if (code != SIS_OK)
@@ -180,23 +179,16 @@ static int find_labels(const char *images, sis__buf *path) {
     return sis__buf_error(path) != SIS_OK ? SIS_E_NOMEM : access(path->data, F_OK) == 0;
 }
 
-static int add_labels(const char *path, sis_data *images) {
+static int add_labels(const char *path, size_t needed, sis_data *images) {
     sis__packed a;
-    int code = read_array(path, &a);
+    int code = read_array(path, needed, images, &a);
     if (code != SIS_OK)
         return code;
-    if (a.rank != 1 || a.n != images->count)
-        code = sis__fail(SIS_E_FORMAT,
-                         "%s: %zu numbers along %zu ax%s; expected a label for each of the %zu "
-                         "examples of %s",
-                         path, a.n, a.rank, a.rank == 1 ? "is" : "es", images->count, images->name);
-    const char **labels = code == SIS_OK ? label_texts(&a) : NULL;
-    if (code == SIS_OK && !labels)
-        code = SIS_E_NOMEM;
-    if (code == SIS_OK)
+    const char **labels = label_texts(&a);
+    if (labels)
         sis__data_set_labels(images, labels);
     sis__packed_release(&a);
-    return code;
+    return labels ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* ---- The data set -------------------------------------------------------------------------- */
@@ -207,7 +199,7 @@ static int is_image(const sis__packed *a) {
 }
 
 /* Labels of the examples: their own values, or those in the file beside it. */
-static int label_examples(const char *path, const sis__packed *a, sis_data *data) {
+static int label_examples(const char *path, size_t needed, const sis__packed *a, sis_data *data) {
     sis__buf beside;
     if (a->rank == 1) {
         const char **labels = label_texts(a);
@@ -218,14 +210,14 @@ static int label_examples(const char *path, const sis__packed *a, sis_data *data
     sis__buf_init(&beside);
     int found = find_labels(path, &beside);
     if (found > 0)
-        found = add_labels(beside.data, data);
+        found = add_labels(beside.data, needed, data);
     sis__buf_release(&beside);
     return found;
 }
 
 int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__packed a;
-    int code = read_array(path, &a);
+    int code = read_array(path, opt->needed, NULL, &a);
     if (code != SIS_OK)
         return code;
     int image = is_image(&a);
@@ -236,7 +228,7 @@ int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out
         return code;
     if (image)
         sis__data_divide(*out, 255);
-    code = label_examples(path, &looked_at, *out);
+    code = label_examples(path, opt->needed, &looked_at, *out);
     if (code != SIS_OK) {
         sis_data_free(*out);
         *out = NULL;

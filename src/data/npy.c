@@ -267,23 +267,7 @@ static int read_header(sis__source *s, sis__packed *a, int *swap) {
     return code;
 }
 
-static int read_numbers(sis__source *s, sis__packed *a) {
-    size_t got = 0, bytes = sis__packed_bytes(a->rank, a->dims, a->type->size);
-    if (bytes == SIZE_MAX)
-        return sis__fail(SIS_E_FORMAT, "%s: the shape in the .npy header is impossibly large",
-                         s->name);
-    a->n = bytes / a->type->size;
-    int code = sis__source_take(s, bytes, &a->bytes, &got);
-    if (code == SIS_E_FORMAT)
-        return sis__fail(code, "%s: cut off: its shape needs %zu bytes of numbers, found %zu",
-                         s->name, bytes, got);
-    if (code == SIS_OK && sis__source_peek(s) != SIS__SOURCE_END)
-        code = sis__fail(SIS_E_FORMAT, "%s: goes on after the %zu bytes of numbers of its shape",
-                         s->name, bytes);
-    return code != SIS_OK ? code : s->error;
-}
-
-int sis__npy_read(const char *path, sis__packed *out) {
+int sis__npy_read(const char *path, size_t needed, sis__packed *out) {
     sis__source s;
     int swap = 0;
     *out = (sis__packed){0};
@@ -291,7 +275,7 @@ int sis__npy_read(const char *path, sis__packed *out) {
     if (code == SIS_OK)
         code = read_header(&s, out, &swap);
     if (code == SIS_OK)
-        code = read_numbers(&s, out);
+        code = sis__packed_read(&s, needed, out);
     if (code == SIS_OK && swap)
         sis__packed_swap(out);
     if (code != SIS_OK)

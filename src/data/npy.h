@@ -7,7 +7,8 @@
 
 #include "data/packed.h"
 
-/* Read the array in `path`. Release it; on failure there is nothing to release. */
-int sis__npy_read(const char *path, sis__packed *out);
+/* Read the array in `path`, of its first axis what is `needed` (sis__packed_read). Release it; on
+ * failure there is nothing to release. */
+int sis__npy_read(const char *path, size_t needed, sis__packed *out);
 
 #endif

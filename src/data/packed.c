@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/half.h"
+#include "data/source.h"
 
 /* Loads go through memcpy: nothing in a file is aligned. */
 #define DECODER(name, type)                                                                        \
@@ -152,4 +154,42 @@ void sis__packed_all(const sis__packed *a, double *out) {
 void sis__packed_release(sis__packed *a) {
     free(a->bytes);
     *a = (sis__packed){0};
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static int cut_off(const sis__source *s, size_t wanted, size_t got) {
+    return sis__fail(SIS_E_FORMAT, "%s: cut off: its shape needs %zu bytes of numbers, found %zu",
+                     s->name, wanted, got);
+}
+
+static int goes_on(const sis__source *s, size_t wanted) {
+    return sis__fail(SIS_E_FORMAT, "%s: goes on after the %zu bytes of numbers of its shape",
+                     s->name, wanted);
+}
+
+int sis__packed_read(sis__source *s, size_t needed, sis__packed *a) {
+    size_t got = 0, whole = sis__packed_bytes(a->rank, a->dims, a->type->size);
+    size_t left = s->size == SIZE_MAX ? SIZE_MAX : s->size < s->offset ? 0 : s->size - s->offset;
+    if (whole == SIZE_MAX)
+        return sis__fail(SIS_E_FORMAT, "%s: the shape in its header is impossibly large", s->name);
+    a->total = a->rank > 0 ? a->dims[0] : 1;
+    if (a->rank > 0 && needed > 0 && needed < a->dims[0] && !a->fortran)
+        a->dims[0] = needed;
+    size_t bytes = sis__packed_bytes(a->rank, a->dims, a->type->size);
+    a->n = bytes / a->type->size;
+    if (left != SIZE_MAX && left != whole)
+        return left < whole ? cut_off(s, whole, left) : goes_on(s, whole);
+    size_t row =
+        a->rank > 0 && a->dims[0] > 0 ? a->n / a->dims[0] : a->n; /* handed out as doubles */
+    size_t as_doubles = row > SIZE_MAX / sizeof(double) ? SIZE_MAX : row * sizeof(double);
+    int code = sis__source_check(s, whole, bytes > as_doubles ? bytes : as_doubles);
+    if (code != SIS_OK)
+        return code;
+    code = sis__source_take(s, bytes, &a->bytes, &got);
+    if (code == SIS_E_FORMAT && s->error == SIS_OK)
+        return cut_off(s, bytes, got);
+    if (code == SIS_OK && bytes == whole && sis__source_peek(s) != SIS__SOURCE_END)
+        code = goes_on(s, whole);
+    return code != SIS_OK ? code : s->error;
 }

@@ -9,6 +9,8 @@
 
 #include <sis/data.h>
 
+struct sis__source;
+
 /* One type of number. `decode` turns n of them, `stride` bytes apart, into doubles. */
 typedef struct sis__packed_type {
     char kind; /* 'f', 'i', 'u' or 'b' (bool) */
@@ -22,13 +24,19 @@ const sis__packed_type *sis__packed_type_find(char kind, size_t size);
 typedef struct sis__packed {
     const sis__packed_type *type;
     size_t rank, dims[SIS_RANK_MAX];
-    size_t n;             /* values: the product of dims */
-    int fortran;          /* the first axis varies fastest, not the last */
+    size_t n;     /* values: the product of dims */
+    int fortran;  /* the first axis varies fastest, not the last */
+    size_t total; /* of the first axis in the file; dims[0] may be fewer, the first of them */
     unsigned char *bytes; /* (n) of `type`, in this machine's byte order */
 } sis__packed;
 
 /* The product of dims times `size`; SIZE_MAX if no array can be that large. */
 size_t sis__packed_bytes(size_t rank, const size_t *dims, size_t size);
+
+/* Read the numbers of an array whose header has been read: type, order, rank and dims. Of arrays in C
+ * order only the first `needed` elements of the first axis are held; 0: all. Memory is what these
+ * take, checked against what the file can hold and may unpack to before any of it is asked for. */
+int sis__packed_read(struct sis__source *s, size_t needed, sis__packed *a);
 
 /* Turn each number of the array around: from the other byte order to this machine's. */
 void sis__packed_swap(sis__packed *a);

@@ -15,7 +15,7 @@
 typedef struct {
     const char *text, *at;
     size_t count;        /* examples there are */
-    unsigned char *seen; /* (count) */
+    unsigned char *seen; /* (count), or as far as the text goes */
     size_t *rows, n;
 } selection;
 
@@ -69,6 +69,28 @@ static int take_range(selection *s) {
     return code;
 }
 
+size_t sis_rows_end(const char *text) {
+    selection s = {.text = text, .at = text};
+    size_t most = 0;
+    for (;;) {
+        const char *start = s.at;
+        size_t first = take_number(&s, 0), end = first + (first < SIZE_MAX);
+        if (*s.at == ':') {
+            s.at++;
+            end = take_number(&s, 0);
+        } else if (s.at == start) {
+            return 0;
+        }
+        if (end == 0)
+            return 0;
+        most = end > most ? end : most;
+        if (*s.at == '\0')
+            return most;
+        if (*s.at++ != ',')
+            return 0;
+    }
+}
+
 int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n) {
     selection s = {.text = text, .at = text, .count = count};
     int code = SIS_OK;
@@ -76,8 +98,9 @@ int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n) {
     *n = 0;
     if (count == 0)
         return sis__fail(SIS_E_ARGUMENT, "rows: there are no examples to choose from");
-    s.seen = SIS_NEW(unsigned char, count);
-    s.rows = SIS_NEW_RAW(size_t, count);
+    size_t end = sis_rows_end(text), room = end && end < count ? end : count;
+    s.seen = SIS_NEW(unsigned char, room);
+    s.rows = SIS_NEW_RAW(size_t, room);
     if (!s.seen || !s.rows)
         code = SIS_E_NOMEM;
     while (code == SIS_OK) {

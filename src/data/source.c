@@ -8,7 +8,8 @@
  * has come.
  *
  * gzip is unpacked by zlib on the way, several members one after the other as gunzip does. A
- * megabyte of it may stand for a gigabyte, so there is a limit to what is unpacked; and a file that
+ * megabyte of it may stand for a gigabyte, so there is a limit to what is unpacked, which a header
+ * that promises more is held against before anything is; and a file that
  * ends in the middle, or whose checksum is wrong, is an error and not a shorter file.
  */
 #include "data/source.h"
@@ -42,7 +43,8 @@ struct sis__unpack {
 
 static int open_raw(sis__source *s, const char *path) {
     int standard = strcmp(path, "-") == 0;
-    *s = (sis__source){.name = standard ? "standard input" : path, .fd = -1, .size = SIZE_MAX};
+    *s = (sis__source){
+        .name = standard ? "standard input" : path, .fd = -1, .size = SIZE_MAX, .packed = SIZE_MAX};
     s->chunk = (unsigned char *)sis__alloc_raw(CHUNK, 1);
     if (!s->chunk)
         return s->error = SIS_E_NOMEM;
@@ -239,6 +241,7 @@ int sis__source_section(sis__source *s, const sis__reread *r, size_t at, size_t 
     *s = (sis__source){.name = r->name,
                        .fd = -1,
                        .size = SIZE_MAX,
+                       .packed = SIZE_MAX,
                        .section = r,
                        .at = at,
                        .end = end < size ? end : size};
@@ -298,7 +301,25 @@ static int look_for_gzip(sis__source *s) {
     u->z.next_in = u->packed;
     u->z.avail_in = (uInt)s->filled;
     s->filled = 0;
+    s->packed = s->size;
     s->size = SIZE_MAX;
+    return SIS_OK;
+}
+
+int sis__source_check(const sis__source *s, size_t whole, size_t held) {
+    enum { RATIO = 1032 }; /* deflate packs no better */
+    if (!s->unpack)
+        return SIS_OK;
+    if (s->packed != SIZE_MAX && whole / RATIO > s->packed)
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: its header promises %zu bytes, more than a compressed file of %zu "
+                         "bytes can hold",
+                         s->name, whole, s->packed);
+    if (held > UNPACK_MOST)
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: unpacks to %zu MiB, more than the %zu MiB that may be; split it, or "
+                         "take fewer examples (--rows)",
+                         s->name, held >> 20, UNPACK_MOST >> 20);
     return SIS_OK;
 }
 
@@ -340,13 +361,13 @@ int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got)
     unsigned char *bytes = NULL;
     *out = NULL;
     *got = 0;
-    int sized = s->size != SIZE_MAX;
+    int sized = s->size != SIZE_MAX, known = sized || s->packed != SIZE_MAX;
     if (sized && (s->size < s->offset || s->size - s->offset < n)) {
         *got = s->size < s->offset ? 0 : s->size - s->offset;
         return SIS_E_FORMAT;
     }
     do {
-        size_t room = sized || n <= CHUNK ? n : *got < CHUNK ? CHUNK : *got * 2 < n ? *got * 2 : n;
+        size_t room = known || n <= CHUNK ? n : *got < CHUNK ? CHUNK : *got * 2 < n ? *got * 2 : n;
         unsigned char *grown = (unsigned char *)sis__realloc(bytes, room, 1);
         if (!grown) {
             free(bytes);

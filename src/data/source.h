@@ -18,6 +18,7 @@ typedef struct sis__source {
     int fd, owned;    /* owned: ours to close */
     size_t size;      /* bytes in the file; SIZE_MAX if only the end will tell (a pipe, gzip) */
     struct sis__unpack *unpack; /* gzip; NULL: the bytes are as they are in the file */
+    size_t packed;              /* bytes of the gzipped file; SIZE_MAX: not known */
     size_t offset;              /* bytes handed out */
     unsigned char *chunk;
     size_t next, filled;               /* what of the chunk is still to be handed out */
@@ -55,6 +56,10 @@ static inline int sis__source_peek(sis__source *s) {
 /* At the beginning: pass over the mark some programs put before UTF-8, if it is there. What can be
  * peeked at then is three bytes, or all there are. */
 void sis__source_skip_mark(sis__source *s);
+
+/* Can `whole` more bytes be in a gzipped file, and may `held` of them be in memory? An error with a
+ * message if not. To be asked before sis__source_take() of what a header promises. */
+int sis__source_check(const sis__source *s, size_t whole, size_t held);
 
 /* Exactly n bytes in new memory, which is the caller's to free(). *got says how many there were if
  * that is fewer (SIS_E_FORMAT, without a message). */

@@ -229,6 +229,9 @@ static int read_input(sis_task *t) {
     sis_data_opt read = t->encoding.read;
     if (!read.memory)
         read.memory = (size_t)4 << 20;
+    int percentile = t->opt.threshold && *t->opt.threshold == 'p'; /* that of the whole file */
+    if (t->opt.rows && !percentile)
+        read.needed = sis_rows_end(t->opt.rows);
     if (error == SIS_OK)
         error = sis_data_read(t->opt.input, &read, &t->source.read);
     sis__task_seed_close(&t->encoding);

@@ -131,7 +131,8 @@ static void labels_must_fit(void **state) {
             "f-labels-idx1-ubyte: 3 numbers along 1 axis; expected a label for each of the 2");
     folder_write("f-labels-idx1-ubyte", images, sizeof images);
     refused(path, "12 numbers along 3 axes");
-    folder_write("f-labels-idx1-ubyte", three, sizeof three - 1);
+    static const unsigned char two[] = {0, 0, 8, 1, 0, 0, 0, 2, 7};
+    folder_write("f-labels-idx1-ubyte", two, sizeof two);
     refused(path, "f-labels-idx1-ubyte: cut off");
 }
 
@@ -168,7 +169,7 @@ static void damage_is_said(void **state) {
     bad[sizeof images] = 0;
     refused(folder_write("x.idx", bad, sizeof bad), "x.idx: goes on after the 12 bytes");
     refused(folder_write("x.idx", bad, 20),
-            "x.idx: cut off: its header promises 12 bytes of numbers, found 4");
+            "x.idx: cut off: its shape needs 12 bytes of numbers, found 4");
     refused(folder_write("x.idx", bad, 14), "x.idx: cut off in the IDX header, after 14 bytes");
     refused(folder_write("x.idx", bad, 3), "x.idx: cut off in the IDX header");
     refused(folder_write("x.idx", bad, 0), "x.idx: cut off in the IDX header");
@@ -185,7 +186,7 @@ static void damage_is_said(void **state) {
     refused(folder_write("x.idx", bad, sizeof images), "impossibly large");
     memset(bad + 8, 0, 8);
     bad[11] = bad[15] = 1;
-    refused(folder_write("x.idx", bad, sizeof images), "promises 4294967295 bytes");
+    refused(folder_write("x.idx", bad, sizeof images), "needs 4294967295 bytes");
     refused(folder_gzip("x.idx.gz", bad, sizeof images, 1), "promises 4294967295 bytes");
     refused(folder_text("x.idx", "PK\3\4 not at all"), "not an IDX file");
 }
