@@ -238,7 +238,7 @@ static int queue_init(sis__prefix *f) {
 }
 
 static int scratch_init(sis__prefix *f) {
-    size_t channels = 1, row = 1;
+    size_t channels = 1, row = SIS__PIECE;
     for (size_t i = 0; i <= f->n_layers; i++) {
         channels = larger(channels, f->maps[i].channels);
         row = larger(row, (size_t)f->maps[i].whole.hi[2] * f->maps[i].channels);

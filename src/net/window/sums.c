@@ -8,6 +8,22 @@
  * a float can tell, so that rounding them gives the same float, unless they lie too close to the
  * middle between two floats. That is noticed (`slack`), and then the sum is made in the very order
  * of a full pass. Channels that nothing but 0 was ever seen of have a mean of 0 and no slack.
+ *
+ * Slack: with u = 2^-53, each rounding of a sum is off by at most u times its size, which for weights
+ * w and values v is at most |w| |v|, their lengths (Cauchy and Schwarz). n of these are off by more
+ * than 5 sqrt(n) u |w| |v| once in 10^16 times, if errors are independent and uniform (Hoeffding; see
+ * Higham and Mary, 2019). So roundings are counted, each times the square of the length of the values
+ * it is about, |w| aside:
+ *
+ *     a full pass      terms |v|^2         terms: additions that a term goes through, see terms_of
+ *     the base         terms |v|^2         when it is summed, then for each mask those of the
+ *                                          candidate's change, and |v|^2 for adding it
+ *     a change         (n + 2) |c|^2       for each row of n new differences c: they are added up
+ *                                          from 0; each is rounded, and so is each product
+ *                      |kept|^2            and added to what was there
+ *     base + change    |v + kept|^2        the sum, and the same again for v - slack and v + slack
+ *
+ * Where errors are not independent, as in sums of equal terms, tests measure them.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +31,7 @@
 #include "base/error.h"
 #include "net/window/window.h"
 
-/* Sums in double of the same terms in another order differ by less than this times the length of
- * weights times that of values: fifty standard deviations of what rounding does. */
-static const double slack_factor = 16 * 0x1p-53;
+static const double slack_unit = 5 * 0x1p-53;
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 
@@ -42,6 +56,24 @@ static int dense_weights(sis__prefix *f, sis__keep_point *s) {
     return SIS_OK;
 }
 
+/* Do the values of a channel lie side by side? */
+static int is_run(const sis__map *m, const sis__axis_map *v) {
+    size_t last = 0;
+    for (size_t a = 0; a < 3; a++)
+        last += (size_t)(m->whole.hi[a] - 1) * v->stride[a + 1];
+    return last + 1 == sis__positions(m);
+}
+
+/* How many additions a term of a full pass goes through at most: of a piece of a dense layer and of
+ * all pieces; of one of the 16 lanes that kernels sum by, which are added in pairs; of all. */
+static double terms_of(const sis__prefix *f, const sis__keep_point *s) {
+    const sis__map *m = &f->maps[s->map];
+    size_t n = sis__positions(m);
+    if (s->kind == SIS__KEEP_DENSE)
+        return SIS__PIECE + (double)(n * m->channels / SIS__PIECE + 1);
+    return is_run(m, &s->cut.axes) ? (double)(n / 16 + 5) : (double)n;
+}
+
 int sis__sums_init(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     sis__cut_linear *l = &s->linear;
@@ -55,6 +87,7 @@ int sis__sums_init(sis__prefix *f, sis__keep_point *s) {
     l->live = (unsigned char *)sis__prefix_alloc(f, l->padded, sizeof *l->live);
     if (!l->sums || !l->slack || !l->length || !l->flat || !l->live)
         return SIS_E_NOMEM;
+    l->terms = terms_of(f, s);
     if (dense)
         error = dense_weights(f, s);
     for (size_t i = 0; i < l->padded; i++)
@@ -72,20 +105,40 @@ static double first_term(const sis__prefix *f, const sis__keep_point *s, size_t 
 
 /* ---- Slack ---------------------------------------------------------------------------------- */
 
-/* Sums were made of values, or of changes, with this sum of squares: they may be off by as much as
- * the longest ever make them, however short values are by now. */
-static void allow_for(const sis__prefix *f, sis__keep_point *s, double squares) {
+/* The length of a candidate's change. Its squares were added up as they came and went, so that they are
+ * off by far less than this part of all that was ever added. */
+static double length_of(const sis__kept *p) {
+    return sqrt(p->squares < 0 ? 0 : p->squares) + 0x1p-12 * p->path;
+}
+
+/* How far sums may be off, with a change of that length and so many roundings of its own. */
+static double error_with(const sis__cut_linear *l, double length, double error) {
+    double all = sqrt(l->squares) + length;
+    return sqrt(l->error + error + (l->terms + 4) * all * all);
+}
+
+/* Make slack hold for the present state; a little more, so that this is rare. */
+static void allow(const sis__prefix *f, sis__keep_point *s, int afresh) {
     sis__cut_linear *l = &s->linear;
-    int more = !(squares <= l->most_squares);
+    double error = error_with(l, l->worst_length, l->worst_error);
+    int more = afresh || !(error <= l->allowed);
     if (!more && !l->more_live)
         return;
     l->more_live = 0;
-    l->most_squares = more ? 1.25 * squares : l->most_squares;
+    l->allowed = more ? 1.0625 * error : l->allowed;
     for (size_t i = 0; i < s->cut.width; i++) {
         double first = s->kind == SIS__KEEP_DENSE ? fabs(first_term(f, s, i)) : 0;
         int idle = s->kind == SIS__KEEP_MEAN && !l->live[i];
-        l->slack[i] = idle ? 0 : slack_factor * (first + l->length[i] * sqrt(l->most_squares));
+        l->slack[i] =
+            idle ? 0 : slack_unit * (sqrt(2 * l->terms + 64) * first + l->length[i] * l->allowed);
     }
+}
+
+/* Slack is for the worst of all candidates. */
+static void see_change(sis__cut_linear *l, const sis__kept *p) {
+    double length = length_of(p);
+    l->worst_length = length <= l->worst_length ? l->worst_length : length;
+    l->worst_error = p->error <= l->worst_error ? l->worst_error : p->error;
 }
 
 /* ---- Changes ------------------------------------------------------------------------------- */
@@ -114,7 +167,7 @@ void sis__sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
     const sis__map *m = &f->maps[s->map];
     size_t n = (size_t)(p->dirty.hi[2] - p->dirty.lo[2]) * m->channels;
     const float *from = sis__prefix_evaluate(f, j, s->map, &p->dirty).at;
-    double squares = 0;
+    double squares = 0, sums = 0; /* of steps; additions to `out` */
     SIS__EACH_ROW(&p->dirty, z, y) {
         size_t at = sis__box_at(&m->whole, z, y, p->dirty.lo[2]) * m->channels;
         size_t in = sis__box_at(&s->box[j], z, y, p->dirty.lo[2]) * m->channels;
@@ -126,37 +179,55 @@ void sis__sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
                            .index = f->scratch.index,
                            .change = f->scratch.change};
         size_t found = kn->changes(&c);
+        double row = 0;
         add_changes(f, s, found, f->store.wide + p->out);
-        for (size_t t = 0; t < found; t++)
-            squares += f->scratch.change[t] * f->scratch.change[t];
+        for (size_t t = 0; t < found; t++) {
+            size_t i = (size_t)f->scratch.index[t] - at;
+            double step = f->scratch.change[t], kept = c.kept[i];
+            row += step * step;
+            p->squares += step * (2 * kept - step);
+            p->inexact |= (float)((double)c.base[i] + kept) != from[i];
+        }
+        squares += row;
+        p->error += (double)(found + 2) * row;
+        sums += found == 0 ? 0 : s->kind == SIS__KEEP_DENSE ? 1 : (double)(n / m->channels);
         p->changed += c.more_nonzero;
         from += n;
     }
-    p->squares += squares;
-    allow_for(f, s, p->squares);
-    if (p->changed == 0)
+    p->path += sqrt(squares);
+    p->error += sums * pow(length_of(p) + sqrt(squares), 2);
+    if (p->changed == 0) {
         memset(f->store.wide + p->out, 0, s->linear.padded * sizeof *f->store.wide);
+        p->squares = p->path = p->error = 0;
+    }
+    see_change(&s->linear, p);
+    allow(f, s, 0);
 }
 
 /* ---- Sums as a full pass makes them ---------------------------------------------------------- */
 
 /* A box of the map, from a part that holds it, to where the tensor has it: linear.flat is the base
- * from one mask to the next. */
-static void flatten(const sis__prefix *f, sis__keep_point *s, const sis__part *p,
-                    const sis__box *b) {
+ * from one mask to the next. Returns by how much the sum of squares grows. */
+static double flatten(const sis__prefix *f, sis__keep_point *s, const sis__part *p,
+                      const sis__box *b) {
     size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0];
+    double grows = 0;
     SIS__EACH_ROW(b, z, y)
     for (int x = b->lo[2]; x < b->hi[2]; x++) {
         const float *from = sis__part_at(p, channels, z, y, x);
         float *to = s->linear.flat + sis__axes_at(&s->cut.axes, z, y, x);
-        for (size_t c = 0; c < channels; c++)
+        for (size_t c = 0; c < channels; c++) {
+            double now = (double)from[c], before = (double)to[c * step];
+            grows += (now - before) * (now + before);
             to[c * step] = from[c];
+        }
     }
+    return grows;
 }
 
-static void flatten_base(const sis__prefix *f, sis__keep_point *s, const sis__box *b) {
+static double flatten_base(const sis__prefix *f, sis__keep_point *s, const sis__box *b) {
     const sis__map *m = &f->maps[s->map];
-    flatten(f, s, &(sis__part){m->base, m->whole}, b);
+    return flatten(f, s, &(sis__part){m->base, m->whole}, b);
 }
 
 /* Products of n values and weights, added up from the first to the last. */
@@ -169,103 +240,147 @@ static double sum_piece(const float *x, const float *w, size_t step, size_t n) {
 
 /* Output i of a dense layer of what is in point->flat, as the kernel sums it. */
 static float dense_in_order(const sis__prefix *f, const sis__keep_point *s, size_t i) {
+    enum { N = SIS__PIECE };
     const sis__gemm *g = &s->linear.step->p.gemm;
     size_t nr = sis__kernels_best()->nr, k = 0, step = nr;
-    const float *w = g->packed + i / nr * g->k * nr + i % nr;
-    double sum = first_term(f, s, i), piece[4];
+    const float *w = g->packed + i / nr * g->k * nr + i % nr, *x = s->linear.flat;
+    double sum = first_term(f, s, i);
     if (g->trans_b && g->alpha == 1.0f) { /* the same weights side by side */
         w = (const float *)f->plan->tensors[s->linear.step->inputs[1]].data + i * g->k;
         step = 1;
     }
-    for (; k + 4 * SIS__PIECE <= g->k; k += 4 * SIS__PIECE) {
-        memset(piece, 0, sizeof piece);
-        for (size_t p = k; p < k + SIS__PIECE; p++)
-            for (size_t q = 0; q < 4; q++) /* four sums at a time hide each other's latency */
-                piece[q] += (double)s->linear.flat[p + q * SIS__PIECE] *
-                            (double)w[(p + q * SIS__PIECE) * step];
-        for (size_t q = 0; q < 4; q++)
-            sum += piece[q];
+    for (; k + 4 * N <= g->k; k += 4 * N) {
+        double a = 0, b = 0, c = 0, d = 0; /* four sums at a time hide each other's latency */
+        for (size_t p = k; p < k + N; p++) {
+            a += (double)x[p] * (double)w[p * step];
+            b += (double)x[p + N] * (double)w[(p + N) * step];
+            c += (double)x[p + 2 * N] * (double)w[(p + 2 * N) * step];
+            d += (double)x[p + 3 * N] * (double)w[(p + 3 * N) * step];
+        }
+        sum = sum + a + b + c + d;
     }
-    for (; k < g->k; k += SIS__PIECE)
-        sum += sum_piece(s->linear.flat + k, w + k * step, step,
-                         g->k - k < SIS__PIECE ? g->k - k : SIS__PIECE);
+    for (; k < g->k; k += N)
+        sum += sum_piece(x + k, w + k * step, step, g->k - k < N ? g->k - k : N);
     return (float)sum;
 }
 
-/* Do the values of a channel lie side by side? */
-static int is_run(const sis__map *m, const sis__axis_map *v) {
-    size_t last = 0;
-    for (size_t a = 0; a < 3; a++)
-        last += (size_t)(m->whole.hi[a] - 1) * v->stride[a + 1];
-    return last + 1 == sis__positions(m);
-}
-
-/* The mean of channel i. */
-static float mean_in_order(const sis__prefix *f, const sis__keep_point *s, size_t i) {
+/* The sum of channel i. */
+static double channel_in_order(const sis__prefix *f, const sis__keep_point *s, size_t i) {
     const sis__map *m = &f->maps[s->map];
     const float *from = s->linear.flat + i * s->cut.axes.stride[0];
     double sum = 0;
-    if (is_run(m, &s->cut.axes)) {
-        sum = sis__kernels_best()->sum(from, sis__positions(m));
-        return (float)(sum / s->linear.divisor);
-    }
+    if (is_run(m, &s->cut.axes))
+        return sis__kernels_best()->sum(from, sis__positions(m));
     SIS__EACH_ROW(&m->whole, z, y)
     for (int x = 0; x < m->whole.hi[2]; x++)
         sum += (double)from[sis__axes_at(&s->cut.axes, z, y, x)];
-    return (float)(sum / s->linear.divisor);
+    return sum;
+}
+
+static float mean_in_order(const sis__prefix *f, const sis__keep_point *s, size_t i) {
+    return (float)(channel_in_order(f, s, i) / s->linear.divisor);
+}
+
+/* The map with feature j masked too, inside its box, to where the tensor has it. */
+static void flatten_without(sis__prefix *f, sis__keep_point *s, size_t j) {
+    const sis__map *m = &f->maps[s->map];
+    size_t channels = m->channels, step = s->cut.axes.stride[0];
+    const double *kept = f->store.wide + s->kept[j].in;
+    if (s->kept[j].inexact) {
+        sis__part without = sis__prefix_evaluate(f, j, s->map, &s->box[j]);
+        flatten(f, s, &without, &s->box[j]);
+        return;
+    }
+    SIS__EACH_ROW(&s->box[j], z, y)
+    for (int x = s->box[j].lo[2]; x < s->box[j].hi[2]; x++, kept += channels) {
+        const float *base = m->base + sis__box_at(&m->whole, z, y, x) * channels;
+        float *to = s->linear.flat + sis__axes_at(&s->cut.axes, z, y, x);
+        for (size_t c = 0; c < channels; c++)
+            to[c * step] = (float)((double)base[c] + kept[c]);
+    }
 }
 
 /* Decide in the order of a full pass those sums that are too close to call, with feature j masked
- * too unless j is SIZE_MAX. */
+ * too unless j is SIZE_MAX. Slack is that of the worst candidate; most others need less. */
 static void settle(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
+    const sis__cut_linear *l = &s->linear;
     const double *change = j == SIZE_MAX ? NULL : f->store.wide + s->kept[j].out;
-    if (change) {
-        sis__part without = sis__prefix_evaluate(f, j, s->map, &s->box[j]);
-        flatten(f, s, &without, &s->box[j]);
-    }
+    double less = l->allowed - (change ? error_with(l, length_of(&s->kept[j]), s->kept[j].error)
+                                       : error_with(l, 0, 0));
+    int flat = 0;
     for (size_t i = 0; i < s->cut.width; i++) {
-        double v = s->linear.sums[i] + (change ? change[i] : 0.0), e = s->linear.slack[i];
-        if ((float)((v - e) / s->linear.divisor) != (float)((v + e) / s->linear.divisor))
-            row[i] = s->kind == SIS__KEEP_DENSE ? dense_in_order(f, s, i) : mean_in_order(f, s, i);
+        double v = l->sums[i] + (change ? change[i] : 0.0);
+        double e = l->slack[i] > 0 ? l->slack[i] - slack_unit * l->length[i] * less : l->slack[i];
+        float low = (float)((v - e) / l->divisor), high = (float)((v + e) / l->divisor);
+        if (low == high || (s->cut.relu && !l->plus && high < 0)) {
+            row[i] = low;
+            continue;
+        }
+        if (change && !flat)
+            flatten_without(f, s, j);
+        flat = 1;
+        row[i] = s->kind == SIS__KEEP_DENSE ? dense_in_order(f, s, i) : mean_in_order(f, s, i);
     }
-    if (change)
+    if (change && flat)
         flatten_base(f, s, &s->box[j]);
 }
 
 /* ---- The present state ---------------------------------------------------------------------- */
 
-void sis__sums_refresh(sis__prefix *f, sis__keep_point *s) {
+/* The sums of a dense layer, a piece at a time. */
+static void sum_base(const sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     size_t n = sis__positions(m) * m->channels, found = 0;
-    double squares = 0;
     for (size_t i = 0; i < s->linear.padded; i++)
-        s->linear.sums[i] =
-            s->kind == SIS__KEEP_DENSE && i < s->cut.width ? first_term(f, s, i) : 0.0;
+        s->linear.sums[i] = i < s->cut.width ? first_term(f, s, i) : 0.0;
     for (size_t i = 0; i < n; i++) {
-        double v = (double)m->base[i];
         f->scratch.index[found] = (int)i;
-        f->scratch.change[found] = v;
-        found += v != 0;
-        squares += v * v;
-        if (found == m->channels || i + 1 == n) {
+        f->scratch.change[found] = (double)m->base[i];
+        found += m->base[i] != 0;
+        if (found == SIS__PIECE || i + 1 == n) {
             add_changes(f, s, found, s->linear.sums);
             found = 0;
         }
     }
-    s->linear.squares = squares;
-    allow_for(f, s, squares);
+}
+
+/* The sum of each channel, in the order of a full pass. */
+static void sum_channels(const sis__prefix *f, sis__keep_point *s) {
+    const sis__map *m = &f->maps[s->map];
+    size_t n = sis__positions(m) * m->channels;
+    for (size_t i = 0; i < m->channels; i++)
+        s->linear.sums[i] = channel_in_order(f, s, i);
+    for (size_t i = 0; i < n; i++)
+        s->linear.live[i % m->channels] |= m->base[i] != 0;
+}
+
+void sis__sums_refresh(sis__prefix *f, sis__keep_point *s) {
+    const sis__map *m = &f->maps[s->map];
+    sis__cut_linear *l = &s->linear;
+    size_t n = sis__positions(m) * m->channels;
+    if (s->kind == SIS__KEEP_DENSE)
+        sum_base(f, s);
+    else
+        sum_channels(f, s);
+    l->squares = l->worst_length = l->worst_error = 0;
+    for (size_t i = 0; i < n; i++)
+        l->squares += (double)m->base[i] * (double)m->base[i];
+    l->error = l->terms * l->squares;
+    for (size_t j = 0; j < f->s->in.n; j++)
+        see_change(l, &s->kept[j]);
+    allow(f, s, 1);
 }
 
 void sis__sums_reset(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     for (size_t j = 0; j < f->s->in.n; j++) {
         sis__kept *p = &s->kept[j];
-        p->squares = 0;
+        p->squares = p->path = p->error = 0;
+        p->inexact = 0;
         memset(f->store.wide + p->in, 0,
                sis__box_volume(&m->box[j]) * m->channels * sizeof *f->store.wide);
         memset(f->store.wide + p->out, 0, s->linear.padded * sizeof *f->store.wide);
     }
-    s->linear.most_squares = -1;
     memset(s->linear.live, 0, s->linear.padded);
     flatten_base(f, s, &m->whole);
     sis__sums_refresh(f, s);
@@ -275,12 +390,15 @@ void sis__sums_before(const sis__prefix *f, sis__keep_point *s, size_t j) {
     const double *change = f->store.wide + s->kept[j].out;
     for (size_t i = 0; i < s->cut.width; i++)
         s->linear.sums[i] += change[i];
-    s->linear.squares += s->kept[j].squares;
-    allow_for(f, s, s->linear.squares);
+    s->linear.error += s->kept[j].error;
 }
 
 void sis__sums_after(const sis__prefix *f, sis__keep_point *s, size_t j) {
-    flatten_base(f, s, &s->box[j]);
+    sis__cut_linear *l = &s->linear;
+    l->squares += flatten_base(f, s, &s->box[j]);
+    l->squares = l->squares < 0 ? 0 : l->squares;
+    l->error += l->squares;
+    allow(f, s, 0);
 }
 
 /* ---- Rows of the head ----------------------------------------------------------------------- */

@@ -217,7 +217,10 @@ typedef struct sis__kept {
                        maximum inside the box; DENSE, MEAN: the change of the map inside the box,
                        and of what is computed from it */
     long changed;   /* DENSE, MEAN: values of `in` that are not 0 */
-    double squares; /* the same: of all that was added to `in` */
+    double squares; /* the same: the sum of their squares, */
+    double path;    /* the lengths of all steps that `in` took, added up, */
+    double error;   /* and roundings of `out` (sums.c) */
+    int inexact;    /* base + `in` is not the map to the bit */
 } sis__kept;
 
 /* What a cut gives to a row of the head. */
@@ -237,8 +240,12 @@ typedef struct sis__cut_linear {
     double *length;        /* (padded) of each column of weights */
     double divisor;        /* MEAN */
     double *sums, *slack;  /* (padded) present sums; how far they may be from a full pass */
-    double squares;        /* of the values that sums are made of */
-    double most_squares;   /* the most so far, of these and of changes */
+    double terms;          /* additions that a term of a full pass goes through */
+    double squares;        /* of the values of the base */
+    double error;          /* roundings of sums (sums.c), */
+    double worst_length;   /* and of a candidate's change at most: its length, */
+    double worst_error;    /* its roundings; */
+    double allowed;        /* what slack allows for all of them */
     unsigned char *live;   /* MEAN: (padded) channels that were not 0 everywhere at all times */
     int more_live;         /* there are new ones */
     float *flat;           /* the base in the order of the tensor */
