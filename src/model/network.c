@@ -54,10 +54,26 @@ static int is_whole(const sis_net *net, size_t v) {
     return in.type == SIS_NET_INTS;
 }
 
+/* Do rows go into any input of whole numbers? */
+static int has_whole(const sis_net *net) {
+    sis_net_tensor in;
+    for (size_t i = 0; i < sis_net_inputs(net); i++)
+        if (sis_net_input_is_fed(net, i) && sis_net_input_get(net, i, &in) == SIS_OK &&
+            in.type == SIS_NET_INTS)
+            return 1;
+    return 0;
+}
+
 /* Rows are floats, which hold whole numbers up to 2^24. */
-static int convert_row(const network_model *m, const double *from, size_t n, float *row) {
+static int convert_row(const network_model *m, const double *from, size_t n, int whole,
+                       float *row) {
     for (size_t v = 0; v < n; v++) {
         row[v] = (float)from[v];
+        if (whole && from[v] != floor(from[v]) && is_whole(m->net, v))
+            return sis__fail(SIS_E_ARGUMENT,
+                             "value %zu of a row is %g, and goes into an input of whole numbers; "
+                             "give whole numbers, also as a mask (a mean seldom is one)",
+                             v, from[v]);
         if (fabs(from[v]) > 1 << 24 && (double)row[v] != from[v] && is_whole(m->net, v))
             return sis__fail(
                 SIS_E_UNSUPPORTED,
@@ -72,7 +88,7 @@ static int convert_row(const network_model *m, const double *from, size_t n, flo
 /* Rows of the batch as the network takes them, to be freed. */
 static int convert(const network_model *m, const double *rows, size_t n_values, sis_net_batch *b) {
     float *to = (float *)sis__alloc_raw(b->n_rows, b->n_values * sizeof *to);
-    int error = to ? SIS_OK : SIS_E_NOMEM;
+    int error = to ? SIS_OK : SIS_E_NOMEM, whole = has_whole(m->net);
     b->rows = to;
     for (size_t i = 0; error == SIS_OK && i < b->n_rows; i++) {
         const double *from = rows + i * n_values;
@@ -82,7 +98,7 @@ static int convert(const network_model *m, const double *rows, size_t n_values, 
         else if (m->mixed.items)
             error = sis__mixed_row(&m->mixed, from, row);
         else
-            error = convert_row(m, from, n_values, row);
+            error = convert_row(m, from, n_values, whole, row);
     }
     return error;
 }

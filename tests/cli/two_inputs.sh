@@ -37,6 +37,8 @@ sis predict -m mod.onnx -i large.csv 2>&1
 printf 'k\n16777216\n-16777217\n' >k.csv
 sis predict -m mod.onnx -i k.csv --rows 0 --explain k --with x=0
 sis predict -m mod.onnx -i k.csv --explain k --with x=0 2>&1
+printf 'k\n-0.96\n' >part.csv
+sis predict -m mod.onnx -i part.csv --explain k --with x=0 2>&1
 echo "# an output by its name"
 for output in y r none; do
     sis predict -m mod.onnx#$output -i x.csv --rows 0 --explain x --with k=3 2>&1
