@@ -40,7 +40,8 @@ typedef struct sis_attack_opt {
     size_t searches;   /* values of c that are tried; default 6 */
     size_t steps;      /* of Adam for each, at most; default 300 */
     int jobs;          /* threads; default 1, 0: one per core */
-    int (*progress)(void *ctx, const sis_progress *p); /* nonzero cancels */
+    int (*progress)(void *ctx, const sis_progress *p); /* at most 20 times a second and at the end;
+                                                          nonzero cancels */
     void *progress_ctx;
 } sis_attack_opt;
 

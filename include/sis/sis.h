@@ -169,7 +169,7 @@ long sis_input_features(const sis_input *input);
 typedef struct sis_progress {
     size_t inputs, inputs_done; /* of this call */
     size_t evaluations;         /* masked copies asked about so far */
-    double walk;                /* 0..1: how far the reporting thread's backward selection is */
+    double walk;                /* 0..1: how far the reporting thread is with its input */
 } sis_progress;
 
 typedef struct sis_opt {
@@ -189,9 +189,12 @@ typedef struct sis_opt {
     double time_limit; /* seconds */
     size_t max_evaluations;
 
-    /* Called now and then, by one thread at a time; nonzero cancels (SIS_E_CANCELLED). */
+    /* Called by one thread at a time, at most 20 times a second; nonzero cancels (SIS_E_CANCELLED).
+     * One more call tells the end, which cannot be cancelled: all inputs are done, walk is 1. */
     int (*progress)(void *ctx, const sis_progress *p);
     void *progress_ctx;
+    double
+        progress_every; /* seconds between calls; default 0.05, 0: at every answer of the model */
 } sis_opt;
 
 /* Every default. The threshold has none (NaN): set it. */

@@ -21,4 +21,13 @@ static inline double sis__work_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Have `every` seconds passed since *last? Then *last is now. */
+static inline int sis__is_due(double *last, double every) {
+    double now = sis__seconds();
+    if (now - *last < every)
+        return 0;
+    *last = now;
+    return 1;
+}
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/parallel.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -285,6 +285,7 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
         return error;
     size_t n = walk->state->features.n;
     search c = {.opt = opt, .s = walk->state, .out = out};
+    c.s->collecting = 1;
     c.gone = (unsigned char *)sis__copy(walk->state->features.absent, n, 1);
     c.others = SIS_NEW(unsigned char, n);
     c.sorted = SIS_NEW(int, n);
@@ -292,6 +293,8 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     c.walked = SIS_NEW(double, n);
     out->n_features = n;
     error = c.gone && c.others && c.sorted && c.margins && c.walked ? run(&c) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        sis__tick_end(c.s);
     out->verified = 1;
     out->evaluations = sis__evaluations(walk->state);
     free(c.gone);

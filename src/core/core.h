@@ -60,6 +60,8 @@ typedef struct sis_walk_state {
     sis_walk *judge;        /* full passes: the batch walk; the same as `walk` if that is one */
     double fraction;        /* progress of the backward selection under way */
     int selections;         /* how many came before it */
+    int collecting;         /* more may follow, up to opt.max_subsets */
+    double told;            /* when progress was last reported */
     int limited, cut;       /* do the limits count? has one been reached? */
     double began;           /* seconds */
 } sis_walk_state;
@@ -75,6 +77,9 @@ size_t sis__evaluations(const sis_walk_state *s);
 
 /* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more, or a limit has been reached (s->cut). */
 int sis__tick(sis_walk_state *s);
+
+/* Tell the caller that this input is done. */
+void sis__tick_end(sis_walk_state *s);
 
 /* ---- batch.c ------------------------------------------------------------------------------- */
 

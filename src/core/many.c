@@ -22,6 +22,7 @@ typedef struct {
     size_t n, handed;          /* inputs; how many were handed over */
     sis_collection **finished; /* (n) explained and waiting */
     sis_progress total;
+    double told; /* when the caller was last told */
     int stopped; /* what `done` said when it wanted no more */
     pthread_mutex_t lock;
 } job;
@@ -40,7 +41,9 @@ static int report(void *ctx, const sis_progress *p) {
     j->total.evaluations += p->evaluations - *before;
     *before = p->evaluations;
     j->total.walk = p->walk;
-    int stop = j->opt->progress ? j->opt->progress(j->opt->progress_ctx, &j->total) : 0;
+    int stop = j->opt->progress && sis__is_due(&j->told, j->opt->progress_every)
+                   ? j->opt->progress(j->opt->progress_ctx, &j->total)
+                   : 0;
     pthread_mutex_unlock(&j->lock);
     return stop;
 }
@@ -75,6 +78,7 @@ static int explain_one(void *ctx, size_t i, int worker) {
     sis_opt opt = *j->opt;
     opt.progress = report;
     opt.progress_ctx = &r;
+    opt.progress_every = 0;
     j->evaluations[worker] = 0;
     sis_collection *c = SIS_NEW(sis_collection, 1);
     if (!c)
@@ -88,6 +92,7 @@ static int explain_one(void *ctx, size_t i, int worker) {
     }
     pthread_mutex_lock(&j->lock);
     j->total.inputs_done++;
+    j->total.walk = 0;
     j->finished[i] = c;
     error = hand_over(j);
     pthread_mutex_unlock(&j->lock);
@@ -113,6 +118,9 @@ int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, con
     pthread_mutex_init(&j.lock, NULL);
     error = j.evaluations && j.finished ? sis__parallel(j.each.n, n, explain_one, &j) : SIS_E_NOMEM;
     sis__model_per_thread_release(&j.each);
+    j.total.walk = 1;
+    if (error == SIS_OK && n > 0 && opt->progress)
+        opt->progress(opt->progress_ctx, &j.total);
     for (size_t i = 0; j.finished && i < n; i++)
         if (j.finished[i]) {
             sis_collection_release(j.finished[i]);

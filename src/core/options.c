@@ -14,7 +14,8 @@ const char *sis_version(void) {
 }
 
 void sis_opt_init(sis_opt *opt) {
-    *opt = (sis_opt){.threshold = NAN, .memory = (size_t)1 << 30, .jobs = 1};
+    *opt =
+        (sis_opt){.threshold = NAN, .memory = (size_t)1 << 30, .jobs = 1, .progress_every = 0.05};
 }
 
 const char *sis_opt_check(const sis_opt *opt) {
@@ -28,6 +29,8 @@ const char *sis_opt_check(const sis_opt *opt) {
         return "jobs must be between 0 (one per core) and 1024";
     if (!(opt->time_limit >= 0))
         return "the time limit is no time";
+    if (!(opt->progress_every >= 0))
+        return "the time between reports of progress is no time";
     if (opt->exhaustive > 16)
         return "the exhaustive test goes up to subsets of 16 features";
     return NULL;

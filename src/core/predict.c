@@ -21,6 +21,7 @@ typedef struct {
     size_t n_chunks;
     const sis_opt *opt;
     sis_progress total;
+    double told; /* when the caller was last told */
     pthread_mutex_t lock;
 } prediction;
 
@@ -55,7 +56,10 @@ static int report(prediction *p, size_t n) {
     pthread_mutex_lock(&p->lock);
     p->total.inputs_done += n;
     p->total.evaluations += n;
-    int stop = p->opt->progress(p->opt->progress_ctx, &p->total);
+    int all = p->total.inputs_done == p->total.inputs, stop = 0;
+    p->total.walk = all;
+    if (all || sis__is_due(&p->told, p->opt->progress_every))
+        stop = p->opt->progress(p->opt->progress_ctx, &p->total) != 0 && !all;
     pthread_mutex_unlock(&p->lock);
     return stop ? sis__fail(SIS_E_CANCELLED, "cancelled") : SIS_OK;
 }

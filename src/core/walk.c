@@ -27,9 +27,16 @@ size_t sis__evaluations(const sis_walk_state *s) {
     return s->judge && s->judge != s->walk ? n + s->judge->evaluations : n;
 }
 
-/* How far, as nobody knows how many selections will follow: half of what is left for each. */
+/* How far. Nobody knows how many selections of a collection will follow, so each takes half of what
+ * is left, and the last one that is allowed all of it. */
 static double share_done(const sis_walk_state *s) {
-    return 1 - ldexp(1 - s->fraction / 2, -s->selections);
+    size_t most = s->opt.max_subsets, before = (size_t)s->selections;
+    if (!s->collecting)
+        return s->fraction;
+    if (most && before >= most)
+        return 1;
+    double left = ldexp(1, -s->selections);
+    return 1 - left + s->fraction * (before + 1 == most ? left : left / 2);
 }
 
 static int is_over(const sis_walk_state *s) {
@@ -40,12 +47,19 @@ static int is_over(const sis_walk_state *s) {
 
 int sis__tick(sis_walk_state *s) {
     sis_progress p = {.inputs = 1, .evaluations = sis__evaluations(s), .walk = share_done(s)};
-    if (s->opt.progress && s->opt.progress(s->opt.progress_ctx, &p) != 0)
+    if (s->opt.progress && sis__is_due(&s->told, s->opt.progress_every) &&
+        s->opt.progress(s->opt.progress_ctx, &p) != 0)
         return sis__fail(SIS_E_CANCELLED, "cancelled");
     if (!is_over(s))
         return SIS_OK;
     s->cut = 1;
     return sis__fail(SIS_E_CANCELLED, "a limit has been reached");
+}
+
+void sis__tick_end(sis_walk_state *s) {
+    sis_progress p = {1, 1, sis__evaluations(s), 1};
+    if (s->opt.progress)
+        s->opt.progress(s->opt.progress_ctx, &p);
 }
 
 static void state_free(sis_walk_state *s) {

@@ -78,6 +78,7 @@ typedef struct {
     sis_attack_result *out; /* (n) */
     struct attack *workers;
     sis_progress told;
+    double when; /* it was told */
     pthread_mutex_t lock;
 } campaign;
 
@@ -260,14 +261,16 @@ static void drop_stuck(attack *a) {
     a->n_moving = kept;
 }
 
+static const double EVERY = 0.05; /* seconds between reports of progress */
+
 static int tell(attack *a, double part, size_t done) {
     campaign *c = a->all;
     int stop = 0;
     pthread_mutex_lock(&c->lock);
     c->told.evaluations += a->evaluations;
     c->told.inputs_done += done;
-    c->told.walk = part;
-    if (a->opt->progress)
+    c->told.walk = c->told.inputs_done == c->n ? 1 : part;
+    if (a->opt->progress && (c->told.inputs_done == c->n || sis__is_due(&c->when, EVERY)))
         stop = a->opt->progress(a->opt->progress_ctx, &c->told);
     pthread_mutex_unlock(&c->lock);
     a->evaluations = 0;

@@ -186,6 +186,9 @@ static int median_length(sis__masked_scorer *v, size_t *length) {
     opt.max_subsets = 0;
     opt.time_limit = 0; /* the limits are those of the whole */
     opt.max_evaluations = 0;
+    opt.progress = sis__scorer_inside;
+    opt.progress_ctx = v;
+    opt.progress_every = 0;
     int error = sis_collect(v->model, v->in, &opt, &c);
     if (error != SIS_OK)
         return error;
@@ -252,15 +255,20 @@ static int find_order(sis__masked_scorer *v, const sis_method_opt *how, sis_rati
 
 /* Order -> rationale. */
 static int attribute(sis__masked_scorer *v, const sis_method_opt *how, sis_rationale *out) {
+    static const double RANKED = 0.8, CONSTRAINED = 0.95; /* of the work */
     sis_collection *c = &out->collection;
     size_t size;
+    sis__scorer_phase(v, RANKED);
+    v->stretch = !how->order; /* methods that ask about all of their copies at once */
     ranked r = {.ranking = {.sum = NAN, .difference = NAN},
                 .order = SIS_NEW_RAW(int, v->features.n)};
     int error = !r.order     ? SIS_E_NOMEM
                 : how->order ? sis__order_given(v, how, r.order, &r.n)
                              : find_order(v, how, out, &r);
+    sis__scorer_phase(v, CONSTRAINED);
     if (error == SIS_OK)
         error = constrain(v, how, &r, c->score, &size);
+    sis__scorer_phase(v, 1);
     if (error == SIS_OK)
         error = sis__order_subset(v, r.order, size, c);
     if (error == SIS_OK && how->trace)
@@ -309,6 +317,8 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
                                                    : attribute(&v, how, out);
     if (error == SIS_E_CANCELLED && v.cut)
         error = keep_cut(out, how->method >= SIS_METHOD_GRADIENT);
+    if (error == SIS_OK)
+        sis__scorer_end(&v);
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;
     sis__scorer_release(&v);

@@ -32,8 +32,10 @@ typedef struct sis__masked_scorer {
     sis__prepared_input features;
     double (*link)(double);
     size_t evaluations;
-    double fraction;        /* how far the work is, */
+    double fraction;        /* how far this phase of the work is, */
     double stretch;         /* and how much further when the copies asked for now are scored */
+    double from, to;        /* the phase: where it begins and ends in all of the work */
+    double told;            /* when progress was last reported */
     double began;           /* seconds */
     int limited, cut;       /* do the limits of the options count? has one been reached? */
     size_t room;            /* rows that go to the model at once */
@@ -46,6 +48,15 @@ typedef struct sis__masked_scorer {
 int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,
                      const sis_opt *opt);
 void sis__scorer_release(sis__masked_scorer *v);
+
+/* The next phase of the work, up to there (0..1). */
+void sis__scorer_phase(sis__masked_scorer *v, double to);
+
+/* Progress of a search inside this one: ctx is the scorer, whose fraction becomes p->walk. */
+int sis__scorer_inside(void *ctx, const sis_progress *p);
+
+/* Tell the caller that this input is done. */
+void sis__scorer_end(sis__masked_scorer *v);
 
 /* Copies of the input to be scored. `choose` flags the features present in copy i; absent ones are
  * masked whatever it says. */

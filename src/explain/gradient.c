@@ -274,15 +274,12 @@ static int prune(search *c, int *left, size_t *n) {
     return SIS_OK;
 }
 
-/* The progress of exact selection, which is half of what a collection says of its first. */
+/* The progress of exact selection. */
 static int report_exact(void *ctx, const sis_progress *p) {
     search *c = (search *)ctx;
-    const sis_opt *opt = c->v->opt;
-    sis_progress all = *p;
-    say_done(c, PRUNED + (1 - PRUNED) * (p->walk < 0.5 ? 2 * p->walk : 1));
-    all.walk = c->v->fraction;
-    all.evaluations += c->v->evaluations;
-    return opt->progress ? opt->progress(opt->progress_ctx, &all) : 0;
+    say_done(c, PRUNED + (1 - PRUNED) * p->walk);
+    sis_progress all = {.evaluations = p->evaluations, .walk = c->v->fraction};
+    return sis__scorer_inside(c->v, &all);
 }
 
 /* The options of exact selection; its limits are what is left of those of the whole. */
@@ -297,6 +294,7 @@ static sis_opt exact_options(search *c) {
         opt.max_evaluations -= c->v->evaluations;
     opt.progress = report_exact;
     opt.progress_ctx = c;
+    opt.progress_every = 0;
     return opt;
 }
 

@@ -39,7 +39,8 @@ typedef struct {
     size_t chunk;           /* points at once */
     size_t steps;           /* points on the path, those of the survey included */
     size_t n_survey;
-    double *share; /* (n_survey + 2) where the survey stood, both ends included, */
+    size_t baselines, n_baselines; /* those done, all */
+    double *share;                 /* (n_survey + 2) where the survey stood, both ends included, */
     double *score; /* (n_survey + 2) and the score there; then the measure up to there */
     double *points, *d_points, *scores;
     double *slope; /* (width) sum of slopes along the path */
@@ -155,7 +156,8 @@ static int integrate(path *p) {
             lengths[k] = next - edge;
             edge = next;
         }
-        p->v->fraction = (double)first / (double)parts;
+        p->v->fraction =
+            ((double)p->baselines + (double)first / (double)parts) / (double)p->n_baselines;
         error = evaluate(p, n);
         for (size_t k = 0; error == SIS_OK && k < n; k++)
             for (size_t i = 0; i < p->at.width; i++)
@@ -184,7 +186,9 @@ int sis__ig(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out)
     int error = path_init(&p, v, how->steps);
     if (error == SIS_OK && how->zero_baseline)
         zero_baseline(&p);
+    p.n_baselines = samples;
     for (size_t s = 0; error == SIS_OK && s < samples; s++) {
+        p.baselines = s;
         p.baseline = p.at.mask + s * p.at.width;
         error = follow(&p, &difference);
     }

@@ -28,7 +28,8 @@ static size_t room_for(const sis__masked_scorer *v) {
 
 int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,
                      const sis_opt *opt) {
-    *v = (sis__masked_scorer){.model = model, .in = input, .opt = opt, .began = sis__seconds()};
+    *v = (sis__masked_scorer){
+        .model = model, .in = input, .opt = opt, .to = 1, .began = sis__seconds()};
     int error = sis_input_check(input, model);
     if (error == SIS_OK)
         error = sis__prepared_input_init(&v->features, input, 0);
@@ -63,10 +64,31 @@ int sis__scorer_decided(const sis__masked_scorer *v, double margin) {
     return sis_decided(sis__scorer_score(v, margin), v->opt->threshold, v->opt->below);
 }
 
+void sis__scorer_phase(sis__masked_scorer *v, double to) {
+    v->from += (v->to - v->from) * v->fraction;
+    v->fraction = v->stretch = 0;
+    v->to = to;
+}
+
+int sis__scorer_inside(void *ctx, const sis_progress *p) {
+    sis__masked_scorer *v = (sis__masked_scorer *)ctx;
+    const sis_opt *o = v->opt;
+    v->fraction = p->walk;
+    if (!o->progress || !sis__is_due(&v->told, o->progress_every))
+        return 0;
+    double walk = v->from + (v->to - v->from) * v->fraction;
+    sis_progress all = {1, 0, v->evaluations + p->evaluations, walk < 1 ? walk : 1};
+    return o->progress(o->progress_ctx, &all);
+}
+
+void sis__scorer_end(sis__masked_scorer *v) {
+    if (v->opt->progress)
+        v->opt->progress(v->opt->progress_ctx, &(sis_progress){1, 1, v->evaluations, 1});
+}
+
 int sis__scorer_tick(sis__masked_scorer *v) {
     const sis_opt *o = v->opt;
-    sis_progress p = {.inputs = 1, .evaluations = v->evaluations, .walk = v->fraction};
-    if (o->progress && o->progress(o->progress_ctx, &p) != 0)
+    if (sis__scorer_inside(v, &(sis_progress){.walk = v->fraction}) != 0)
         return sis__fail(SIS_E_CANCELLED, "cancelled");
     v->cut = v->limited && ((o->max_evaluations && v->evaluations >= o->max_evaluations) ||
                             (o->time_limit > 0 && sis__seconds() - v->began >= o->time_limit));

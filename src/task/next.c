@@ -21,7 +21,7 @@ static int report_one(void *ctx, const sis_progress *p) {
     const sis_opt *opt = &t->opt.search;
     if (atomic_load(&t->cancelled))
         return 1;
-    if (!opt->progress)
+    if (!opt->progress || !sis__is_due(&t->told, opt->progress_every))
         return 0;
     sis_progress all = {t->source.n, t->at, t->evaluations + p->evaluations, p->walk};
     return opt->progress(opt->progress_ctx, &all);
@@ -41,6 +41,9 @@ static int answer_next(sis_task *t, const sis_opt *search, sis_record *record) {
     }
     t->at++;
     t->evaluations += t->found.collection.evaluations;
+    if (t->at == t->source.n && t->opt.search.progress)
+        t->opt.search.progress(t->opt.search.progress_ctx,
+                               &(sis_progress){t->at, t->at, t->evaluations, 1});
     sis_task_record(t, &t->example, &t->found, record);
     return 1;
 }

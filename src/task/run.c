@@ -13,6 +13,7 @@
 
 #include <sis/evaluate.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"
@@ -137,7 +138,10 @@ static int report(void *ctx, const sis_progress *p) {
     if (atomic_load(&t->cancelled))
         return 1;
     const sis_opt *opt = &t->opt.search;
-    return opt->progress ? opt->progress(opt->progress_ctx, p) : 0;
+    int end = p->inputs_done == p->inputs;
+    return opt->progress && (end || sis__is_due(&t->told, opt->progress_every))
+               ? opt->progress(opt->progress_ctx, p)
+               : 0;
 }
 
 int sis__task_search(sis_task *t, sis_opt *search) {
@@ -149,6 +153,7 @@ int sis__task_search(sis_task *t, sis_opt *search) {
     search->threshold = t->threshold;
     search->progress = report;
     search->progress_ctx = t;
+    search->progress_every = 0; /* each answer asks whether it was cancelled */
     const char *wrong = sis_opt_check(search);
     return wrong ? sis__fail(SIS_E_ARGUMENT, "%s", wrong) : SIS_OK;
 }

@@ -171,6 +171,7 @@ struct sis_task {
     sis__task_guarantee guarantee;
     double threshold;
     atomic_int cancelled;
+    double told; /* when progress was last reported */
 
     /* Of sis_task_next. */
     size_t at; /* the next example */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "support_oracle.h"
 
 enum { INPUTS = 200 };
@@ -133,12 +134,109 @@ static void progress_is_told_and_can_cancel(void **state) {
     sis_opt opt = decision(2);
     opt.jobs = 2;
     opt.progress = count_down;
+    opt.progress_every = 0;
     long left = 1000;
     opt.progress_ctx = &left;
     listener l = {0};
     assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_E_CANCELLED);
     assert_true(l.next > 0 && l.next < INPUTS);
     sis__buf_release(&l.text);
+}
+
+typedef struct {
+    double first, last; /* of the work that is done, 0..1 */
+    size_t calls, back, steps, evaluations, inputs_done;
+} history;
+
+static int keep_history(void *ctx, const sis_progress *p) {
+    history *h = (history *)ctx;
+    double done = fmin(1, ((double)p->inputs_done + p->walk) / (double)p->inputs);
+    h->first = h->calls++ ? h->first : done;
+    h->back += done < h->last || p->evaluations < h->evaluations || !(p->walk >= 0 && p->walk <= 1);
+    h->steps += done > h->last;
+    h->last = done;
+    h->evaluations = p->evaluations;
+    h->inputs_done = p->inputs_done;
+    return h->inputs_done == p->inputs; /* too late to cancel */
+}
+
+static void assert_from_0_to_1(const history *h, size_t n, size_t steps) {
+    assert_true(h->first < 0.2);
+    assert_true(h->last == 1);
+    assert_int_equal(h->inputs_done, n);
+    assert_int_equal(h->back, 0);
+    assert_true(h->steps >= steps);
+}
+
+/* The middle of the work is near where half of the selection is, with one subset and with all. */
+static void progress_runs_from_0_to_1(void **state) {
+    (void)state;
+    function f;
+    sis_model m = shared_model(29, &f);
+    size_t explained = 0;
+    for (size_t i = 0; i < INPUTS; i++)
+        for (size_t most = 0; most <= 2; most++) {
+            history h = {0}, one = {0};
+            sis_collection c;
+            sis_trace t;
+            sis_walk *w;
+            sis_opt opt = decision(2);
+            opt.max_subsets = most;
+            opt.progress = keep_history;
+            opt.progress_ctx = &h;
+            opt.progress_every = 0;
+            assert_int_equal(sis_collect(&m, &inputs[i], &opt, &c), SIS_OK);
+            assert_from_0_to_1(&h, 1, c.n_subsets ? inputs[i].n_values : 1);
+            assert_int_equal(h.evaluations, c.evaluations);
+            explained += c.n_subsets > 0;
+            sis_collection_release(&c);
+            opt.progress_ctx = &one;
+            assert_int_equal(sis_walk_new(&m, &inputs[i], &opt, &w), SIS_OK);
+            assert_int_equal(sis_backselect(w, &opt, &t), SIS_OK);
+            assert_from_0_to_1(&one, 1, inputs[i].n_values);
+            sis_trace_release(&t);
+            sis_walk_free(w);
+        }
+    assert_true(explained > INPUTS);
+    history h = {0};
+    listener l = {0};
+    sis_opt opt = decision(2);
+    opt.progress = keep_history;
+    opt.progress_ctx = &h;
+    opt.progress_every = 0;
+    assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_OK);
+    assert_from_0_to_1(&h, INPUTS, INPUTS);
+    sis__buf_release(&l.text);
+}
+
+/* As often as 20 times a second, and at the end, by any number of threads. */
+static void progress_is_not_told_too_often(void **state) {
+    (void)state;
+    function f;
+    sis_model m = shared_model(30, &f);
+    double scores[INPUTS];
+    for (int jobs = 1; jobs <= 3; jobs++) {
+        history h = {0}, predicted = {0};
+        sis_opt opt = decision(2);
+        opt.jobs = jobs;
+        opt.progress = keep_history;
+        opt.progress_ctx = &h;
+        double began = sis__seconds();
+        for (int again = 0; again < 10; again++) {
+            listener l = {0};
+            assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_OK);
+            sis__buf_release(&l.text);
+        }
+        double most = 10 * 2 + (sis__seconds() - began) / 0.05;
+        assert_int_equal(h.inputs_done, INPUTS);
+        assert_in_range(h.calls, 20, (size_t)most);
+        opt.progress_ctx = &predicted;
+        m.max_rows = 1;
+        began = sis__seconds();
+        assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_OK);
+        assert_in_range(predicted.calls, 2, (size_t)(2 + (sis__seconds() - began) / 0.05));
+        assert_from_0_to_1(&predicted, INPUTS, 1);
+    }
 }
 
 static void the_caller_can_stop(void **state) {
@@ -231,6 +329,8 @@ int main(void) {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes),
         cmocka_unit_test(nan_fails_one_input_and_a_broken_model_stops_all),
         cmocka_unit_test(progress_is_told_and_can_cancel),
+        cmocka_unit_test(progress_runs_from_0_to_1),
+        cmocka_unit_test(progress_is_not_told_too_often),
         cmocka_unit_test(the_caller_can_stop),
         cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(plain_scores_are_the_model_s),

@@ -192,6 +192,50 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     assert_message_has("each of 3000 features, which takes 83 MiB");
 }
 
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+typedef struct {
+    double last;
+    size_t told, back, steps;
+} history;
+
+static int keep_history(void *ctx, const sis_progress *p) {
+    history *h = (history *)ctx;
+    h->back += p->walk < h->last;
+    h->steps += p->walk > h->last;
+    h->last = p->walk;
+    h->told++;
+    return 0;
+}
+
+static void progress_runs_from_0_to_1(void **state) {
+    (void)state;
+    sis_model model = {
+        .predict = linear, .gradient = linear_gradient, .n_outputs = 1, .max_rows = 7};
+    double masks[3 * N] = {0};
+    sis_input input = {.values = ones, .mask = masks, .n_values = N, .n_samples = 3};
+    for (sis_method m = SIS_METHOD_PERTURB; m <= SIS_METHOD_QUICK; m++)
+        for (int constraint = SIS_CONSTRAINT_SUFFICIENT; constraint <= SIS_CONSTRAINT_LENGTH;
+             constraint++) {
+            history h = {0};
+            sis_rationale r;
+            sis_opt opt = decision(3.3);
+            sis_method_opt how = method_opt(m);
+            how.trace = 1;
+            how.samples = 50;
+            if (m < SIS_METHOD_GRADIENT)
+                how.constraint = (sis_constraint)constraint;
+            opt.progress = keep_history;
+            opt.progress_ctx = &h;
+            opt.progress_every = 0;
+            assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
+            assert_int_equal(h.back, 0);
+            assert_true(h.last == 1);
+            assert_in_range(h.steps, 3, h.told);
+            sis_rationale_release(&r);
+        }
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int explain_each_way(void *ctx) {
@@ -223,6 +267,7 @@ int main(void) {
         cmocka_unit_test(masks_of_several_samples_are_averaged),
         cmocka_unit_test(top_takes_what_adds_up),
         cmocka_unit_test(models_without_gradients_are_told_so),
+        cmocka_unit_test(progress_runs_from_0_to_1),
         cmocka_unit_test(lime_refuses_what_it_cannot_hold),
         cmocka_unit_test(failing_allocations_are_reported),
     };

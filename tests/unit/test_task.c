@@ -879,6 +879,7 @@ static void a_task_can_be_cancelled(void **state) {
             o.search.jobs = jobs;
             o.search.progress = by_progress ? stop_soon : cancel_soon;
             o.search.progress_ctx = &t;
+            o.search.progress_every = 0;
             assert_int_equal(sis_task_open(&o, &t), 0);
             assert_int_equal(take_all(t, &all), SIS_E_CANCELLED);
             assert_true(all.lines < 40);
