@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "data/cell.h"
 
-enum { CELL_MAX = 1 << 20 };
+enum { CELL_MAX = 1 << 20, COLUMNS_MAX = 1 << 22 };
 
 int sis__cells_open(sis__cells *t, const char *path, char separator) {
     *t = (sis__cells){.separator = separator, .line = 1};
@@ -101,6 +101,11 @@ int sis__cells_next(sis__cells *t) {
         code = t->source.error;
     sis__buf_add(&t->cell, "", 0); /* the NUL */
     t->last = c != t->separator;
+    t->column = t->last ? 0 : t->column + 1;
+    if (code == SIS_OK && t->column >= COLUMNS_MAX)
+        code =
+            sis__fail(SIS_E_FORMAT, "%s: the row that begins on line %zu has more than %d columns",
+                      t->source.name, t->row_line, COLUMNS_MAX);
     t->line += c == '\n';
     return code != SIS_OK ? code : sis__buf_error(&t->cell);
 }

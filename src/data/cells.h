@@ -19,6 +19,7 @@ typedef struct sis__cells {
     sis__buf cell;   /* the cell just read */
     int quoted;      /* it was in quotes */
     int last;        /* it ends its row */
+    size_t column;   /* cells of the row before the next one */
     size_t row_line; /* where its row began */
     size_t row_offset;
 } sis__cells;

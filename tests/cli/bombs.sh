@@ -39,6 +39,9 @@ for file in large.npy.gz large-images-idx3-ubyte.gz bomb.npy.gz bomb-images-idx3
     predict $file --rows 0,2
 done
 sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i large-images-idx3-ubyte.gz --rows 1 --mask zero -t 1 | grep -o '"label":"[^"]*"'
+python3 -c 'import gzip
+open("columns.csv.gz", "wb").write(gzip.compress(b"a," * (1 << 23), 9) * 4)'
+predict columns.csv.gz
 echo "all of it is refused before it is read"
 for file in bomb.npy.gz bomb-images-idx3-ubyte.gz wide.npy.gz lie.npy.gz turned.npy.gz bad-images-idx3-ubyte.gz; do predict $file; done
 predict turned.npy.gz --rows 0
