@@ -4,6 +4,7 @@
  */
 #include "support.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,20 @@ static sis_net_builder *begin(void) {
     sis_net_builder *b = sis_net_builder_new("refused");
     sis_net_add_input(b, "x", 0, SHAPE(0, 4));
     return b;
+}
+
+/* As many steps as are compiled at most, and one more: no loop. */
+static void a_long_chain_is_refused_as_what_it_is(void **state) {
+    (void)state;
+    sis_net_builder *b = begin();
+    char from[16] = "x", to[16];
+    for (int i = 0; i <= 100000; i++) {
+        snprintf(to, sizeof to, "v%d", i);
+        sis_net_add_node(b, "Relu", from, to);
+        memcpy(from, to, sizeof from);
+    }
+    sis_net_add_output(b, to);
+    refused(b, SIS_E_UNSUPPORTED, "more than 100000 steps");
 }
 
 static void what_cannot_run_is_refused_by_name(void **state) {
@@ -192,6 +207,7 @@ static void what_has_no_size_is_refused_before_it_divides(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_chain_is_refused_as_what_it_is),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
         cmocka_unit_test(operands_that_do_not_fit_are_refused),
         cmocka_unit_test(convolutions_without_filters_are_refused),

@@ -337,7 +337,8 @@ static int compile_node(compiler *k, int index) {
     if (!n->op)
         return unsupported(n);
     if (++p->compiled > max_compiled)
-        return sis__fail(SIS_E_UNSUPPORTED, "loops of more than %zu steps", max_compiled);
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "more than %zu steps, those of loops and branches included", max_compiled);
     sis__step *s = &p->steps[p->n_steps];
     *s = (sis__step){.op = n->op_id,
                      .node = index,
