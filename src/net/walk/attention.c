@@ -295,8 +295,10 @@ static int run_row(attention *a, const unsigned char *masked, float *to, int *ap
         see(a, to);
     for (size_t k = 0; error == SIS_OK && k < a->plan->n_steps; k++) {
         const sis__step *s = &a->plan->steps[k];
-        const float *v = (const float *)a->run->data[s->inputs ? s->inputs[0] : 0];
-        for (size_t i = 0; s->op == SIS__OP_SOFTMAX && i < in_of(a, s, 0)->count; i++)
+        if (s->op != SIS__OP_SOFTMAX)
+            continue; /* others may have no first input */
+        const float *v = (const float *)a->run->data[s->inputs[0]];
+        for (size_t i = 0; i < in_of(a, s, 0)->count; i++)
             *apart &= (v[i] > -1000 && v[i] < 1000) || v[i] < -9000;
     }
     return error;
@@ -943,10 +945,10 @@ static int make_room(attention *a) {
 /* Both values of everything in a row; a token may only go where what is hidden is far below the
  * rest. */
 static int find_values(attention *a, int *apart) {
-    int error = run_row(a, a->masked, a->x, apart), all_masked = 1;
+    int error = run_row(a, a->masked, a->x, apart);
     memset(a->masked, 1, a->s->in.n);
     if (error == SIS_OK)
-        error = run_row(a, a->masked, a->z, &all_masked);
+        error = run_row(a, a->masked, a->z, apart);
     memset(a->masked, 0, a->s->in.n);
     return error;
 }
