@@ -535,6 +535,16 @@ static void walk_free(sis_walk *walk) {
 
 static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
 
+/* Operations of a full pass; 0 if they are not known. */
+static double flops_of_pass(const sis__net_input *s) {
+    sis__geometry *g;
+    if (sis__net_input_geometry(s, &g) != SIS_OK)
+        return 0;
+    double flops = g->flops;
+    sis__cache_done(s->net, g);
+    return flops;
+}
+
 /* ---- How far margins are from full passes ------------------------------------------------------ */
 
 /* Errors of single candidates, and the size of the state each occurred in. */
@@ -560,7 +570,9 @@ static void errors_release(errors *e) {
 static size_t errors_wanted(const net_walk *w) {
     if (rule_of(w)->trials)
         return (size_t)rule_of(w)->trials;
-    size_t n = (size_t)(4e6 / (w->input.entry->plan->flops + 2e3));
+    double flops =
+        w->input.entry ? w->input.entry->plan->flops : flops_of_pass(&w->input); /* of a trial */
+    size_t n = (size_t)(4e6 / (flops + 2e3));
     return n < 64 ? 64 : n > 1024 ? 1024 : n;
 }
 
@@ -578,8 +590,13 @@ static int errors_init(const net_walk *w, errors *e) {
                                                                               : SIS_E_NOMEM;
 }
 
-/* A random state with about that share masked, and a few masks more where states follow from the ones before. */
-static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
+/* Masks after a reset, where states follow from the ones before: just before the dense rule computes its
+ * base anew, soon and after its effects have drifted. */
+enum { SHORT_WALK = 3, LONG_WALK = 63 };
+
+/* A random state with the more masked the later it is, and a walk from there. */
+static int go_to_state(net_walk *w, sis__rng *r, size_t state, errors *e) {
+    double share = (double)state / (double)e->states;
     unsigned char *masked = SIS_NEW(unsigned char, w->input.in.n);
     if (!masked)
         return SIS_E_NOMEM;
@@ -589,9 +606,9 @@ static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
         if (!masked[i] && !w->input.in.same[i])
             e->live[e->n_live++] = (int)i;
     }
-    int error = reset(w, masked);
+    int error = reset(w, masked), masks = state % 2 ? LONG_WALK : SHORT_WALK;
     free(masked);
-    for (int k = 0; k < 3 && e->n_live > 1 && !rule_of(w)->trials && error == SIS_OK; k++) {
+    for (int k = 0; k < masks && e->n_live > 1 && !rule_of(w)->trials && error == SIS_OK; k++) {
         size_t at = sis__rng_below(r, e->n_live);
         error = mask(w, e->live[at]);
         e->live[at] = e->live[--e->n_live];
@@ -632,7 +649,7 @@ static int measure_errors(net_walk *w, errors *e) {
     int error = errors_init(w, e);
     sis__rng_init(&r, 0xD5);
     for (size_t state = 0; state < e->states && error == SIS_OK; state++) {
-        error = go_to_state(w, &r, (double)state / (double)e->states, e);
+        error = go_to_state(w, &r, state, e);
         if (error == SIS_OK && e->n_live)
             error = try_candidates(w, &r, e);
     }
@@ -744,16 +761,6 @@ void sis__walk_full_from(sis_walk *w, size_t probe_number) {
 
 /* Operations of a full pass that is as cheap as those by which rules say from where on they pay. */
 static const double cheap_pass = 2e5;
-
-/* Operations of a full pass; 0 if they are not known. */
-static double flops_of_pass(const sis__net_input *s) {
-    sis__geometry *g;
-    if (sis__net_input_geometry(s, &g) != SIS_OK)
-        return 0;
-    double flops = g->flops;
-    sis__cache_done(s->net, g);
-    return flops;
-}
 
 /* Masked copies of a selection among the features that can change something. */
 static double count_copies(const sis__net_input *s) {
