@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "core/core.h"
@@ -146,6 +147,7 @@ int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt
     if (error != SIS_OK)
         return error;
     a.s = walk->state;
+    a.s->told = sis__seconds(); /* the search told it a moment ago */
     a.masked = SIS_NEW(unsigned char, a.s->features.n);
     error = a.masked ? ask_about(&a, c) : SIS_E_NOMEM;
     if (error == SIS_OK && a.noise > 0)

@@ -293,8 +293,6 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     c.walked = SIS_NEW(double, n);
     out->n_features = n;
     error = c.gone && c.others && c.sorted && c.margins && c.walked ? run(&c) : SIS_E_NOMEM;
-    if (error == SIS_OK)
-        sis__tick_end(c.s);
     out->verified = 1;
     out->evaluations = sis__evaluations(walk->state);
     free(c.gone);
@@ -305,6 +303,8 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     sis_walk_free(walk);
     if (error == SIS_OK)
         error = sis__ask_again(model, input, opt, out);
+    if (error == SIS_OK)
+        sis__progress_end(opt, out->evaluations);
     out->seconds = sis__seconds() - began;
     if (error != SIS_OK)
         sis_collection_release(out);

@@ -78,9 +78,6 @@ size_t sis__evaluations(const sis_walk_state *s);
 /* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more, or a limit has been reached (s->cut). */
 int sis__tick(sis_walk_state *s);
 
-/* Tell the caller that this input is done. */
-void sis__tick_end(sis_walk_state *s);
-
 /* ---- batch.c ------------------------------------------------------------------------------- */
 
 /* The batch walk over state->input; borrows the state. */

@@ -34,4 +34,7 @@ void sis__prepared_input_mask(const sis__prepared_input *p, int feature, float *
 int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt *opt,
                    sis_collection *c);
 
+/* Tell the caller that an input is done. */
+void sis__progress_end(const sis_opt *opt, size_t evaluations);
+
 #endif

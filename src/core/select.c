@@ -248,6 +248,6 @@ int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, doubl
 int sis_backselect(sis_walk *walk, const sis_opt *opt, sis_trace *out) {
     int error = sis__backselect(walk->state, opt, out, NULL);
     if (error == SIS_OK)
-        sis__tick_end(walk->state);
+        sis__progress_end(&walk->state->opt, sis__evaluations(walk->state));
     return error;
 }

@@ -56,10 +56,9 @@ int sis__tick(sis_walk_state *s) {
     return sis__fail(SIS_E_CANCELLED, "a limit has been reached");
 }
 
-void sis__tick_end(sis_walk_state *s) {
-    sis_progress p = {1, 1, sis__evaluations(s), 1};
-    if (s->opt.progress)
-        s->opt.progress(s->opt.progress_ctx, &p);
+void sis__progress_end(const sis_opt *opt, size_t evaluations) {
+    if (opt->progress)
+        opt->progress(opt->progress_ctx, &(sis_progress){1, 1, evaluations, 1});
 }
 
 static void state_free(sis_walk_state *s) {

@@ -317,13 +317,13 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
                                                    : attribute(&v, how, out);
     if (error == SIS_E_CANCELLED && v.cut)
         error = keep_cut(out, how->method >= SIS_METHOD_GRADIENT);
-    if (error == SIS_OK)
-        sis__scorer_end(&v);
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;
     sis__scorer_release(&v);
     if (error == SIS_OK)
         error = sis__ask_again(model, input, opt, &out->collection);
+    if (error == SIS_OK)
+        sis__progress_end(opt, out->collection.evaluations);
     out->collection.seconds = sis__seconds() - began;
     if (error != SIS_OK) {
         sis_rationale_release(out);

@@ -55,9 +55,6 @@ void sis__scorer_phase(sis__masked_scorer *v, double to);
 /* Progress of a search inside this one: ctx is the scorer, whose fraction becomes p->walk. */
 int sis__scorer_inside(void *ctx, const sis_progress *p);
 
-/* Tell the caller that this input is done. */
-void sis__scorer_end(sis__masked_scorer *v);
-
 /* Copies of the input to be scored. `choose` flags the features present in copy i; absent ones are
  * masked whatever it says. */
 typedef struct sis__copies {

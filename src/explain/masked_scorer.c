@@ -81,11 +81,6 @@ int sis__scorer_inside(void *ctx, const sis_progress *p) {
     return o->progress(o->progress_ctx, &all);
 }
 
-void sis__scorer_end(sis__masked_scorer *v) {
-    if (v->opt->progress)
-        v->opt->progress(v->opt->progress_ctx, &(sis_progress){1, 1, v->evaluations, 1});
-}
-
 int sis__scorer_tick(sis__masked_scorer *v) {
     const sis_opt *o = v->opt;
     if (sis__scorer_inside(v, &(sis_progress){.walk = v->fraction}) != 0)
