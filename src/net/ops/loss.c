@@ -47,7 +47,7 @@ static int loss_shape(sis__cx *c) {
 static double log_sum(const loss *p, const float *x) {
     double top = -(double)INFINITY, sum = 0;
     for (size_t k = 0; k < p->classes; k++)
-        top = fmax(top, x[k * p->places]);
+        top = x[k * p->places] > top ? x[k * p->places] : top; /* fmax crashes gcc 12 on arm64 */
     for (size_t k = 0; k < p->classes; k++)
         sum += exp(x[k * p->places] - top);
     return p->softmax ? top + log(sum) : 0;

@@ -303,7 +303,7 @@ static int normalizer_shape(sis__cx *c) {
 static double norm_of(const sis__norm *m, const float *x) {
     double v = m->kind == SIS__NORM_MAX ? -INFINITY : 0;
     for (size_t i = 0; i < m->channels; i++)
-        v = m->kind == SIS__NORM_MAX  ? fmax(v, x[i])
+        v = m->kind == SIS__NORM_MAX  ? (x[i] > v ? x[i] : v) /* fmax crashes gcc 12 on arm64 */
             : m->kind == SIS__NORM_L1 ? v + fabs(x[i])
                                       : v + (double)x[i] * x[i];
     return m->kind == SIS__NORM_L2 ? sqrt(v) : v;
