@@ -172,7 +172,7 @@ const cli_option cli_question_options[] = {
          "With --features grid:N or superpixel:N: the parts of each subset are cut into quarters, "
          "those that are needed into quarters again, down to a minimal set of pixels. Images that "
          "are too large for pixels from the start are explained with a few thousand questions."},
-    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck:, rows: or lime",
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of masks or lime",
      .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 100000, .unset = "32; lime 5000",
      .more = "Results depend on which values were drawn. sis verify scores every subset with fresh "
              "draws and says how many still reach the threshold. 512 draws are a good number for "

@@ -263,7 +263,7 @@ def pipelines(folder):
                     check("%s as %s" % (name, form), folder, "cmd:%s %s" % (sys.executable, os.path.join(folder, "serve.py")),
                           frame, score, ("--rows-as", form, "--types", types(folder), "--jobs", "1"), mask)
                 words = frame.astype({"zip": "category"})
-                r = sis.explain(pipeline, words[:EXAMPLES], 0.5, background=words, output=1)
+                r = sis.explain(pipeline, words[:EXAMPLES], 0.5, background=words, target=1)
                 check_records(name + ", Python", [json.loads(line) for line in r.lines], frame, score, mask)
 
 
@@ -284,7 +284,7 @@ def encoded_arrays():
         for x in (table, table.to_numpy(dtype=float)):
             name = "%s on a %s" % (type(model).__name__, type(x).__name__)
             model.fit(x, y)
-            output = {} if isinstance(model, xgboost.XGBClassifier) else {"output": 1}
+            output = {} if isinstance(model, xgboost.XGBClassifier) else {"target": 1}
             r = sis.explain(model, x[:EXAMPLES], 0.5, background=x, **output)
             mask = {c: table[c].astype(float).mean() for c in table.columns}
             if x is table:

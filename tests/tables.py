@@ -172,15 +172,14 @@ def by_pipeline(sis, folder, name):
 
 
 def one_hot(frame):
-    """As sis lays a table out: a column for each word, in the place of the column."""
+    """As sis lays a table out: a column for each word, all 0 for a missing one."""
     parts = []
     for c in frame.columns:
         if frame[c].dtype != object:
             parts.append(frame[c].astype(float).rename(c))
             continue
         for word in sorted(frame[c].dropna().unique()):
-            v = (frame[c] == word).astype(float)
-            parts.append(v.where(frame[c].notna(), np.nan).rename("%s=%s" % (c, word)))
+            parts.append((frame[c] == word).astype(float).rename("%s=%s" % (c, word)))
     return pandas.concat(parts, axis=1)
 
 

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -246,8 +246,8 @@ static int are_numbers(const char *const *texts, size_t n, double *out) {
 static int are_truths(const char *const *texts, size_t n, double *out) {
     size_t k = 0;
     for (; k < n; k++) {
-        out[k] = strcasecmp(texts[k], "true") == 0;
-        if (!out[k] && strcasecmp(texts[k], "false") != 0)
+        out[k] = sis__same_word(texts[k], "true");
+        if (!out[k] && !sis__same_word(texts[k], "false"))
             break;
     }
     return k == n;

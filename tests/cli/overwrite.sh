@@ -21,7 +21,7 @@ never sis explain -q -m "cmd:cat<'in.csv'" -i packed.csv.gz -t 0.6 -o in.csv
 never sis predict -q -m m.onnx -i packed.csv.gz -o packed.csv.gz
 never sis predict -q -m digits.onnx -i pictures -o pictures/a.png
 never sis train mlp -q -i in.csv --label age -o n.onnx --curve in.csv
-never sis attack -q -m digits.onnx -i pictures --target 3 --values pictures/a.png
+never sis attack -q -m digits.onnx -i pictures --towards 3 --values pictures/a.png
 never sis merge r.jsonl -o r.jsonl
 never sis report r.jsonl -o s.jsonl --clusters s.jsonl
 never sis report r.jsonl --figure sizes=r.jsonl

@@ -56,7 +56,7 @@ lime --seed 1 --samples 41 --resume -o lime.jsonl
 deck() { ask --mask hotdeck:in.csv --samples 3 "$@" 2>&1; }
 deck -t 11 -r 9:12 -o deck.jsonl && deck -t 11 --resume -o deck.jsonl && grep -c . deck.jsonl
 echo "over more rows, the file says so, as if they had been asked for at once"
-sis verify deck.jsonl --trust 2>&1 >audit.jsonl | tail -1
+sis verify deck.jsonl --trust 2>&1 >audit.jsonl | tail -2
 deck -t 11 -o atonce.jsonl
 for f in deck atonce; do sed 's/"seconds":[^,}]*//g' $f.jsonl > $f.same; done; cmp deck.same atonce.same && echo same
 deck -t 11 --seed 2 --resume -o deck.jsonl || echo refused

@@ -30,7 +30,7 @@ sis explain -q -m 'cmd:sh two.sh' -i two.csv --mask zero -t 0 --target 1 -j 1 | 
 echo "records by label, by position"
 sis explain -q -m m.onnx -i x.csv --rows 0:30 -t 0.4 --mask mean:x.csv -o r.jsonl
 for which in "--target 2" "--target-index 1" "--target 0" "--target-index 7"; do
-    rm -f page.html
+    rm -f page.html c.json
     sis report r.jsonl $which -o page.html > /dev/null 2>&1 && grep -o '<article' page.html | wc -l
     sis cluster r.jsonl --eps 1 --min-size 2 $which -o c.json 2>&1 | sed -n '/nothing/p; s/^\([0-9]* subsets\).*/\1/p'
 done

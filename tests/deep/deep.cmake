@@ -111,6 +111,8 @@ deep_test(ort models.elsewhere)
 
 python_test(models.xgboost xgboost_models.py $<TARGET_FILE:sis_program>)
 deep_test(python models.xgboost)
+python_test(models.encodings encodings.py $<TARGET_FILE:sis_program> ${CMAKE_BINARY_DIR}/python)
+deep_test(python models.encodings)
 add_test(NAME global.sklearn COMMAND ${DEEP}/sklearn.sh $<TARGET_FILE:unit_global>)
 deep_test(python global.sklearn)
 foreach(how wheel notebook)
