@@ -45,7 +45,7 @@ static int same_question(const cli_explaining *w, const sis_record *r, sis_examp
     if (sis_task_is_answer(w->task, e, r))
         return same_extent(w, r);
     return cli_error(
-        "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
+        "--resume: record \"%s\" of %s answers another question (model %s, --method "
         "%s --threshold %g%s, output %zu, %zu features, or other ones, another constraint, input, "
         "mask or "
         "number of outputs); give the same options, or name another --output",

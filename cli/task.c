@@ -367,5 +367,8 @@ const char *cli_last_part(const char *path) {
 }
 
 int cli_same_model(const char *a, const char *b) {
-    return strcmp(cli_last_part(a), cli_last_part(b)) == 0;
+    char one[256], other[256];
+    sis_model_name(a, one, sizeof one);
+    sis_model_name(b, other, sizeof other);
+    return strcmp(one, other) == 0;
 }

@@ -154,6 +154,10 @@ const sis_net *sis_model_net(const sis_model *model);
  * server ("labels" of the output's "parameters"). 0, or SIS_E_ARGUMENT if the model does not say. */
 int sis_model_label(const sis_model *model, size_t output, char *text, size_t size);
 
+/* What records call the model that sis_model_open() opens by this text: the file without its folder, a
+ * command without the folders in it, a served model by its own name. A name is its own name. */
+void sis_model_name(const char *spec, char *name, size_t size);
+
 /* What the values of a row are called, n_values names, if the file of a forest says it; else NULL.
  * Lives until the model is closed. (A network's names are in its metadata, sis/net.h.) */
 const char *const *sis_model_names(const sis_model *model);

@@ -19,7 +19,7 @@
  *
  *     sis             1, the version of this format
  *     id              text: what the example is called; its number if it has no name
- *     model, method   text: the model as it was given; "sis", "quick", "gradient", "ig", "lime",
+ *     model, method   text: the model's name (sis_model_name); "sis", "quick", "gradient", "ig", "lime",
  *                     "perturb"
  *     constraint    ? text, of other methods than "sis" and "quick": "sufficient", "length" or "top"; their
  *                     subsets are rationales, which need not be minimal, and with the last two not

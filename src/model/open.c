@@ -170,6 +170,26 @@ int sis_model_label(const sis_model *model, size_t output, char *text, size_t si
     return SIS_OK;
 }
 
+void sis_model_name(const char *spec, char *name, size_t size) {
+    const char *models = strstr(spec, "/models/"), *scheme = strstr(spec, "://");
+    int address = scheme && strncmp(spec, "http", 4) == 0;
+    int command = strncmp(spec, "cmd:", 4) == 0;
+    size_t n = 0;
+    spec = address                                    ? (models ? models + 8 : scheme + 3)
+           : command || strncmp(spec, "ort:", 4) == 0 ? spec + 4
+                                                      : spec;
+    for (size_t word = 0; *spec && n + 1 < size; spec++) {
+        if (*spec == '/' && !address) {
+            n = word; /* what was copied of this word is a folder */
+            continue;
+        }
+        name[n++] = *spec;
+        if (command && strchr(" \t'\"=", *spec))
+            word = n;
+    }
+    name[n] = '\0';
+}
+
 const char *const *sis_model_names(const sis_model *model) {
     const sis__model_kind *kind = kind_of(model);
     return kind && kind->names ? kind->names(model->ctx) : NULL;

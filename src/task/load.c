@@ -183,7 +183,7 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
 void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *found, sis_record *r) {
     size_t output = e->input.output;
     *r = (sis_record){.id = e->id,
-                      .model = t->opt.model ? t->opt.model : "model",
+                      .model = t->name,
                       .method = t->opt.method,
                       .constraint = sis__task_minimal(&t->method) ? NULL : t->opt.constraint,
                       .output = output,

@@ -74,6 +74,7 @@ static int copy_options(sis_task *t, const sis_task_opt *opt) {
     int error = SIS_OK;
     t->opt = *opt;
     t->opt.open.jobs = t->opt.search.jobs;
+    sis_model_name(opt->model ? opt->model : "model", t->name, sizeof t->name);
     list_texts(&t->opt, texts);
     for (size_t i = 0; i < TEXTS; i++) {
         const char *given = *texts[i];

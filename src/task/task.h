@@ -157,6 +157,7 @@ typedef struct sis__task_ahead sis__task_ahead;
 struct sis_task {
     sis_task_opt opt;
     sis_model model;
+    char name[256]; /* of the model, in records */
     int own_model; /* closed with the task */
     int alike;     /* it is that of the task that this one is like */
     sis_model *

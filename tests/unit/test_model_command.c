@@ -509,6 +509,27 @@ static int child_flood(void) {
     return 0;
 }
 
+static void models_have_names_without_folders(void **state) {
+    (void)state;
+    static const char *const names[][2] = {
+        {"/srv/models/m.onnx", "m.onnx"},
+        {"ort:nets/m.onnx#y", "m.onnx#y"},
+        {"cmd:/opt/env/bin/python3 -u '/home/me/a b/score.py' --in=/tmp/x 0.5",
+         "python3 -u 'a score.py' --in=x 0.5"},
+        {"http://127.0.0.1:8080/v2/models/credit", "credit"},
+        {"https://host/invocations", "host/invocations"},
+        {"credit", "credit"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[256];
+        sis_model_name(names[i][0], name, sizeof name);
+        assert_string_equal(name, names[i][1]);
+    }
+    char cut[4];
+    sis_model_name("cmd:abcdef", cut, sizeof cut);
+    assert_string_equal(cut, "abc");
+}
+
 int main(void) {
     const char *behaviour = test_args[0];
     if (behaviour)
@@ -536,6 +557,7 @@ int main(void) {
         cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),
         cmocka_unit_test(an_answer_without_end_is_refused),
         cmocka_unit_test(children_share_the_cores),
+        cmocka_unit_test(models_have_names_without_folders),
         cmocka_unit_test(unknown_specs_are_answered_with_the_known_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
