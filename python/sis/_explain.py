@@ -228,7 +228,7 @@ class Explainer:
         examples = []
         for i, row in enumerate(rows):
             mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
-            e = {"id": ids[i], "model": self.bound.name,
+            e = {"id": ids[i], "model": _core.model_name(self.bound.name),
                  "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
                  "output": int(outputs[i])}
             e.update(encoder.describe(row, masks))

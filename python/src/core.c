@@ -1321,6 +1321,17 @@ static PyObject *words(PyObject *self, PyObject *arg) {
     return raise_code(error);
 }
 
+/* model_name(spec) -> what records call the model */
+static PyObject *model_name(PyObject *self, PyObject *arg) {
+    const char *spec = PyUnicode_AsUTF8(arg);
+    char name[256];
+    (void)self;
+    if (!spec)
+        return NULL;
+    sis_model_name(spec, name, sizeof name);
+    return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
+}
+
 /* mean(rows, n) -> bytes of doubles: the mean of the values of each column that are not NaN */
 static PyObject *mean(PyObject *self, PyObject *args) {
     PyObject *rows, *out;
@@ -1399,6 +1410,7 @@ static PyMethodDef functions[] = {
      "record_format(line, trace, made=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
+    {"model_name", model_name, METH_O, "model_name(spec) -> what records call the model"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"draw", draw, METH_VARARGS, "draw(rows, n, owner, samples, seed, whole) -> bytes of doubles"},
     {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
