@@ -90,7 +90,7 @@ static int make_part(sis__replacement *r) {
     if (!r->part)
         return SIS_E_NOMEM;
     for (int tries = 0; fd < 0 && tries < 8; tries++) {
-        if (getrandom(&number, sizeof number, 0) != sizeof number)
+        if (getentropy(&number, sizeof number) != 0)
             break;
         snprintf(r->part, size, "%.*s.sis-%016llx", folder, r->path, (unsigned long long)number);
         fd = open(r->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
