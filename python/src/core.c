@@ -4,8 +4,9 @@
  * and pages; everything that is about numpy, frames or notebooks is written in Python.
  *
  * Arrays come and go through the buffer protocol, so this file needs no headers of numpy and the
- * module works with any version of it. Results are lines of the results file (sis/results.h): what
- * the program writes, to the byte.
+ * module works with any version of it. Only the limited API of Python 3.11 is used (the build sets
+ * Py_LIMITED_API), so that one module serves every later Python. Results are lines of the results
+ * file (sis/results.h): what the program writes, to the byte.
  *
  * Threads: the GIL is released while C works and taken back to call a Python model, to hand a
  * record over, and, at most twenty times a second, to report progress. An exception that a callable
@@ -32,7 +33,8 @@
 #include <sis/explain.h> /* laboratory: what tasks hand over, */
 #include <sis/net.h>     /* and what a network carries */
 
-static PyObject *Error; /* sis.Error, a ValueError */
+static PyObject *Error;         /* sis.Error, a ValueError */
+static PyTypeObject *ModelType; /* sis._core.Model */
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
@@ -61,6 +63,7 @@ typedef struct {
 
 /* A callable holds what holds the model more often than not. */
 static int model_traverse(Model *m, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE((PyObject *)m));
     Py_VISIT(m->base);
     Py_VISIT(m->call);
     Py_VISIT(m->raised);
@@ -76,6 +79,7 @@ static int model_clear(Model *m) {
 }
 
 static void model_dealloc(Model *m) {
+    PyTypeObject *type = Py_TYPE((PyObject *)m);
     PyObject_GC_UnTrack(m);
     if (m->opened) {
         Py_BEGIN_ALLOW_THREADS sis_model_close(&m->model);
@@ -84,8 +88,9 @@ static void model_dealloc(Model *m) {
     model_clear(m);
     for (size_t i = 0; i < m->n_rows; i++)
         Py_DECREF(m->rows[i]);
-    PyMem_RawFree((void *)m->rows);
-    Py_TYPE(m)->tp_free((PyObject *)m);
+    free((void *)m->rows);
+    PyObject_GC_Del(m);
+    Py_DECREF(type);
 }
 
 /* Keep the exception under way, with its traceback; the first of several threads wins. */
@@ -146,7 +151,7 @@ static int take_scores(PyObject *answer, size_t n, size_t outputs, double *score
 /* The place of rows in the list, or n_rows. */
 static size_t rows_find(const Model *m, const double *rows) {
     size_t i = 0;
-    while (i < m->n_rows && (const double *)(void *)PyByteArray_AS_STRING(m->rows[i]) != rows)
+    while (i < m->n_rows && (const double *)(void *)PyByteArray_AsString(m->rows[i]) != rows)
         i++;
     return i;
 }
@@ -158,8 +163,7 @@ static void rows_drop(Model *m, size_t i) {
 
 static double *rows_add(Model *m, size_t n) {
     if (m->n_rows == m->room) {
-        PyObject **more =
-            (PyObject **)PyMem_RawRealloc((void *)m->rows, (m->room + 8) * sizeof *more);
+        PyObject **more = (PyObject **)realloc((void *)m->rows, (m->room + 8) * sizeof *more);
         if (!more)
             return NULL;
         m->rows = more;
@@ -171,7 +175,7 @@ static double *rows_add(Model *m, size_t n) {
         return NULL;
     }
     m->rows[m->n_rows++] = bytes;
-    return (double *)(void *)PyByteArray_AS_STRING(bytes);
+    return (double *)(void *)PyByteArray_AsString(bytes);
 }
 
 static double *call_rows(void *ctx, double *rows, size_t n) {
@@ -245,8 +249,6 @@ static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
     return 0;
 }
 
-static PyTypeObject ModelType;
-
 static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"spec", "timeout", "normalize", NULL};
     const char *spec;
@@ -270,13 +272,15 @@ static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
 
 /* Numbers of a Python sequence; -1 with an exception: they are none, or too many. */
 static int sizes_get(PyObject *list, size_t *dims, size_t most, size_t *n) {
-    PyObject *fast = PySequence_Fast(list, "expected a shape");
-    *n = fast ? (size_t)PySequence_Fast_GET_SIZE(fast) : 0;
-    if (fast && *n > most)
+    Py_ssize_t size = PySequence_Size(list);
+    *n = size > 0 ? (size_t)size : 0;
+    if (*n > most)
         PyErr_SetString(PyExc_ValueError, "too many axes");
-    for (size_t d = 0; fast && d < *n && !PyErr_Occurred(); d++)
-        dims[d] = PyLong_AsSize_t(PySequence_Fast_GET_ITEM(fast, (Py_ssize_t)d));
-    Py_XDECREF(fast);
+    for (size_t d = 0; d < *n && !PyErr_Occurred(); d++) {
+        PyObject *o = PySequence_GetItem(list, (Py_ssize_t)d);
+        dims[d] = o ? PyLong_AsSize_t(o) : 0;
+        Py_XDECREF(o);
+    }
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -284,7 +288,7 @@ static PyObject *model_shaped(Model *m, PyObject *shape) {
     size_t dims[SIS_NET_MAX_RANK], rank;
     if (sizes_get(shape, dims, SIS_NET_MAX_RANK, &rank) != 0)
         return NULL;
-    Model *handle = (Model *)PyType_GenericAlloc(Py_TYPE(m), 0);
+    Model *handle = (Model *)PyType_GenericAlloc(Py_TYPE((PyObject *)m), 0);
     if (!handle)
         return NULL;
     int error = sis_model_share(&m->model, &handle->model);
@@ -343,10 +347,10 @@ static PyObject *model_predict(Model *m, PyObject *args) {
     rows_in r;
     if (!PyArg_ParseTuple(args, "On|i", &rows, &n, &jobs) || rows_get(rows, (size_t)n, &r) != 0)
         return NULL;
-    sis_input *inputs = PyMem_RawCalloc((size_t)n, sizeof *inputs);
+    sis_input *inputs = calloc((size_t)n, sizeof *inputs);
     out = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)(m->model.n_outputs * sizeof(double)));
     if (inputs && out) {
-        double *scores = (double *)(void *)PyBytes_AS_STRING(out);
+        double *scores = (double *)(void *)PyBytes_AsString(out);
         sis_opt opt;
         sis_opt_init(&opt);
         opt.jobs = jobs;
@@ -357,7 +361,7 @@ static PyObject *model_predict(Model *m, PyObject *args) {
         Py_BEGIN_ALLOW_THREADS error = sis_predict(&m->model, inputs, r.n, &opt, scores);
         Py_END_ALLOW_THREADS
     }
-    PyMem_RawFree(inputs);
+    free(inputs);
     PyBuffer_Release(&r.b);
     if (error != SIS_OK) {
         Py_CLEAR(out);
@@ -459,18 +463,23 @@ static PyGetSetDef model_fields[] = {
     {0},
 };
 
-static PyTypeObject ModelType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "sis._core.Model",
-    .tp_basicsize = sizeof(Model),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Model(call, n_outputs, n_values, max_rows=0): anything that predicts",
-    .tp_new = PyType_GenericNew,
-    .tp_init = (initproc)model_init,
-    .tp_dealloc = (destructor)model_dealloc,
-    .tp_traverse = (traverseproc)model_traverse,
-    .tp_clear = (inquiry)model_clear,
-    .tp_methods = model_methods,
-    .tp_getset = model_fields,
+static PyType_Slot model_slots[] = {
+    {Py_tp_doc, "Model(call, n_outputs, n_values, max_rows=0): anything that predicts"},
+    {Py_tp_new, PyType_GenericNew},
+    {Py_tp_init, model_init},
+    {Py_tp_dealloc, model_dealloc},
+    {Py_tp_traverse, model_traverse},
+    {Py_tp_clear, model_clear},
+    {Py_tp_methods, model_methods},
+    {Py_tp_getset, model_fields},
+    {0},
+};
+
+static PyType_Spec model_spec = {
+    .name = "sis._core.Model",
+    .basicsize = sizeof(Model),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = model_slots,
 };
 
 /* ---- Examples ------------------------------------------------------------------------------ */
@@ -499,13 +508,13 @@ static void examples_release(examples *e) {
         for (size_t k = 0; k < N_BUFFERS; k++)
             if (e->items[i].buffers[k].buf)
                 PyBuffer_Release(&e->items[i].buffers[k]);
-        PyMem_RawFree(e->items[i].shape);
-        PyMem_RawFree(e->items[i].names);
-        PyMem_RawFree(e->items[i].value_names);
-        PyMem_RawFree(e->items[i].words);
+        free(e->items[i].shape);
+        free(e->items[i].names);
+        free(e->items[i].value_names);
+        free(e->items[i].words);
     }
-    PyMem_RawFree(e->items);
-    PyMem_RawFree(e->inputs);
+    free(e->items);
+    free(e->inputs);
 }
 
 /* The item of a dict, NULL without an exception where it is missing or None. */
@@ -553,14 +562,14 @@ static int texts_item(PyObject *dict, const char *key, const char ***texts, size
         PyErr_Format(Error, "%s is a list of str", key);
         return -1;
     }
-    *n = (size_t)PyList_GET_SIZE(list);
-    *texts = PyMem_RawCalloc(*n ? *n : 1, sizeof **texts);
+    *n = (size_t)PyList_Size(list);
+    *texts = calloc(*n ? *n : 1, sizeof **texts);
     if (!*texts) {
         PyErr_NoMemory();
         return -1;
     }
     for (size_t i = 0; i < *n; i++)
-        if (!((*texts)[i] = text_of(PyList_GET_ITEM(list, (Py_ssize_t)i))))
+        if (!((*texts)[i] = text_of(PyList_GetItem(list, (Py_ssize_t)i))))
             return -1;
     return 0;
 }
@@ -570,15 +579,9 @@ static int shape_item(PyObject *dict, example *e) {
     if (!list)
         return 0;
     Py_ssize_t n = PySequence_Size(list);
-    e->shape = n >= 0 ? PyMem_RawCalloc((size_t)n + 1, sizeof *e->shape) : NULL;
-    for (Py_ssize_t d = 0; e->shape && d < n; d++) {
-        PyObject *size = PySequence_GetItem(list, d);
-        e->shape[d] = size ? PyLong_AsSize_t(size) : 0;
-        Py_XDECREF(size);
-    }
+    e->shape = n >= 0 ? calloc((size_t)n + 1, sizeof *e->shape) : NULL;
     e->record.shape = e->shape;
-    e->record.rank = n > 0 ? (size_t)n : 0;
-    return PyErr_Occurred() || !e->shape ? -1 : 0;
+    return e->shape ? sizes_get(list, e->shape, (size_t)n, &e->record.rank) : -1;
 }
 
 /* What the record shows of the example: what the model takes, unless "shown" says otherwise (a column
@@ -666,15 +669,15 @@ static int examples_read(PyObject *list, examples *e) {
         PyErr_SetString(Error, "examples are a list of dicts");
         return -1;
     }
-    e->n = (size_t)PyList_GET_SIZE(list);
-    e->items = PyMem_RawCalloc(e->n + 1, sizeof *e->items);
-    e->inputs = PyMem_RawCalloc(e->n + 1, sizeof *e->inputs);
+    e->n = (size_t)PyList_Size(list);
+    e->items = calloc(e->n + 1, sizeof *e->items);
+    e->inputs = calloc(e->n + 1, sizeof *e->inputs);
     if (!e->items || !e->inputs) {
         PyErr_NoMemory();
         return -1;
     }
     for (size_t i = 0; i < e->n; i++) {
-        PyObject *dict = PyList_GET_ITEM(list, (Py_ssize_t)i);
+        PyObject *dict = PyList_GetItem(list, (Py_ssize_t)i);
         if (!PyDict_Check(dict) || example_read(dict, &e->items[i]) != 0) {
             if (!PyErr_Occurred())
                 PyErr_SetString(Error, "an example is a dict");
@@ -854,7 +857,7 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOd|pnnippzpppz", names, &ModelType, &j.m,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOd|pnnippzpppz", names, ModelType, &j.m,
                                      &list, &j.done, &j.progress, &j.opt.threshold, &j.opt.below,
                                      &most, &memory, &j.opt.jobs, &j.opt.exact, &j.trace, &j.method,
                                      &j.for_all, &j.keep_class, &j.smallest, &j.domain))
@@ -916,9 +919,9 @@ static int errand_data(errand *e) {
                                                 : sis_data_from_texts(texts, n, &with, &e->data);
         e->opt.data = e->data;
     }
-    PyMem_RawFree(texts);
-    PyMem_RawFree(ids);
-    PyMem_RawFree(labels);
+    free(texts);
+    free(ids);
+    free(labels);
     return error;
 }
 
@@ -928,10 +931,10 @@ static int add_audit(const char *id, const sis_audit *audit, PyObject *out);
 /* Check what lines claim of the examples of a task. */
 static int errand_verify(errand *e, PyObject *out) {
     int error = SIS_OK;
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(e->lines); i++) {
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(e->lines); i++) {
         sis_record r;
         sis_audit audit = {0};
-        if (parse_line(PyList_GET_ITEM(e->lines, i), &r) != 0)
+        if (parse_line(PyList_GetItem(e->lines, i), &r) != 0)
             return SIS_E_FORMAT;
         Py_BEGIN_ALLOW_THREADS error = sis_task_verify(e->task, &r, 1, &audit);
         Py_END_ALLOW_THREADS if (error == SIS_OK) error = add_audit(r.id, &audit, out);
@@ -968,7 +971,7 @@ static int errand_made(errand *e, PyObject *out) {
     if (e->command != Py_None && texts_of(e->command, &words, &n) != 0)
         return SIS_E_ARGUMENT;
     int error = sis_task_made(e->task, words, n, &made);
-    PyMem_RawFree(words);
+    free(words);
     if (error)
         return error;
     PyObject *bytes = bytes_of(made);
@@ -1010,7 +1013,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     sis_task_opt_init(&e.opt);
     sis_opt *search = &e.opt.search;
     if (!out || !PyArg_ParseTupleAndKeywords(
-                    args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOz", names, &ModelType, &e.j.m,
+                    args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOz", names, ModelType, &e.j.m,
                     &e.strings, &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model,
                     &e.opt.threshold, &e.opt.mask, &e.opt.target, &search->below, &most, &memory,
                     &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
@@ -1173,15 +1176,15 @@ static PyObject *verify(PyObject *self, PyObject *args) {
     int exhaustive, error = SIS_OK;
     examples e = {0};
     (void)self;
-    if (!out || !PyArg_ParseTuple(args, "O!OO!i", &ModelType, &m, &list, &PyList_Type, &lines,
+    if (!out || !PyArg_ParseTuple(args, "O!OO!i", ModelType, &m, &list, &PyList_Type, &lines,
                                   &exhaustive)) {
         Py_XDECREF(out);
         return NULL;
     }
-    if (examples_read(list, &e) != 0 || PyList_GET_SIZE(lines) != (Py_ssize_t)e.n)
+    if (examples_read(list, &e) != 0 || PyList_Size(lines) != (Py_ssize_t)e.n)
         error = SIS_E_ARGUMENT;
     for (size_t i = 0; error == SIS_OK && i < e.n; i++)
-        error = audit_line(m, &e.items[i], PyList_GET_ITEM(lines, (Py_ssize_t)i), exhaustive, out);
+        error = audit_line(m, &e.items[i], PyList_GetItem(lines, (Py_ssize_t)i), exhaustive, out);
     examples_release(&e);
     if (error == SIS_OK)
         return out;
@@ -1193,9 +1196,9 @@ static PyObject *verify(PyObject *self, PyObject *args) {
 
 static int report_of(PyObject *lines, const char *source, sis_report **out) {
     int error = sis_report_new(out);
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(lines); i++) {
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
         sis_record r;
-        if (parse_line(PyList_GET_ITEM(lines, i), &r) != 0)
+        if (parse_line(PyList_GetItem(lines, i), &r) != 0)
             return SIS_E_FORMAT;
         error = sis_report_add(*out, source, &r);
     }
@@ -1228,9 +1231,9 @@ static PyObject *page(PyObject *self, PyObject *args) {
 static int points_of(PyObject *lines, const char *distance, sis_points **out, PyObject *members) {
     sis_distance d = SIS_DISTANCE_OVERLAP;
     int error = distance ? sis_distance_find(distance, &d) : SIS_OK;
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(lines); i++) {
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
         sis_record r;
-        if (parse_line(PyList_GET_ITEM(lines, i), &r) != 0)
+        if (parse_line(PyList_GetItem(lines, i), &r) != 0)
             return SIS_E_FORMAT;
         if (!*out)
             error = sis_points_new(distance ? d : sis_distance_of_kind(r.kind), out);
@@ -1300,7 +1303,7 @@ static PyObject *cluster(PyObject *self, PyObject *args) {
 
 /* words(text) -> list of (start, end): where each word stands, in bytes of its UTF-8 */
 static PyObject *words(PyObject *self, PyObject *arg) {
-    const char *text = PyUnicode_AsUTF8(arg);
+    const char *text = text_of(arg);
     sis_words w = {0};
     PyObject *out = text ? PyList_New(0) : NULL;
     (void)self;
@@ -1341,14 +1344,14 @@ static PyObject *mean(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "On", &rows, &n) || rows_get(rows, (size_t)n, &r) != 0)
         return NULL;
     out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(r.width * sizeof(double)));
-    sis_mean *means = PyMem_Calloc(r.width, sizeof *means);
+    sis_mean *means = calloc(r.width, sizeof *means);
     for (size_t i = 0; out && means && i < r.n; i++)
         sis_mean_add(means, (const double *)r.b.buf + i * r.width, r.width);
     for (size_t v = 0; out && means && v < r.width; v++)
-        ((double *)(void *)PyBytes_AS_STRING(out))[v] = sis_mean_get(&means[v]);
+        ((double *)(void *)PyBytes_AsString(out))[v] = sis_mean_get(&means[v]);
     if (!means)
         Py_CLEAR(out);
-    PyMem_Free(means);
+    free(means);
     PyBuffer_Release(&r.b);
     return out || PyErr_Occurred() ? out : PyErr_NoMemory();
 }
@@ -1370,7 +1373,7 @@ static PyObject *draw(PyObject *self, PyObject *args) {
         PyBuffer_Release(&owner);
         return NULL;
     }
-    sis_input *inputs = PyMem_Calloc(r.n, sizeof *inputs);
+    sis_input *inputs = calloc(r.n, sizeof *inputs);
     int error = inputs ? SIS_OK : SIS_E_NOMEM;
     if ((size_t)owner.len != r.width * sizeof(int))
         error = SIS_E_ARGUMENT;
@@ -1384,13 +1387,13 @@ static PyObject *draw(PyObject *self, PyObject *args) {
         out = PyBytes_FromStringAndSize(NULL, samples * (Py_ssize_t)(r.width * sizeof(double)));
     if (out)
         error = sis_deck_draw(deck, inputs, (size_t)samples, seed,
-                              (double *)(void *)PyBytes_AS_STRING(out));
+                              (double *)(void *)PyBytes_AsString(out));
     if (error != SIS_OK) {
         Py_CLEAR(out);
         raise_code(error);
     }
     sis_deck_free(deck);
-    PyMem_Free(inputs);
+    free(inputs);
     PyBuffer_Release(&owner);
     PyBuffer_Release(&r.b);
     return out;
@@ -1422,13 +1425,12 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "sis._core"
 
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void) {
-    if (PyType_Ready(&ModelType) < 0)
-        return NULL;
     PyObject *m = PyModule_Create(&module);
+    ModelType = (PyTypeObject *)PyType_FromSpec(&model_spec);
     Error = PyErr_NewExceptionWithDoc("sis.Error", "What the library could not do, and why.",
                                       PyExc_ValueError, NULL);
-    if (!m || !Error || PyModule_AddObjectRef(m, "Error", Error) != 0 ||
-        PyModule_AddObjectRef(m, "Model", (PyObject *)&ModelType) != 0 ||
+    if (!m || !ModelType || !Error || PyModule_AddObjectRef(m, "Error", Error) != 0 ||
+        PyModule_AddObjectRef(m, "Model", (PyObject *)ModelType) != 0 ||
         PyModule_AddStringConstant(m, "version", sis_version()) != 0)
         return NULL;
     return m;
