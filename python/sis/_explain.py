@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`explain` and `Explainer`: a model, a mask, examples -> Results."""
+import inspect
 import itertools
 import json
 import os
@@ -619,10 +620,6 @@ def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
     return Explainer(model, threshold=threshold, **options)(X, ids=ids, labels=labels)
 
 
-def options_of(text):
-    """The part of a docstring that lists the options."""
-    return text[text.index("    model       a callable"):]
-
-
-if explain.__doc__:  # there is none under python -OO
-    explain.__doc__ = explain.__doc__.rstrip() + "\n\n" + options_of(Explainer.__doc__)
+if explain.__doc__:  # there is none under python -OO; Python 3.13 removes the indent, earlier ones do not
+    options = inspect.cleandoc(Explainer.__doc__)
+    explain.__doc__ = inspect.cleandoc(explain.__doc__) + "\n\n" + options[options.index("model       a callable"):]
