@@ -167,6 +167,37 @@ class Explanation:
         return plot_explanation(self, subset, ax)
 
 
+def within_domain(results, options):
+    """Options of an audit: where a proof holds is part of what its record claims."""
+    claimed = {(e.data.get("guarantee") or {}).get("domain") for e in results if e.status != "error"}
+    if len(claimed) > 1:
+        raise Error("verify: these results are about different domains (%s); verify them one domain at a time"
+                    % ", ".join(sorted(map(str, claimed))))
+    domain = claimed.pop() if claimed else None
+    if domain is None:
+        return options
+    given = options.get("domain", domain)
+    named = isinstance(given, str) and given != "data"  # without any data that the caller gives
+    if domain == "any" or domain.startswith("ball:"):
+        if not named or given != domain:
+            raise Error("verify: these results are about domain=%r; leave domain out" % domain)
+    elif named:
+        raise Error("verify: these results are about domain=%r, which their records do not hold; give domain "
+                    "as it was then" % domain)
+    return dict(options, guarantee="all", domain=given)
+
+
+def check_values(e, example):
+    """Is the record of this example?"""
+    shown = example.get("shown", example)
+    values = e.data.get("values")
+    if not shown or values is None:
+        return
+    values = np.array([np.nan if v is None else v for v in values], dtype=float)
+    if not np.array_equal(values, np.ravel(shown["values"]), equal_nan=True):
+        raise Error("verify: record %r was made of another input than the one given; give the same X" % e.id)
+
+
 def claim(line):
     """What a line says of its example, without traces and what the first line of a file says of the file."""
     record = json.loads(_core.record_format(line, False))
@@ -385,11 +416,15 @@ class Results:
             from ._explain import Errand, Explainer
             kept = self[0].data.get("keep")  # the records say what they claim
             options = dict({"keep": kept} if kept else {}, **options)
+            if not isinstance(X, os.PathLike):  # of a file the task reads the domain from the records
+                options = within_domain(self, options)
             explainer = Explainer(model, target_index=[e.output for e in self], **options)
             ids, threshold = [e.id for e in self], None if kept else self[0].threshold
             examples = Errand.of(explainer, X, threshold, ids, None)
             if examples is None:
                 _, core, examples, _ = explainer.prepare(X, threshold, ids=ids)
+                for e, example in zip(self, examples):
+                    check_values(e, example)
             else:
                 explainer.target_index = None
         claims = [i for i, e in enumerate(self) if e.status != "error"]

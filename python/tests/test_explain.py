@@ -108,6 +108,26 @@ class Guarantees(unittest.TestCase):
         self.assertEqual(set(differs), set(box[0].subsets[0].features))
         self.assertTrue((changed >= X.min(0) - 1e-3).all() and (changed <= X.max(0) + 1e-3).all())
 
+    def test_loaded_results_are_verified_as_they_claim(self):
+        X = self.rows()
+        ball = sis.explain(self.TREES, X, 0.8, guarantee="all", domain="ball:1")
+        box = sis.explain(self.TREES, X, 0.8, guarantee="all", domain=(X.min(0), X.max(0)))
+        loaded = sis.Results(ball.lines)
+        self.assertTrue(all(a["holds"] for a in loaded.verify(self.TREES, X)))
+        self.assertTrue(all(a["holds"] for a in loaded.verify(self.TREES, X, domain="ball:1")))
+        wide = sis.Results([line.replace(b'"ball:1"', b'"any"') for line in ball.lines])
+        self.assertFalse(all(a["holds"] for a in wide.verify(self.TREES, X)))
+        again = sis.Results(box.lines).verify(self.TREES, X, domain=(X.min(0), X.max(0)))
+        self.assertTrue(all(a["holds"] for a in again))
+        for results, x, options, why in ((wide, X, dict(domain="ball:1"), "domain='any'"),
+                                         (wide, X, dict(domain=(X.min(0), X.max(0))), "domain='any'"),
+                                         (sis.Results(box.lines), X, {}, "give domain"),
+                                         (sis.Results(box.lines), X, dict(domain="ball:0"), "give domain"),
+                                         (loaded + sis.Results(box.lines), np.vstack([X, X]), {}, "different domains"),
+                                         (loaded, X[::-1], {}, "another input")):
+            with self.assertRaisesRegex(sis.Error, why):
+                results.verify(self.TREES, x, **options)
+
     def test_words_are_those_of_the_guarantee(self):
         X = self.rows()
         proof = sis.explain(self.TREES, X, 0.3, guarantee="all", below=True)
