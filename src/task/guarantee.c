@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/sha256.h"
 #include "task/task.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -319,6 +320,28 @@ static int audited_domain(const sis_task *t, const char **domain) {
     return SIS_OK;
 }
 
+/* A file of the domain has to be the one that the records were made with, if they say which: within
+ * other values their claims are other claims. */
+static int check_domain_file(const char *domain, const sis_record *records, size_t n) {
+    char digest[SIS__SHA256_TEXT];
+    int error = SIS_OK;
+    if (!domain || strncmp(domain, "data:", 5) != 0)
+        return SIS_OK;
+    for (size_t i = 0; !error && i < n; i++) {
+        sis_made made = {0};
+        if (!records[i].made || (error = sis_made_parse(records[i].made, &made)) != SIS_OK)
+            continue;
+        if (made.domain_sha256 && sis__sha256_file(domain + 5, digest) &&
+            strcmp(made.domain_sha256, digest) != 0)
+            error = sis__fail(SIS_E_ARGUMENT,
+                              "%s is not the file of --domain that record \"%s\" was made with; "
+                              "give that one",
+                              domain + 5, records[i].id);
+        sis_made_release(&made);
+    }
+    return error;
+}
+
 int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,
                           sis_audit *out) {
     proof_audits a = {.t = t, .inputs = inputs, .records = records, .out = out};
@@ -330,6 +353,8 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
     const char *domain = records[0].domain;
     if (!error)
         error = audited_domain(t, &domain);
+    if (!error)
+        error = check_domain_file(domain, records, n);
     if (!error)
         error = domain_read(t, domain, width, &a.d);
     if (!error)

@@ -55,6 +55,8 @@ resume --domain data:domain.csv --rows 0 -o dom.jsonl
 resume --domain data:domain.csv --rows 0:2 -o dom.jsonl
 sed '$d' "$rows" > domain.csv
 resume --domain data:domain.csv --rows 0:3 -o dom.jsonl
+# Nor are records verified within another file's values.
+sis verify dom.jsonl -m "$trees" -i "$rows" --domain data:domain.csv 2>&1
 resume --smallest --rows 0:3 -o r.jsonl
 resume --smallest --domain ball:1 -t 0.5 --rows 0 -o least.jsonl
 sed 's/.*"complete":\([a-z]*\).*/\1/' least.jsonl
