@@ -322,6 +322,10 @@ int sis_results_skip(sis_results *results);
 
 void sis_results_close(sis_results *results);
 
+/* Write a file whole or not at all: its old content is replaced when all bytes are on the disk. Links
+ * stay, devices and pipes are written in place. After SIS_E_IO, errno tells why. */
+int sis_file_write(const char *path, const void *bytes, size_t n);
+
 /* ---- Going on ------------------------------------------------------------------------------ */
 
 /* What an interrupted run has left. */

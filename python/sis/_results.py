@@ -325,9 +325,8 @@ class Results:
     def save(self, path, trace=False):
         """Write the results file, JSON Lines: what the program's --output writes. With trace=True
         it holds the order of each selection, for pages with a threshold to move."""
-        with open(path, "wb") as f:
-            for i, line in enumerate(self.lines):
-                f.write(_core.record_format(line, bool(trace), None if i else self._made))
+        _core.write(path, b"".join(_core.record_format(line, bool(trace), None if i else self._made)
+                                   for i, line in enumerate(self.lines)))
         return self
 
     @property
@@ -353,8 +352,7 @@ class Results:
     def report(self, path, title=None):
         """Write a page that shows every example; the browser needs nothing else."""
         page = _core.page(self.lines, os.path.basename(os.fspath(path)), title, False)
-        with open(path, "wb") as f:
-            f.write(page)
+        _core.write(path, page)
         return path
 
     def to_frame(self):

@@ -15,6 +15,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -1399,6 +1400,32 @@ static PyObject *draw(PyObject *self, PyObject *args) {
     return out;
 }
 
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* write(path, bytes): the file whole or not at all. Raises what open() would raise. */
+static PyObject *write_file(PyObject *self, PyObject *args) {
+    PyObject *path;
+    Py_buffer bytes;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O&y*", PyUnicode_FSConverter, &path, &bytes))
+        return NULL;
+    int error, reason;
+    Py_BEGIN_ALLOW_THREADS;
+    error = sis_file_write(PyBytes_AS_STRING(path), bytes.buf, (size_t)bytes.len);
+    reason = errno;
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&bytes);
+    errno = reason;
+    if (error == SIS_E_IO && reason)
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
+    else if (error != SIS_OK)
+        raise_code(error);
+    Py_DECREF(path);
+    if (error != SIS_OK)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---- The module ---------------------------------------------------------------------------- */
 
 static PyMethodDef functions[] = {
@@ -1416,6 +1443,7 @@ static PyMethodDef functions[] = {
     {"model_name", model_name, METH_O, "model_name(spec) -> what records call the model"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"draw", draw, METH_VARARGS, "draw(rows, n, owner, samples, seed, whole) -> bytes of doubles"},
+    {"write", write_file, METH_VARARGS, "write(path, bytes): the file whole or not at all"},
     {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
     {0},
 };

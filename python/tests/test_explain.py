@@ -350,6 +350,40 @@ class Arrays(unittest.TestCase):
             with self.assertRaisesRegex(sis.Error, words):
                 sis.explain(model, x, **dict(dict(threshold=1), **options))
 
+    def test_files_are_written_whole_or_not_at_all(self):
+        script = """
+import os, resource, signal, sys, numpy as np, sis
+r = sis.explain(lambda rows: rows.sum(axis=1), np.ones((20, 30)), 0.5, mask=0)
+os.chdir(sys.argv[1])
+for name in "r.jsonl", "r.html":
+    open(name, "w").write("old")
+    os.chmod(name, 0o640)
+    os.symlink(name, "link-" + name)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+for write, name in (r.save, "r.jsonl"), (r.report, "r.html"), (r.save, "new.jsonl"):
+    try: write(name)
+    except OSError as e: print(type(e).__name__, e.errno, e.filename)
+print(open("r.jsonl").read(), open("r.html").read(), sorted(os.listdir(".")))
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-c", script, folder], capture_output=True, text=True)
+            self.assertEqual(done.stdout.split("\n")[:4], [
+                "OSError 27 r.jsonl", "OSError 27 r.html", "OSError 27 new.jsonl",
+                "old old ['link-r.html', 'link-r.jsonl', 'r.html', 'r.jsonl']"], done.stderr)
+            r = sis.explain(lambda rows: rows.sum(axis=1), np.ones((2, 3)), 0.5, mask=0)
+            for write, name in (r.save, "r.jsonl"), (r.report, "r.html"):
+                path = os.path.join(folder, name)
+                write(pathlib.Path(folder) / ("link-" + name))
+                self.assertTrue(os.path.islink(os.path.join(folder, "link-" + name)))
+                self.assertEqual(os.stat(path).st_mode & 0o777, 0o640)
+                self.assertGreater(os.path.getsize(path), 100)
+                with self.assertRaises(FileNotFoundError) as raised:
+                    write(os.path.join(folder, "none", name))
+                self.assertEqual(raised.exception.filename, os.path.join(folder, "none", name))
+                with self.assertRaises(IsADirectoryError):
+                    write(folder)
+
     def test_saved_results_are_equal_to_themselves(self):
         x = np.random.default_rng(4).normal(size=(6, 3))
         r = sis.explain(lambda rows: rows.sum(axis=1), x, 0.5, mask=0)

@@ -162,30 +162,35 @@ static void flush_folder(const char *path) {
 
 int sis__replace_end(sis__replacement *r, int error) {
     if (r->file) {
+        int before = errno;
         int broken = ferror(r->file) || fflush(r->file) != 0 ||
                      (error == SIS_OK && r->part && fsync(fileno(r->file)) != 0);
-        int reason = errno;
+        int failure = errno;
         if (fclose(r->file) != 0 && !broken) {
             broken = 1;
-            reason = errno;
+            failure = errno;
         }
-        errno = reason;
+        errno = error == SIS_OK ? failure : before;
         if (error == SIS_OK && broken)
             error = failed(r->path);
     }
-    if (r->part) {
+    if (error == SIS_OK && r->part) {
         errno = 0;
-        if (error == SIS_OK && rename_part(r) != 0)
+        if (rename_part(r) != 0)
             error = failed(r->path);
-        if (error == SIS_OK)
-            flush_folder(r->path);
         else
+            flush_folder(r->path);
+    }
+    int reason = errno;
+    if (r->part) {
+        if (error != SIS_OK)
             unlink(r->part);
         sis__temporary_forget(r->part);
     }
     free(r->path);
     free(r->part);
     *r = (sis__replacement){0};
+    errno = reason;
     return error;
 }
 

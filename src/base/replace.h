@@ -29,7 +29,7 @@ typedef struct sis__replacement {
 int sis__replace_begin(sis__replacement *r, const char *path);
 
 /* Close, and rename if `error` is SIS_OK and everything could be written; otherwise remove the new
- * file. Returns `error`, or what went wrong here. */
+ * file. Returns `error`, or what went wrong here; errno stays that of the first failure. */
 int sis__replace_end(sis__replacement *r, int error);
 
 /* All bytes at once. */

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "data/cell.h"
 #include "data/source.h"
 
@@ -251,4 +252,8 @@ int sis_audit_format(const char *id, const sis_audit *a, char **line, size_t *n)
     }
     sis__buf_str(&b, "]}\n");
     return sis__buf_give(&b, line, n);
+}
+
+int sis_file_write(const char *path, const void *bytes, size_t n) {
+    return sis__replace_all(path, bytes, n);
 }
