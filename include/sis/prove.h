@@ -43,9 +43,12 @@ typedef struct sis_prove_opt {
                          are then how far it is ahead, as sis_model_lead() says */
     const double *low, *high;     /* (n_values) what the others may be. Default NULL: any number */
     const unsigned char *missing; /* (n_values) which of them may be missing, too. NULL: none */
-    size_t branches;    /* give up a question after so many; default 1,000,000, 0: never */
-    double time_limit;  /* seconds, after which all further questions of the example are given up;
+    size_t branches;   /* give up a question after so many; default 1,000,000, 0: never */
+    double time_limit; /* seconds, after which all further questions of the example are given up;
                            default 0: never */
+    int (*stop)(void *ctx); /* asked often; nonzero: further questions are given up, as after
+                               time_limit. Default NULL: never */
+    void *stop_ctx;
     size_t max_subsets; /* stop after that many; default 0: find all disjoint ones, and one smallest
                            or contrast */
     int smallest;       /* subsets of the fewest features, one after the other; they may overlap */

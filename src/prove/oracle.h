@@ -29,6 +29,8 @@ struct sis__oracle {
     const int *feature_of; /* (width) -1: never free; NULL: each value is a feature */
     double
         deadline; /* by sis__seconds(): questions are given up then; 0: never. Its user's to set */
+    int (*stop)(void *ctx); /* questions are given up once it is nonzero; NULL: never. The same */
+    void *stop_ctx;
 
     /* kept: n_features flags. HOLDS: proved. FAILS: `example` (width) is an input with the same
      * values of what is kept, without the decision. NONE: not decided. */
@@ -55,7 +57,7 @@ static inline int sis__oracle_feature(const sis__oracle *o, size_t j) {
 }
 
 static inline int sis__oracle_late(const sis__oracle *o) {
-    return o->deadline > 0 && sis__seconds() >= o->deadline;
+    return (o->stop && o->stop(o->stop_ctx)) || (o->deadline > 0 && sis__seconds() >= o->deadline);
 }
 
 static inline void sis__oracle_free(sis__oracle *o) {

@@ -210,8 +210,11 @@ static int query_open(query *t) {
     if (!error)
         error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
                             : sis__net_oracle(t->p->circuit, &of_net, t->n, &t->o);
-    if (!error)
+    if (!error) {
         t->o->deadline = opt->time_limit > 0 ? t->began + opt->time_limit : 0;
+        t->o->stop = opt->stop;
+        t->o->stop_ctx = opt->stop_ctx;
+    }
     return error ? error : sis__sets_init(&t->sets, t->o);
 }
 

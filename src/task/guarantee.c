@@ -238,6 +238,10 @@ static int proof_options(const sis__task_domain *d, const sis_input *in, sis_pro
     return *box ? SIS_OK : SIS_E_NOMEM;
 }
 
+static int is_cancelled(void *ctx) {
+    return atomic_load(&((sis_task *)ctx)->cancelled);
+}
+
 int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *search,
                     sis_rationale *out) {
     sis_prove_opt opt;
@@ -251,9 +255,16 @@ int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *searc
     opt.smallest = t->opt.smallest;
     opt.contrast = t->method.contrast;
     opt.seed = t->opt.seed;
+    opt.stop = is_cancelled;
+    opt.stop_ctx = (void *)t;
     int error = proof_options(&t->guarantee.domain, in, &opt, &box);
     if (!error)
         error = sis_prove_collect(t->guarantee.prover, in, &opt, &out->collection, &out->guarantee);
+    if (!error && is_cancelled((void *)t)) {
+        sis_collection_release(&out->collection);
+        sis_guarantee_release(&out->guarantee);
+        error = sis__fail(SIS_E_CANCELLED, "cancelled");
+    }
     free(box);
     return error;
 }

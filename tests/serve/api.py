@@ -502,6 +502,14 @@ class Strangers(unittest.TestCase):
             self.assertEqual(kinds.count((503, "1", "too")), 4, got)
             self.assertEqual(kinds.count((200, None, "answered")) + kinds.count((503, "1", "this")), 8, got)
 
+    def test_proofs_end_when_time_is_up(self):
+        with Server("-m", model("mnist-mlp"), "--name", "digit", "--seconds", "0.2") as server:
+            got = server.json("/v1/models/digit:explain", {"instances": digits(2) * 4, "parameters": {"method": "contrast", "threshold": 0.5}})
+            self.assertTrue(got.get("cut"), str(got)[:300])
+            self.assertLess(len(got["explanations"]), 8)
+            seconds = re.search(rb"sis_request_seconds_sum (\S+)", server.ask("/metrics")[1])
+            self.assertLess(float(seconds.group(1)), 5)  # one such proof takes seconds
+
     def test_a_client_that_goes_is_given_up(self):
         slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.2); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
         with Server("-m", slow, "--name", "slow", "--mask", "zero", "--workers", "1") as server:
