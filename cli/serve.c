@@ -61,7 +61,8 @@ static const cli_option options[] = {
      .rare = 1,
      .more = "An origin such as https://example.org, or * for all. Requests that browsers send for "
              "pages of other origins are refused (403)."},
-    {"log", 0, NULL, CLI_FLAG(serve_options, log), "a line on stderr for each request"},
+    {"log", 0, NULL, CLI_FLAG(serve_options, log), "a line on stderr for each request",
+     .more = "If a model failed, the line says why; the answer does not."},
     {"model_name", 0, "NAME", CLI_STRING(serve_options, model_name), "as KServe starts explainers",
      .rare = 1},
     {"predictor_host", 0, "HOST", CLI_STRING(serve_options, predictor_host),

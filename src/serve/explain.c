@@ -211,6 +211,9 @@ static void fail_by_name(const work *w, unsigned status) {
     sis__buf text;
     sis__buf_init(&text);
     sis__served_hide(w->model->from, sis_error_detail(), &text);
+    if (text.data)
+        sis__buf_str(&w->request->why, text.data);
+    sis__served_cut(&text);
     sis__request_fail(w->request, status,
                       sis__buf_error(&text) || !text.data ? "out of memory" : text.data);
     sis__buf_release(&text);
@@ -249,6 +252,7 @@ static int format(const work *w, const sis_record *record, int trace, char **lin
     sis__buf_init(&why);
     if (r.collection.message)
         sis__served_hide(w->model->from, r.collection.message, &why);
+    sis__served_cut(&why);
     r.collection.message = r.collection.message && why.data ? why.data : r.collection.message;
     r.model = w->model->from->name;
     r.masking = sis__served_option(r.masking, masking);

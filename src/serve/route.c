@@ -19,10 +19,17 @@ void sis__request_fail(sis__request *r, unsigned status, const char *text) {
     r->status = status;
     r->type = "application/json";
     r->fixed = NULL;
+    sis__buf line;
+    sis__buf_init(&line);
     sis__buf_clear(&r->answer);
+    sis__buf_str(&line, text ? text : sis_error_detail());
+    for (size_t k = 0; k < line.len; k++)
+        if (strchr("\n\r\t", line.data[k]))
+            line.data[k] = ' '; /* an error is one line, whatever it quotes */
     sis__buf_char(&r->answer, '{');
-    sis__json_text(&r->answer, "error", text ? text : sis_error_detail());
+    sis__json_text(&r->answer, "error", line.data ? line.data : "out of memory");
     sis__buf_char(&r->answer, '}');
+    sis__buf_release(&line);
 }
 
 typedef void handler(sis__serving *s, sis__served *model, sis__request *r);

@@ -98,9 +98,14 @@ int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task *
 void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is fine */
 
 /* Strangers get to know names, neither files nor commands. Of an option such as "mean:FILE" what is
- * before the file, in room (32); of a message the model's name in the place of what it was opened as. */
+ * before the file, in room (32); of a message the model's name in the place of what it was opened as,
+ * and FILE in the place of paths. */
 const char *sis__served_option(const char *option, char *room);
 void sis__served_hide(const sis_served *from, const char *text, sis__buf *out);
+
+/* Cut what a child or a server wrote, unless it is the error that it answered: stderr, lines that are
+ * no answer, and names of hosts are for the log alone. */
+void sis__served_cut(sis__buf *text);
 
 /* Names, types and shapes, for GET of both protocols. */
 void sis__served_describe(const sis__served *s, int v2, sis__buf *b);
@@ -166,6 +171,7 @@ typedef struct sis__request {
     const void *fixed; /* bytes that live for ever, or NULL: */
     size_t n_fixed;
     sis__buf answer;
+    sis__buf why; /* of a failure, for the log alone */
 
     /* Under way. */
     pthread_mutex_t *lock; /* of the pool: of what follows */

@@ -203,6 +203,12 @@ static size_t match(const char *text, const char *at, const char *hidden) {
     return n >= least ? n : 0;
 }
 
+/* How many bytes at `at` in a text are a path from the root; 0: none. */
+static size_t match_path(const char *text, const char *at) {
+    int begins = at == text || strchr(" \"'(=:", at[-1]);
+    return begins && at[0] == '/' && at[1] > ' ' ? strcspn(at, " \"'(),:;") : 0;
+}
+
 void sis__served_hide(const sis_served *from, const char *text, sis__buf *out) {
     const char *model = from->task.model ? from->task.model : "", *mask = file_in(from->task.mask);
     int scheme = strncmp(model, "cmd:", 4) == 0 || strncmp(model, "ort:", 4) == 0;
@@ -211,12 +217,24 @@ void sis__served_hide(const sis_served *from, const char *text, sis__buf *out) {
         if (!n && scheme)
             n = match(text, at, model + 4);
         size_t file = !n && mask ? match(text, at, mask) : 0;
+        if (!n && !file)
+            file = match_path(text, at);
         if (n || file)
             sis__buf_str(out, n ? from->name : "FILE");
         else
             sis__buf_char(out, *at);
         at += n ? n : file ? file : 1;
     }
+}
+
+void sis__served_cut(sis__buf *text) {
+    const char *request = text->data ? strstr(text->data, ", request ") : NULL;
+    const char *rest = request ? strstr(request, ": ") : NULL;
+    if (!rest || strncmp(rest + 2, "row ", 4) == 0 || strstr(rest, ": the model says: ") ||
+        strstr(rest, ": the server says: "))
+        return;
+    text->len = (size_t)(rest + 2 - text->data);
+    sis__buf_str(text, "it failed; sis serve --log shows why");
 }
 
 /* ---- Descriptions ---------------------------------------------------------------------------- */

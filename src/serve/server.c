@@ -271,6 +271,7 @@ static exchange *begin(sis_server *server, struct MHD_Connection *connection, co
     }
     sis__buf_init(&x->body);
     sis__buf_init(&x->job.request.answer);
+    sis__buf_init(&x->job.request.why);
     x->job.request.path = x->path;
     x->job.request.method = x->method;
     x->job.socket = socket_of(connection);
@@ -372,16 +373,17 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 
 static void note(const exchange *x, double seconds) {
     const sis__request *r = &x->job.request;
-    char line[256], path[160];
+    char line[1024], path[160];
     size_t n = 0;
     for (const char *c = x->path; *c && n + 1 < sizeof path; c++)
         path[n++] = *c > ' ' && *c < 127 && *c != '"' ? *c : '?';
     path[n] = '\0';
-    sis__format(line, sizeof line, "%.16s %s %u %zu bytes %.1f ms%s", x->method, path, r->status,
-                r->fixed ? r->n_fixed : r->answer.len, 1e3 * seconds,
+    sis__format(line, sizeof line, "%.16s %s %u %zu bytes %.1f ms%s%s%s", x->method, path,
+                r->status, r->fixed ? r->n_fixed : r->answer.len, 1e3 * seconds,
                 r->cut    ? " cut"
                 : r->gone ? " gone"
-                          : "");
+                          : "",
+                r->why.data ? ": " : "", r->why.data ? r->why.data : "");
     x->server->opt.log(x->server->opt.log_ctx, line);
 }
 
@@ -400,6 +402,7 @@ static void finish(void *ctx, struct MHD_Connection *connection, void **state,
         note(x, seconds);
     sis__buf_release(&x->body);
     sis__buf_release(&x->job.request.answer);
+    sis__buf_release(&x->job.request.why);
     free(x->path);
     free(x->method);
     free(x);

@@ -449,6 +449,35 @@ class Strangers(unittest.TestCase):
                     self.assertNotIn(folder.encode(), text)
                     self.assertNotIn(b"private.json", text)
 
+    def test_what_a_failed_model_wrote_is_for_the_log(self):
+        child = '''import json, sys
+for line in sys.stdin:
+    what = json.loads(line)["inputs"][0][0]
+    if what == 1: sys.exit("cannot open " + __file__)
+    if what == 2: print("loading", __file__, "key=hidden", flush=True)
+    if what == 3: print(json.dumps({"error": "no weights in " + __file__}), flush=True)
+    if what == 4: raise ValueError("hidden")
+'''
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "private.py")
+            with open(path, "w") as f:
+                f.write(child)
+            with Server("-m", f"cmd:{sys.executable} {path}", "--name", "m", "--mask", "zero", "--log") as server:
+                got = [server.json(f"/v1/models/m:{what}", {"instances": [[k, 2]]}, want=502)["error"]
+                       for k in (1, 2, 3, 4) for what in ("explain", "predict", "report")]
+            for text in got:
+                self.assertRegex(text, r"model m, request \d+: (it failed; sis serve --log shows why|the model says: no weights in FILE)$")
+            self.assertIn("key=hidden", "".join(server.lines))
+            self.assertIn("cannot open FILE", "".join(server.lines))
+            self.assertNotIn(folder, "".join(got + server.lines))
+
+    def test_errors_are_one_line(self):
+        with Server("-m", model("credit")) as server:
+            for name in ("target", "mask", "method"):
+                error = server.json("/v1/models/credit:explain", {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]],
+                                                                  "parameters": {name: "token:a\nb\r\tc"}}, want=400)["error"]
+                self.assertIn("token:a b  c", error)
+
     def test_a_full_queue_says_come_back(self):
         slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.3); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
         with Server("-m", slow, "--name", "slow", "--mask", "zero", "--workers", "1", "--queue", "1", "--seconds", "2") as server:
@@ -559,6 +588,7 @@ class Strangers(unittest.TestCase):
                 error = explainer.json("/v1/models/credit:predict", {"instances": [row]}, want=502)["error"]
                 self.assertTrue(error.startswith("model credit, request "), error)
                 self.assertNotIn("http:", error)
+                self.assertNotIn(str(predictor.port), error)
 
     def test_files_are_called_by_their_own_name(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,7 @@ static unsigned ask(house *h, const char *path, const char *body, size_t n, char
     sis__buf_init(&r.answer);
     sis__route(&h->serving, &r);
     *answer = r.answer.data;
+    sis__buf_release(&r.why);
     return r.status;
 }
 
