@@ -72,6 +72,7 @@ void sis_server_stop(sis_server *server) {
     X(quiesce_daemon)                                                                              \
     X(stop_daemon)                                                                                 \
     X(get_connection_info)                                                                         \
+    X(get_connection_values)                                                                       \
     X(lookup_connection_value)                                                                     \
     X(suspend_connection)                                                                          \
     X(resume_connection)                                                                           \
@@ -292,8 +293,28 @@ static int is_far_too_long(const exchange *x) {
     return length && strtoull(length, NULL, 10) > most_swallowed(x);
 }
 
+static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                     const char *value) {
+    size_t *n = (size_t *)ctx;
+    (void)kind, (void)value;
+    if (sis__same_word(name, "Content-Length") || sis__same_word(name, "Transfer-Encoding"))
+        n[0]++;
+    if (sis__same_word(name, "Host"))
+        n[1]++;
+    return MHD_YES;
+}
+
+/* Two lengths or two hosts: a proxy in front of us may believe the other one. */
+static int is_ambiguous(const exchange *x) {
+    size_t n[2] = {0, 0};
+    mhd.get_connection_values(x->connection, MHD_HEADER_KIND, count_framing, n);
+    return n[0] > 1 || n[1] > 1;
+}
+
 /* The first look, before anything of the body is there. */
 static enum MHD_Result greet(exchange *x) {
+    if (is_ambiguous(x))
+        return refuse(x, 400, "expected one Host and one of Content-Length and Transfer-Encoding");
     if (!is_meant(x))
         return refuse(x, 403,
                       "this server listens on this machine alone, as localhost; under "

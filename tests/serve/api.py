@@ -352,6 +352,16 @@ class Strangers(unittest.TestCase):
             for host in ("models.example", "localhost.example", "127.0.0.1.example:80", "[::1", "10.0.0.1", ""):
                 self.assertIn("localhost", server.json("/v1/models", want=403, headers={"Host": host})["error"])
 
+    def test_a_request_has_one_length_and_one_host(self):
+        body = b'{"instances":[[40,52000,4000,12000,0,3,8,0.15]]}'
+        length, chunked, host = b"Content-Length: %d\r\n" % len(body), b"Transfer-Encoding: chunked\r\n", b"Host: localhost\r\n"
+        with Server("-m", model("credit")) as server:
+            for headers, status in ((host + length, b"200"), (host + length + b"Content-Length: 5\r\n", b"400"), (host + length + chunked, b"400"),
+                                    (host + b"Host: models.example\r\n" + length, b"400")):
+                with socket.create_connection(("127.0.0.1", server.port), timeout=20) as s:
+                    s.sendall(b"POST /v1/models/credit:predict HTTP/1.1\r\nConnection: close\r\n" + headers + b"\r\n" + body)
+                    self.assertEqual(s.makefile("rb").readline().split()[1], status, headers)
+
     def test_pages_of_other_origins_are_refused(self):
         ask = {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]}
         path, plain = "/v1/models/credit:predict", {"Content-Type": "text/plain"}
