@@ -42,7 +42,7 @@ static const char *digest_of_model(const char *option, digest text) {
 /* What the processor is, and which instructions it has that results could hang on. */
 static void name_machine(char text[MACHINE]) {
     struct utsname u;
-    size_t used = (size_t)snprintf(text, 64, "%s", uname(&u) == 0 ? u.machine : "unknown");
+    size_t used = (size_t)snprintf(text, 64, "%.63s", uname(&u) == 0 ? u.machine : "unknown");
 #ifdef __x86_64__
     const struct {
         const char *name;

@@ -230,10 +230,20 @@ INLINE void turn_block(const float *x, size_t x_row, float *y, size_t y_row) {
     }
 }
 #else
+INLINE void turn_four(const float *x, size_t x_row, float *y, size_t y_row) {
+    vec a = load(x), b = load(x + x_row), c = load(x + 2 * x_row), d = load(x + 3 * x_row);
+    vec ab = {a[0], b[0], a[1], b[1]}, cd = {c[0], d[0], c[1], d[1]};
+    vec ab_high = {a[2], b[2], a[3], b[3]}, cd_high = {c[2], d[2], c[3], d[3]};
+    store(y, (vec){ab[0], ab[1], cd[0], cd[1]});
+    store(y + y_row, (vec){ab[2], ab[3], cd[2], cd[3]});
+    store(y + 2 * y_row, (vec){ab_high[0], ab_high[1], cd_high[0], cd_high[1]});
+    store(y + 3 * y_row, (vec){ab_high[2], ab_high[3], cd_high[2], cd_high[3]});
+}
+
 INLINE void turn_block(const float *x, size_t x_row, float *y, size_t y_row) {
-    for (size_t i = 0; i < 8; i++)
-        for (size_t j = 0; j < 8; j++)
-            y[j * y_row + i] = x[i * x_row + j];
+    for (size_t i = 0; i < 8; i += 4)
+        for (size_t j = 0; j < 8; j += 4)
+            turn_four(x + i * x_row + j, x_row, y + j * y_row + i, y_row);
 }
 #endif
 

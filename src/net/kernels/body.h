@@ -16,6 +16,8 @@
  */
 #ifdef __x86_64__
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 #include <math.h>
 #include <string.h>
@@ -133,6 +135,8 @@ INLINE unsigned lanes_of(ivec which) {
     return (unsigned)_mm256_movemask_ps((__m256)which);
 #elif defined(__x86_64__)
     return (unsigned)_mm_movemask_ps((__m128)which);
+#elif defined(__aarch64__)
+    return vaddvq_u32((uint32x4_t)(which & (ivec){1, 2, 4, 8}));
 #else
     unsigned bits = 0;
     for (unsigned i = 0; i < LANES; i++)
@@ -790,6 +794,8 @@ INLINE vec fused(vec a, vec b, vec c) {
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif VBYTES == 32
     return (vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     return a * b + c;
 #endif

@@ -8,13 +8,17 @@
 #include <stdint.h>
 #include <string.h>
 
-extern const sis__kernels sis__kernels_base;
+extern const sis__kernels sis__kernels_base, sis__kernels_neon;
 #ifdef __x86_64__
 extern const sis__kernels sis__kernels_avx2, sis__kernels_avx512;
 #endif
 
 static const sis__kernels *const choice[] = {
+#ifdef __aarch64__
+    &sis__kernels_neon,
+#else
     &sis__kernels_base,
+#endif
 #ifdef __x86_64__
     &sis__kernels_avx2,
     &sis__kernels_avx512,
@@ -38,12 +42,12 @@ const sis__kernels *sis__kernels_best(void) {
 }
 
 const sis__kernels *const *sis__kernels_all(void) {
-    static const sis__kernels *const one[] = {&sis__kernels_base, NULL};
 #ifdef __x86_64__
+    static const sis__kernels *const one[] = {&sis__kernels_base, NULL};
     static const sis__kernels *const two[] = {&sis__kernels_base, &sis__kernels_avx2, NULL};
     return usable() == 1 ? one : usable() == 2 ? two : choice;
 #else
-    return one;
+    return choice;
 #endif
 }
 

@@ -237,7 +237,7 @@ typedef struct sis__cell_step {
 } sis__cell_step;
 
 typedef struct sis__kernels {
-    const char *name; /* "avx512", "avx2", "base", "naive" */
+    const char *name; /* "avx512", "avx2", "neon", "base", "naive" */
     size_t nr;        /* columns of a panel of the packed right side */
     size_t mr;        /* rows of a strip of the packed left side */
 

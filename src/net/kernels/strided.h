@@ -27,6 +27,7 @@ INLINE ivec distances(size_t stride) {
 /* n values that lie `stride` apart; how is a constant where this is inlined. */
 INLINE vec strided(const placed how, const float *x, size_t stride, ivec at, size_t n) {
     (void)stride;
+    (void)at;
     if (how == SIDE_BY_SIDE)
         return load_some(x, n);
 #if VBYTES >= 32
@@ -46,8 +47,12 @@ INLINE vec strided(const placed how, const float *x, size_t stride, ivec at, siz
     return (vec)_mm512_mask_i32gather_ps(_mm512_setzero_ps(), lanes_below(n), (__m512i)at, x, 4);
 #else
     float v[LANES] = {0};
+    if (n >= LANES) {
+        UNROLL for (size_t i = 0; i < LANES; i++) v[i] = x[i * stride];
+        return load(v);
+    }
     for (size_t i = 0; i < n; i++)
-        v[i] = x[(size_t)at[i]];
+        v[i] = x[i * stride];
     return load(v);
 #endif
 }

@@ -32,7 +32,8 @@ static void patch(const sis__patch *p, float low, float *y, size_t n) {
     }
 }
 
-enum { QUARTERS = 16 / LANES, TALL = 3 * LANES / 4 }; /* a tile of 16 columns in registers */
+/* A tile of 16 columns in registers. */
+enum { QUARTERS = 16 / LANES, TALL = LANES == 4 && MR > 6 ? 6 : 3 * LANES / 4 };
 
 /* Columns k0..k0+15 of x where some row is not zero, appended to `list`. */
 INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, int *list) {

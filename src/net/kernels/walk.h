@@ -29,6 +29,8 @@ INLINE wide widen(const float *p) {
     return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(p));
 #elif defined(__AVX__)
     return (wide)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#elif defined(__aarch64__)
+    return (wide)vcvt_f64_f32(vld1_f32(p));
 #else
     return __builtin_convertvector(*(const half_at *)p, wide);
 #endif
@@ -40,6 +42,8 @@ INLINE wide low_half(vec v) {
     return (wide)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
 #elif defined(__AVX__)
     return (wide)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+#elif defined(__aarch64__)
+    return (wide)vcvt_f64_f32(vget_low_f32((float32x4_t)v));
 #else
     float both[LANES];
     store(both, v);
@@ -52,6 +56,8 @@ INLINE wide high_half(vec v) {
     return (wide)_mm512_cvtps_pd((__m256)_mm512_extractf64x4_pd((__m512d)v, 1));
 #elif defined(__AVX__)
     return (wide)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
+#elif defined(__aarch64__)
+    return (wide)vcvt_high_f64_f32((float32x4_t)v);
 #else
     float both[LANES];
     store(both, v);
@@ -75,6 +81,8 @@ INLINE vec joined(half low, half high) {
     return (vec)_mm512_insertf64x4(wide_low, (__m256d)high, 1);
 #elif defined(__AVX__)
     return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)low), (__m128)high, 1);
+#elif defined(__aarch64__)
+    return (vec)vcombine_f32((float32x2_t)low, (float32x2_t)high);
 #else
     float both[LANES];
     memcpy(both, &low, sizeof low);
@@ -529,6 +537,14 @@ static float near(const sis__near *t) {
     return total;
 }
 
+/* Are the differences of LANES values what they were? Most are. */
+INLINE int unchanged(const sis__compared *c, size_t i) {
+    wide low = widen(c->now + i) - widen(c->base + i) - load_wide(c->kept + i);
+    i += WIDE;
+    wide high = widen(c->now + i) - widen(c->base + i) - load_wide(c->kept + i);
+    return !lanes_of((ivec)((low != 0.0) | (high != 0.0)));
+}
+
 static size_t changes(sis__compared *c) {
     size_t found = 0, i = 0;
     c->more_nonzero = 0;
@@ -572,13 +588,18 @@ static size_t changes(sis__compared *c) {
         }
     }
 #endif
-    for (; i < c->n; i++) {
-        double d = (double)c->now[i] - (double)c->base[i], kept = c->kept[i], step = d - kept;
-        c->more_nonzero += (d != 0) - (kept != 0);
-        c->kept[i] = d;
-        c->index[found] = c->first + (int)i;
-        c->change[found] = step;
-        found += step != 0;
+    for (size_t to; i < c->n; i = to) {
+        to = c->n - i < LANES ? c->n : i + LANES;
+        if (to - i == LANES && unchanged(c, i))
+            continue;
+        for (; i < to; i++) {
+            double d = (double)c->now[i] - (double)c->base[i], kept = c->kept[i], step = d - kept;
+            c->more_nonzero += (d != 0) - (kept != 0);
+            c->kept[i] = d;
+            c->index[found] = c->first + (int)i;
+            c->change[found] = step;
+            found += step != 0;
+        }
     }
     return found;
 }
