@@ -1327,7 +1327,7 @@ static PyObject *words(PyObject *self, PyObject *arg) {
 
 /* model_name(spec) -> what records call the model */
 static PyObject *model_name(PyObject *self, PyObject *arg) {
-    const char *spec = PyUnicode_AsUTF8(arg);
+    const char *spec = PyUnicode_AsUTF8AndSize(arg, NULL);
     char name[256];
     (void)self;
     if (!spec)
@@ -1409,15 +1409,16 @@ static PyObject *write_file(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "O&y*", PyUnicode_FSConverter, &path, &bytes))
         return NULL;
+    const char *name = PyBytes_AsString(path);
     int error, reason;
     Py_BEGIN_ALLOW_THREADS;
-    error = sis_file_write(PyBytes_AS_STRING(path), bytes.buf, (size_t)bytes.len);
+    error = sis_file_write(name, bytes.buf, (size_t)bytes.len);
     reason = errno;
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&bytes);
     errno = reason;
     if (error == SIS_E_IO && reason)
-        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AS_STRING(path));
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, name);
     else if (error != SIS_OK)
         raise_code(error);
     Py_DECREF(path);
