@@ -173,12 +173,21 @@ static int descend(session *e, double *example, int *lost) {
     return error;
 }
 
+/* A number of the box as a value that it may have: the box spans the domain and the example's own value,
+ * and what lies between the two may be in neither. */
+static double allowed(const session *e, size_t j, double x) {
+    double low = e->q.low ? (double)(float)e->q.low[j] : -INFINITY;
+    double high = e->q.high ? (double)(float)e->q.high[j] : INFINITY;
+    double near = fmin(high, fmax(low, x));
+    return !(low <= high) || fabs(x - e->row[j]) <= fabs(x - near) ? e->row[j] : near;
+}
+
 /* Is the mean of the inputs that tuning met an example? */
 static int try_mean(session *e, double *example, sis__proof *proof) {
     int lost = 0;
     for (size_t j = 0; j < e->c->width; j++) {
         double low = e->b.low[0][j], high = e->b.high[0][j];
-        example[j] = low == high ? e->row[j] : fmin(high, fmax(low, (double)(float)e->b.mean[j]));
+        example[j] = low == high ? e->row[j] : allowed(e, j, (double)(float)e->b.mean[j]);
     }
     int error = is_lost(e, example, &lost);
     *proof = lost ? SIS__PROOF_FAILS : SIS__PROOF_NONE;
@@ -370,7 +379,8 @@ static void session_worsen(sis__oracle *o, const unsigned char *kept, const doub
     take_corner(e, 1000, row);
     for (size_t j = 0; turn / rivals % 2 && j < e->c->width; j++) /* half of the way */
         if (e->b.low[0][j] < e->b.high[0][j] && !isnan(row[j]))
-            row[j] = (double)(float)(e->b.point[0][j] + (row[j] - e->b.point[0][j]) / 2);
+            row[j] =
+                allowed(e, j, (double)(float)(e->b.point[0][j] + (row[j] - e->b.point[0][j]) / 2));
 }
 
 static void session_free(sis__oracle *o) {

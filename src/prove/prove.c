@@ -167,15 +167,25 @@ static int query_init(query *t, const sis_prover *p, const sis_input *input,
 }
 
 /* Everything is true of the values in an empty range. NaN at both ends: there is no value, so it must
- * be able to be missing. */
+ * be able to be missing, which the model has to know. */
 static int check_domain(const query *t) {
     const sis_prove_opt *opt = t->opt;
-    for (size_t j = 0; opt->low && opt->high && j < t->input->n_values; j++)
-        if (!(opt->low[j] <= opt->high[j]) && !(opt->missing && opt->missing[j]))
+    const sis__circuit *c = t->p->circuit;
+    for (size_t j = 0; j < t->input->n_values; j++) {
+        double low = opt->low ? opt->low[j] : -INFINITY;
+        double high = opt->high ? opt->high[j] : INFINITY;
+        int missing = opt->missing && opt->missing[j];
+        if (!(low <= high) && !missing)
             return sis__fail(SIS_E_ARGUMENT,
                              "the domain of value %zu is empty: from %.9g to %.9g; the example has "
                              "%.9g there",
-                             j, opt->low[j], opt->high[j], t->input->values[j]);
+                             j, low, high, t->input->values[j]);
+        if (missing && c && !c->zero_if_missing)
+            return sis__fail(SIS_E_ARGUMENT,
+                             "value %zu may be missing within the domain, and a network has no "
+                             "score for missing values; take them out of the data of the domain",
+                             j);
+    }
     return SIS_OK;
 }
 

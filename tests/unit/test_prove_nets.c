@@ -384,6 +384,74 @@ static void contrasts_at_the_ends_of_the_domain_are_believed(void **state) {
     sis_model_close(&m);
 }
 
+/* y = 0.25 - (a tent over 0.5 to 1.5). */
+static sis_model open_tent(void) {
+    const float ones[] = {1, 1, 1}, starts[] = {-0.5f, -1, -1.5f}, tent[] = {-1, 2, -1}, up = 0.25f;
+    sis_net_builder *b = sis_net_builder_new("tent");
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 1}});
+    sis_net_add_param(b, "ones", &(sis_net_shape){2, {1, 3}}, ones);
+    sis_net_add_param(b, "starts", &(sis_net_shape){1, {3}}, starts);
+    sis_net_add_param(b, "tent", &(sis_net_shape){2, {3, 1}}, tent);
+    sis_net_add_param(b, "up", &(sis_net_shape){1, {1}}, &up);
+    sis_net_add_node(b, "Gemm", "x ones starts", "h");
+    sis_net_add_node(b, "Relu", "h", "a");
+    sis_net_add_node(b, "Gemm", "a tent up", "y");
+    return open_built(b, "tent.onnx");
+}
+
+/* The example is at 0 and the domain from 2 to 3: between them the decision is lost, but no value of
+ * either loses it. */
+static void examples_lie_within_the_domain(void **state) {
+    (void)state;
+    const double x = 0, low = 2, high = 3, within = 0.5;
+    const sis_input in = {.values = &x, .n_values = 1};
+    sis_model m = open_tent();
+    sis_prove_opt opt;
+    sis_prover *p;
+    double found;
+    int holds;
+    assert_int_equal(sis_prover_new(&m, &p), SIS_OK);
+    sis_prove_opt_init(&opt);
+    opt.threshold = 0;
+    opt.low = &low;
+    opt.high = &high;
+    assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, &found), SIS_OK);
+    assert_int_not_equal(holds, 0);
+    opt.low = &within;
+    assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, &found), SIS_OK);
+    assert_int_equal(holds, 0);
+    assert_true(found >= within && found <= high);
+    sis_prover_free(p);
+    sis_model_close(&m);
+}
+
+/* A network has no score for what is missing; a range that is no range has no values. */
+static void domains_without_scores_are_refused(void **state) {
+    (void)state;
+    const double x = 0, none = NAN, low = -0.1, high = 0.1;
+    const unsigned char missing = 1;
+    const sis_input in = {.values = &x, .n_values = 1};
+    sis_model m = open_tent();
+    sis_prove_opt opt;
+    sis_prover *p;
+    int holds;
+    assert_int_equal(sis_prover_new(&m, &p), SIS_OK);
+    sis_prove_opt_init(&opt);
+    opt.threshold = 0;
+    opt.low = &low;
+    opt.high = &high;
+    assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, NULL), SIS_OK);
+    assert_int_equal(holds, 1);
+    opt.missing = &missing;
+    assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, NULL), SIS_E_ARGUMENT);
+    assert_non_null(strstr(sis_error_detail(), "may be missing"));
+    opt = (sis_prove_opt){.threshold = 0, .low = &none, .tries = 1};
+    assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, NULL), SIS_E_ARGUMENT);
+    assert_non_null(strstr(sis_error_detail(), "is empty"));
+    sis_prover_free(p);
+    sis_model_close(&m);
+}
+
 /* y = 1e38 x - 0.9e38 x is not a number but near 0; where it is, from x = 0, it is positive. */
 static void what_is_no_number_is_no_example(void **state) {
     (void)state;
@@ -644,6 +712,8 @@ int main(void) {
         cmocka_unit_test(weights_that_are_lost_beside_others_are_refused),
         cmocka_unit_test(what_is_moved_far_is_not_proved_to_stay),
         cmocka_unit_test(contrasts_at_the_ends_of_the_domain_are_believed),
+        cmocka_unit_test(examples_lie_within_the_domain),
+        cmocka_unit_test(domains_without_scores_are_refused),
         cmocka_unit_test(what_is_no_number_is_no_example),
         cmocka_unit_test(other_networks_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
