@@ -81,21 +81,34 @@ void sis_prover_free(sis_prover *p) {
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
 
-/* The margin at which the decision begins: the least with which a score is decided (below: the
- * greatest), infinite if none is. */
+static double score_at(const sis_model *m, double margin) {
+    return m->link ? m->link(margin) : margin;
+}
+
+/* The margin at which the decision begins: the least with which a score reaches the threshold (below:
+ * the greatest), infinite if none does. The score that equals the threshold in single precision is
+ * decided too (sis_decided), but scores between the two are not: it counts only where sums are floats, of
+ * which there is none between. */
 static double margin_of(const sis_model *m, const sis_prove_opt *opt) {
+    const sis__booster *b = sis__model_booster(m);
     int sign = opt->below ? -1 : 1;
     int64_t low = sis__double_rank(-INFINITY),
             high = sis__double_rank(INFINITY); /* in the direction of `sign` */
     while (low < high) {
         int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
-        double margin = sign * sis__double_at(middle);
-        if (sis_decided(m->link ? m->link(margin) : margin, opt->threshold, opt->below))
+        if (sign * score_at(m, sign * sis__double_at(middle)) >= sign * opt->threshold)
             high = middle;
         else
             low = middle + 1;
     }
-    return sign * sis__double_at(low);
+    double margin = sign * sis__double_at(low);
+    if (!b || !b->forest.single || b->divisor != 1 || b->scale != 1)
+        return margin;
+    float next = (float)margin;
+    if (sign * (double)next >= sign * margin)
+        next = nextafterf(next, opt->below ? INFINITY : -INFINITY);
+    return sis_decided(score_at(m, (double)next), opt->threshold, opt->below) ? (double)next
+                                                                              : margin;
 }
 
 /* ---- One example ----------------------------------------------------------------------------- */
@@ -116,7 +129,7 @@ typedef struct {
 } query;
 
 static double score_of(const query *t, double margin) {
-    return t->model.link ? t->model.link(margin) : margin;
+    return score_at(&t->model, margin);
 }
 
 static int decided(const query *t, double score) {

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sis/model.h>
 #include <sis/prove.h>
@@ -261,7 +262,7 @@ static void smallest_of_no_subsets_is_audited(void **state) {
 }
 
 /* One tree: a < at -> yes, else no; about 0.3 and 0.7, which are no floats (0.3f is more, 0.7f less). */
-static sis_model open_stump(const char *at, int yes, int no) {
+static sis_model open_stump(const char *at, double yes, double no, const char *objective) {
     char text[1024];
     sis_model model;
     int n = snprintf(
@@ -271,12 +272,12 @@ static sis_model open_stump(const char *at, int yes, int no) {
         "{\"num_trees\":\"1\",\"num_parallel_tree\":\"1\"},\"tree_info\":[0],\"trees\":[{"
         "\"tree_param\":{\"num_nodes\":\"3\",\"num_feature\":\"1\",\"size_leaf_vector\":\"1\"},"
         "\"left_children\":[1,-1,-1],\"right_children\":[2,-1,-1],\"split_indices\":[0,0,0],"
-        "\"split_conditions\":[%s,%d,%d],\"default_left\":[0,0,0],\"split_type\":[0,0,0],"
+        "\"split_conditions\":[%s,%g,%g],\"default_left\":[0,0,0],\"split_type\":[0,0,0],"
         "\"categories\":[],\"categories_nodes\":[],\"categories_segments\":[],"
-        "\"categories_sizes\":[]}]}},\"learner_model_param\":{\"base_score\":\"0\","
+        "\"categories_sizes\":[]}]}},\"learner_model_param\":{\"base_score\":\"%s\","
         "\"num_class\":\"0\",\"num_feature\":\"1\",\"num_target\":\"1\"},"
-        "\"objective\":{\"name\":\"reg:squarederror\"}},\"version\":[2,0,0]}",
-        at, yes, no);
+        "\"objective\":{\"name\":\"%s\"}},\"version\":[2,0,0]}",
+        at, yes, no, strncmp(objective, "binary", 6) == 0 ? "0.5" : "0", objective);
     assert_int_equal(sis_model_open(folder_write("stump.json", text, (size_t)n), NULL, &model),
                      SIS_OK);
     return model;
@@ -288,7 +289,8 @@ static void ends_of_the_domain_are_rounded_as_the_trees_round(void **state) {
     for (int i = 0; i < 4; i++) { /* 0.3 as an upper end, 0.7 as a lower one, then short of them */
         int side = i % 2, holds;
         double low = from[side], high = to[side], y, row;
-        sis_model model = side ? open_stump("0.70000005", -2, 2) : open_stump("0.3", 2, -2);
+        sis_model model = side ? open_stump("0.70000005", -2, 2, "reg:squarederror")
+                               : open_stump("0.3", 2, -2, "reg:squarederror");
         if (i >= 2 && side)
             low = 0.7000001;
         else if (i >= 2)
@@ -304,6 +306,37 @@ static void ends_of_the_domain_are_rounded_as_the_trees_round(void **state) {
         assert_int_equal(model.predict(model.ctx, side ? &low : &high, 1, 1, &y), SIS_OK);
         assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, &row), SIS_OK);
         assert_true(holds == (y >= 0) && holds == (i >= 2));
+        sis_prover_free(p);
+        sis_model_close(&model);
+    }
+}
+
+/* A score that equals the threshold in single precision has the decision, one between the two has not. */
+static void thresholds_are_met_in_single_precision(void **state) {
+    (void)state;
+    static const struct {
+        double yes, no, threshold;
+        int below;
+        const char *objective;
+    } cases[] = {{0.7, 0.2, 0.7, 0, "reg:squarederror"},        /* 0.7f is less */
+                 {0.3, 0.8, 0.3, 1, "reg:squarederror"},        /* 0.3f is more */
+                 {-1, 25, 0.9999999999, 1, "binary:logistic"}}; /* 1 is decided, 1 - 1e-11 not */
+    const double x = 0;
+    const int all[] = {0};
+    const sis_input in = {.values = &x, .mask = &x, .n_values = 1};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sis_model model = open_stump("0.5", cases[i].yes, cases[i].no, cases[i].objective);
+        sis_prove_opt opt;
+        sis_prover *p;
+        int holds;
+        sis_prove_opt_init(&opt);
+        opt.threshold = cases[i].threshold;
+        opt.below = cases[i].below;
+        assert_int_equal(sis_prover_new(&model, &p), SIS_OK);
+        assert_int_equal(sis_prove_check(p, &in, &opt, all, 1, &holds, NULL), SIS_OK);
+        assert_int_equal(holds, 1);
+        assert_int_equal(sis_prove_check(p, &in, &opt, NULL, 0, &holds, NULL), SIS_OK);
+        assert_int_equal(holds, 0);
         sis_prover_free(p);
         sis_model_close(&model);
     }
@@ -349,6 +382,7 @@ int main(void) {
         cmocka_unit_test(subsets_hold_whatever_the_rest_is),
         cmocka_unit_test(smallest_of_no_subsets_is_audited),
         cmocka_unit_test(ends_of_the_domain_are_rounded_as_the_trees_round),
+        cmocka_unit_test(thresholds_are_met_in_single_precision),
         cmocka_unit_test(other_models_and_missing_thresholds_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
