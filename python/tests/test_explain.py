@@ -305,6 +305,23 @@ class NoFunctions(unittest.TestCase):
             self.assertFalse(any(e.verified for e in r))
             self.assertIn("answers differently when it is asked again", r[0].message)
 
+    def test_coarse_noise(self):
+        """Dropout that often gives the same answer twice."""
+        rng = np.random.default_rng(7)
+
+        def dropout(rows):
+            return (rows * (rng.random(rows.shape) >= 0.25)).sum(axis=1)
+        r = sis.explain(dropout, np.full((100, 4), 1.0), 2, mask="zero")
+        self.assertEqual({e.status for e in r}, {"error"})
+
+    def test_a_row_depends_on_others(self):
+        rng = np.random.default_rng(8)
+        for model in (lambda rows: rows.sum(axis=1) + 0.2 * np.roll(rows[:, 0], 1),
+                      lambda rows: rows.sum(axis=1) - rows.sum(axis=1).mean(),
+                      lambda rows: rows.sum(axis=1) + 0.3 * (len(rows) > 1)):
+            r = sis.explain(model, rng.normal(size=(50, 5)), 0.5, mask="zero")
+            self.assertEqual({e.status for e in r}, {"error"})
+
     def test_rounding_of_batches_is_no_noise(self):
         def f(rows):
             return rows.sum(axis=1) * (1 + 1e-9 * (len(rows) > 1))

@@ -5,15 +5,18 @@
  * dropout left on, one that samples, or a server with noise answers differently, and then nothing
  * that was found can be relied on.
  *
- *   - The input and the fully masked input are asked as they were before, each in a call of its own.
- *     Both answers must be equal, but for rounding (SLACK).
- *   - Subsets and the rest may have been asked in a larger batch before, and some runtimes round
- *     differently then (BATCH_SLACK, as in an audit). Their decision must be the same.
- *   - If any answer differs, even in its last digit, every claim must hold by more than the largest
- *     difference; then the subsets without each one of their features are asked again, too.
+ *   - Each is asked alone. The input and the fully masked input were asked alone before: their
+ *     answers must be equal, except for rounding (SLACK). Subsets and the rest may have been asked in
+ *     a larger batch, and some runtimes round differently then (BATCH_SLACK, as in an audit). The
+ *     decision must be the same.
+ *   - Then all are asked in one batch, with the subsets without each one of their features. If there
+ *     are few they are repeated, so that the batch has LEAST rows or more. This finds models whose answer
+ *     depends on other rows, and noise that gave the same answer twice by chance.
+ *   - If an answer differs, even in its last digit, every claim must hold by more than the largest
+ *     difference. A model that repeats its answers exactly may round differently in the batch.
  *
  * Models with a walk of their own (networks and trees that the library runs) are functions by
- * construction and are not asked again. Cost for others: 3 questions, and one for each subset.
+ * construction and are not asked again. Cost for others: 3 calls, one for each subset, and one for all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,15 +25,29 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "core/core.h"
 
 /* Differences that are rounding, as a share of the largest score. */
 static const double SLACK = 1e-6, BATCH_SLACK = 1e-4;
 
+enum { LEAST = 16, ROWS_MOST = 256 };
+
+typedef struct {
+    enum { INPUT, MASKED, SUBSET, LESS, REST } about;
+    const sis_subset *subset; /* SUBSET; LESS: without its feature number `lost` */
+    size_t lost;
+    double score; /* what the collection says; NaN: not asked yet (LESS) */
+    int claimed;  /* its decision is part of the claim */
+} question;
+
 typedef struct {
     const sis_opt *opt;
+    const sis_collection *c;
     sis_walk_state *s;
-    unsigned char *masked; /* (n) */
+    question *q; /* (n) */
+    size_t n;
+    unsigned char *masked; /* (features) */
     double scale, noise;   /* the largest score met; the largest difference met */
     size_t before;         /* evaluations until now */
 } asker;
@@ -48,49 +65,136 @@ static int report(void *ctx, const sis_progress *p) {
     return a->opt->progress(a->opt->progress_ctx, &now);
 }
 
-/* The score with exactly a->masked masked, again; `first` is what it was. */
-static int ask(asker *a, double first, int as_before) {
-    double margin;
-    int error = sis__judge_reset(a->s, a->masked, &margin);
-    if (error != SIS_OK)
-        return error;
-    double again = sis__score(a->s, margin), difference = again == first ? 0 : fabs(again - first);
-    a->scale = fmax(a->scale, fmax(fabs(first), fabs(again)));
-    a->noise = fmax(a->noise, difference);
-    if (!(difference <= (as_before ? SLACK : BATCH_SLACK) * a->scale) ||
-        decided(a, again) != decided(a, first))
-        return sis__fail_unstable(first, again);
+/* ---- Questions ----------------------------------------------------------------------------- */
+
+static void add(asker *a, question q) {
+    a->q[a->n++] = q;
+}
+
+static int list_questions(asker *a) {
+    const sis_collection *c = a->c;
+    size_t most = 4 + c->n_subsets;
+    for (size_t k = 0; k < c->n_subsets; k++)
+        most += c->subsets[k].n;
+    a->q = SIS_NEW(question, most);
+    if (!a->q)
+        return SIS_E_NOMEM;
+    add(a, (question){.about = INPUT, .score = c->score, .claimed = 1});
+    add(a, (question){.about = MASKED, .score = c->masked_score, .claimed = 1});
+    for (size_t k = 0; k < c->n_subsets; k++) {
+        const sis_subset *s = &c->subsets[k];
+        add(a, (question){SUBSET, s, 0, s->score, c->claim != SIS_CLAIM_NOTHING});
+        for (size_t i = 0; i < s->n && c->claim == SIS_CLAIM_MINIMAL; i++)
+            add(a, (question){LESS, s, i, NAN, 1});
+    }
+    if (c->bound.n)
+        add(a, (question){SUBSET, &c->bound, 0, c->bound.score, 1});
+    if (c->n_subsets)
+        add(a, (question){.about = REST, .score = c->rest_score, .claimed = c->complete});
     return SIS_OK;
 }
 
-static void mask_all_but(asker *a, const sis_subset *s) {
-    memset(a->masked, 1, a->s->features.n);
-    for (size_t i = 0; i < s->n; i++)
-        a->masked[s->features[i]] = 0;
+/* a->masked: what the question masks. */
+static void mask_for(asker *a, const question *q) {
+    const sis__prepared_input *f = &a->s->features;
+    if (q->about == INPUT || q->about == REST)
+        memcpy(a->masked, f->absent, f->n);
+    else
+        memset(a->masked, 1, f->n);
+    for (size_t i = 0; q->subset && i < q->subset->n; i++)
+        a->masked[q->subset->features[i]] = q->about == LESS && i == q->lost;
+    for (size_t k = 0; q->about == REST && k < a->c->n_subsets; k++)
+        for (size_t i = 0; i < a->c->subsets[k].n; i++)
+            a->masked[a->c->subsets[k].features[i]] = 1;
 }
 
-static int ask_about(asker *a, const sis_collection *c) {
-    memcpy(a->masked, a->s->features.absent, a->s->features.n);
-    int error = ask(a, c->score, 1);
-    memset(a->masked, 1, a->s->features.n);
-    if (error == SIS_OK)
-        error = ask(a, c->masked_score, 1);
-    for (size_t k = 0; error == SIS_OK && k < c->n_subsets; k++) {
-        mask_all_but(a, &c->subsets[k]);
-        error = ask(a, c->subsets[k].score, 0);
-    }
-    if (error == SIS_OK && c->bound.n) {
-        mask_all_but(a, &c->bound);
-        error = ask(a, c->bound.score, 0);
-    }
-    if (error != SIS_OK || c->n_subsets == 0)
-        return error;
-    memcpy(a->masked, a->s->features.absent, a->s->features.n);
-    for (size_t k = 0; k < c->n_subsets; k++)
-        for (size_t i = 0; i < c->subsets[k].n; i++)
-            a->masked[c->subsets[k].features[i]] = 1;
-    return ask(a, c->rest_score, 0);
+/* Another answer: within `slack` of the score, with the same decision. */
+static int compare(asker *a, const question *q, double again, double slack) {
+    double difference = again == q->score ? 0 : fabs(again - q->score);
+    a->scale = fmax(a->scale, fmax(fabs(q->score), fabs(again)));
+    a->noise = fmax(a->noise, difference);
+    return difference <= slack * a->scale && decided(a, again) == decided(a, q->score)
+               ? SIS_OK
+               : sis__fail_unstable(q->score, again);
 }
+
+static int ask_alone(asker *a, const question *q) {
+    double margin;
+    mask_for(a, q);
+    int error = sis__judge_reset(a->s, a->masked, &margin);
+    if (error != SIS_OK)
+        return error;
+    return compare(a, q, sis__score(a->s, margin),
+                   q->about == INPUT || q->about == MASKED ? SLACK : BATCH_SLACK);
+}
+
+/* ---- One batch ----------------------------------------------------------------------------- */
+
+/* The question of row i: all of them, then all of them backwards, and so on. */
+static question *at(const asker *a, size_t i) {
+    i /= a->s->features.n_samples;
+    return &a->q[i / a->n % 2 ? a->n - 1 - i % a->n : i % a->n];
+}
+
+static void fill_row(asker *a, size_t i, double *row) {
+    const sis__prepared_input *f = &a->s->features;
+    const sis_input *in = a->s->input;
+    const double *mask = in->mask + i % f->n_samples * f->n_values;
+    mask_for(a, at(a, i));
+    for (size_t v = 0; v < f->n_values; v++)
+        row[v] = f->feature_of[v] >= 0 && a->masked[f->feature_of[v]] ? mask[v] : in->values[v];
+}
+
+/* A model that repeats its answers exactly may round differently here. */
+static int hear(asker *a, question *q, double score, int repeats_exactly) {
+    if (isnan(q->score) && !decided(a, score)) { /* LESS, for the first time */
+        q->score = score;
+        return SIS_OK;
+    }
+    if (repeats_exactly && fabs(score - q->score) <= SLACK * a->scale)
+        return SIS_OK;
+    return compare(a, q, score, BATCH_SLACK);
+}
+
+static int ask_together(asker *a) {
+    const sis__prepared_input *f = &a->s->features;
+    const sis_model *m = a->s->model;
+    size_t repeats = (LEAST + a->n - 1) / a->n;
+    size_t total = repeats * a->n * f->n_samples, most = m->max_rows ? m->max_rows : ROWS_MOST;
+    size_t fit = a->opt->memory / ((f->n_values + m->n_outputs) * sizeof(double));
+    most = fit && fit < most ? fit : most;
+    most = total < most ? total : most;
+    double *rows = (double *)sis__alloc_raw(most, f->n_values * sizeof *rows);
+    double *scores = (double *)sis__alloc_raw(most, m->n_outputs * sizeof *scores);
+    int error = rows && scores ? SIS_OK : SIS_E_NOMEM, repeats_exactly = a->noise == 0;
+    double high = 0, low = 0; /* the sum over mask samples */
+    for (size_t first = 0, n; error == SIS_OK && first < total; first += n) {
+        n = total - first < most ? total - first : most;
+        for (size_t i = 0; i < n; i++)
+            fill_row(a, first + i, rows + i * f->n_values);
+        error = sis__model_predict(m, rows, n, f->n_values, scores);
+        a->s->judge->evaluations += n;
+        if (error == SIS_OK)
+            error = sis__tick(a->s);
+        for (size_t i = first; error == SIS_OK && i < first + n; i++) {
+            double score =
+                sis__score(a->s, scores[(i - first) * m->n_outputs + a->s->input->output]);
+            if (f->n_samples > 1) {
+                sis__sum_add(&high, &low, m->link ? m->link(score) : score);
+                score = sis__sum_mean(high, low, f->n_samples);
+            }
+            if ((i + 1) % f->n_samples != 0)
+                continue;
+            error = hear(a, at(a, i), score, repeats_exactly);
+            high = low = 0;
+        }
+    }
+    free(rows);
+    free(scores);
+    return error;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
 
 /* Would the decision be another one within the noise? */
 static int check_clear(const asker *a, double score) {
@@ -103,42 +207,24 @@ static int check_clear(const asker *a, double score) {
         a->noise, score, a->opt->threshold);
 }
 
-/* Without any one of its features the subset does not reach the threshold, by more than the noise. */
-static int check_minimal(asker *a, const sis_subset *s) {
-    double margin, *margins = SIS_NEW_RAW(double, s->n);
-    int error = margins ? SIS_OK : SIS_E_NOMEM;
-    mask_all_but(a, s);
+static int ask_all(asker *a) {
+    int error = list_questions(a);
+    for (size_t i = 0; error == SIS_OK && i < a->n; i++)
+        if (a->q[i].about != LESS)
+            error = ask_alone(a, &a->q[i]);
     if (error == SIS_OK)
-        error = sis__judge_reset(a->s, a->masked, &margin);
-    if (error == SIS_OK)
-        error = sis__judge_probe(a->s, s->features, s->n, margins);
-    for (size_t i = 0; error == SIS_OK && i < s->n; i++) {
-        double score = sis__score(a->s, margins[i]);
-        error = decided(a, score) ? sis__fail_unstable(NAN, NAN) : check_clear(a, score);
-    }
-    free(margins);
+        error = ask_together(a);
+    for (size_t i = 0; error == SIS_OK && a->noise > 0 && i < a->n; i++)
+        if (a->q[i].claimed)
+            error = check_clear(a, a->q[i].score);
     return error;
-}
-
-static int check_all_clear(asker *a, const sis_collection *c) {
-    int error = check_clear(a, c->score);
-    if (error == SIS_OK)
-        error = check_clear(a, c->masked_score);
-    for (size_t k = 0; error == SIS_OK && k < c->n_subsets && c->claim != SIS_CLAIM_NOTHING; k++) {
-        error = check_clear(a, c->subsets[k].score);
-        if (error == SIS_OK && c->claim == SIS_CLAIM_MINIMAL)
-            error = check_minimal(a, &c->subsets[k]);
-    }
-    if (error == SIS_OK && c->bound.n)
-        error = check_clear(a, c->bound.score);
-    return error == SIS_OK && c->complete && c->n_subsets ? check_clear(a, c->rest_score) : error;
 }
 
 int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt *opt,
                    sis_collection *c) {
     if (model->walk_new && !opt->exact)
         return SIS_OK;
-    asker a = {.opt = opt, .before = c->evaluations, .scale = fabs(opt->threshold)};
+    asker a = {.opt = opt, .c = c, .before = c->evaluations, .scale = fabs(opt->threshold)};
     sis_opt full = *opt;
     full.progress = opt->progress ? report : NULL;
     full.progress_ctx = &a;
@@ -149,10 +235,9 @@ int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt
     a.s = walk->state;
     a.s->told = sis__seconds(); /* the search told it a moment ago */
     a.masked = SIS_NEW(unsigned char, a.s->features.n);
-    error = a.masked ? ask_about(&a, c) : SIS_E_NOMEM;
-    if (error == SIS_OK && a.noise > 0)
-        error = check_all_clear(&a, c);
+    error = a.masked ? ask_all(&a) : SIS_E_NOMEM;
     c->evaluations += sis__evaluations(a.s);
+    free(a.q);
     free(a.masked);
     sis_walk_free(walk);
     return error;

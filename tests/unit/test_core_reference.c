@@ -45,8 +45,9 @@ static void sum_of_four_gives_order_values_and_subset(void **state) {
     assert_true(fabs(c.score - 1.5) < 1e-12);
     assert_true(c.masked_score == 0);
     assert_true(fabs(c.rest_score - 0.2) < 1e-12);
-    /* 4+3+2+1 probes, the input, the rest; then input, mask, subset and rest again */
-    assert_int_equal(c.evaluations, 12 + 4);
+    /* 4+3+2+1 probes, the input, the rest; then input, mask, subset and rest again; then these and
+     * the subset without each of its two features, three times */
+    assert_int_equal(c.evaluations, 12 + 4 + 3 * 6);
     sis_collection_release(&c);
 }
 

@@ -159,10 +159,11 @@ static void the_exhaustive_test_misses_nothing(void **state) {
 /* ---- Models that are no functions ------------------------------------------------------------ */
 
 /* The sum of a row, and on top of it: `noise` times a number that changes from call to call, for rows
- * whose first value is not 0; `rounding` of it if several rows are asked together. */
+ * whose first value is not 0; `rounding` of it if several rows are asked together; `rare` for every
+ * seventh row; `other` times the first value of the row before in the batch. */
 typedef struct {
-    double noise, rounding;
-    size_t calls;
+    double noise, rounding, rare, other;
+    size_t calls, rows;
 } wobble;
 
 static int wobbly(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -175,6 +176,10 @@ static int wobbly(void *ctx, const double *rows, size_t n, size_t width, double 
         scores[i] = sum * (1 + (n > 1 ? w->rounding : 0));
         if (rows[i * width] != 0)
             scores[i] += w->noise * (double)w->calls;
+        if (++w->rows % 7 == 0)
+            scores[i] += w->rare;
+        if (i > 0)
+            scores[i] += w->other * rows[(i - 1) * width];
     }
     return 0;
 }
@@ -199,6 +204,11 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
         {{.rounding = 1e-5}, 5.00002, SIS_E_UNSTABLE, "(5.00005, then 5)"},
         /* the subset 5 + 4, without 4, is not enough by less than batches differ */
         {{.rounding = 1e-5}, 5.00008, SIS_E_UNSTABLE, "too much for a score of 5.00005"},
+        /* four answers are the same by chance; alone they are always the same */
+        {{.rare = 1}, 20, SIS_E_UNSTABLE, "(0, then 1)"},
+        {{.other = 0.1}, 20, SIS_E_UNSTABLE, "answers differently"},
+        /* at the threshold, a batch may round to the other side */
+        {{.rounding = -1e-7}, 11, SIS_OK, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         wobble w = cases[i].w;
