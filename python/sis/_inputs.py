@@ -285,6 +285,15 @@ class FrameEncoder(Encoder):
                             "date, the year or the month, or leave it out" % (c,))
         self.categories = [None if self.numeric(d) else self.known(c, frame, background)
                            for c, d in zip(self.columns, self.dtypes)]
+        self.holes = [self.hole(c, frame, background) for c in self.columns]
+
+    @staticmethod
+    def hole(c, frame, background):
+        """What stands for a missing value in a column of objects: encoders tell None from NaN."""
+        for part in (frame, background):
+            if is_frame(part) and c in part.columns and part[c].isna().any():
+                return part[c][part[c].isna()].iloc[0]
+        return np.nan
 
     @staticmethod
     def numeric(dtype):
@@ -332,7 +341,8 @@ class FrameEncoder(Encoder):
         for k, c in enumerate(self.columns):
             values = rows[:, k]
             if self.categories[k] is not None:
-                known = np.asarray(self.categories[k] + [None], dtype=object)
+                known = np.empty(len(self.categories[k]) + 1, dtype=object)
+                known[:] = self.categories[k] + [self.holes[k]]
                 code = np.where(np.isnan(values), len(known) - 1, values).astype(int)
                 columns[c] = pandas.Series(known[code]).astype(self.dtypes[k])
             else:

@@ -871,6 +871,21 @@ class Frames(unittest.TestCase):
         self.assertIn("a = missing", repr(r[1]))
         self.assertIn(None, r[1].subsets[0].values)
 
+    def test_missing_words_arrive_as_they_were(self):
+        """An encoder that was trained with NaN takes None for an unknown word."""
+        import pandas as pd
+        for missing in (np.nan, None, pd.NA):
+            words = pd.DataFrame({"a": pd.Series(["x", missing, "y", missing], dtype=object), "n": [1, 2, 3, 4]})
+            seen = set()
+
+            def model(frame):
+                seen.update(map(type, frame["a"][frame["a"].isna()]))
+                return frame["a"].isna() + 0.1 * frame["n"]
+            for rows, background in ((words, words), (words[:1], words)):
+                sis.explain(model, rows, 1.1, mask={"a": "y", "n": 0.0}, background=background)
+                self.assertLessEqual(seen, {type(missing)})
+            self.assertTrue(seen)
+
 
 class Scikit(unittest.TestCase):
     def setUp(self):
