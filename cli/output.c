@@ -50,6 +50,11 @@ int cli_output_append(cli_output *o, const char *path) {
     if (!path || strcmp(path, "-") == 0)
         return CLI_DONE;
     o->path = path;
+    int status = cli_fail(sis__replace_check(path));
+    if (status != CLI_DONE) {
+        o->file = NULL;
+        return status;
+    }
     o->file = fopen(path, "ae");
     return o->file ? lock(o) : failed(o, "open");
 }

@@ -28,18 +28,23 @@ typedef struct temporary {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static temporary *all;
+static temporary *guarded; /* see sis__replace_never() */
 
-int sis__temporary_add(const char *path) {
+static int add_to(temporary **list, const char *path) {
     size_t n = strlen(path) + 1;
     temporary *t = (temporary *)sis__alloc_raw(sizeof *t + n, 1);
     if (!t)
         return SIS_E_NOMEM;
     memcpy(t->path, path, n);
     pthread_mutex_lock(&lock);
-    t->next = all;
-    all = t;
+    t->next = *list;
+    *list = t;
     pthread_mutex_unlock(&lock);
     return SIS_OK;
+}
+
+int sis__temporary_add(const char *path) {
+    return add_to(&all, path);
 }
 
 void sis__temporary_forget(const char *path) {
@@ -71,6 +76,36 @@ void sis__temporary_remove_all(void) {
                 nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
             nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         }
+}
+
+/* ---- Files that are never replaced ------------------------------------------------------------ */
+
+static int is_guarded(const char *path) {
+    struct stat target, st;
+    int found = 0;
+    if (stat(path, &target) != 0)
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (const temporary *g = guarded; g && !found; g = g->next)
+        found = stat(g->path, &st) == 0 && st.st_dev == target.st_dev && st.st_ino == target.st_ino;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+int sis__replace_never(const char *path) {
+    char *real = is_guarded(path) ? NULL : realpath(path, NULL);
+    int error = real ? add_to(&guarded, real) : SIS_OK;
+    free(real);
+    return error;
+}
+
+int sis__replace_check(const char *path) {
+    errno = 0;
+    return is_guarded(path)
+               ? sis__fail(SIS_E_IO,
+                           "writing %s would overwrite what is read from it; name another file",
+                           path)
+               : SIS_OK;
 }
 
 /* ---- Replacements ---------------------------------------------------------------------------- */
@@ -114,6 +149,9 @@ static int make_part(sis__replacement *r) {
 int sis__replace_begin(sis__replacement *r, const char *path) {
     struct stat old;
     *r = (sis__replacement){0};
+    int guard = sis__replace_check(path);
+    if (guard != SIS_OK)
+        return guard;
     errno = 0;
     r->absent = stat(path, &old) != 0;
     r->path = r->absent ? NULL : realpath(path, NULL);

@@ -35,6 +35,12 @@ int sis__replace_end(sis__replacement *r, int error);
 /* All bytes at once. */
 int sis__replace_all(const char *path, const void *bytes, size_t n);
 
+/* Some files are read though nobody names them: weights beside an ONNX file, labels beside images or
+ * sequences. Call _never before you read one: replacements of it fail from then on, under any name.
+ * _check tells whether `path` is such a file, for writers that do not replace. */
+int sis__replace_never(const char *path);
+int sis__replace_check(const char *path);
+
 /* Files and folders that have to go if a signal ends the program. _forget does not remove; _remove_all
  * removes all that are left, and none can be added after it: the program is about to end. */
 int sis__temporary_add(const char *path);

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/replace.h"
 #include "data/cell.h"
 #include "data/examples.h"
 #include "data/lines.h"
@@ -137,7 +138,8 @@ static int find_labels(const char *path, sis_data *data) {
     sis__buf_str(&beside, ".target");
     int code = sis__buf_error(&beside);
     if (code == SIS_OK && access(beside.data, F_OK) == 0) {
-        code = read_labels(&l, beside.data, data);
+        code = sis__replace_never(beside.data);
+        code = code == SIS_OK ? read_labels(&l, beside.data, data) : code;
         sis__lines_close(&l);
     }
     sis__buf_release(&beside);

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "data/cell.h"
 #include "data/source.h"
 
@@ -181,7 +182,9 @@ static int find_labels(const char *images, sis__buf *path) {
 
 static int add_labels(const char *path, size_t needed, sis_data *images) {
     sis__packed a;
-    int code = read_array(path, needed, images, &a);
+    int code = sis__replace_never(path);
+    if (code == SIS_OK)
+        code = read_array(path, needed, images, &a);
     if (code != SIS_OK)
         return code;
     const char **labels = label_texts(&a);

@@ -60,4 +60,27 @@ sis report r.jsonl -q -o page.html --force && [ -s page.html ] && ! grep -q mine
 $explain -o p.jsonl --force && sis explain -q -m m.onnx -i in.csv -t 0.6 -r 0:4 -o p.jsonl --resume && wc -l < p.jsonl
 mkdir drawn && echo mine > drawn/sizes.svg && sis report r.jsonl -q -o new.html --force --figures other && sis report r.jsonl -q -o last.html --figures drawn 2>&1
 cat drawn/sizes.svg
+echo "files that are read though nobody names them"
+cp "$SIS_EXAMPLES/../models/dna-ctcf.onnx" dna.onnx
+for i in 1 2; do printf '>s%d\n' $i; head -c 101 /dev/zero | tr '\0' A; echo; done > peaks.fa && printf '1\n0\n' > peaks.target
+{ printf '\0\0\10\3\0\0\0\1\0\0\0\34\0\0\0\34' && head -c 784 /dev/zero; } > t-images-idx3-ubyte
+printf '\0\0\10\1\0\0\0\1\7' > t-labels-idx1-ubyte
+cksum peaks.target t-labels-idx1-ubyte > before
+ln peaks.target link.target
+never sis predict -q -m dna.onnx -i peaks.fa -o peaks.target
+never sis predict -q -m dna.onnx -i peaks.fa -o link.target
+never sis explain -q -m dna.onnx -i peaks.fa -t 0.9 -o peaks.target
+sis explain -q -m dna.onnx -i peaks.fa -t 0.9 -o peaks.target --resume 2>&1
+never sis predict -q -m digits.onnx -i t-images-idx3-ubyte -o t-labels-idx1-ubyte
+never sis explain -q -m digits.onnx -i t-images-idx3-ubyte -t 0.7 -o t-labels-idx1-ubyte
+cksum peaks.target t-labels-idx1-ubyte | cmp - before && echo untouched
+python=$(PATH=/usr/bin:$PATH command -v python3)
+if "$python" -c 'import onnx' 2>/dev/null; then
+    "$python" -c 'import onnx
+onnx.save_model(onnx.load("m.onnx"), "x.onnx", save_as_external_data=True, location="x.data", size_threshold=0)'
+    cksum x.data > before
+    never sis predict -q -m x.onnx -i in.csv -o x.data | grep -v 'would overwrite'
+    never sis explain -q -m x.onnx -i in.csv -t 0.6 -o x.data | grep -v 'would overwrite'
+    cksum x.data | cmp - before
+fi
 true

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/replace.h"
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
 
@@ -62,7 +63,7 @@ static FILE *open_beside(const reader *r, const char *name) {
         return NULL;
     memcpy(path, r->path, folder);
     memcpy(path + folder, name, n + 1);
-    FILE *f = fopen(path, "rb");
+    FILE *f = sis__replace_never(path) == SIS_OK ? fopen(path, "rb") : NULL;
     free(path);
     return f;
 }
