@@ -5,6 +5,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <sis/report.h>
 
 #include "cli.h"
+#include "task.h"
 
 static int failed(const cli_output *o, const char *doing) {
     return cli_error("cannot %s %s: %s", doing, o->path ? o->path : "standard output",
@@ -66,7 +68,31 @@ int cli_output_cut(cli_output *o, size_t bytes) {
     return ftruncate(fileno(o->file), (off_t)bytes) == 0 ? CLI_DONE : failed(o, "cut");
 }
 
+/* A terminal obeys control characters in names and texts. It gets a "?" for each, a file or a pipe
+ * gets the bytes. */
+static int show(const char *bytes, size_t n) {
+    char *text = cli_grab(n + 1, 1);
+    if (!text)
+        return CLI_FAILED;
+    memcpy(text, bytes, n);
+    text[n] = '\0';
+    for (size_t i = 0, from = 0; i <= n; i++) {
+        char c = text[i];
+        if (c != '\0' && c != '\n' && c != '\t')
+            continue;
+        text[i] = '\0';
+        cli_print_safe(stdout, text + from);
+        if (i < n)
+            putchar(c ? c : '?');
+        from = i + 1;
+    }
+    free(text);
+    return CLI_DONE;
+}
+
 int cli_output_add(cli_output *o, const char *bytes, size_t n) {
+    if (o->file == stdout && isatty(STDOUT_FILENO))
+        return show(bytes, n);
     if (fwrite(bytes, 1, n, o->file) == n)
         return CLI_DONE;
     int status = failed(o, "write to");

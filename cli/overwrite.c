@@ -6,8 +6,8 @@
  * the command reads is refused always. Outputs are the options marked .writes; every other text on the
  * command line may name a file that is read, so that an option cannot be forgotten: "mean:FILE",
  * "NAME=FILE", "FILE#OUTPUT", "FILE:ID", "cmd:interpreter FILE". Files are compared by device and
- * number, so that links do not help. Files that are read though nobody names them (labels beside images) are
- * refused when they are opened for writing: see base/replace.h.
+ * number, so that links do not help. Files that are read though nobody names them (labels beside
+ * images) are refused when they are opened for writing: see base/replace.h.
  */
 #include <limits.h>
 #include <stdio.h>
