@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support_net.h"
 
@@ -48,18 +49,46 @@ static sis_net_builder *begin(void) {
     return b;
 }
 
+/* x through n nodes of an operator, which read `beside` too. */
+static sis_net_builder *chain_of(const char *op, const char *beside, int n) {
+    sis_net_builder *b = begin();
+    char inputs[32] = "x", to[16] = "x";
+    sis_net_add_param(b, "w", SHAPE(4, 4), (const float[16]){[0] = 1, [5] = 1, [10] = 1, [15] = 1});
+    for (int i = 0; i < n; i++) {
+        snprintf(inputs, sizeof inputs, "%s%s", to, beside);
+        snprintf(to, sizeof to, "v%d", i);
+        sis_net_add_node(b, op, inputs, to);
+    }
+    sis_net_add_output(b, to);
+    return b;
+}
+
 /* As many steps as are compiled at most, and one more: no loop. */
 static void a_long_chain_is_refused_as_what_it_is(void **state) {
     (void)state;
-    sis_net_builder *b = begin();
-    char from[16] = "x", to[16];
-    for (int i = 0; i <= 100000; i++) {
-        snprintf(to, sizeof to, "v%d", i);
-        sis_net_add_node(b, "Relu", from, to);
-        memcpy(from, to, sizeof from);
+    refused(chain_of("Relu", "", 100001), SIS_E_UNSUPPORTED, "more than 100000 steps");
+}
+
+/* Loading one and looking for a walk takes time in proportion to its length: seconds, not minutes. */
+static void a_long_chain_is_loaded_in_seconds(void **state) {
+    (void)state;
+    static const char *const chains[][2] = {
+        {"Relu", ""}, {"Transpose", ""}, {"MatMul", " w"}, {"Gemm", " w"}};
+    const double x[4] = {1, 2, 3, 4}, z[4] = {0};
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        sis_net *net;
+        sis_walk *walk;
+        double score;
+        clock_t start = clock();
+        assert_int_equal(sis_net_build(chain_of(chains[i][0], chains[i][1], 100000), &net), SIS_OK);
+        if (sis_net_walk(net, &(sis_input){.values = x, .mask = z, .n_values = 4}, NULL, &walk) ==
+            SIS_OK) {
+            assert_int_equal(walk->ops->reset(walk, (const unsigned char[4]){0}, &score), SIS_OK);
+            walk->ops->free(walk);
+        }
+        sis_net_free(net);
+        assert_true((double)(clock() - start) < 20.0 * CLOCKS_PER_SEC);
     }
-    sis_net_add_output(b, to);
-    refused(b, SIS_E_UNSUPPORTED, "more than 100000 steps");
 }
 
 static void what_cannot_run_is_refused_by_name(void **state) {
@@ -208,6 +237,7 @@ static void what_has_no_size_is_refused_before_it_divides(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_chain_is_refused_as_what_it_is),
+        cmocka_unit_test(a_long_chain_is_loaded_in_seconds),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
         cmocka_unit_test(operands_that_do_not_fit_are_refused),
         cmocka_unit_test(convolutions_without_filters_are_refused),

@@ -97,8 +97,9 @@ static int put(sis__plan *p, layout *l, int tensor) {
     sis__tensor *t = &p->tensors[tensor];
     if (t->data || t->alias >= 0)
         return SIS_OK;
-    size_t size = (sis__tensor_bytes(t) + ALIGN - 1) / ALIGN * ALIGN, index;
-    size_t at = find_gap(l->used, l->n, size, &index);
+    size_t size = (sis__tensor_bytes(t) + ALIGN - 1) / ALIGN * ALIGN, index = l->n, at = p->arena;
+    if (!p->keep_all) /* else there are no gaps */
+        at = find_gap(l->used, l->n, size, &index);
     if (size > max_arena || at > max_arena - size)
         return too_large(p);
     memmove(l->used + index + 1, l->used + index, (l->n - index) * sizeof *l->used);

@@ -418,6 +418,23 @@ static int drop_dead(compiler *k) {
     return SIS_OK;
 }
 
+/* Once the steps stay as they are. */
+static int find_readers(sis__plan *p) {
+    enum { NONE = -1, SEVERAL = -2 };
+    p->reader = SIS_NEW(int, p->n_tensors);
+    if (!p->reader)
+        return SIS_E_NOMEM;
+    for (size_t t = 0; t < p->n_tensors; t++)
+        p->reader[t] = NONE;
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t j = 0; j < p->steps[i].n_inputs; j++) {
+            int *r = p->steps[i].inputs[j] < 0 ? NULL : &p->reader[p->steps[i].inputs[j]];
+            if (r)
+                *r = *r == NONE ? (int)i : SEVERAL;
+        }
+    return SIS_OK;
+}
+
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 static int allocate(compiler *k) {
@@ -477,6 +494,8 @@ static int compile(compiler *k) {
         error = sis__plan_loosen(k->plan);
     if (!error && k->spec->loose && !k->plan->keep_all)
         error = drop_dead(k);
+    if (!error)
+        error = find_readers(k->plan);
     return error ? error : sis__plan_lay_out(k->plan);
 }
 
@@ -528,18 +547,12 @@ void sis__plan_free(sis__plan *p) {
     free((void *)p->owned);
     free(p->tensors);
     free(p->steps);
+    free(p->reader);
     free((void *)(uintptr_t)p->outputs);
     free(p);
 }
 
 const sis__step *sis__plan_reader(const sis__plan *p, int tensor) {
-    const sis__step *found = NULL;
-    for (size_t i = 0; i < p->n_steps; i++)
-        for (size_t j = 0; j < p->steps[i].n_inputs; j++)
-            if (p->steps[i].inputs[j] == tensor) {
-                if (found)
-                    return NULL;
-                found = &p->steps[i];
-            }
-    return found;
+    int step = tensor < 0 ? -1 : p->reader[tensor];
+    return step < 0 ? NULL : &p->steps[step];
 }

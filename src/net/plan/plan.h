@@ -111,6 +111,7 @@ typedef struct sis__plan {
     size_t n_tensors, n_steps;
     sis__tensor *tensors; /* one for every value of the graph, then those of narrow.c */
     sis__step *steps;     /* live nodes in topological order */
+    int *reader;          /* (n_tensors) the only step that reads it; negative: several or none */
     size_t arena;         /* bytes of a run for tensors */
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
