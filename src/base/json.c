@@ -4,13 +4,19 @@
  */
 #include "base/json.h"
 
+#include <string.h>
+
 #include "base/number.h"
 
 json_t *sis__json_load(const char *text, size_t n, size_t flags, json_error_t *why) {
     locale_t before = sis__plain_enter();
-    json_t *json = json_loadb(text, n, flags, why);
+    const char *nul = n ? memchr(text, 0, n) : NULL; /* json_loadb() would skip some of them */
+    json_t *json = json_loadb(text, nul ? (size_t)(nul - text) : n, flags, why);
     uselocale(before);
-    return json;
+    if (!json || !nul)
+        return json;
+    json_decref(json);
+    return json_loadb("", 0, 0, why); /* NULL, with an error */
 }
 
 char *sis__json_dump(const json_t *json, size_t flags) {

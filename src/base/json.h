@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 
-/* json_loadb() and json_dumps(), the same in every locale. */
+/* json_loadb() and json_dumps(), the same in every locale. A NUL byte is no JSON. */
 json_t *sis__json_load(const char *text, size_t n, size_t flags, json_error_t *why);
 char *sis__json_dump(const json_t *json, size_t flags);
 

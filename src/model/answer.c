@@ -51,14 +51,16 @@ int sis__answer_parse(sis__answer *a, char *text, size_t length, size_t rows,
     char excerpt[SIS__EXCERPT];
     json_error_t error, again;
     *a = (sis__answer){.rows = rows};
-    a->json = sis__json_load(text, length, JSON_DECODE_INT_AS_REAL, &error);
+    a->json =
+        sis__json_load(text, length, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
     if (a->json)
         return SIS_OK;
     if (json_error_code(&error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory: an answer of %zu bytes", length);
     sis__answer_excerpt(text, length, excerpt, sizeof excerpt);
     if (strlen(text) == length && (a->non_numbers = quote_non_numbers(text)) > 0)
-        a->json = sis__json_load(text, length, JSON_DECODE_INT_AS_REAL, &again);
+        a->json =
+            sis__json_load(text, length, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &again);
     if (!a->json)
         sis__fail(SIS_E_MODEL, "expected %s, found %s%s", expected, excerpt,
                   json_error_code(&error) == json_error_numeric_overflow

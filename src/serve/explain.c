@@ -147,7 +147,7 @@ static int read_instances(work *w) {
 
 static int parse_body(work *w) {
     json_error_t why;
-    w->body = sis__json_load(w->request->body, w->request->n_body, 0, &why);
+    w->body = sis__json_load(w->request->body, w->request->n_body, JSON_REJECT_DUPLICATES, &why);
     if (!w->body)
         return sis__fail(SIS_E_FORMAT, "the body is no JSON: line %d, column %d: %s", why.line,
                          why.column, why.text);

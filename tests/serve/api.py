@@ -481,6 +481,13 @@ for line in sys.stdin:
             self.assertIn("cannot open FILE", "".join(server.lines))
             self.assertNotIn(folder, "".join(got + server.lines))
 
+    def test_what_is_not_quite_json_is_refused(self):
+        row = b"[40,52000,4000,12000,0,3,8,0.15]"
+        with Server("-m", model("credit")) as server:
+            for body in (b'{"instances":[%s\0]}' % row, b'{"instances":[%s]}\0' % row, b'{"instances":[[1]],"instances":[%s]}' % row):
+                for what in ("predict", "explain"):
+                    self.assertIn("the body is no JSON: ", server.json(f"/v1/models/credit:{what}", body, want=400)["error"])
+
     def test_errors_are_one_line(self):
         with Server("-m", model("credit")) as server:
             for name in ("target", "mask", "method"):
