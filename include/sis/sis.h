@@ -121,6 +121,9 @@ typedef struct sis_model {
 
     int missing; /* NaN in a row is a missing value, which the model knows what to do with. (Others
                     may be given it too; what they answer is theirs) */
+
+    int confirm; /* Before scores or an audit are reported, predict is asked for one more row: it may
+                    find out only then that an earlier answer was not the model's (cmd:) */
 } sis_model;
 
 /* The decision "this output is on top" as one about a score: a model, which borrows the other, whose

@@ -40,6 +40,10 @@ void sis__model_per_thread_release(sis__model_per_thread *c);
 int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
                        double *scores);
 
+/* One more question if the model wants it (m->confirm): fails if an answer before was not its own.
+ * row (width) */
+int sis__model_confirm(const sis_model *m, const double *row, size_t width);
+
 /* Failure of one of several inputs: "example NAME: ...", its number if it has no name. */
 int sis__example_fail(int code, const sis_input *inputs, size_t i, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -45,7 +45,8 @@ void sis_model_lead(const sis_model *model, sis_model *out) {
                        .n_outputs = model->n_outputs,
                        .n_values = model->n_values,
                        .max_rows = model->max_rows,
-                       .missing = model->missing};
+                       .missing = model->missing,
+                       .confirm = model->confirm};
 }
 
 static int decide_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -66,5 +67,6 @@ void sis_model_decide(const sis_deciding *decision, sis_model *out) {
                        .n_outputs = m->n_outputs,
                        .n_values = m->n_values,
                        .max_rows = m->max_rows,
-                       .missing = m->missing};
+                       .missing = m->missing,
+                       .confirm = m->confirm};
 }

@@ -97,6 +97,15 @@ int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t 
     return result < 0 ? result : SIS_E_MODEL;
 }
 
+int sis__model_confirm(const sis_model *m, const double *row, size_t width) {
+    double *scores = m->confirm ? SIS_NEW(double, m->n_outputs) : NULL;
+    if (!m->confirm)
+        return SIS_OK;
+    int error = scores ? sis__model_predict(m, row, 1, width, scores) : SIS_E_NOMEM;
+    free(scores);
+    return error;
+}
+
 int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                 double *scores) {
     prediction p = {.inputs = inputs, .scores = scores, .opt = opt, .total.inputs = n};
@@ -108,6 +117,8 @@ int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const
     pthread_mutex_init(&p.lock, NULL);
     if (error == SIS_OK)
         error = sis__parallel(p.each.n, p.n_chunks, predict_chunk, &p);
+    for (int i = 0; n > 0 && error == SIS_OK && i < p.each.n; i++)
+        error = sis__model_confirm(&p.each.models[i], inputs->values, inputs->n_values);
     pthread_mutex_destroy(&p.lock);
     sis__model_per_thread_release(&p.each);
     free(p.first);

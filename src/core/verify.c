@@ -234,6 +234,8 @@ int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *op
     out->subsets = SIS_NEW(sis_subset_audit, claim->n_subsets);
     out->n_subsets = out->subsets ? claim->n_subsets : 0;
     error = a.masked && a.gone && a.present && a.margins && out->subsets ? audit(&a) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis__model_confirm(model, input->values, input->n_values);
     out->evaluations = sis__evaluations(walk->state);
     free(a.masked);
     free(a.gone);

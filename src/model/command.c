@@ -6,7 +6,8 @@
  * Nothing in a line says which request it answers. A child that writes one line too many, after
  * child.c has looked for such lines, would answer every later request with the scores of the one
  * before. Therefore no two requests in a row ask for the same number of rows: the answer to another
- * request has the wrong length, and is refused.
+ * request has the wrong length, and is refused. The last request has no next one, so the core asks
+ * one more before it reports scores (confirm).
  */
 #include <errno.h>
 #include <math.h>
@@ -252,7 +253,8 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
                            .ctx = m,
                            .worker_new = worker_new,
                            .worker_free = model_free,
-                           .missing = 1}; /* JSON has null for it */
+                           .missing = 1, /* JSON has null for it */
+                           .confirm = 1};
     return code;
 }
 

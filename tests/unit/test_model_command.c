@@ -297,6 +297,38 @@ static void a_late_stray_line_is_noticed(void **state) {
     }
 }
 
+/* So is one at the last request, before anybody gets to know the scores or the verdict. */
+static void a_stray_line_at_the_end_is_noticed(void **state) {
+    (void)state;
+    double scores[2], row[3] = {5, 0, 0}, mask[3] = {0};
+    sis_input input = {.values = row, .n_values = 3, .mask = mask, .n_samples = 1};
+    sis_opt opt = decision(4);
+    sis_collection c;
+    sis_audit audit;
+    sis_model model = open_model(self("late '[[7,7],[7,7]]'"), 20);
+    assert_int_equal(sis_model_measure(&model, row, 3), SIS_OK);
+    assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_MODEL);
+    assert_message_has("only one ");
+    sis_model_close(&model);
+    for (int k = 1; k < 16; k++) { /* the stray line comes with request k */
+        char child[80];
+        model = open_model(self("count"), 20);
+        assert_int_equal(sis_model_measure(&model, row, 3), SIS_OK);
+        assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_OK);
+        sis_model_close(&model);
+        snprintf(child, sizeof child, "late '[[1,7]%s]' %d", k % 2 ? ",[1,7]" : "", k);
+        model = open_model(self(child), 20);
+        assert_int_equal(sis_model_measure(&model, row, 3), SIS_OK);
+        int code = sis_verify(&model, &input, &opt, &c, &audit);
+        if (code == SIS_OK) {
+            assert_true(audit.holds);
+            sis_audit_release(&audit);
+        }
+        sis_collection_release(&c);
+        sis_model_close(&model);
+    }
+}
+
 /* The child answers the length of its request. */
 static void no_two_requests_ask_for_as_many_rows(void **state) {
     (void)state;
@@ -481,13 +513,13 @@ static int child_echo(void) {
 }
 
 /* For each row its first value and the length of the line. */
-/* stray: the outputs of a line too many, before the second answer; or NULL */
-static int child_count(const char *stray) {
+/* stray: the outputs of a line too many, before answer `at` (from 0); or NULL */
+static int child_count(const char *stray, int at) {
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
     for (int k = 0; (n = getline(&line, &size, stdin)) > 0; k++) {
-        if (k == 1 && stray) {
+        if (k == at && stray) {
             printf("{\"outputs\":%s}\n", stray);
             fflush(stdout);
             usleep(20000);
@@ -540,9 +572,10 @@ int main(void) {
     const char *behaviour = test_args[0];
     if (behaviour)
         return strcmp(behaviour, "echo") == 0    ? child_echo()
-               : strcmp(behaviour, "count") == 0 ? child_count(NULL)
-               : strcmp(behaviour, "late") == 0  ? child_count(test_args[1])
-                                                 : child_flood();
+               : strcmp(behaviour, "count") == 0 ? child_count(NULL, 0)
+               : strcmp(behaviour, "late") == 0
+                   ? child_count(test_args[1], test_args[2] ? atoi(test_args[2]) : 1)
+                   : child_flood();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_scores),
         cmocka_unit_test(several_outputs_are_a_list_a_row),
@@ -554,6 +587,7 @@ int main(void) {
         cmocka_unit_test(every_failure_says_what_happened),
         cmocka_unit_test(later_rows_are_judged_like_the_first),
         cmocka_unit_test(a_late_stray_line_is_noticed),
+        cmocka_unit_test(a_stray_line_at_the_end_is_noticed),
         cmocka_unit_test(no_two_requests_ask_for_as_many_rows),
         cmocka_unit_test(a_child_that_miscounts_is_started_again),
         cmocka_unit_test(one_of_several_scores_may_be_nan),
