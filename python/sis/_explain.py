@@ -136,6 +136,9 @@ class Explainer:
         self.max_subsets, self.jobs, self.exact = max_subsets, jobs, exact
         self.memory, self.tokenizer, self.fit, self.batch_size = memory, tokenizer, fit, batch_size
         self.kind, self.timeout, self.progress = kind, timeout, progress
+        for name, value in (("max_subsets", max_subsets), ("memory", memory)):
+            if value < 0:
+                raise Error("%s=%r: expected at least 0" % (name, value))
         if batch_size is not None and batch_size < 1:
             raise Error("batch_size=%r: expected at least 1" % (batch_size,))
         self._open()
@@ -218,7 +221,10 @@ class Explainer:
             return float(np.percentile(scores[np.arange(len(scores)), outputs], share))
         if np.size(threshold) != 1:
             raise Error("threshold: one number is for all examples, here are %d" % np.size(threshold))
-        return float(np.ravel(threshold)[0])
+        try:
+            return float(np.ravel(threshold)[0].item())
+        except (AttributeError, TypeError, ValueError):
+            raise Error("threshold=%r: expected a number, or p0 to p100" % (threshold,)) from None
 
     def _examples(self, encoder, rows, outputs, ids, labels):
         width = max(len(r) for r in rows)
@@ -282,7 +288,7 @@ class Explainer:
         encoder = _inputs.encoder_for(X, self.background if others is None else others, self.tokenizer)
         rows = encoder.rows(X)
         if len(rows) == 0:
-            raise Error("there are no examples")
+            raise Error("X: there are no examples")
         n, threshold = len(rows), self.threshold if threshold is None else threshold
         ids, labels = one_each(range(n) if ids is None else ids, "ids", n), one_each(labels, "labels", n)
         which = [i for i in range(n) if len(rows[i])] if encoder.kind == "text" else range(n)
@@ -451,6 +457,8 @@ def one_each(given, what, n):
     """Ids or labels of n examples, by their order: the index of a Series is not looked at."""
     if given is None:
         return None
+    if np.ndim(given) == 0 and not hasattr(given, "__iter__"):
+        raise Error("%s=%r: expected one for each of %d examples" % (what, given, n))
     given = [str(v) for v in given]
     if len(given) != n:
         raise Error("%s: %d are given for %d examples" % (what, len(given), n))

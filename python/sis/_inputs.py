@@ -187,7 +187,10 @@ class Encoder:
         return np.ascontiguousarray(values.reshape(-1, width))
 
     def values_of_mask(self, spec):
-        return np.asarray(spec, dtype=float)
+        try:
+            return np.asarray(spec, dtype=float)
+        except (TypeError, ValueError) as e:
+            raise Error("mask: expected numbers (%s)" % e) from None
 
     def view(self, rows):
         """The same as batch() for a callable that does not write to it."""
@@ -383,7 +386,7 @@ class FrameEncoder(Encoder):
         if isinstance(spec, dict):
             import pandas
             spec = pandas.DataFrame([spec])
-        return self.rows(spec, "mask") if is_frame(spec) else np.asarray(spec, dtype=float)
+        return self.rows(spec, "mask") if is_frame(spec) else super().values_of_mask(spec)
 
     def describe(self, row, masks):
         if all(c is None for c in self.categories):

@@ -342,7 +342,7 @@ class Arrays(unittest.TestCase):
             self.assertEqual(found, want)
 
     def test_what_is_no_array(self):
-        for x, words in ((np.array([["a", "b"]]), "numbers"), (np.ones((0, 3)), "no examples"),
+        for x, words in ((np.array([["a", "b"]]), "numbers"), (np.ones((0, 3)), "X: there are no examples"),
                          (np.ones((2, 0)), "shape"), (np.ones((1, 2)) * 1j, "numbers"), (np.float64(3), "shape")):
             with self.assertRaisesRegex(sis.Error, words):
                 sis.explain(lambda rows: rows.sum(axis=1), x, 1, mask="zero")
@@ -363,7 +363,15 @@ class Arrays(unittest.TestCase):
                                ("images", dict(mask=0, features=sis.Grid(2))), ("texts", dict(mask=0, tokenizer=len)),
                                ("0 to 0", dict(mask=0, axis=1)), ("one number", dict(mask=0, threshold=[1, 2])),
                                ("batch_size", dict(mask=0, batch_size=0)), ("no rows", dict(background=x[:0])),
-                               ("labels: 1", dict(mask=0, labels=[1])), ("ids: 3", dict(mask=0, ids="abc"))):
+                               ("labels: 1", dict(mask=0, labels=[1])), ("ids: 3", dict(mask=0, ids="abc")),
+                               ("ids=5: expected one for each of 2", dict(mask=0, ids=5)),
+                               ("mask: expected numbers", dict(mask=["a", "b", "c"])),
+                               ("mask: expected numbers", dict(mask=[[1, 2], [3]])),
+                               ("mask: expected numbers", dict(mask={"a": 1})),
+                               ("threshold=.*: expected a number", dict(mask=0, threshold={})),
+                               ("threshold=.*: expected a number", dict(mask=0, threshold=["a"])),
+                               ("threshold=.*: expected a number", dict(mask=0, threshold=1j)),
+                               ("max_subsets=-1", dict(mask=0, max_subsets=-1)), ("memory=-1", dict(mask=0, memory=-1))):
             with self.assertRaisesRegex(sis.Error, words):
                 sis.explain(model, x, **dict(dict(threshold=1), **options))
 
