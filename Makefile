@@ -8,7 +8,7 @@
 #   make coverage   which lines of src/ the unit tests reach, by folder and file
 #   make install    program, libraries, headers, pkg-config file, manual pages (PREFIX=, DESTDIR=)
 #   make mpi        the program for many machines: build/sis-mpi (needs MPI, Debian: libopenmpi-dev)
-#   make python     the Python package, in a virtual environment: build/env/bin/python
+#   make python     the Python package: a wheel in build/dist, installed in a virtual environment, build/env/bin/python
 #
 # demo, test, test-deep, bench, coverage, mpi and python install the Debian packages that are missing if they may (as
 # root, or by sudo without a password). NO_INSTALL=1 forbids it: then they only name what is missing.
@@ -89,7 +89,9 @@ bench: tests
 python:
 	@$(DEPS) python
 	@[ -x "$(BUILD)/env/bin/python" ] || /usr/bin/python3 -m venv --system-site-packages "$(BUILD)/env"
-	@"$(BUILD)/env/bin/python" -m pip install -q --no-deps --no-index --force-reinstall ./python
+	@rm -rf "$(BUILD)/dist"
+	@SIS_BUILD="$(BUILD)/wheel" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) "$(BUILD)/env/bin/python" python/backend.py "$(BUILD)/dist"
+	@"$(BUILD)/env/bin/python" -m pip install -q --no-deps --no-index --force-reinstall "$(BUILD)"/dist/*.whl
 	@echo "import sis with $(BUILD)/env/bin/python"
 
 install: all

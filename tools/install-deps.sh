@@ -5,8 +5,8 @@
 #       python: what the Python package needs; mpi: what sis-mpi needs
 #       --check: install nothing; name what is missing and the command that installs it
 # It installs as root or by sudo without a password; otherwise it says what to run. Packages that only a part needs
-# (http: models, JPEG images, tokenizers, Python, libraries to compare with) are optional: without them that part is
-# not built, or its tests skip.
+# (http: models, JPEG images, tokenizers, Python, wheels for other machines, libraries to compare with) are optional:
+# without them that part is not built, or its tests skip.
 set -u
 needed="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     zlib1g-dev libpng-dev"
@@ -20,10 +20,10 @@ test | deep)
     needed="$needed libcmocka-dev"
     wanted="$wanted lld locales libonnx-testdata python3-onnx $python python3-pandas python3-sklearn python3-xgboost"
     ;;
-python) needed="$needed $python" ;;
+python) needed="$needed $python" wanted="$wanted patchelf" ;;
 esac
 [ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev musl-tools libopenmpi-dev openmpi-bin jupyter-nbconvert
-    python3-ipykernel python3-matplotlib"
+    python3-ipykernel python3-matplotlib patchelf"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do

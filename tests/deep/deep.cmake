@@ -8,7 +8,7 @@
 #   browser   reports and the live page in Chromium
 #   mpi       sis-mpi writes what sis writes, also when processes are killed
 #   ort       models in ONNX Runtime, and other ONNX readers
-#   python    wheel, notebook, and other libraries side by side: scikit-learn, XGBoost
+#   python    wheel, source archive, other Pythons, notebook, and other libraries side by side: scikit-learn, XGBoost
 #   image     the container folder
 #   kills     commands killed at random moments leave their outputs whole
 set(DEEP ${CMAKE_CURRENT_SOURCE_DIR})
@@ -115,7 +115,7 @@ python_test(models.encodings encodings.py $<TARGET_FILE:sis_program> ${CMAKE_BIN
 deep_test(python models.encodings)
 add_test(NAME global.sklearn COMMAND ${DEEP}/sklearn.sh $<TARGET_FILE:unit_global>)
 deep_test(python global.sklearn)
-foreach(how wheel notebook)
+foreach(how wheel sdist editable abi3 notebook)
   deep_test(python python.${how} ${CMAKE_SOURCE_DIR}/python/tests/run.sh ${how} ${CMAKE_BINARY_DIR})
 endforeach()
 add_dependencies(deep_python unit_global)
