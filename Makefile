@@ -91,6 +91,7 @@ python:
 	@[ -x "$(BUILD)/env/bin/python" ] || /usr/bin/python3 -m venv --system-site-packages "$(BUILD)/env"
 	@rm -rf "$(BUILD)/dist"
 	@SIS_BUILD="$(BUILD)/wheel" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) "$(BUILD)/env/bin/python" python/backend.py "$(BUILD)/dist"
+	@"$(BUILD)/env/bin/python" -m pip uninstall -q -y sis 2>/dev/null # an earlier name of the distribution
 	@"$(BUILD)/env/bin/python" -m pip install -q --no-deps --no-index --force-reinstall "$(BUILD)"/dist/*.whl
 	@echo "import sis with $(BUILD)/env/bin/python"
 

@@ -16,6 +16,7 @@ import gzip
 import hashlib
 import io
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -106,7 +107,7 @@ def build_folder():
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL") or str(os.cpu_count() or 2)
     print("sis: compiling with %s jobs in %s; this takes a few minutes" % (jobs, folder), flush=True)
     configure(folder)
-    if subprocess.run(["cmake", "--build", folder, "--target", "sis_python", "sis_program", "-j", jobs]).returncode:
+    if subprocess.run(["cmake", "--build", folder, "--target", "wheel_files", "-j", jobs]).returncode:
         sys.exit("sis: the compiler failed; see its messages above")
     return folder
 
@@ -145,10 +146,13 @@ def carry(stage, binaries):
 def licences(libraries):
     """What Debian says of the licences of libraries that are put inside: (name, text)."""
     if libraries and shutil.which("dpkg-query"):
-        answer = output("dpkg-query", "-S", *("*/" + name for name in libraries))
+        answer = subprocess.run(["dpkg-query", "-S", *("*/" + name for name in libraries)], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True).stdout
         for package in sorted({line.split(":")[0] for line in answer.splitlines()}):
-            with open("/usr/share/doc/%s/copyright" % package, encoding="utf-8") as f:
-                yield package, f.read()
+            path = "/usr/share/doc/%s/copyright" % package
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as f:
+                    yield package, f.read()
 
 
 def platform_tag(binaries):
@@ -202,7 +206,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as stage:
         output("cmake", "--install", build_folder(), "--component", "wheel", "--strip", "--prefix", stage)
         binaries = [os.path.join(stage, "sis", "_core.abi3.so"), os.path.join(stage, "sis", "bin", "sis")]
-        libraries = carry(stage, binaries) if sys.platform == "linux" and shutil.which("patchelf") else []
+        may_carry = platform.libc_ver()[0] == "glibc" and shutil.which("patchelf")
+        libraries = carry(stage, binaries) if may_carry else []
         wheel = Wheel(wheel_directory, "cp311-abi3-" + platform_tag(binaries))
         for name in python_files():
             wheel.add(name, read("python", name))
