@@ -379,6 +379,8 @@ extern cli_running cli_running_now;
 /* The parts of it, for that command and a file that its options do not name as a whole. An empty file counts as absent; devices and pipes are nobody's to protect. */
 int cli_refuse_output(const char *path); /* both of these */
 int cli_refuse_existing(const char *path);
+/* The same when an output is opened: it may have appeared since the options were checked. */
+int cli_refuse_appeared(const char *path);
 int cli_refuse_overwriting_input(const char *path);
 
 extern int cli_writes_nothing; /* this process of several writes no output: nothing is checked */

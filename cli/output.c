@@ -28,7 +28,8 @@ int cli_output_open(cli_output *o, const char *path) {
     o->path = path;
     int status = cli_fail(sis__replace_begin(&o->whole, path));
     o->file = o->whole.file;
-    return status;
+    return status == CLI_DONE && o->whole.part && !o->whole.absent ? cli_refuse_appeared(path)
+                                                                   : status;
 }
 
 /* One process writes a file at a time. The lock goes with the open file, so that it cannot outlive

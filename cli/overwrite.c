@@ -149,6 +149,28 @@ static const char *path_in(const cli_option *o, const char *value) {
     return equals ? equals + 1 : value;
 }
 
+/* Is it the value of an option that writes? */
+static int is_output(const char *path) {
+    cli_cursor c = {.at = cli_running_now.command->options};
+    for (const cli_option *o; (o = cli_next(&c));) {
+        const void *value = (const char *)cli_running_now.options + c.offset;
+        const cli_list *list = (const cli_list *)value;
+        if (!o->writes || o->writes == CLI_WRITES_FOLDER)
+            continue;
+        const char *text = o->kind == CLI_KIND_STRING ? *(const char *const *)value : NULL;
+        if (text && strcmp(path_in(o, text), path) == 0)
+            return 1;
+        for (size_t i = 0; o->kind == CLI_KIND_LIST && i < list->n; i++)
+            if (strcmp(path_in(o, list->items[i]), path) == 0)
+                return 1;
+    }
+    return 0;
+}
+
+int cli_refuse_appeared(const char *path) {
+    return cli_running_now.command && is_output(path) ? cli_refuse_existing(path) : CLI_DONE;
+}
+
 enum { OUTPUTS = 64 };
 
 /* One more path that is written. */

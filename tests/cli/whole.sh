@@ -47,4 +47,16 @@ seen '^two.jsonl$'
 for how in --force --resume; do sis explain -q -m m.onnx -i in.csv --mask zero -t 0.6 -o two.jsonl $how 2>&1; done
 kill -TERM $pid; wait $pid 2>/dev/null
 sis explain -q -m m.onnx -i in.csv --mask zero -t 0.6 -o two.jsonl --force && wc -l < two.jsonl
+echo "a file that appears while the command runs"
+mkfifo slow
+for command in "report -q" "merge -q" "export --to csv"; do
+    rm -f late
+    sis $command slow -o late 2>&1 &
+    exec 3> slow # waits until it reads, after it has looked at the options
+    echo mine > late && cat r.jsonl >&3
+    exec 3>&-
+    wait $! 2>/dev/null
+    cat late
+done
+left
 true
