@@ -316,7 +316,8 @@ typedef struct {
     int *feature_at;      /* (p) */
     size_t n_live;        /* slots of features that are present */
     size_t since_base, since_effects;
-    float *spare; /* (the wider layer) */
+    double most_through; /* the most that a feature does at the second layer through one unit */
+    float *spare;        /* (the wider layer) */
 
     /* Units between the layers. */
     int *on;          /* (first.wide) -1: on in the base, 0: off */
@@ -529,8 +530,11 @@ static int dense_margins(sis__ruled *r, float *rows, size_t n, double *margins) 
     return tail_margins(&((dense_walk *)r)->tail, rows, n, margins);
 }
 
+/* Also of numbers that only other states show: a unit that goes on and off again leaves its rounding in
+ * the effects, and one that a candidate switches on may be larger than all of the present state. */
 static double dense_size(const sis__ruled *r, double margin) {
-    return tail_size(&((const dense_walk *)r)->tail, margin);
+    const dense_walk *w = (const dense_walk *)r;
+    return fmax(w->most_through, tail_size(&w->tail, margin));
 }
 
 static void layer_release(kept_layer *l) {
@@ -592,9 +596,21 @@ static int fill_effects(dense_walk *w) {
     return SIS_OK;
 }
 
+static float largest_of(const float *v, size_t n, size_t stride) {
+    float most = 0;
+    for (size_t j = 0; j < n; j++)
+        most = fmaxf(most, fabsf(v[j * stride]));
+    return most;
+}
+
 static void fill_weights(dense_walk *w) {
-    for (size_t u = 0; w->deep && u < w->first.dense.out; u++)
-        weights_of(&w->second.dense, u, w->w + u * w->second.wide);
+    for (size_t u = 0; w->deep && u < w->first.dense.out; u++) {
+        float *row = w->w + u * w->second.wide;
+        weights_of(&w->second.dense, u, row);
+        double effect = (double)largest_of(w->first.effect + u, w->s->in.n, w->first.wide);
+        double weight = (double)largest_of(row, w->second.dense.out, 1);
+        w->most_through = fmax(w->most_through, effect * weight);
+    }
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */

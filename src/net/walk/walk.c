@@ -591,7 +591,7 @@ static int errors_init(const net_walk *w, errors *e) {
 }
 
 /* Masks after a reset, where states follow from the ones before: just before the dense rule computes its
- * base anew, soon and after its effects have drifted. */
+ * base anew, soon and after its effects have drifted. What drifts later counts as size (dense_size). */
 enum { SHORT_WALK = 3, LONG_WALK = 63 };
 
 /* A random state with the more masked the later it is, and a walk from there. */
