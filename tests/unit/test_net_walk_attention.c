@@ -349,8 +349,16 @@ static void running_out_of_memory_is_an_error(void **state) {
 /* ---- One attention over numbers ---------------------------------------------------------------- */
 
 /* What is odd about its tokens: the last two are not read; two look masked as they are; an empty past stands in
- * front of them; they are normalised all together. */
-typedef enum { UNREAD, MASKED_ALREADY, EMPTY_PAST, NORMAL_TOGETHER, N_ODDITIES } oddity;
+ * front of them; they are normalised all together; what is hidden of them is not far below the rest once
+ * most are masked. */
+typedef enum {
+    UNREAD,
+    MASKED_ALREADY,
+    EMPTY_PAST,
+    NORMAL_TOGETHER,
+    NEAR_IF_MASKED,
+    N_ODDITIES
+} oddity;
 enum { TOKENS = 10, WIDTH = 4 };
 
 static void add_numbers(sis_net_builder *b, const char *name, int64_t v) {
@@ -381,7 +389,7 @@ static const char *add_odd_tokens(sis_net_builder *b, oddity o, sis__rng *r) {
 /* Attention does not see tokens that are 0; the first one is read of what it gives. */
 static sis_net *build_odd(oddity o, sis__rng *r) {
     static const char *const parts[] = {"q", "k", "v"};
-    const float nil = 0, far = -20000;
+    const float nil = 0, far = o == NEAR_IF_MASKED ? -5000 : -20000;
     sis_net *net;
     sis_net_builder *b = sis_net_builder_new("odd");
     sis_net_add_input(b, "x", 0, SHAPE(0, TOKENS, WIDTH));
@@ -449,13 +457,14 @@ static void odd_tokens_are_no_company(void **state) {
         if (error == SIS_OK) {
             check_windows(&c, w, &r, TOKENS, &seen);
             leave += (size_t)tokens_leave(&c, w);
+            assert_false(o == NEAR_IF_MASKED && tokens_leave(&c, w));
             w->ops->free(w);
         } else
             assert_int_equal(error, SIS_E_UNSUPPORTED);
         walked[o] += error == SIS_OK;
         walk_case_release(&c);
     }
-    assert_true(walked[UNREAD] && walked[MASKED_ALREADY] && leave);
+    assert_true(walked[UNREAD] && walked[MASKED_ALREADY] && walked[NEAR_IF_MASKED] && leave);
 }
 
 int main(void) {

@@ -142,6 +142,39 @@ static const sis__rule rough = {.name = "rough",
                                 .margins = rough_margins,
                                 .size = rough_size};
 
+/* A rule that needs no entry: its rows are the network's. */
+static int open_whole(const sis__net_input *s, sis__ruled **out) {
+    toy *t = SIS_NEW(toy, 1);
+    sis__plan *p = NULL;
+    *out = t ? &t->ruled : NULL;
+    assert_null(s->entry);
+    int error = t ? sis__net_input_plan(s, -1, &p) : SIS_E_NOMEM;
+    if (error != SIS_OK)
+        return error;
+    t->s = s;
+    t->masked = SIS_NEW(unsigned char, s->in.n);
+    t->asked = SIS_NEW(unsigned char, s->in.n);
+    t->ruled.width = s->in.n_values;
+    error = sis__head_new(s, s->fed, &p->tensors[s->fed], &t->ruled.head);
+    sis__plan_free(p);
+    return error == SIS_OK && !(t->masked && t->asked) ? SIS_E_NOMEM : error;
+}
+
+static sis__change row_whole(sis__ruled *r, int feature, float *row) {
+    toy *t = (toy *)r;
+    sis__prepared_input_row(&t->s->in, t->masked, row);
+    if (feature >= 0)
+        sis__prepared_input_mask(&t->s->in, feature, row);
+    return SIS__CHANGED;
+}
+
+static const sis__rule whole = {.name = "whole",
+                                .open = open_whole,
+                                .close = close_toy,
+                                .reset = reset_toy,
+                                .mask = mask_toy,
+                                .row = row_whole};
+
 /* ---- Tests --------------------------------------------------------------------------------- */
 
 static void draw_case(unsigned seed, walk_case *c, sis__rng *r) {
@@ -191,6 +224,38 @@ static void what_is_about_right_is_measured(void **state) {
         walk_case_release(&c);
     }
     assert_true(seen.exact == 0 && seen.unchanged > 0);
+}
+
+/* What values are compared with is all that is read of them, so that there is no entry. */
+static void errors_are_measured_without_an_entry(void **state) {
+    enum { N = 12 };
+    (void)state;
+    const float nil = 0;
+    sis__rng r;
+    sis_net *net;
+    walk_case c;
+    sis_walk *w;
+    walk_seen seen = {0};
+    sis_net_builder *b = sis_net_builder_new("signs");
+    sis__rng_init(&r, 5);
+    sis_net_add_input(b, "x", 0, SHAPE(0, N));
+    sis_net_add_param(b, "nil", SHAPE(1), &nil);
+    for (const char *const *name = (const char *const[]){"p", "q", "s", "t", NULL}; *name; name++)
+        add_random(b, *name, SHAPE(N), &r, 1);
+    sis_net_add_node(b, "Less", "x nil", "negative");
+    sis_net_add_node(b, "Where", "negative p q", "a");
+    sis_net_add_node(b, "Where", "negative s t", "b");
+    sis_net_add_node(b, "Mul", "a b", "c");
+    add_random(b, "w", SHAPE(N, 2), &r, 1);
+    sis_net_add_node(b, "MatMul", "c w", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    walk_case_init(&c, net, 0, &r);
+    assert_int_equal(sis__walk_by(&whole, c.net, &c.input, NULL, &w), SIS_OK);
+    assert_true(w->tolerance > 0);
+    check_windows(&c, w, &r, 8, &seen);
+    w->ops->free(w);
+    walk_case_release(&c);
 }
 
 /* The best is found, and what is left out is not it. */
@@ -269,6 +334,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_margins_of_full_passes),
         cmocka_unit_test(what_is_about_right_is_measured),
+        cmocka_unit_test(errors_are_measured_without_an_entry),
         cmocka_unit_test(what_cannot_be_the_best_is_left_out),
         cmocka_unit_test(failing_allocations_are_survived),
     };
