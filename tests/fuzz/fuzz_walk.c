@@ -7,7 +7,8 @@
  * A case is what fuzz_nets.h makes of its bytes and then more of them for the input and the
  * question. Or, if the first is 1, an ONNX file, with the number of bytes in front of it that decide
  * the rest and these bytes. With SIS_FUZZ_KEEP=FILE a case of the first kind is written as one of
- * the second, which stays the same case when the networks of fuzz_nets.h change.
+ * the second, which stays the same case when the networks of fuzz_nets.h change. Or, if the first is 2, a
+ * network with a large map.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -58,6 +59,27 @@ static void keep_case(const fuzz_source *s, const void *packed, size_t size) {
     fclose(f);
 }
 
+/* A dense layer that sums 262,144 terms, whose weights may all be positive. */
+static int large_net(fuzz_source *s, sis_net **net) {
+    enum { SIDE = 8, CHANNELS = 4096, TERMS = SIDE * SIDE * CHANNELS };
+    static float weights[TERMS], filters[CHANNELS];
+    int one_sign = pick(s, 2) == 0;
+    for (size_t i = 0; i < CHANNELS; i++)
+        filters[i] = (float)sis__rng_uniform(&s->rng);
+    for (size_t i = 0; i < TERMS; i++)
+        weights[i] = (float)(sis__rng_uniform(&s->rng) - (one_sign ? 0 : 0.5));
+    sis_net_builder *b = sis_net_builder_new("large");
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){4, {0, 1, SIDE, SIDE}});
+    sis_net_add_param(b, "k", &(sis_net_shape){4, {CHANNELS, 1, 1, 1}}, filters);
+    sis_net_add_param(b, "w", &(sis_net_shape){2, {TERMS, 1}}, weights);
+    sis_net_add_node(b, "Conv", "x k", "c");
+    sis_net_add_node(b, "Relu", "c", "r");
+    sis_net_add_node(b, "Flatten", "r", "f");
+    sis_net_add_node(b, "MatMul", "f w", "y");
+    sis_net_add_output(b, "y");
+    return sis_net_build(b, net);
+}
+
 /* 0 if the case is a network that can be asked in a moment. */
 static int open_case(fuzz_source *s, const unsigned char *bytes, size_t n, sis_model *model) {
     sis_net *net;
@@ -69,7 +91,7 @@ static int open_case(fuzz_source *s, const unsigned char *bytes, size_t n, sis_m
         return open_bytes(bytes + 2 + head, n - 2 - head, model);
     }
     *s = fuzz_source_of(bytes + (n > 0), n - (n > 0));
-    if (fuzz_net(s, &net) != 0)
+    if ((n > 0 && bytes[0] == 2 ? large_net(s, &net) : fuzz_net(s, &net)) != 0)
         return -1;
     int error = sis_net_pack(net, &packed, &size);
     sis_net_free(net);
@@ -143,7 +165,7 @@ static void draw_features(example *e, fuzz_source *s) {
             e->absent[i] = sis__rng_below(&s->rng, 4) == 0;
 }
 
-static int draw_example(example *e, fuzz_source *s, sis_model *model) {
+static int draw_example(example *e, fuzz_source *s, sis_model *model, double most_flops) {
     const sis_net *net = sis_model_net(model);
     const float *matrix;
     size_t vocabulary = 0, dim;
@@ -151,7 +173,7 @@ static int draw_example(example *e, fuzz_source *s, sis_model *model) {
     memset(e, 0, sizeof *e);
     e->input = (sis_input){
         .values = e->x, .mask = e->z, .n_values = n, .n_samples = 1, .absent = e->absent};
-    if (n > MOST_VALUES || sis_net_flops(net) > 1e5)
+    if (n > MOST_VALUES || sis_net_flops(net) > most_flops)
         return -1;
     if (pick(s, 16) == 0)
         e->input.n_samples = from_to(s, 2, MOST_SAMPLES);
@@ -275,7 +297,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
     sis_opt opt;
     if (open_case(&s, bytes, n, &model) != 0)
         return 0;
-    if (draw_example(&e, &s, &model) == 0 && draw_question(&opt, &s, &model, &e) == 0)
+    double most_flops = n > 0 && bytes[0] == 2 ? 1e7 : 1e5;
+    if (draw_example(&e, &s, &model, most_flops) == 0 && draw_question(&opt, &s, &model, &e) == 0)
         ask(&model, &e, &opt);
     sis_model_close(&model);
     return 0;

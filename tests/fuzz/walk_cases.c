@@ -3,7 +3,8 @@
  * walk_cases COUNT [FIRST [SECONDS]]: the networks and questions of fuzz_walk.c, by their numbers
  * FIRST, FIRST + 1 ..., compiled as users have the library: without sanitizers, and so some ten
  * times as many a second. What differs ends the program with the number of the case, which
- * `walk_cases 1 NUMBER` asks again; SIS_FUZZ_KEEP=FILE keeps it for tests/fuzz/walk.
+ * `walk_cases 1 NUMBER` asks again; SIS_FUZZ_KEEP=FILE keeps it for tests/fuzz/walk. After every 4,000th, a
+ * network with a large map is asked too.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@ static void tell(int sig) {
     raise(sig);
 }
 
-static void ask(uint32_t number) {
-    unsigned char bytes[5] = {0};
+static void ask(unsigned char kind, uint32_t number) {
+    unsigned char bytes[5] = {kind};
     for (size_t i = 0; i < 4; i++)
         bytes[1 + i] = (unsigned char)(number >> 8 * i);
     LLVMFuzzerTestOneInput(bytes, sizeof bytes);
@@ -37,7 +38,9 @@ int main(int argc, char **argv) {
     signal(SIGSEGV, tell);
     for (k = 0; k < count && sis__seconds() < end; k++) {
         present = first + k;
-        ask((uint32_t)present);
+        ask(0, (uint32_t)present);
+        if (present % 4000 == 0)
+            ask(2, (uint32_t)present);
     }
     printf("%lu cases from %lu on, no difference\n", k, first);
     return 0;
