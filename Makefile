@@ -17,7 +17,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-LABEL ?= asan tsan clang fuzz browser mpi ort python image kills
+LABEL ?= asan tsan clang fuzz browser mpi ort python image kills arm64
 MAKEFLAGS += --no-print-directory
 CONFIGURE = cmake -S . -B "$(BUILD)" "-DCMAKE_INSTALL_PREFIX=$(PREFIX)" $(CMAKE_FLAGS)
 COMPILE = cmake --build "$(BUILD)" -j $(JOBS)

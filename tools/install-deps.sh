@@ -23,7 +23,7 @@ test | deep)
 python) needed="$needed $python" wanted="$wanted patchelf" ;;
 esac
 [ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev musl-tools libopenmpi-dev openmpi-bin jupyter-nbconvert
-    python3-ipykernel python3-matplotlib patchelf"
+    python3-ipykernel python3-matplotlib patchelf gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do

@@ -18,7 +18,8 @@ static const char *program;
 const char *test_command(const char *file, const char *args) {
     static char command[8400];
     char *path = realpath(program, NULL);
-    snprintf(command, sizeof command, "exec '%s' %s %s", path ? path : program, file, args);
+    snprintf(command, sizeof command, "exec " SIS_EMULATOR "'%s' %s %s", path ? path : program,
+             file, args);
     free(path);
     return command;
 }

@@ -188,8 +188,9 @@ int sum_values(void *ctx, const double *rows, size_t n, size_t width, double *sc
 
 size_t rounds(size_t n) {
 #ifdef __SANITIZE_ADDRESS__
-    return (n + 5) / 6;
+    size_t every = 6;
 #else
-    return n;
+    size_t every = sizeof SIS_EMULATOR > 1 ? 24 : 1;
 #endif
+    return (n + every - 1) / every;
 }

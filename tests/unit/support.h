@@ -45,7 +45,7 @@ long with_failing_allocations(int (*fn)(void *ctx), void *ctx);
 int sum_values(void *ctx, const double *rows, size_t n, size_t width, double *scores);
 
 /* How many of n random cases to go through: all; in a sanitized twin, which is ten times slower and
- * looks for what few cases show, every sixth. At least one. */
+ * looks for what few cases show, every sixth; under an emulator every 24th. At least one. */
 size_t rounds(size_t n);
 
 /* A file of the data folder beside the repository, or NULL (with a line that says so) if it is not

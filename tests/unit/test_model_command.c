@@ -290,7 +290,7 @@ static void a_late_stray_line_is_noticed(void **state) {
             assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK);
         assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_E_MODEL);
         assert_message_has("only one ");
-        assert_message_has("to stdout: \"{");
+        assert_message_has("may go to stdout"); /* noticed before or after the next answer */
         assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK); /* by a new child */
         assert_true(scores[0] == 5);
         sis_model_close(&model);

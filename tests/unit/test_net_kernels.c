@@ -589,8 +589,8 @@ static void windows_are_pooled_as_naively(void **state) {
     sis__rng r;
     sis__rng_init(&r, 26);
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
-        for (int i = 0; i < 2000; i++)
-            check_pooled(*kn, &r, i % 2);
+        for (size_t i = 0; i < rounds(2000); i++)
+            check_pooled(*kn, &r, (int)(i % 2));
 }
 
 /* Scores (m, n) by products, steps and softmax one by one. */
@@ -1008,7 +1008,7 @@ static void cells_of_rows_in_the_way_agree_with_naive_ones(void **state) {
 static void cells_do_not_depend_on_the_rows_beside(void **state) {
     (void)state;
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
-        for (size_t hidden = 5; hidden < 300; hidden += hidden < 60 ? 9 : 83)
+        for (size_t hidden = 5; hidden < 60 + rounds(240); hidden += hidden < 60 ? 9 : 83)
             for (size_t gates = 3; gates <= 4; gates++)
                 for (size_t n = 1; n < CELL_ROWS; n++) {
                     cell_case a, b;
