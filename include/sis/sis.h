@@ -58,7 +58,7 @@ extern "C" {
 
 /* Of these headers. The ABI number is the end of the shared library's name (libsis.so.1): it goes
  * up whenever a program that was compiled before has to be compiled again. */
-#define SIS_VERSION "0.1.0"
+#define SIS_VERSION "0.9.0"
 #define SIS_ABI 1
 
 /* SIS_VERSION of the library that is linked. */
