@@ -8,9 +8,11 @@
 #   make coverage   which lines of src/ the unit tests reach, by folder and file
 #   make install    program, libraries, headers, pkg-config file, manual pages (PREFIX=, DESTDIR=)
 #   make mpi        the program for many machines: build/sis-mpi (needs MPI, Debian: libopenmpi-dev)
+#   make dist       the source archive and SHA256SUMS: build/dist (needs a git checkout)
+#   make deb        Debian packages: build/dist too (docs/releasing.md)
 #   make python     the Python package: a wheel in build/dist, installed in a virtual environment, build/env/bin/python
 #
-# demo, test, test-deep, bench, coverage, mpi and python install the Debian packages that are missing if they may (as
+# demo, test, test-deep, bench, coverage, mpi, deb and python install the Debian packages that are missing if they may (as
 # root, or by sudo without a password). NO_INSTALL=1 forbids it: then they only name what is missing.
 
 PREFIX ?= /usr/local
@@ -99,10 +101,31 @@ install: all
 	@cmake --install "$(BUILD)"
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
+# The archive holds what is committed. Packages are built from it.
+VERSION = $(shell sed -n 's/^\#define SIS_VERSION "\(.*\)"/\1/p' include/sis/sis.h)
+SUMS = cd "$(BUILD)/dist" && rm -f SHA256SUMS && sha256sum * >../SHA256SUMS && mv ../SHA256SUMS .
+dist:
+	@git rev-parse HEAD >/dev/null
+	@rm -rf "$(BUILD)/dist" && mkdir -p "$(BUILD)/dist"
+	@git archive --format=tar --prefix=sis-$(VERSION)/ HEAD | gzip -9n >"$(BUILD)/dist/sis-$(VERSION).tar.gz"
+	@$(SUMS)
+	@echo "$(BUILD)/dist/sis-$(VERSION).tar.gz"
+
+deb:
+	@$(DEPS) deb
+	@$(MAKE) dist
+	@rm -rf "$(BUILD)/deb" && mkdir -p "$(BUILD)/deb"
+	@tar -C "$(BUILD)/deb" -xf "$(BUILD)/dist/sis-$(VERSION).tar.gz"
+	@cd "$(BUILD)/deb/sis-$(VERSION)" && DEB_BUILD_OPTIONS="noautodbgsym parallel=$(JOBS)" dpkg-buildpackage -b -us -uc >../log 2>&1 || \
+	    { tail -n 20 ../log; exit 1; }
+	@mv "$(BUILD)"/deb/*_$(VERSION)_*.deb "$(BUILD)/dist"
+	@$(SUMS)
+	@ls "$(BUILD)"/dist/*.deb
+
 clean:
 	rm -rf "$(BUILD)"
 
 format:
-	clang-format -i $$(git ls-files "*.c" "*.h")
+	find bench cli examples include mpi python src tests -name '*.[ch]' -exec clang-format -i {} +
 
-.PHONY: all mpi tests test test-deep coverage demo bench python install clean format
+.PHONY: all mpi tests test test-deep coverage demo bench dist deb python install clean format

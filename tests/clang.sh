@@ -10,7 +10,7 @@ command -v clang >/dev/null 2>&1 || {
 }
 python=$(/usr/bin/python3 -c "import sysconfig; print(sysconfig.get_paths()['include'])" 2>/dev/null)
 mpi=$(pkg-config --cflags-only-I ompi-c 2>/dev/null | sed 's/-I/-isystem /g')
-files=$(git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' |
+files=$(find bench cli examples mpi python src tests -path tests/fuzz -prune -o -name '*.c' -print |
     while read -r file; do
         object=$build/fuzz/CMakeFiles/sis_objects_fuzz.dir/$file.o
         case $file in

@@ -1,17 +1,20 @@
 #!/bin/sh
-# Do the README's two commands work on a machine that has never seen this project?
+# Do the README's two commands, or the Debian packages, work on a machine that has never seen this project?
 #
-#   fresh-check.sh [--keep] [FOLDER]      as root; a quarter of an hour, 4 GB and the network
+#   fresh-check.sh [--keep] [FOLDER]           as root; a quarter of an hour, 4 GB and the network
+#   fresh-check.sh [--keep] --deb DEBS [FOLDER]    as root; two minutes
 #
 # Makes a minimal system of this machine's own release in FOLDER (default: a temporary one; it must be
-# new or empty): Debian's base with git, make and ca-certificates, and nothing else. Clones HEAD of this
-# checkout into it and runs there, one after the other, the commands of the README's section "Two
-# commands", as they are written: with an empty environment, no home folder, no terminal, no locale.
+# new or empty): Debian's base with git, make and ca-certificates, and nothing else. Then it either clones
+# HEAD of this checkout into it, sees that `make` installs nothing and names what is missing, and runs the
+# commands of the README's section "Two commands" as they are written; or it installs the packages in DEBS
+# (`make deb` writes them to build/deb) and uses each of them. Commands get an empty environment, no home
+# folder, no terminal, no locale. It prints the seconds that each of them takes.
 #
 # Packages come from where this machine gets its own: apt's sources, keys and download settings are
-# copied, and certificates and proxies with them. Everything runs in mount and process spaces of its
+# copied, and certificates and proxies with them. Everything runs in mount and process namespaces of its
 # own, so that no mount and no process is left behind however it ends; the folder is removed unless
-# --keep is given. Exit status: 0 if both commands succeeded.
+# --keep is given. Exit status: 0 if everything succeeded.
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,7 +24,7 @@ die() {
     exit 1
 }
 
-# ---- In spaces of its own: make the system, run the commands ------------------------------------
+# ---- In namespaces of its own: make the system, run the commands --------------------------------
 
 # The first place from which this machine gets packages of its release.
 mirror() {
@@ -75,33 +78,81 @@ run_commands() {
     awk '/^## / { on = ($0 == "## Two commands") } on && /^    make / { sub(/^ +/, ""); print }' \
         "$root/sis/README.md" > "$root/commands"
     [ "$(wc -l < "$root/commands")" = 2 ] || die "README.md: expected two commands in \"Two commands\""
+    before=$(inside dpkg-query -W | wc -l)
+    if inside sh -c "cd /sis && make" > "$root/make.log" 2>&1 ||
+        ! grep -q "^Install them with: apt-get install .*cmake" "$root/make.log" ||
+        [ "$(inside dpkg-query -W | wc -l)" != "$before" ]; then
+        die "make on a fresh machine must name what is missing, install nothing and fail: $(cat "$root/make.log")"
+    fi
+    say "make installs nothing: $(cat "$root/make.log")"
     while read -r command; do
-        say "$command"
-        begun=$(date +%s)
-        inside sh -c "cd /sis && $command" || die "failed on a fresh machine: $command"
-        say "done in $(($(date +%s) - begun)) s"
+        timed "$command" sh -c "cd /sis && $command"
     done < "$root/commands"
+}
+
+# timed WHAT COMMAND...: inside, with its seconds
+timed() {
+    what=$1
+    shift
+    say "$what"
+    begun=$(date +%s)
+    inside "$@" || die "failed on a fresh machine: $what"
+    say "done in $(($(date +%s) - begun)) s"
+}
+
+# Each package does what it is for; without -dev and Python first, which bring compilers and libraries with them.
+use_packages() {
+    mkdir "$root/debs" "$root/try"
+    cp "$1"/*.deb "$root/debs"
+    rm -f "$root"/debs/*-dbgsym_*
+    cp -r "$here/examples" "$root/try"
+    get="DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends"
+    timed "apt-get install sis" sh -ec "apt-get update -qq; $get /debs/sis_* >/dev/null; sis --version"
+    timed "sis explain, show, verify" sh -ec 'cd /try
+        sis explain -m cmd:examples/credit.sh -i examples/credit.csv --mask mean:examples/credit.csv \
+            --threshold 0.8 --rows 0 --output granted.jsonl
+        sis show granted.jsonl
+        sis verify granted.jsonl -m cmd:examples/credit.sh -i examples/credit.csv --mask mean:examples/credit.csv \
+            --rows 0 --output audit.jsonl
+        sis explain -m /usr/share/sis/models/mnist-cnn.onnx -i examples/seven.png --threshold 0.7 --quiet | grep -q \"explained\"'
+    timed "a C program with libsis-dev" sh -ec "$get /debs/libsis1_* /debs/libsis-dev_* gcc libc6-dev pkg-config >/dev/null; cd /try
+        cc -std=c11 examples/01_callback.c \$(pkg-config --cflags --libs sis) -o callback; ./callback
+        cc -std=c11 examples/01_callback.c \$(pkg-config --static --cflags --libs sis | sed 's/-lsis/-l:libsis.a/') -o static
+        ./static >/dev/null"
+    timed "Python with python3-sis" sh -ec "$get /debs/python3-sis_* >/dev/null; cd /try
+        python3 -c \"import sis, numpy as np
+r = sis.explain(lambda x: x[:, 0] + x[:, 1], np.array([[3.0, 2.0, 1.0]]), threshold=4, mask=0.0)
+print(sis.__version__, sorted(r[0].subsets[0].features))\""
+    timed "apt-get purge" sh -ec 'cd /try
+        dpkg -L sis libsis1 libsis-dev python3-sis | while read -r f; do [ -d "$f" ] || echo "$f"; done > files
+        apt-get purge -y -qq sis libsis1 libsis-dev python3-sis >/dev/null
+        [ -s files ] && ! xargs ls -d < files 2>/dev/null | grep . && [ ! -e /usr/lib/python3/dist-packages/sis ]'
 }
 
 if [ "${1-}" = --inside ]; then
     root=$2
     make_system
-    run_commands
+    if [ -n "$3" ]; then use_packages "$3"; else run_commands; fi
     exit 0
 fi
 
 # ---- Outside: what is needed, a folder, and its end ----------------------------------------------
 
-keep=
+keep= debs=
 [ "${1-}" != --keep ] || { keep=1 && shift; }
+if [ "${1-}" = --deb ] && [ -n "${2-}" ]; then
+    debs=$(cd "$2" && pwd)
+    ls "$debs"/libsis1_*.deb > /dev/null || die "no packages in $2: run make deb"
+    shift 2
+fi
 case ${1-} in
--*) die "usage: tools/fresh-check.sh [--keep] [FOLDER]" ;;
+-*) die "usage: tools/fresh-check.sh [--keep] [--deb DEBS] [FOLDER]" ;;
 esac
 [ "$(id -u)" = 0 ] || die "needs root, to make a system in a folder: sudo tools/fresh-check.sh"
 for tool in debootstrap unshare chroot git apt-get; do
     command -v "$tool" > /dev/null || die "needs $tool (Debian: apt-get install debootstrap util-linux git)"
 done
-[ -z "$(git -C "$here" status --porcelain)" ] || say "note: what is not committed is not checked"
+[ -n "$debs" ] || [ -z "$(git -C "$here" status --porcelain)" ] || say "note: what is not committed is not checked"
 
 root=${1:-$(mktemp -d)}
 mkdir -p "$root"
@@ -114,5 +165,5 @@ clean() {
 trap clean EXIT
 trap 'exit 1' INT TERM HUP
 unshare --mount --pid --fork --kill-child --mount-proc --propagation private \
-    "$here/tools/fresh-check.sh" --inside "$root"
-say "a fresh machine needs nothing but git and make"
+    "$here/tools/fresh-check.sh" --inside "$root" "$debs"
+if [ -n "$debs" ]; then say "the packages install and run on a fresh machine"; else say "a fresh machine needs nothing but git and make"; fi

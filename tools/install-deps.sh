@@ -1,8 +1,8 @@
 #!/bin/sh
 # Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
-#   install-deps.sh [--check] [test|deep|python|mpi]
+#   install-deps.sh [--check] [test|deep|python|mpi|deb]
 #       without a word: what the build needs; test: what `make test` needs; deep: what `make test-deep` needs;
-#       python: what the Python package needs; mpi: what sis-mpi needs
+#       python: what the Python package needs; mpi: what sis-mpi needs; deb: what `make deb` needs
 #       --check: install nothing; name what is missing and the command that installs it
 # It installs as root or by sudo without a password; otherwise it says what to run. Packages that only a part needs
 # (http: models, JPEG images, tokenizers, Python, wheels for other machines, libraries to compare with) are optional:
@@ -21,6 +21,7 @@ test | deep)
     wanted="$wanted lld locales libonnx-testdata python3-onnx $python python3-pandas python3-sklearn python3-xgboost"
     ;;
 python) needed="$needed $python" wanted="$wanted patchelf" ;;
+deb) needed="$needed $wanted dpkg-dev debhelper dh-python python3-dev" && wanted= ;;
 esac
 [ "${1-}" != deep ] || wanted="$wanted clang libclang-rt-dev musl-tools libopenmpi-dev openmpi-bin jupyter-nbconvert
     python3-ipykernel python3-matplotlib patchelf gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
