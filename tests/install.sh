@@ -43,11 +43,14 @@ folders() { # LIBDIR PATH: what sis.pc says after --prefix if CMAKE_INSTALL_LIBD
 [ "$(folders "$tmp/own" "$tmp/own")" = "$tmp/moved/include $tmp/own" ] ||
     bad "sis.pc is wrong with an absolute CMAKE_INSTALL_LIBDIR"
 
-# One version, in header, program, pkg-config file; the ABI number in the library's name.
+# One version, in header, program, pkg-config file, news and Debian's packages; the ABI number in the library's name.
 version=$(sed -n 's/^#define SIS_VERSION "\(.*\)"/\1/p' "$include/sis/sis.h")
 abi=$(sed -n 's/^#define SIS_ABI //p' "$include/sis/sis.h")
 [ "$("$prefix/bin/sis" --version)" = "sis $version" ] || bad "sis --version is not $version"
 [ "$(config --modversion)" = "$version" ] || bad "sis.pc is not of version $version"
+grep -q "^## $version\$" "$here/../NEWS.md" || bad "NEWS.md does not tell of version $version"
+head -n 1 "$here/../debian/changelog" | grep -qF "sis ($version)" || bad "debian/changelog is not of version $version"
+grep -q "^Package: libsis$abi\$" "$here/../debian/control" || bad "debian/control has no package libsis$abi"
 [ -f "$libdir/libsis.so.$abi" ] || bad "there is no libsis.so.$abi"
 objdump -p "$libdir/libsis.so" | grep -q "SONAME *libsis.so.$abi\$" || bad "the SONAME is not libsis.so.$abi"
 
