@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is installed is enough, and no more than that: headers, libraries and pkg-config file build and run
-# an example; each header stands alone, in C and C++; the shared library has the functions of the
-# headers and nothing else; the versions agree.
+# an example, also in folders with blanks in their names; each header stands alone, in C and C++; the shared
+# library has the functions of the headers and nothing else; the versions agree.
 #   install.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)
@@ -13,19 +13,20 @@ bad() {
     exit 1
 }
 
-DESTDIR=$tmp/root cmake --install "$build" >/dev/null
+DESTDIR="$tmp/ro ot" cmake --install "$build" >/dev/null
 PKG_CONFIG_PATH=$(dirname "$(find "$tmp" -name sis.pc)")
 export PKG_CONFIG_PATH
-config() { pkg-config "$@" sis; }
-prefix=$(config --variable=prefix)
-libdir=$(config --variable=libdir)
-include=$(config --variable=includedir)
+config() { pkg-config "$@" sis; } # with words as a shell writes them
+variable() { eval "echo $(config --variable="$1")"; }
+prefix=$(variable prefix)
+libdir=$(variable libdir)
+include=$(variable includedir)
 
 # A program, by the shared and by the static library.
 example=$here/../examples/01_callback.c
-cc -std=c11 "$example" $(config --cflags --libs) -o "$tmp/shared"
+eval "cc -std=c11 '$example' $(config --cflags --libs) -o $tmp/shared"
 LD_LIBRARY_PATH=$libdir "$tmp/shared" | cmp - "$here/examples/01_callback.out"
-cc -std=c11 "$example" $(config --static --cflags --libs | sed "s|-lsis|$libdir/libsis.a|") -o "$tmp/static"
+eval "cc -std=c11 '$example' $(config --static --cflags --libs | sed "s|-lsis|-l:libsis.a|") -o $tmp/static"
 "$tmp/static" | cmp - "$here/examples/01_callback.out"
 for page in sis sis-explain sis-show; do
     [ -s "$(find "$tmp" -name "$page.1")" ] || bad "$page.1 is not installed"
@@ -35,12 +36,14 @@ done
 config --cflags | grep -qE 'cairo|glib' && bad "the cflags are of libraries that no header uses: $(config --cflags)"
 folders() { # LIBDIR PATH: what sis.pc says after --prefix if CMAKE_INSTALL_LIBDIR is LIBDIR, which is PATH then
     cmake -S "$here/.." -B "$tmp/pc" -DSIS_TESTS=OFF -DCMAKE_INSTALL_LIBDIR="$1" >/dev/null 2>&1
-    cmake --install "$tmp/pc" --component pkgconfig --prefix "$tmp/moved" >/dev/null
+    cmake --install "$tmp/pc" --component pkgconfig --prefix "$tmp/mo ved" >/dev/null
     PKG_CONFIG_PATH=$2/pkgconfig
-    echo "$(realpath -m "$(config --variable=includedir)") $(realpath -m "$(config --variable=libdir)")"
+    eval "set -- $(config --cflags-only-I) $(config --libs-only-L)" # the first -I and the only -L
+    for last; do :; done
+    echo "$(realpath -m "${1#-I}") $(realpath -m "${last#-L}")"
 }
-[ "$(folders lib "$tmp/moved/lib")" = "$tmp/moved/include $tmp/moved/lib" ] || bad "sis.pc is wrong after --prefix"
-[ "$(folders "$tmp/own" "$tmp/own")" = "$tmp/moved/include $tmp/own" ] ||
+[ "$(folders lib "$tmp/mo ved/lib")" = "$tmp/mo ved/include $tmp/mo ved/lib" ] || bad "sis.pc is wrong after --prefix"
+[ "$(folders "$tmp/o wn" "$tmp/o wn")" = "$tmp/mo ved/include $tmp/o wn" ] ||
     bad "sis.pc is wrong with an absolute CMAKE_INSTALL_LIBDIR"
 
 # One version, in header, program, pkg-config file, news and Debian's packages; the ABI number in the library's name.
@@ -79,7 +82,8 @@ for header in "$include"/sis/*.h; do
 done
 
 # Stable headers include stable ones alone.
-for header in $(grep -l '^ \* Stable: ' "$include"/sis/*.h); do
+for header in "$include"/sis/*.h; do
+    grep -q '^ \* Stable: ' "$header" || continue
     for used in $(sed -n 's/^#include <sis\/\(.*\)>/\1/p' "$header"); do
         grep -q '^ \* Stable: ' "$include/sis/$used" || bad "${header##*/} is stable, but includes $used, which is not"
     done
