@@ -10,6 +10,7 @@ import pathlib
 import pickle
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -468,7 +469,7 @@ print(open("r.jsonl").read(), open("r.html").read(), sorted(os.listdir(".")))
             np.savetxt(file, x, "%.17g", ",", header="a,b,c,d,e", comments="")
             pathlib.Path(hole).write_text(pathlib.Path(file).read_text() + ",,,,\n")
             for options in ((file, "--mask", "mean:" + file), (hole, "--mask", "zero", "--missing", "mean", "--rows", "3000")):
-                out = subprocess.run([PROGRAM, "explain", "-q", "-m", "cmd:" + os.path.join(SOURCE, "tests/cli/models/sum.sh"),
+                out = subprocess.run([PROGRAM, "explain", "-q", "-m", "cmd:" + shlex.quote(os.path.join(SOURCE, "tests/cli/models/sum.sh")),
                                       "-t", "-1e300", "--max-subsets", "1", "-i", options[0], "--rows", "0", *options[1:]],
                                      stdout=subprocess.PIPE, check=True).stdout
                 record = json.loads(out.splitlines()[0])
@@ -609,7 +610,7 @@ class Files(unittest.TestCase):
             self.skipTest("needs pandas")
         file = os.path.join(SOURCE, "examples", "credit.csv")
         frame = pandas.read_csv(file)
-        self.same("cmd:" + os.path.join(SOURCE, "examples", "credit.sh"), frame, file,
+        self.same("cmd:" + shlex.quote(os.path.join(SOURCE, "examples", "credit.sh")), frame, file,
                   dict(threshold=0.8, background=frame), ["-t", "0.8", "--mask", "mean:" + file])
 
     @unittest.skipUnless(PROGRAM, "needs the program")
@@ -1414,7 +1415,7 @@ class Lifetimes(unittest.TestCase):
 
     @unittest.skipIf(SANITIZED, "slow to fork")
     def test_forked_processes_do_not_share_a_program(self):
-        explainer = sis.Explainer("cmd:" + os.path.join(SOURCE, "examples", "credit.sh"), mask="zero", threshold=0.5)
+        explainer = sis.Explainer("cmd:" + shlex.quote(os.path.join(SOURCE, "examples", "credit.sh")), mask="zero", threshold=0.5)
         rows = np.array([[34, 52000, 4000, 12000, 0, 3, 8, 0.15]]) * (1 + 0.1 * np.arange(4)[:, None])
         want = [e.score for e in explainer(rows)]
 

@@ -42,8 +42,10 @@ ln -s "$build/sis$suffix" "$tmp/bin/sis"
 ln -s "$build/tests/try$suffix" "$tmp/bin/try"
 ln -s "$build/bench/make_model" "$tmp/bin/make_model"
 PATH=$tmp/bin:$PATH
-SIS_EXAMPLES=$(cd "$here/../../examples" && pwd)
-SIS_MODELS=$here/models
+# By a link, since cmd: models are commands, in which a path with blanks would be several words.
+ln -s "$(cd "$here/../.." && pwd)" "$tmp/source"
+SIS_EXAMPLES=$tmp/source/examples
+SIS_MODELS=$tmp/source/tests/cli/models
 LC_ALL=C
 export PATH SIS_EXAMPLES SIS_MODELS LC_ALL
 

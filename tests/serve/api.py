@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -117,7 +118,7 @@ class Protocols(unittest.TestCase):
 
     def test_missing_words(self):
         """null is the category of missing words, or 0 in each, as in a table."""
-        total = "cmd:" + os.path.join(SOURCE, "tests", "cli", "models", "sum.sh")
+        total = "cmd:" + shlex.quote(os.path.join(SOURCE, "tests", "cli", "models", "sum.sh"))
         for cells, values in (("x y NA", [5, 0, 0, 1]), ("x y x", [5, 0, 0])):
             table = self.file("words.csv", "a,w\n" + "".join("1,%s\n" % cell for cell in cells.split()))
             with Server("-m", total, "--name", "sum", "-i", table, "--categorical", "--missing", "nan",

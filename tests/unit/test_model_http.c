@@ -53,7 +53,7 @@ static int set_up(void **state) {
     if (no_server())
         return 0;
     sis_model model;
-    int bad = sis_model_open("cmd:python3 " SIS_SOURCE_DIR "/examples/credit.py", NULL, &model) ||
+    int bad = sis_model_open("cmd:python3 '" SIS_SOURCE_DIR "/examples/credit.py'", NULL, &model) ||
               sis_model_measure(&model, rows, COLUMNS) ||
               model.predict(model.ctx, rows, ROWS, COLUMNS, truth);
     sis_model_close(&model);
@@ -127,7 +127,7 @@ static void explanations_are_those_of_the_model_itself(void **state) {
         sis_mean_add(means, rows + i * COLUMNS, COLUMNS);
     for (size_t v = 0; v < COLUMNS; v++)
         mask[v] = sis_mean_get(&means[v]);
-    sis_model local = open_model("cmd:python3 " SIS_SOURCE_DIR "/examples/credit.py", 20);
+    sis_model local = open_model("cmd:python3 '" SIS_SOURCE_DIR "/examples/credit.py'", 20);
     assert_int_equal(sis_model_measure(&local, rows, COLUMNS), SIS_OK);
     for (size_t i = 0; i < N; i++) {
         inputs[i] = (sis_input){.values = rows + i * COLUMNS, .mask = mask, .n_values = COLUMNS};
