@@ -350,9 +350,8 @@ static void ignore(void *ctx, size_t row) {
 }
 
 static int replace_file(const cli_lines *l, const char *path) {
-    cli_output out = {.path = path}; /* the run has written it itself */
-    int status = cli_fail(sis__replace_begin(&out.whole, path));
-    out.file = out.whole.file;
+    cli_output out;
+    int status = cli_output_rewrite(&out, path);
     if (status == CLI_DONE)
         status = cli_lines_write(l, l->made_part, &out);
     return cli_output_close(&out, status);

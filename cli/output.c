@@ -21,13 +21,18 @@ static int failed(const cli_output *o, const char *doing) {
                      strerror(errno));
 }
 
+int cli_output_rewrite(cli_output *o, const char *path) {
+    *o = (cli_output){.path = path};
+    int status = cli_fail(sis__replace_begin(&o->whole, path));
+    o->file = o->whole.file;
+    return status;
+}
+
 int cli_output_open(cli_output *o, const char *path) {
     *o = (cli_output){.file = stdout};
     if (!path || strcmp(path, "-") == 0)
         return CLI_DONE;
-    o->path = path;
-    int status = cli_fail(sis__replace_begin(&o->whole, path));
-    o->file = o->whole.file;
+    int status = cli_output_rewrite(o, path);
     return status == CLI_DONE && o->whole.part && !o->whole.absent ? cli_refuse_appeared(path)
                                                                    : status;
 }

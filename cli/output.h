@@ -21,6 +21,8 @@ typedef struct cli_output {
 /* A file that appears as a whole when it is closed; NULL or "-": standard output. CLI_DONE or
  * CLI_FAILED; cli_output_close() follows in both cases. */
 int cli_output_open(cli_output *o, const char *path);
+/* The same for a file that this run has written itself. */
+int cli_output_rewrite(cli_output *o, const char *path);
 
 /* A file that is appended to. A second process that wants to is refused. */
 int cli_output_append(cli_output *o, const char *path);

@@ -160,7 +160,7 @@ static int write_curve(const char *path, sis_trainer *t) {
     size_t n;
     const sis_epoch *c = sis_trainer_curve(t, &n);
     cli_output out;
-    int status = cli_output_open(&out, path);
+    int status = n > 1 ? cli_output_rewrite(&out, path) : cli_output_open(&out, path);
     if (status != CLI_DONE)
         return cli_output_close(&out, status);
     FILE *f = out.file;

@@ -9,9 +9,9 @@
  *     answers must be equal, except for rounding (SLACK). Subsets and the rest may have been asked in
  *     a larger batch, and some runtimes round differently then (BATCH_SLACK, as in an audit). The
  *     decision must be the same.
- *   - Then all are asked in one batch, with the subsets without each one of their features. If there
- *     are few they are repeated, so that the batch has LEAST rows or more. This finds models whose answer
- *     depends on other rows, and noise that gave the same answer twice by chance.
+ *   - If there are subsets, all are then asked in one batch, with the subsets without each one of
+ *     their features. Few questions are repeated, so that the batch has LEAST rows or more. This finds
+ *     models whose answer depends on other rows, and noise that gave the same answer twice by chance.
  *   - If an answer differs, even in its last digit, every claim must hold by more than the largest
  *     difference. A model that repeats its answers exactly may round differently in the batch.
  *
@@ -145,9 +145,12 @@ static void fill_row(asker *a, size_t i, double *row) {
         row[v] = f->feature_of[v] >= 0 && a->masked[f->feature_of[v]] ? mask[v] : in->values[v];
 }
 
-/* A model that repeats its answers exactly may round differently here. */
+/* A model that repeats its answers exactly may round differently here. Of a score that is the threshold's
+ * nearest float and on its other side (sis_decided) the search has judged already. */
 static int hear(asker *a, question *q, double score, int repeats_exactly) {
-    if (isnan(q->score) && !decided(a, score)) { /* LESS, for the first time */
+    double threshold = a->opt->threshold;
+    int enough = a->opt->below ? score <= threshold : score >= threshold;
+    if (isnan(q->score) && !enough) { /* LESS, for the first time */
         q->score = score;
         return SIS_OK;
     }
@@ -212,7 +215,7 @@ static int ask_all(asker *a) {
     for (size_t i = 0; error == SIS_OK && i < a->n; i++)
         if (a->q[i].about != LESS)
             error = ask_alone(a, &a->q[i]);
-    if (error == SIS_OK)
+    if (error == SIS_OK && a->c->n_subsets > 0) /* what is not decided claims little */
         error = ask_together(a);
     for (size_t i = 0; error == SIS_OK && a->noise > 0 && i < a->n; i++)
         if (a->q[i].claimed)

@@ -48,8 +48,8 @@ grep -o '"reason":"[^"]*"' audit.jsonl
 # The same question goes on, another does not.
 head -1 any.jsonl > r.jsonl
 sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0:3 -o r.jsonl --resume
-sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain ball:1 --rows 0:3 -o r.jsonl --resume 2> err || sed 's/ (--model.*//' err
-resume() { sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all "$@" --resume 2>&1 | sed 's/ (--model.*//'; }
+sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain ball:1 --rows 0:3 -o r.jsonl --resume 2> err || sed 's/ (model.*//' err
+resume() { sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all "$@" --resume 2>&1 | sed 's/ (model.*//'; }
 cp "$rows" domain.csv
 resume --domain data:domain.csv --rows 0 -o dom.jsonl
 resume --domain data:domain.csv --rows 0:2 -o dom.jsonl
