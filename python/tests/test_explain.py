@@ -321,7 +321,7 @@ class NoFunctions(unittest.TestCase):
                       lambda rows: rows.sum(axis=1) - rows.sum(axis=1).mean(),
                       lambda rows: rows.sum(axis=1) + 0.3 * (len(rows) > 1)):
             r = sis.explain(model, rng.normal(size=(50, 5)), 0.5, mask="zero")
-            self.assertEqual({e.status for e in r} - {"not_decided"}, {"error"})
+            self.assertLessEqual({e.status for e in r}, {"error", "not_decided"})
 
     def test_rounding_of_batches_is_no_noise(self):
         def f(rows):
