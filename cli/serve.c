@@ -203,8 +203,11 @@ static int read_token(const char *path, char *token, size_t size) {
             fclose(f);
         return cli_error("cannot read a token from %s", path);
     }
+    int cut = strlen(token) == size - 1 && !strchr(token, '\n') && getc(f) != EOF;
     fclose(f);
     token[strcspn(token, "\r\n")] = '\0';
+    if (cut)
+        return cli_error("%s: the token is longer than %zu letters", path, size - 1);
     return *token ? CLI_DONE : cli_error("%s: the token is empty", path);
 }
 

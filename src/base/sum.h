@@ -2,7 +2,7 @@
  *
  * Sums of doubles kept as two doubles, about 106 bits, so that the order of the additions does not
  * matter and a mean is off by half a unit in its last place at most, unless terms cancel to less than
- * 2^-50 of the largest. Equal terms have exactly that mean. Terms are scaled down, so that sums of
+ * 2^-50 of the largest, or are below 1e-290. Equal terms have exactly that mean. Terms are scaled down, so that sums of
  * 2^32 finite numbers stay finite.
  */
 #ifndef SIS_BASE_SUM_H

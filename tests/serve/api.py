@@ -489,6 +489,15 @@ for line in sys.stdin:
                 for what in ("predict", "explain"):
                     self.assertIn("the body is no JSON: ", server.json(f"/v1/models/credit:{what}", body, want=400)["error"])
 
+    def test_a_long_token_is_not_cut(self):
+        with tempfile.NamedTemporaryFile("w") as token:
+            token.write("t" * 1024 + "\n")
+            token.flush()
+            r = subprocess.run([SIS, "serve", "-m", model("credit"), "--port", "0", "--token", token.name], timeout=20,
+                               stderr=subprocess.PIPE, text=True)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("longer than 1023 letters", r.stderr)
+
     def test_errors_are_one_line(self):
         with Server("-m", model("credit")) as server:
             for name in ("target", "mask", "method"):

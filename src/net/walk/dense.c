@@ -316,7 +316,7 @@ typedef struct {
     int *feature_at;      /* (p) */
     size_t n_live;        /* slots of features that are present */
     size_t since_base, since_effects;
-    double most_through; /* the most that a feature does at the second layer through one unit */
+    double most_through; /* the length of all effects on a unit times its weight behind, at most */
     float *spare;        /* (the wider layer) */
 
     /* Units between the layers. */
@@ -596,20 +596,29 @@ static int fill_effects(dense_walk *w) {
     return SIS_OK;
 }
 
-static float largest_of(const float *v, size_t n, size_t stride) {
-    float most = 0;
+static double largest_of(const float *v, size_t n) {
+    float largest = 0;
     for (size_t j = 0; j < n; j++)
-        most = fmaxf(most, fabsf(v[j * stride]));
-    return most;
+        largest = fmaxf(largest, fabsf(v[j]));
+    return (double)largest;
 }
 
+static double length_of(const float *v, size_t n, size_t stride) {
+    double squares = 0;
+    for (size_t j = 0; j < n; j++)
+        squares += (double)v[j * stride] * (double)v[j * stride];
+    return sqrt(squares);
+}
+
+/* Weights of the second layer, if there are effects on it, and what goes through its units. */
 static void fill_weights(dense_walk *w) {
-    for (size_t u = 0; w->deep && u < w->first.dense.out; u++) {
-        float *row = w->w + u * w->second.wide;
-        weights_of(&w->second.dense, u, row);
-        double effect = (double)largest_of(w->first.effect + u, w->s->in.n, w->first.wide);
-        double weight = (double)largest_of(row, w->second.dense.out, 1);
-        w->most_through = fmax(w->most_through, effect * weight);
+    for (size_t u = 0; u < w->first.dense.out && (w->deep || w->tail.far == NEXT); u++) {
+        float *row = w->deep ? w->w + u * w->second.wide : w->tail.w + u * LANES;
+        if (w->deep)
+            weights_of(&w->second.dense, u, row);
+        double effects = length_of(w->first.effect + u, w->s->in.n, w->first.wide);
+        double weight = largest_of(row, w->deep ? w->second.dense.out : w->tail.outputs);
+        w->most_through = fmax(w->most_through, effects * weight);
     }
 }
 
