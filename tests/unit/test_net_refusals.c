@@ -80,7 +80,8 @@ static void a_long_chain_is_loaded_in_seconds(void **state) {
         sis_walk *walk;
         double score;
         clock_t start = clock();
-        assert_int_equal(sis_net_build(chain_of(chains[i][0], chains[i][1], 100000), &net), SIS_OK);
+        assert_int_equal(
+            sis_net_build(chain_of(chains[i][0], chains[i][1], (int)rounds(100000)), &net), SIS_OK);
         if (sis_net_walk(net, &(sis_input){.values = x, .mask = z, .n_values = 4}, NULL, &walk) ==
             SIS_OK) {
             assert_int_equal(walk->ops->reset(walk, (const unsigned char[4]){0}, &score), SIS_OK);

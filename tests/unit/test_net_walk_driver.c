@@ -22,6 +22,7 @@ typedef struct {
     sis__ruled ruled;
     const sis__net_input *s;
     unsigned char *masked, *asked; /* (n_features) asked: since something was masked */
+    sis__plan *plan;               /* of a rule without an entry: its head points into it */
 } toy;
 
 static int open_toy(const sis__net_input *s, sis__ruled **out) {
@@ -50,6 +51,7 @@ static int open_rough(const sis__net_input *s, sis__ruled **out) {
 
 static void close_toy(sis__ruled *r) {
     toy *t = (toy *)r;
+    sis__plan_free(t->plan);
     free(t->masked);
     free(t->asked);
     free(t);
@@ -152,11 +154,11 @@ static int open_whole(const sis__net_input *s, sis__ruled **out) {
     if (error != SIS_OK)
         return error;
     t->s = s;
+    t->plan = p;
     t->masked = SIS_NEW(unsigned char, s->in.n);
     t->asked = SIS_NEW(unsigned char, s->in.n);
     t->ruled.width = s->in.n_values;
     error = sis__head_new(s, s->fed, &p->tensors[s->fed], &t->ruled.head);
-    sis__plan_free(p);
     return error == SIS_OK && !(t->masked && t->asked) ? SIS_E_NOMEM : error;
 }
 
