@@ -72,7 +72,7 @@ sis train mlp -i ring.csv --labels few.txt -o x.onnx 2>&1
 sis train mlp -i ring.csv --labels place -o x.onnx 2>&1
 sis train mlp -i ring.csv --label place -o x.pt 2>&1
 printf 'who,age,old\nann,1,no\nbob,9,yes\neve,8,yes\n' > named.csv
-sis train linear -i named.csv --label old --categorical --epochs 1 -o x.onnx 2>&1 | head -1
+sis train linear -i named.csv --label old --categorical --epochs 1 -o named.onnx 2>&1 | head -1
 sis train -i ring.csv --label place -o x.onnx 2>&1
 sis train mlp -i ring.csv --label place --labels few.txt -o x.onnx 2>&1
 echo garbage > x.onnx.train
