@@ -32,7 +32,7 @@ float sis__bfloat_to_float(uint16_t bits) {
 }
 
 /* Below the normal numbers steps are of 2^-24, which are those of floats from a half to 1. */
-float sis__half_round(float v) {
+static float round_half(float v) {
     uint32_t bits = bits_of(v);
     float size = fabsf(v);
     if (size < 0x1p-14f)
@@ -42,13 +42,13 @@ float sis__half_round(float v) {
     return float_of((bits + 0xfffu + (bits >> 13 & 1)) & ~(uint32_t)0x1fff);
 }
 
-float sis__bfloat_round(float v) {
+static float round_bfloat(float v) {
     uint32_t bits = bits_of(v);
     return isnan(v) ? v : float_of((bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u);
 }
 
 uint16_t sis__half_bits(float v) {
-    float rounded = sis__half_round(v), size = fabsf(rounded);
+    float rounded = round_half(v), size = fabsf(rounded);
     uint32_t sign = signbit(rounded) ? 0x8000 : 0, bits = bits_of(size);
     if (isnan(v))
         return (uint16_t)(sign | 0x7e00);
@@ -58,5 +58,5 @@ uint16_t sis__half_bits(float v) {
 }
 
 uint16_t sis__bfloat_bits(float v) {
-    return (uint16_t)(bits_of(sis__bfloat_round(v)) >> 16 | (isnan(v) ? 0x40 : 0));
+    return (uint16_t)(bits_of(round_bfloat(v)) >> 16 | (isnan(v) ? 0x40 : 0));
 }

@@ -11,11 +11,7 @@
 float sis__half_to_float(uint16_t bits);
 float sis__bfloat_to_float(uint16_t bits);
 
-/* To the nearest, ties to even; beyond the range infinity. */
-float sis__half_round(float v);
-float sis__bfloat_round(float v);
-
-/* The bits of what v is rounded to. */
+/* The bits of the nearest one, ties to even; beyond the range infinity. */
 uint16_t sis__half_bits(float v);
 uint16_t sis__bfloat_bits(float v);
 

@@ -97,8 +97,6 @@ static int copy_output(const evaluation *e, const sis__plan *p, size_t i, sis_ne
     } else {
         data = sis__copy(t->data, t->count + 0, sis__dtype_size(t->dtype));
         error = data ? SIS_OK : SIS_E_NOMEM;
-        for (size_t k = 0; data && t->dtype == SIS__F32 && k < t->count; k++)
-            ((float *)data)[k] = sis__elem_round(t->elem, ((float *)data)[k]);
     }
     to->data = data;
     return error;

@@ -97,19 +97,16 @@ static int find_output(sis_net *net) {
     return net->output < 0 ? error : refuse_rows(net, error);
 }
 
-/* Is output 0 of a node what its input 0 is? A Cast keeps floats only on the way to floats that are
- * as wide as ours. What is rounded to 16 bits counts as kept: margins are better for it. */
+/* Is output 0 of a node what its input 0 is? */
 static int passes_on(const sis__node *n) {
     const Sis__Onnx__Node *p = n->proto;
-    if (n->op_id == SIS__OP_SHORTEN || n->keeps_digits)
-        return 1;
     if (n->op_id != SIS__OP_CAST)
         return n->op && n->op->trait == SIS__KEEPS;
     int64_t to = 0;
     for (size_t i = 0; i < p->n_attribute; i++)
         if (p->attribute[i]->name && strcmp(p->attribute[i]->name, "to") == 0)
             to = p->attribute[i]->i;
-    return to == SIS__ONNX__TENSOR__DATA_TYPE__FLOAT || to == SIS__ONNX__TENSOR__DATA_TYPE__DOUBLE;
+    return to >= 0 && to <= INT32_MAX && sis__elem_dtype((int)to) == SIS__F32;
 }
 
 /* The node that computes a value, looking through those that pass it on. */

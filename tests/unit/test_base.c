@@ -329,11 +329,9 @@ static void floats_of_16_bits_are_the_nearest_ones(void **state) {
             float middle = (half + sis__half_to_float((uint16_t)(b + 1))) / 2;
             assert_int_equal(sis__half_bits(middle), b + (b & 1));
             assert_int_equal(sis__half_bits(nextafterf(middle, half)), b);
-            assert_float_equal(sis__half_round(middle), sis__half_to_float((uint16_t)(b + (b & 1))),
-                               0);
         }
     }
-    assert_true(isinf(sis__half_round(65520)) && sis__half_bits(-65520) == 0xfc00);
+    assert_true(sis__half_bits(65520) == 0x7c00 && sis__half_bits(-65520) == 0xfc00);
     assert_int_equal(sis__half_bits(65519), 0x7bff);
 }
 

@@ -282,7 +282,7 @@ static const char *compare(const fixture *c, const sis__run *r, size_t k) {
     for (size_t d = 0; d < t->rank; d++)
         if (t->dims[d] != (size_t)y->dims[d])
             return "shape";
-    /* recorded bfloat16 were cut off instead of rounded */
+    /* computed in single precision; recorded bfloat16 were cut off instead of rounded */
     double within = t->elem == SIS__BFLOAT16 ? 0x1p-7 : c->within;
     for (size_t i = 0; i < t->count; i++) {
         double got = value_at(t->dtype, r->data[c->net.graph.outputs[k]], i);
@@ -459,6 +459,8 @@ static void parse_list(char *list, Sis__Onnx__Tensor **to) {
 static void run_line(char *line, tally *t) {
     fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-4, .least = 1e-5};
     char *rest = NULL, *name = strtok_r(line, " \n", &rest), *model = strtok_r(NULL, " \n", &rest);
+    if (strncmp(name, "half_", 5) == 0) /* ONNX Runtime rounds to 11 bits here and there */
+        c.within = c.least = 0x1p-9;
     char *in = strtok_r(NULL, " \n", &rest), *out = strtok_r(NULL, " \n", &rest);
     assert_non_null(out);
     c.net.doc = (Sis__Onnx__Model *)parse_hex(&sis__onnx__model__descriptor, model);
@@ -501,8 +503,7 @@ static void own_cases_give_what_onnx_runtime_gives(void **state) {
     tally t = {0};
     assert_non_null(f);
     while (getline(&line, &size, f) > 0) {
-        int bodies =
-            strncmp(line, "sequence_map ", 13) == 0 || strncmp(line, "half_loop ", 10) == 0;
+        int bodies = strncmp(line, "sequence_map ", 13) == 0;
         char *copy = bodies ? strdup(line) : NULL;
         run_line(line, &t);
         if (copy)

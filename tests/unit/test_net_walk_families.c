@@ -337,7 +337,7 @@ static void of_each_piece(subject *s, sis__rng *r) {
     s->input.output = sis__rng_below(r, s->n_outputs);
 }
 
-/* Rounded where values are moved: channels shuffled, the input beside a layer. */
+/* In half precision: channels shuffled, the input beside a layer. */
 static void of_16_bits(subject *s, sis__rng *r) {
     canvas k;
     char other[16];

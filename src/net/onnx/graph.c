@@ -14,7 +14,6 @@
 #include "base/names.h"
 #include "net/onnx/graft.h"
 #include "net/onnx/proto.h"
-#include "net/onnx/shorten.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
 
@@ -408,8 +407,6 @@ int sis__graph_load(sis__graph *g, const Sis__Onnx__Model *doc, sis__words *word
         return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
     g->words = words ? words : sis__words_new();
     int error = g->words ? load(g, doc->graph, doc) : SIS_E_NOMEM;
-    if (!error)
-        error = sis__graph_shorten(g);
     if (error)
         sis__graph_release(g);
     return error;
@@ -509,7 +506,6 @@ void sis__graph_release(sis__graph *g) {
     free(g->outputs);
     free(g->slots);
     free(g->grafted);
-    free(g->shortened);
     if (!g->is_body && !g->borrowed_words)
         sis__words_free(g->words);
     *g = (sis__graph){0};

@@ -18,11 +18,11 @@ struct Sis__Onnx__Attribute;
 
 enum { SIS__MAX_RANK = 8 };
 
-/* Everything is kept in one of four types: floating point of any width as float, integers of any
- * width as int64 (uint64 by its bits), bool, and texts by their numbers (net/onnx/words.h). What the
- * standard calls it stays known beside that (sis__tensor.elem), so that results are cut to its
- * width. OTHER stands for complex numbers, sequences and the like: allowed in a file, refused
- * where a live node would compute with them. */
+/* Everything is kept in one of four types: floating point of 16, 32 and 64 bits as float, integers of
+ * any width as int64 (uint64 by its bits), bool, and texts by their numbers (net/onnx/words.h). The
+ * type in the standard stays known (sis__tensor.elem): integer results are cut to its width. OTHER
+ * stands for complex numbers, float8, sequences and the like: allowed in a file, refused where a
+ * live node would compute with them. */
 typedef enum sis__dtype { SIS__F32, SIS__I64, SIS__BOOL, SIS__TEXT, SIS__OTHER } sis__dtype;
 
 size_t sis__dtype_size(sis__dtype t); /* 4, 8, 1, 8, 0 */
@@ -47,23 +47,18 @@ enum {
     SIS__UINT32 = 12,
     SIS__UINT64 = 13,
     SIS__BFLOAT16 = 16,
-    SIS__FLOAT8E4M3FN = 17,
-    SIS__FLOAT8E4M3FNUZ = 18,
-    SIS__FLOAT8E5M2 = 19,
-    SIS__FLOAT8E5M2FNUZ = 20,
     SIS__UINT4 = 21,
     SIS__INT4 = 22
 };
 
 /* An integer as a type of that width holds it (two's complement, cut off), and the smallest and
- * largest it holds; a float as the narrower types hold it (float and double: as it is). */
+ * largest it holds. */
 int64_t sis__elem_wrap(int elem_type, int64_t v);
 void sis__elem_range(int elem_type, int64_t *low, int64_t *high);
 /* A value of a row as a whole number of that type: the nearest end of its range if it is no such number, and the lowest for NaN. */
 int64_t sis__elem_whole(int elem_type, float v);
 /* Are they numbers of that type? SIS_E_ARGUMENT tells the first that is none, and the input. */
 int sis__elem_check(int elem_type, const char *input, const int64_t *values, size_t n);
-float sis__elem_round(int elem_type, float v);
 
 /* ---- Graph --------------------------------------------------------------------------------- */
 
@@ -100,7 +95,6 @@ typedef struct sis__node {
     sis__body *bodies;
     size_t n_bodies;
     const struct sis__graft *graft; /* a node that is not in the file (graft.h); else NULL */
-    int keeps_digits;               /* a Cast to 16 bits that does not round (shorten.h) */
 } sis__node;
 
 typedef struct sis__graph {
@@ -112,8 +106,7 @@ typedef struct sis__graph {
     int *slots;               /* the memory of all nodes' inputs and outputs */
     struct sis__words *words; /* shared with bodies */
     int is_body, borrowed_words;
-    struct sis__grafted *grafted;     /* nodes that are not in the file */
-    struct sis__shortened *shortened; /* neither are these (shorten.h) */
+    struct sis__grafted *grafted; /* nodes that are not in the file */
 } sis__graph;
 
 /* Read the document's graph. The document must outlive it. Checks names, order and cycles;

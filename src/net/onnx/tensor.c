@@ -37,10 +37,6 @@ sis__dtype sis__elem_dtype(int elem_type) {
     case T(DOUBLE):
     case T(FLOAT16):
     case T(BFLOAT16):
-    case SIS__FLOAT8E4M3FN:
-    case SIS__FLOAT8E4M3FNUZ:
-    case SIS__FLOAT8E5M2:
-    case SIS__FLOAT8E5M2FNUZ:
         return SIS__F32;
     case T(UINT8):
     case T(INT8):
@@ -133,10 +129,6 @@ const char *sis__elem_name(int elem_type) {
     return elem_type >= 0 && elem_type <= SIS__INT4 ? names[elem_type] : "unknown";
 }
 
-static int is_float8(int elem_type) {
-    return elem_type >= SIS__FLOAT8E4M3FN && elem_type <= SIS__FLOAT8E5M2FNUZ;
-}
-
 /* Two values share a byte, the first in its lower half. */
 static int is_half_byte(int elem_type) {
     return elem_type == SIS__UINT4 || elem_type == SIS__INT4;
@@ -156,66 +148,12 @@ static size_t raw_size(int elem_type) {
     case T(BOOL):
     case T(UINT8):
     case T(INT8):
-    case SIS__FLOAT8E4M3FN:
-    case SIS__FLOAT8E4M3FNUZ:
-    case SIS__FLOAT8E5M2:
-    case SIS__FLOAT8E5M2FNUZ:
     case SIS__UINT4:
     case SIS__INT4:
         return 1;
     default:
         return 2;
     }
-}
-
-/* The four kinds of float8: bits of the fraction, bias, largest value. Those that end in FN have no
- * infinity, those in UZ neither a minus zero, whose bits stand for NaN. */
-typedef struct {
-    int fraction, bias;
-    float most;
-    int unsigned_zero, infinite;
-} float8;
-
-static float8 float8_of(int elem_type) {
-    static const float8 kinds[] = {
-        {3, 7, 448, 0, 0}, {3, 8, 240, 1, 0}, {2, 15, 57344, 0, 1}, {2, 16, 57344, 1, 0}};
-    return kinds[elem_type - SIS__FLOAT8E4M3FN];
-}
-
-static float float8_to_float(int elem_type, uint8_t bits) {
-    float8 k = float8_of(elem_type);
-    int fraction = bits & ((1 << k.fraction) - 1), exponent = (bits & 127) >> k.fraction;
-    int last = exponent == (127 >> k.fraction);
-    if (k.unsigned_zero ? bits == 0x80 : k.infinite ? last && fraction : (bits & 127) == 127)
-        return NAN;
-    float v = k.infinite && last ? INFINITY
-              : exponent
-                  ? ldexpf((float)(fraction + (1 << k.fraction)), exponent - k.bias - k.fraction)
-                  : ldexpf((float)fraction, 1 - k.bias - k.fraction);
-    return bits & 0x80 ? -v : v;
-}
-
-/* To the nearest, ties to even; beyond the range the largest. */
-static float round_float8(int elem_type, float v) {
-    float8 k = float8_of(elem_type);
-    int exponent;
-    if (isnan(v) || v == 0)
-        return v;
-    if (fabsf(v) >= k.most)
-        return copysignf(k.most, v);
-    frexpf(v, &exponent);
-    int least = 2 - k.bias; /* of normal numbers, as frexp counts */
-    int step = (exponent < least ? least : exponent) - 1 - k.fraction;
-    float rounded = ldexpf(rintf(ldexpf(v, -step)), step);
-    return fabsf(rounded) > k.most ? copysignf(k.most, v) : rounded;
-}
-
-float sis__elem_round(int elem_type, float v) {
-    if (is_float8(elem_type))
-        return round_float8(elem_type, v);
-    return elem_type == T(FLOAT16)    ? sis__half_round(v)
-           : elem_type == T(BFLOAT16) ? sis__bfloat_round(v)
-                                      : v;
 }
 
 /* Where the elements lie and how many there are; element i of int32_data holds small types. */
@@ -266,9 +204,6 @@ static uint16_t bits16(const source *s, size_t i) {
 
 static float as_float(const source *s, int elem_type, size_t i) {
     double d;
-    if (is_float8(elem_type))
-        return float8_to_float(elem_type,
-                               s->i32 ? (uint8_t)s->i32[i] : ((const uint8_t *)s->raw)[i]);
     if (elem_type == T(FLOAT16))
         return sis__half_to_float(bits16(s, i));
     if (elem_type == T(BFLOAT16))

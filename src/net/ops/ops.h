@@ -191,7 +191,6 @@
     X(SWAP, "sis", "Swap", swap)                                                                   \
     X(SINK, "sis", "Sink", sink)                                                                   \
     X(TIMES, "sis", "Times", times)                                                                \
-    X(SHORTEN, "sis", "Shorten", shorten)                                                          \
     /* sample.c */                                                                                 \
     X(GRID_SAMPLE, "", "GridSample", grid_sample)                                                  \
     X(AFFINE_GRID, "", "AffineGrid", affine_grid)                                                  \

@@ -59,13 +59,10 @@ static int scaling_shape(sis__cx *c) {
     int64_t elem = sis__attr_int(c, "output_dtype", 0);
     sis__attr_find(c, "saturate");
     sis__attr_find(c, "precision");
-    int bits8 = zero        ? zero->dtype == SIS__F32
-                : quantizes ? elem && sis__elem_dtype((int)elem) == SIS__F32
-                            : x->dtype == SIS__F32; /* float8 */
     if (scale->dtype != SIS__F32 ||
-        (zero && (zero->dtype > SIS__I64 || zero->count != scale->count)))
+        (zero && (zero->dtype != SIS__I64 || zero->count != scale->count)))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "scales or zero points of another type");
-    if (!quantizes && x->dtype != (bits8 ? SIS__F32 : SIS__I64))
+    if (!quantizes && x->dtype != SIS__I64)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "input 0 is %s; integers are supported",
                      sis__elem_name(x->elem));
     if (c->error)
@@ -83,9 +80,9 @@ static int scaling_shape(sis__cx *c) {
                          p->axis.size);
     }
     int out = zero ? zero->elem : elem ? (int)elem : SIS__UINT8;
-    if (quantizes && sis__elem_dtype(out) > SIS__I64)
+    if (quantizes && sis__elem_dtype(out) != SIS__I64)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of type %s", sis__elem_name(out));
-    sis__cx_output(c, 0, quantizes && !bits8 ? SIS__I64 : SIS__F32, x->rank, x->dims);
+    sis__cx_output(c, 0, quantizes ? SIS__I64 : SIS__F32, x->rank, x->dims);
     sis__cx_elem(c, 0, quantizes ? out : scale->elem);
     return c->error;
 }
@@ -136,10 +133,6 @@ static int quantize_forward(const sis__step *s, sis__run *r) {
     for (size_t i = 0; i < x->count; i++) {
         size_t k = scale_of(p, i);
         float v = (float)sis__number_at(x, sis__in(s, r, 0), i) / sis__in(s, r, 1)[k];
-        if (sis__tout(s, r, 0)->dtype == SIS__F32) { /* float8 */
-            sis__out(s, r, 0)[i] = sis__elem_round(elem, v);
-            continue;
-        }
         y[i] =
             saturate(elem, (double)rintf(v) + (double)(sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0));
     }
@@ -148,7 +141,7 @@ static int quantize_forward(const sis__step *s, sis__run *r) {
 
 static int dequantize_forward(const sis__step *s, sis__run *r) {
     const scaling *p = (const scaling *)s->p.own;
-    if (!p->step && sis__tin(s, r, 0)->dtype == SIS__I64) {
+    if (!p->step) {
         int64_t zero = sis__in(s, r, 2) ? *whole(s, r, 2) : 0;
         float scale = *sis__in(s, r, 1);
         for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
@@ -157,10 +150,6 @@ static int dequantize_forward(const sis__step *s, sis__run *r) {
     }
     for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
         size_t k = scale_of(p, i);
-        if (sis__tin(s, r, 0)->dtype == SIS__F32) { /* float8 */
-            sis__out(s, r, 0)[i] = sis__in(s, r, 0)[i] * sis__in(s, r, 1)[k];
-            continue;
-        }
         int64_t zero = sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0;
         sis__out(s, r, 0)[i] = (float)(whole(s, r, 0)[i] - zero) * sis__in(s, r, 1)[k];
     }

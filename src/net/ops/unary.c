@@ -431,9 +431,8 @@ static int cast_to(sis__cx *c, int64_t to) {
     if (type == SIS__OTHER)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
                             sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
-    c->step->p.unary.to = c->node->keeps_digits ? SIS__FLOAT : (int)to;
-    int wider = to == SIS__FLOAT || to == SIS__DOUBLE || to == SIS__INT64 || x->elem == (int)to;
-    if (type == x->dtype && (wider || c->node->keeps_digits))
+    c->step->p.unary.to = (int)to;
+    if (type == x->dtype && (type == SIS__F32 || to == SIS__INT64 || x->elem == (int)to))
         sis__cx_alias(c);
     sis__cx_output(c, 0, type, x->rank, x->dims);
     sis__cx_elem(c, 0, (int)to);
@@ -441,7 +440,7 @@ static int cast_to(sis__cx *c, int64_t to) {
 }
 
 static int cast_shape(sis__cx *c) {
-    sis__attr_find(c, "saturate"); /* of 8-bit floats, which are refused */
+    sis__attr_find(c, "saturate"); /* of float8, which is refused */
     return cast_to(c, sis__attr_int(c, "to", 0));
 }
 
@@ -507,7 +506,7 @@ static void cast_one(const sis__tensor *t, const sis__run *r, const void *x, siz
               : t->elem == SIS__UINT64 ? (float)(uint64_t)integer_at(t, x, i)
                                        : (float)integer_at(t, x, i);
     if (type == SIS__F32)
-        ((float *)y)[i] = sis__elem_round(elem, f);
+        ((float *)y)[i] = f;
     else if (type == SIS__BOOL)
         ((uint8_t *)y)[i] =
             t->dtype == SIS__F32 || t->dtype == SIS__TEXT ? f != 0 : integer_at(t, x, i) != 0;
@@ -523,7 +522,7 @@ static int cast_all(const sis__tensor *t, const void *x, int elem, void *y) {
     const uint8_t *bits = (const uint8_t *)x;
     const int64_t *whole = (const int64_t *)x;
     sis__dtype from = t->dtype;
-    int wide = elem == SIS__FLOAT || elem == SIS__DOUBLE;
+    int wide = sis__elem_dtype(elem) == SIS__F32;
     if (from == SIS__BOOL && wide)
         for (size_t i = 0; i < t->count; i++)
             ((float *)y)[i] = bits[i];
@@ -561,35 +560,3 @@ static int cast_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
 const sis__op sis__op_cast_like = {
     2, 2, cast_like_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
-
-/* ---- Shorten --------------------------------------------------------------------------------- */
-
-/* Where a float of 16 bits is rounded (net/onnx/shorten.h). */
-static int shorten_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    c->step->p.unary.to = (int)sis__attr_int(c, "to", 0);
-    if (x->dtype != SIS__F32)
-        sis__cx_alias(c);
-    sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
-    sis__cx_elem(c, 0, x->dtype == SIS__F32 ? c->step->p.unary.to : x->elem);
-    sis__cx_items(c, 0, x->items);
-    return c->error;
-}
-
-static int shorten_forward(const sis__step *s, sis__run *r) {
-    const sis__tensor *t = sis__tin(s, r, 0);
-    const float *x = sis__in(s, r, 0);
-    float *y = sis__out(s, r, 0);
-    int to = s->p.unary.to;
-    if (t->dtype != SIS__F32) {
-        if (x != y)
-            memcpy(y, x, sis__tensor_bytes(t));
-        return SIS_OK;
-    }
-    for (size_t i = 0; i < t->count; i++)
-        y[i] = sis__elem_round(to, x[i]);
-    return SIS_OK;
-}
-
-const sis__op sis__op_shorten = {1, 1,        shorten_shape, shorten_forward, sis__pass_back,
-                                 1, SIS__MAPS};
