@@ -14,8 +14,7 @@
 
 #include <stdio.h>
 
-#include <sis/findings.h>
-#include <sis/global.h>
+#include <sis/analysis.h>
 
 #include "cli.h"
 #include "lines.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/evaluate.h>
+#include <sis/analysis.h>
 
 #include "compare.h"
 #include "task.h"

@@ -18,8 +18,7 @@
 #ifndef SIS_CLI_EVALUATE_H
 #define SIS_CLI_EVALUATE_H
 
-#include <sis/evaluate.h>
-#include <sis/findings.h>
+#include <sis/analysis.h>
 
 #include "records.h"
 

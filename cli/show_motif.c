@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/global.h>
+#include <sis/analysis.h>
 
 #include "show.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/analysis.h>
 #include <sis/export.h>
 #include <sis/report.h>
 

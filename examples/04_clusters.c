@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include <sis/global.h>
+#include <sis/analysis.h>
 
 int main(void) {
     static const char *const subsets[][3] = {

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include <sis/global.h>
+#include <sis/analysis.h>
 
 typedef struct {
     const char *name;

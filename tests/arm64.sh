@@ -45,10 +45,10 @@ cores=$(nproc)
 cmake -S "$source" -B "$arm" -DSIS_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
     -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_SYSROOT="$root" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER \
     "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;$root" >"$arm/log" 2>&1 &&
-    cmake --build "$arm" -j "$cores" --target sis_program unit_core unit_net unit_model unit_global >>"$arm/log" 2>&1 ||
+    cmake --build "$arm" -j "$cores" --target sis_program unit_core unit_net unit_model unit_analysis >>"$arm/log" 2>&1 ||
     { tail -20 "$arm/log" && exit 1; }
 
-tests='unit\.(core_(properties|reference|stops|verify|walks)|global_cases|model_command|net_(kernels.*|attention|conv|walk_(dense|elements|found|trees|window_input)))'
+tests='unit\.(core_(properties|reference|stops|verify|walks)|analysis_cases|model_command|net_(kernels.*|attention|conv|walk_(dense|elements|found|trees|window_input)))'
 (cd "$arm" && ctest -j "$cores" -R "^$tests\$" --no-tests=error --output-on-failure) || exit 1
 
 # The program as other programs start it.

@@ -3,7 +3,7 @@
 
     dbscan_cases.py SEED [CASES] > cases.txt
 
-tests/unit/global_cases.txt is the output for seed 1; unit.global_cases reads it, and global.sklearn
+tests/unit/analysis_cases.txt is the output for seed 1; unit.analysis_cases reads it, and analysis.sklearn
 another one made on the spot. Exit status 77 without scikit-learn. Format, one case:
 
     case DISTANCE EPS MIN_SIZE N

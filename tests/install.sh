@@ -76,8 +76,8 @@ for header in "$include"/sis/*.h; do
     n=$(grep -cE '^[a-z].*\bsis_[a-z0-9_]+\(' "$header")
     case $(sed -n '1,12p' "$header") in
     *"* Stable: "*) stable=$((stable + n)) ;;
-    *"* Laboratory: "*) ;;
-    *) bad "${header##*/} does not say whether it is stable or laboratory" ;;
+    *"* Experimental: "*) ;;
+    *) bad "${header##*/} does not say whether it is stable or experimental" ;;
     esac
 done
 

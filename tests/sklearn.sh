@@ -3,7 +3,7 @@
 #
 #   sklearn.sh TEST
 #
-# TEST is build/tests/unit_global, whose test global_cases reads cases that dbscan_cases.py makes on the spot.
+# TEST is build/tests/unit_analysis, whose test analysis_cases reads cases that dbscan_cases.py makes on the spot.
 # Exit status 77, after a line that says so, without scikit-learn.
 [ $# = 1 ] || {
     echo "usage: sklearn.sh TEST" >&2
@@ -21,5 +21,5 @@ done
     exit 77
 }
 for seed in 11 12; do
-    "$python" "$here/dbscan_cases.py" $seed 10 > "$tmp/cases.txt" && "$1" global_cases "$tmp/cases.txt" || exit 1
+    "$python" "$here/dbscan_cases.py" $seed 10 > "$tmp/cases.txt" && "$1" analysis_cases "$tmp/cases.txt" || exit 1
 done

@@ -2,7 +2,7 @@
  *
  * sis/attack.h - inputs changed as little as possible so that a network decides otherwise.
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_attack_opt opt;  sis_attack_opt_init(&opt);  opt.confidence = 10;
  *     size_t target = 4;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/explain.h - rationales by other methods, to hold sufficient input subsets against.
+ * sis/explain.h - rationales by other methods, to hold sufficient input subsets against; and what
+ * methods and measures need: statistics, scores of parts of inputs, hot decks.
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_opt opt;  sis_opt_init(&opt);  opt.threshold = 0.7;
  *     sis_method_opt how;  sis_method_opt_init(&how);  how.method = SIS_METHOD_IG;
@@ -37,6 +38,8 @@
  * conquer (Junker 2004) about 2k(1 + log2(n/k)) for a subset of k, besides those for the order of
  * preference. It keeps what comes early in that order, so its subsets are other ones than those of
  * backward selection, and often a little larger.
+ *
+ * A sample that holds NaN has NaN for every statistic, as an empty one has.
  */
 #ifndef SIS_EXPLAIN_H
 #define SIS_EXPLAIN_H
@@ -145,6 +148,111 @@ size_t sis_collection_median(const sis_collection *c);
  * method needs gradients and the model has none. */
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 const sis_method_opt *how, sis_rationale *out);
+
+/* ---- Samples ------------------------------------------------------------------------------- */
+
+/* The percentile (0 to 100), between the two nearest numbers as numpy takes it: 50 is the
+ * median. */
+int sis_sample_percentile(const double *x, size_t n, double percent, double *out);
+
+double sis_sample_mean(const double *x, size_t n);
+
+/* The standard deviation with n - 1 in its denominator; of a single number it is NaN. */
+double sis_sample_deviation(const double *x, size_t n);
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+/* Every p-value is two-sided. */
+typedef struct sis_test {
+    double statistic;
+    double p;
+    size_t n;  /* numbers, or pairs, that counted */
+    int exact; /* p is of the exact distribution, not of its normal approximation */
+} sis_test;
+
+/* Wilcoxon's rank-sum test of two independent samples, also called Mann and Whitney's. The
+ * statistic is U of x: how many pairs have x > y, equal ones counted half. Exact if there are no
+ * ties and the smaller sample has at most 8 numbers (and nx * ny is at most a million); otherwise
+ * normal, corrected for ties and continuity. The same as scipy.stats.mannwhitneyu(x, y) with its
+ * defaults; scipy.stats.ranksums differs, it makes neither correction. */
+int sis_test_rank_sum(const double *x, size_t nx, const double *y, size_t ny, sis_test *out);
+
+/* Wilcoxon's signed-rank test of pairs. The statistic is the smaller of the two rank sums, of the
+ * positive and of the negative differences x - y; pairs without a difference are left out (t.n are
+ * left), and if none has one p is 1. Differences that are equal but for the rounding of x and y are
+ * equally large. Exact if at most 50 differences are left, none is left out and
+ * no two are equally large; otherwise normal, corrected for ties and continuity. The same as
+ * scipy.stats.wilcoxon(x, y, correction=True) with the method, "exact" or "approx", that this
+ * chooses. */
+int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *out);
+
+/* Pearson's correlation: the statistic is r, p that of the t distribution with n - 2 degrees of
+ * freedom (scipy.stats.pearsonr). Two pairs have p = 1; a sample without any difference has r =
+ * NaN. */
+int sis_test_pearson(const double *x, const double *y, size_t n, sis_test *out);
+
+/* An interval that holds the true share at least as often as `confidence` says, whatever it is, when
+ * `kept` of n independent draws were of that kind (Clopper and Pearson 1934). n = 0: 0 to 1. */
+void sis_share_interval(size_t kept, size_t n, double confidence, double *low, double *high);
+
+/* ---- Parts of inputs ----------------------------------------------------------------------- */
+
+/* Some features of an input: what is left of it, or, with `without`, what is masked. */
+typedef struct sis_part {
+    const sis_input *input;
+    const int *features; /* (n) */
+    size_t n;
+    int without;
+} sis_part;
+
+/* The score of the output that is explained, for each of n parts, by full passes; of several masks
+ * the mean. Only jobs, memory and progress of the options matter. */
+int sis_part_scores(const sis_model *model, const sis_part *parts, size_t n, const sis_opt *opt,
+                    double *scores);
+
+/* The marginal importance of every feature: by how much the score falls (opt->below: rises) if that
+ * feature alone is masked. n_features numbers to `importance`. */
+int sis_importance(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                   double *importance);
+
+/* ---- Hot decks --------------------------------------------------------------------------------- */
+
+/* A hot deck: inputs that lend their values to missing features. */
+typedef struct sis_deck sis_deck;
+
+/* Which input lends a missing feature its values. */
+typedef enum sis_deck_kind {
+    SIS_DECK_FEATURES, /* any input, drawn for each feature by itself: the same feature of it */
+    SIS_DECK_ANYWHERE, /* any feature of any input, each equally often (words, bases) */
+    SIS_DECK_ROWS,     /* one input for all features, so that what depends on each other stays so */
+} sis_deck_kind;
+
+/* Borrows the inputs, which have the same number of values unless they lend ANYWHERE. */
+int sis_deck_new(const sis_input *inputs, size_t n, sis_deck_kind kind, sis_deck **out);
+void sis_deck_free(sis_deck *deck);
+
+/* Draw masks for an input: mask (n_samples, n_values), the same for the same seed. */
+int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples, uint64_t seed,
+                  double *mask);
+
+/* How much do scores depend on the draws? Each of n subsets of the input alone, with n_samples > 1 fresh
+ * draws in the place of the rest: the mean score and its standard error, to scores and errors (n).
+ * Only jobs, memory and progress of the options matter. */
+int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_input *input,
+                    const sis_subset *subsets, size_t n, size_t n_samples, uint64_t seed,
+                    const sis_opt *opt, double *scores, double *errors);
+
+/* The study of masks: `draws` times an input of the deck and one of its features are drawn; by_mask
+ * (draws) is the change of the score when its own mask takes the feature's place, by_deck (draws)
+ * when a value drawn from the deck does. */
+int sis_deck_study(const sis_deck *deck, const sis_model *model, const sis_opt *opt, size_t draws,
+                   uint64_t seed, double *by_mask, double *by_deck);
+
+/* Features in rows of `width`, row after row, `height` of them (1: a sequence): set keep[f] for
+ * each of the n features and for all that lie within `distance` of one, in rows as in columns. keep
+ * has height * width flags, which are otherwise left as they are. */
+int sis_features_around(size_t height, size_t width, const int *features, size_t n, size_t distance,
+                        unsigned char *keep);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * sis/export.h - results for other programs: tables, genome browsers, SQLite; which records are
- * meant; what their subsets hold in all.
+ * meant.
  *
- * Laboratory: what is declared here may change from one version to the next.
+ * Experimental: what is declared here may change from one version to the next.
  *
  *     sis_export_opt o = {.format = "sqlite", .path = "results.db"};
  *     sis_export *e;
@@ -90,32 +90,6 @@ typedef struct sis_where sis_where;
 int sis_where_parse(const char *text, sis_where **out);
 int sis_where_holds(const sis_where *w, const sis_record *record);
 void sis_where_free(sis_where *w);
-
-/* ---- What subsets hold --------------------------------------------------------------------- */
-
-/* How often subsets hold a feature: by its name; of texts the word in lower case, of images the
- * place, of DNA letters that stand side by side in a subset. */
-typedef struct sis_summary_item {
-    const char *name;
-    size_t subsets, examples;  /* that hold it */
-    size_t right, wrong;       /* subsets of decisions that the label says are so */
-    size_t numbers;            /* times that it was a number: */
-    double least, most, mean;  /* of these */
-    size_t n_classes, n_words; /* different ones, see below */
-} sis_summary_item;
-
-typedef struct sis_summary sis_summary;
-int sis_summary_new(sis_summary **out);
-int sis_summary_add(sis_summary *s, const sis_record *record);
-void sis_summary_free(sis_summary *s);
-
-/* All is there: *n items, those of most subsets first. Then item i, which is borrowed; and of it
- * class and word k, with the number of subsets of each. */
-int sis_summary_sort(sis_summary *s, size_t *n);
-sis_summary_item sis_summary_at(const sis_summary *s, size_t i);
-const char *sis_summary_class(const sis_summary *s, size_t i, size_t k, size_t *n);
-const char *sis_summary_word(const sis_summary *s, size_t i, size_t k, size_t *n);
-void sis_summary_totals(const sis_summary *s, size_t *records, size_t *subsets);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
  *
  * sis/net.h - neural networks and other trained models from ONNX files.
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_net *net;
  *     if (sis_net_read("model.onnx", &net) != 0)

@@ -2,7 +2,7 @@
  *
  * sis/prove.h - which part of this input is enough whatever the rest is?
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  * sis_collect() finds subsets that are sufficient with everything else masked. Of some models
  * (sis_prover_new says which) it can be decided whether a subset is sufficient for every value of
@@ -29,7 +29,7 @@
 #define SIS_PROVE_H
 
 #include <sis/error.h>
-#include <sis/evaluate.h>
+#include <sis/explain.h>
 #include <sis/sis.h>
 
 #ifdef __cplusplus
@@ -102,7 +102,7 @@ typedef struct sis_chance_opt {
 void sis_chance_opt_init(sis_chance_opt *opt);
 
 /* Subsets for which the decision stays for a share of the values of everything else, drawn from a
- * deck (sis/evaluate.h). They are searched for with a quarter of the draws, by sis/explain.h's quick,
+ * deck (sis/explain.h). They are searched for with a quarter of the draws, by sis/explain.h's quick,
  * so that the share of these reaches opt->share with some room. Each is then tested with draws that
  * the search has not seen, until the lower end of an exact interval (Clopper-Pearson) reaches it. A
  * test is repeated at most a few times, with more draws or another subset, and the j-th of an example

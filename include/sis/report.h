@@ -2,7 +2,7 @@
  *
  * sis/report.h - results that a person can look at: one HTML page, and figures as files.
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_report *report;
  *     sis_record record;

@@ -2,7 +2,7 @@
  *
  * sis/serve.h - explanations behind an address: a page for people, protocols for programs.
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_served model = {.name = "reviews"};
  *     sis_task_opt_init(&model.task);

@@ -30,11 +30,10 @@
  *     model.h     ONNX files, trees, processes, servers        data.h      examples from files
  *     results.h   the results file                             kind.h      what inputs are
  *
- * and the laboratory, which may change from one version to the next:
+ * and experimental headers, which may change from one version to the next:
  *
- *     net.h       the networks themselves; train.h             global.h    distances and clusters
- *     explain.h   other methods; attack.h                      findings.h  clusters and such as files
- *     evaluate.h  the numbers by which they are compared       report.h    pages and figures
+ *     net.h       the networks themselves; train.h             analysis.h  clusters, comparisons
+ *     explain.h   other methods; attack.h                      report.h    pages and figures
  *     prove.h     subsets that are enough whatever the rest is  export.h    tables, BED, SQLite
  *
  * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
@@ -362,7 +361,7 @@ double sis_mean_get(const sis_mean *mean); /* NaN: nothing was added */
  * (of equals the first), the others 0. feature_of as in sis_input. */
 int sis_mean_choose(const int *feature_of, size_t n_values, double *mean);
 
-/* Hot-deck masks, with values drawn from other inputs, are sis_deck_draw's (sis/evaluate.h). */
+/* Hot-deck masks, with values drawn from other inputs, are sis_deck_draw's (sis/explain.h). */
 
 /* ---- Verification -------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  *
  * sis/train.h - training: the paper's architectures by name, losses, optimisers, and the loop.
  *
- * Laboratory: may change from one version to the next.
+ * Experimental: may change from one version to the next.
  *
  *     sis_arch arch;
  *     sis_train_opt opt;

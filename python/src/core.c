@@ -21,9 +21,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <sis/analysis.h>
 #include <sis/data.h>
-#include <sis/evaluate.h>
-#include <sis/global.h>
 #include <sis/model.h>
 #include <sis/prove.h>
 #include <sis/report.h>
@@ -31,7 +30,7 @@
 #include <sis/sis.h>
 #include <sis/task.h>
 
-#include <sis/explain.h> /* laboratory: what tasks hand over, */
+#include <sis/explain.h> /* experimental: what tasks hand over, */
 #include <sis/net.h>     /* and what a network carries */
 
 static PyObject *Error;         /* sis.Error, a ValueError */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/evaluate.h>
 #include <sis/explain.h>
 #include <sis/prove.h>
 

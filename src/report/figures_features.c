@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/analysis.h>
 #include <sis/export.h>
 
 #include "base/mem.h"

@@ -24,7 +24,7 @@
 #ifndef SIS_REPORT_REPORT_H
 #define SIS_REPORT_REPORT_H
 
-#include <sis/findings.h>
+#include <sis/analysis.h>
 #include <sis/report.h>
 
 #include "base/buf.h"

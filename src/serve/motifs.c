@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/global.h>
+#include <sis/analysis.h>
 
 #include "base/error.h"
 #include "base/json.h"

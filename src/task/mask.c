@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/evaluate.h>
+#include <sis/explain.h>
 
 #include "base/buf.h"
 #include "base/error.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/evaluate.h>
+#include <sis/explain.h>
 
 #include "base/clock.h"
 #include "base/error.h"

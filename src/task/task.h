@@ -30,7 +30,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include <sis/evaluate.h>
 #include <sis/explain.h>
 #include <sis/net.h>
 #include <sis/prove.h>
@@ -158,8 +157,8 @@ struct sis_task {
     sis_task_opt opt;
     sis_model model;
     char name[256]; /* of the model, in records */
-    int own_model; /* closed with the task */
-    int alike;     /* it is that of the task that this one is like */
+    int own_model;  /* closed with the task */
+    int alike;      /* it is that of the task that this one is like */
     sis_model *
         others; /* (n_others) further handles, where examples have as many values in other shapes */
     size_t n_others;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/evaluate.h>
+#include <sis/explain.h>
 #include <sis/prove.h>
 
 #include "base/rng.h"

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Points as they are added. Whatever the distance, a point is a row of 32-bit items:
+ *
+ *     jaccard       numbers of its words, ascending, each once; of a bag, the second "very" is a
+ *                   word of its own
+ *     levenshtein   its letters
+ *     energy        its pixels, row * 65536 + column, ascending, each once
+ *     overlap       numbers of its names, ascending, each once, and beside each that of its value
+ *
+ * so that equal points are equal rows.
+ */
+#ifndef SIS_ANALYSIS_POINTS_H
+#define SIS_ANALYSIS_POINTS_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/analysis.h>
+
+#include "base/names.h"
+
+/* One row. */
+typedef struct sis__row {
+    const uint32_t *items, *values; /* (n); values of cells, else NULL */
+    size_t n;
+} sis__row;
+
+struct sis_points {
+    sis_distance distance;
+    size_t n;
+    size_t *start; /* (n + 1) where each row begins */
+    size_t start_room;
+    uint32_t *items, *values;
+    size_t items_room, values_room;
+    int both;         /* strands of DNA */
+    sis__names names; /* of words or cells */
+    sis__names extra; /* values of cells; second and further occurrences of words */
+    sis_distance_fn custom;
+    void *ctx;
+};
+
+sis__row sis__points_row(const sis_points *points, size_t i);
+
+/* Which comes first: the shorter, then the one with the lower item where they first differ. 0: the
+ * same. */
+int sis__row_order(const sis__row *a, const sis__row *b);
+
+static inline int sis__is_energy(sis_distance d) {
+    return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+}
+
+/* The letter opposite to it. */
+static inline uint32_t sis__opposite(uint32_t letter) {
+    return letter == 'A'   ? 'T'
+           : letter == 'T' ? 'A'
+           : letter == 'C' ? 'G'
+           : letter == 'G' ? 'C'
+                           : letter;
+}
+
+/* How far two pixels are apart. */
+static inline double sis__pixel_gap(uint32_t p, uint32_t q) {
+    double dy = (double)(p >> 16) - (double)(q >> 16);
+    double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
+    return sqrt(dy * dy + dx * dx);
+}
+
+/* The plain definition. */
+double sis__set_distance(const sis__row *a, const sis__row *b);
+
+/* The energy distance from its three double sums, over pixels of a and b, a and a, b and b. */
+double sis__energy_of_sums(double ab, double aa, double bb, size_t n_a, size_t n_b);
+
+#endif

@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: MIT
- *
- * Lanes for every machine.
- */
-#define VBYTES 16
-#define LANES_NAME sis__lanes_base
-#include "global/lanes_body.h"

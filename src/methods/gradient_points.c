@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where slopes are taken. For most models a point is a row; for those that look token ids up, a
+ * point is the embeddings they find, because there is nothing between two ids but there is between
+ * two embeddings. What is never masked has in the mask's point the value of the input.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "methods/methods.h"
+
+static int no_gradient(const char *method) {
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "%s needs a model with gradients, which this one has not; take a network "
+                     "(FILE.onnx), or a method that only asks for scores (sis, perturb, lime)",
+                     method);
+}
+
+/* A mask that removes tokens moves the others: there is no way from one to the other. */
+static int no_path(const char *method) {
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "%s follows the way from the mask to the input, and a mask that removes "
+                     "features has none; take another mask",
+                     method);
+}
+
+static int embed(const sis__masked_scorer *v, const double *row, double *point) {
+    size_t n = v->in->n_values;
+    if (v->model->embed)
+        return v->model->embed(v->model->ctx, row, n, point);
+    memcpy(point, row, n * sizeof *row);
+    return SIS_OK;
+}
+
+/* row: the input where `mask` is NULL or a value is never masked, else the mask. */
+static void mix(const sis__masked_scorer *v, const double *mask, double *row) {
+    for (size_t i = 0; i < v->in->n_values; i++) {
+        int f = v->features.feature_of[i], here = f < 0 || (!mask && !v->features.absent[f]);
+        row[i] = here ? v->in->values[i] : mask ? mask[i] : v->in->mask[i];
+    }
+}
+
+int sis__gradient_points_init(sis__gradient_points *p, const sis__masked_scorer *v,
+                              const char *method) {
+    size_t n = v->in->n_values;
+    *p = (sis__gradient_points){.dim = v->model->embed ? v->model->dim : 1};
+    if (!v->model->gradient)
+        return no_gradient(method);
+    for (size_t i = 0; i < n * v->features.n_samples; i++)
+        if (isnan(v->in->mask[i]))
+            return no_path(method);
+    p->width = n * p->dim;
+    double *row = SIS_NEW_RAW(double, n);
+    p->input = SIS_NEW_RAW(double, p->width);
+    p->mask = (double *)sis__alloc_raw(v->features.n_samples, p->width * sizeof *p->mask);
+    int error = row && p->input && p->mask ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK) {
+        mix(v, NULL, row); /* absent features: as in the first mask sample */
+        error = embed(v, row, p->input);
+    }
+    for (size_t s = 0; error == SIS_OK && s < v->features.n_samples; s++) {
+        mix(v, v->in->mask + s * n, row);
+        error = embed(v, row, p->mask + s * p->width);
+    }
+    free(row);
+    if (error != SIS_OK)
+        sis__gradient_points_release(p);
+    return error;
+}
+
+void sis__gradient_points_release(sis__gradient_points *p) {
+    free(p->input);
+    free(p->mask);
+    *p = (sis__gradient_points){0};
+}
+
+int sis__gradient_points_slopes(sis__masked_scorer *v, const sis__gradient_points *p,
+                                sis_slopes *s) {
+    s->width = p->width;
+    s->output = v->in->output;
+    sis_error_set("");
+    int result = v->model->gradient(v->model->ctx, s);
+    v->evaluations += s->n;
+    if (result != 0) {
+        if (!*sis_error_detail())
+            sis__fail(SIS_E_MODEL, "the model's gradient function returned %d", result);
+        return result < 0 ? result : SIS_E_MODEL;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (isnan(s->scores[i]))
+            return sis__fail(SIS_E_NAN,
+                             "the model answered NaN for output %zu on the way to the mask",
+                             s->output);
+    return sis__scorer_tick(v);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sufficient subsets with few questions: QuickXplain (Junker 2004) on "enough with everything else
+ * masked". For models that are slow or far away: about 2k(1 + log2(p/k)) copies for a subset of k of
+ * p features, where backward selection asks p^2/2.
+ *
+ *     order      most important first: by what masking each alone does (p copies, one batch), by the
+ *                gradient (one), as they come, or as the caller has it
+ *     shorten    the fewest from its top that are enough, by a search that tries WAYS sizes at a time;
+ *                then the same again in the order of what the loss of each would do to these, as long as
+ *                that leaves a good part of them out
+ *     divide     of what is left one half is kept while the other is searched: what that half needs is
+ *                kept, the first is searched with it, and so on
+ *     settle     that is right of models that never lose a decision by seeing more. Of others the set
+ *                may not be enough (features of the order are put back) or hold too much (the least
+ *                needed one is dropped), until full passes say that it is enough and that nothing
+ *                can be left out
+ *
+ * As in SIS the features of a subset are then masked and the next is looked for, until what is left is
+ * not enough.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/platform.h"
+#include "methods/methods.h"
+
+enum { WAYS = 8 };
+
+typedef struct {
+    sis__masked_scorer *v;
+    int *order; /* (n_order) all features that may be in a subset, most important first */
+    size_t n_order;
+    unsigned char *gone;    /* (n) in an earlier subset */
+    unsigned char *present; /* (n) */
+    unsigned char *needed;  /* (n) found by dividing */
+    int *left;              /* (n_left) what is still searched, most important first */
+    size_t n_left;
+    double *loss;       /* (n) what the loss of a feature does, the more the worse */
+    double from, share; /* of all progress: where this subset begins, and how much of it this is */
+    size_t divided;     /* of what is divided: looked at */
+    size_t n_found;
+} search;
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+/* A subset is shortened (up to FOUND of it), divided (up to DIVIDED) and settled. */
+static const double FOUND = 0.5, DIVIDED = 0.8, ORDERED = 0.3;
+
+/* So much of this subset is done; with the next copies: so much more. */
+static void tell(search *c, double part, double more) {
+    double now = c->from + part * c->share;
+    c->v->fraction = now > c->v->fraction ? now : c->v->fraction;
+    c->v->stretch = c->from + (part + more) * c->share - c->v->fraction;
+    c->v->stretch = c->v->stretch > 0 ? c->v->stretch : 0;
+}
+
+/* The next subset takes half of what is left, or its share if it is known how many there may be. */
+static void tell_next(search *c, size_t found, size_t most) {
+    c->from = c->v->fraction;
+    c->share = (1 - c->from) / (most > found ? (double)(most - found) : 2);
+}
+
+/* ---- Questions ----------------------------------------------------------------------------- */
+
+static void show_only(search *c, const int *features, size_t n) {
+    memset(c->present, 0, c->v->features.n);
+    for (size_t k = 0; k < n; k++)
+        c->present[features[k]] = 1;
+}
+
+/* Is what is present enough? */
+static int ask(search *c, int *enough, double *margin) {
+    int error = sis__scorer_margin(c->v, c->present, margin);
+    *enough = error == SIS_OK && sis__scorer_decided(c->v, *margin);
+    return error;
+}
+
+/* Copies with the first so many of what is left. */
+typedef struct {
+    const search *c;
+    size_t low, high, n; /* sizes in between, evenly */
+} cuts;
+
+static size_t cut_at(const cuts *t, size_t i) {
+    return t->low + (t->high - t->low) * (i + 1) / (t->n + 1);
+}
+
+static void choose_cut(void *ctx, size_t i, unsigned char *present) {
+    const cuts *t = (const cuts *)ctx;
+    memset(present, 0, t->c->v->features.n);
+    for (size_t k = 0; k < cut_at(t, i); k++)
+        present[t->c->left[k]] = 1;
+}
+
+/* The fewest from the top of what is left, which is enough as a whole. */
+static int shorten(search *c) {
+    double margins[WAYS];
+    size_t low = 0, high = c->n_left; /* too few, enough */
+    while (high - low > 1) {
+        cuts t = {c, low, high, high - low - 1 < WAYS ? high - low - 1 : WAYS};
+        int error = sis__scorer_margins(
+            c->v, &(sis__copies){.n = t.n, .choose = choose_cut, .ctx = &t}, margins);
+        if (error != SIS_OK)
+            return error;
+        size_t k = 0;
+        while (k < t.n && !sis__scorer_decided(c->v, margins[k]))
+            k++;
+        low = k ? cut_at(&t, k - 1) : low;
+        high = k < t.n ? cut_at(&t, k) : high;
+    }
+    c->n_left = high;
+    return SIS_OK;
+}
+
+/* Copies of what is left without one feature each. */
+static void choose_without(void *ctx, size_t i, unsigned char *present) {
+    const search *c = (const search *)ctx;
+    memset(present, 0, c->v->features.n);
+    for (size_t k = 0; k < c->n_left; k++)
+        present[c->left[k]] = k != i;
+}
+
+/* Put what is left in the order of what the loss of each would do to it; *spare: there is one, the
+ * last, that can be lost. */
+static int by_loss(const void *a, const void *b, void *loss) {
+    const double *of = (const double *)loss;
+    int x = *(const int *)a, y = *(const int *)b;
+    if (of[x] != of[y])
+        return of[x] > of[y] ? -1 : 1;
+    return (x < y) - (x > y);
+}
+
+static int rank_left(search *c, int *spare) {
+    double sign = c->v->opt->below ? -1 : 1, *margins = SIS_NEW_RAW(double, c->n_left);
+    int error = margins ? SIS_OK : SIS_E_NOMEM;
+    *spare = 0;
+    if (error == SIS_OK)
+        error = sis__scorer_margins(
+            c->v, &(sis__copies){.n = c->n_left, .choose = choose_without, .ctx = c}, margins);
+    for (size_t k = 0; error == SIS_OK && k < c->n_left; k++) {
+        c->loss[c->left[k]] = -sign * margins[k];
+        *spare |= sis__scorer_decided(c->v, margins[k]);
+    }
+    if (error == SIS_OK)
+        sis__sort(c->left, c->n_left, sizeof *c->left, by_loss, c->loss);
+    free(margins);
+    return error;
+}
+
+/* ---- Dividing ------------------------------------------------------------------------------ */
+
+/* Mark what of part[0..n) is needed beside what is present. grown: something has become present since
+ * that was last asked about. */
+static int divide(search *c, int grown, const int *part, size_t n) {
+    int enough = 0, some = 0, error = SIS_OK;
+    double margin;
+    if (grown)
+        error = ask(c, &enough, &margin);
+    if (enough || n == 1)
+        tell(c, FOUND + (DIVIDED - FOUND) * (double)(c->divided += n) / (double)c->n_left, 0);
+    if (error != SIS_OK || enough)
+        return error;
+    if (n == 1) {
+        c->needed[part[0]] = 1;
+        return SIS_OK;
+    }
+    size_t half = n / 2;
+    for (size_t k = 0; k < half; k++)
+        c->present[part[k]] = 1;
+    error = divide(c, 1, part + half, n - half);
+    for (size_t k = 0; k < n; k++) {
+        c->present[part[k]] = k >= half && c->needed[part[k]];
+        some |= c->present[part[k]];
+    }
+    if (error == SIS_OK)
+        error = divide(c, some, part, half);
+    for (size_t k = half; k < n; k++)
+        c->present[part[k]] = 0;
+    return error;
+}
+
+/* Leave of what is left only what is needed; the others stand behind it, for settle(). */
+static int divide_left(search *c) {
+    size_t n = c->n_left, kept = 0;
+    memset(c->needed, 0, c->v->features.n);
+    memset(c->present, 0, c->v->features.n);
+    c->divided = 0;
+    int error = divide(c, 0, c->left, n), *others = SIS_NEW_RAW(int, n);
+    if (error == SIS_OK && !others)
+        error = SIS_E_NOMEM;
+    for (size_t k = 0, out = 0; error == SIS_OK && k < n; k++) {
+        if (c->needed[c->left[k]])
+            c->left[kept++] = c->left[k];
+        else
+            others[out++] = c->left[k];
+    }
+    if (error == SIS_OK) {
+        memcpy(c->left + kept, others, (n - kept) * sizeof *others);
+        c->n_left = kept;
+    }
+    free(others);
+    return error;
+}
+
+/* ---- Settling ------------------------------------------------------------------------------ */
+
+/* Put features back until it is enough; there are `most`, which are. */
+static int grow(search *c, size_t most, double *margin) {
+    int enough = 0, error = SIS_OK;
+    while (error == SIS_OK && !enough) {
+        show_only(c, c->left, c->n_left);
+        error = ask(c, &enough, margin);
+        if (error == SIS_OK && !enough && c->n_left++ == most)
+            return sis__fail_unstable(NAN, NAN);
+    }
+    return error;
+}
+
+/* Drop the least needed feature as long as there is one that is not needed. */
+static int settle(search *c, size_t most, double *margin) {
+    int spare = 1, error = grow(c, most, margin);
+    for (double part = DIVIDED; error == SIS_OK && spare; part += (1 - part) / 2) {
+        tell(c, part, (1 - part) / 2);
+        error = rank_left(c, &spare);
+        if (error == SIS_OK && spare && c->n_left == 1)
+            return sis__fail_unstable(NAN, NAN); /* the fully masked input was not enough before */
+        if (error == SIS_OK && spare) {
+            *margin = -c->loss[c->left[--c->n_left]];
+            *margin = c->v->opt->below ? -*margin : *margin;
+        }
+    }
+    return error;
+}
+
+/* A subset of what is not gone, which is enough. */
+static int find_subset(search *c, sis_subset *out) {
+    int spare = 1, error;
+    size_t before;
+    double margin, part = 0;
+    c->n_left = 0;
+    for (size_t k = 0; k < c->n_order; k++)
+        if (!c->gone[c->order[k]])
+            c->left[c->n_left++] = c->order[k];
+    error = shorten(c);
+    do {
+        before = c->n_left;
+        part += (FOUND - part) / 4;
+        tell(c, part, (FOUND - part) / 4);
+        if (error == SIS_OK)
+            error = rank_left(c, &spare);
+        if (error == SIS_OK && spare)
+            error = shorten(c);
+    } while (error == SIS_OK && spare && c->n_left < before - before / 4);
+    before = c->n_left;
+    if (error == SIS_OK && spare)
+        error = divide_left(c);
+    if (error == SIS_OK)
+        error = settle(c, before, &margin);
+    if (error != SIS_OK)
+        return error;
+    out->n = c->n_left;
+    out->score = sis__scorer_score(c->v, margin);
+    out->features = (int *)sis__copy(c->left, c->n_left, sizeof *c->left);
+    return out->features ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* ---- Orders -------------------------------------------------------------------------------- */
+
+static int rank_by_gradient(sis__masked_scorer *v, double *importance) {
+    sis__gradient_points at;
+    double score, sign = v->opt->below ? -1 : 1;
+    int error = sis__gradient_points_init(&at, v, "quick");
+    if (error != SIS_OK)
+        return error;
+    double *d = SIS_NEW(double, at.width);
+    sis_slopes slopes = {.points = at.input, .n = 1, .scores = &score, .d_points = d};
+    error = d ? sis__gradient_points_slopes(v, &at, &slopes) : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < at.width; i++) {
+        int f = v->features.feature_of[i / at.dim];
+        if (f >= 0)
+            importance[f] += sign * (at.input[i] - at.mask[i]) * d[i];
+    }
+    free(d);
+    sis__gradient_points_release(&at);
+    return error;
+}
+
+static int find_order(search *c, sis_preference prefer) {
+    sis__masked_scorer *v = c->v;
+    sis__ranking r = {.attributions = SIS_NEW(double, v->features.n),
+                      .importance = SIS_NEW(double, v->features.n)};
+    int error = r.attributions && r.importance ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK && prefer == SIS_PREFER_PERTURB)
+        error = sis__perturb(v, &r);
+    if (error == SIS_OK && prefer == SIS_PREFER_GRADIENT)
+        error = rank_by_gradient(v, r.importance);
+    for (size_t f = 0; error == SIS_OK && prefer == SIS_PREFER_NONE && f < v->features.n; f++)
+        r.importance[f] = -(double)f;
+    for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
+        if (isnan(r.importance[f]))
+            error = sis__fail(SIS_E_NAN, "the slope of output %zu is not a number", v->in->output);
+    if (error == SIS_OK)
+        sis__order(v, r.importance, c->order, &c->n_order);
+    free(r.attributions);
+    free(r.importance);
+    return error;
+}
+
+/* ---- Collection ---------------------------------------------------------------------------- */
+
+static int search_init(search *c, sis__masked_scorer *v) {
+    size_t n = v->features.n;
+    *c = (search){.v = v};
+    c->order = SIS_NEW(int, n);
+    c->gone = SIS_NEW(unsigned char, n);
+    c->present = SIS_NEW(unsigned char, n);
+    c->needed = SIS_NEW(unsigned char, n);
+    c->left = SIS_NEW(int, n);
+    c->loss = SIS_NEW(double, n);
+    if (!c->order || !c->gone || !c->present || !c->needed || !c->left || !c->loss)
+        return SIS_E_NOMEM;
+    for (size_t f = 0; f < n; f++)
+        c->gone[f] = v->features.absent[f] || v->features.same[f];
+    return SIS_OK;
+}
+
+static void search_release(search *c) {
+    free(c->order);
+    free(c->gone);
+    free(c->present);
+    free(c->needed);
+    free(c->left);
+    free(c->loss);
+}
+
+static int find_next(void *ctx, sis_subset *out) {
+    search *c = (search *)ctx;
+    tell_next(c, c->n_found++, c->v->opt->max_subsets);
+    return find_subset(c, out);
+}
+
+int sis__quick(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out) {
+    search c;
+    int error = search_init(&c, v);
+    v->stretch = ORDERED;
+    if (error == SIS_OK)
+        error = how->order ? sis__order_given(v, how, c.order, &c.n_order)
+                           : find_order(&c, how->prefer);
+    if (error == SIS_OK)
+        error = sis__disjoint(
+            v, &(sis__finder_of_subsets){find_next, &c, c.gone, v->opt->max_subsets}, out);
+    if (error == SIS_OK && how->trace)
+        error = sis__order_trace_first(v, c.order, c.n_order, &out->subsets[0]);
+    search_release(&c);
+    return error;
+}

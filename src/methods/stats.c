@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Samples and the tests between them: ranks, percentiles, Wilcoxon's two tests.
+ *
+ * Ranks cost a sort. The exact distributions are counted in doubles, which hold them to the last
+ * digit where it matters: only the lower tail up to the statistic is counted, from its small
+ * numbers upwards, never as one minus the rest.
+ *
+ *     signed-rank   subsets of {1..n} by their sum; n <= 50, so every count is below 2^53
+ *     rank-sum      ways to reach U = u with m against n numbers are the coefficients of
+ *                   (1 - x^(n+1)) ... (1 - x^(n+m)) / ((1 - x) ... (1 - x^m)): m passes over
+ *                   the tail
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/explain.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/sum.h"
+
+enum { EXACT_SMALLER = 8, EXACT_PAIRS = 50 };
+static const double EXACT_PRODUCT = 1e6; /* nx * ny: the length of the exact distribution */
+
+/* ---- Samples ------------------------------------------------------------------------------- */
+
+static int has_nan(const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (isnan(x[i]))
+            return 1;
+    return 0;
+}
+
+/* A number and where it stood. */
+typedef struct {
+    double value;
+    size_t at;
+} place;
+
+static int by_value(const void *a, const void *b) {
+    return sis__by_double(&((const place *)a)->value, &((const place *)b)->value);
+}
+
+/* Ranks, and the sum of t^3 - t over groups of t equal numbers: 0 if there are no ties. Numbers count as
+ * equal if they are no further than `slack` from the next smaller one. */
+static int rank(const double *x, size_t n, double slack, double *ranks, double *ties) {
+    place *sorted = SIS_NEW_RAW(place, n);
+    *ties = 0;
+    if (!sorted)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (place){x[i], i};
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && sorted[to].value - sorted[to - 1].value <= slack;)
+            to++;
+        double t = (double)(to - from);
+        *ties += t * t * t - t;
+        for (size_t i = from; i < to; i++)
+            ranks[sorted[i].at] = (double)(from + to + 1) / 2;
+    }
+    free(sorted);
+    return SIS_OK;
+}
+
+int sis_sample_percentile(const double *x, size_t n, double percent, double *out) {
+    *out = NAN;
+    if (!(percent >= 0 && percent <= 100))
+        return sis__fail(SIS_E_ARGUMENT, "a percentile lies between 0 and 100, not at %g", percent);
+    if (n == 0 || has_nan(x, n))
+        return SIS_OK;
+    double *sorted = (double *)sis__copy(x, n, sizeof *x);
+    if (!sorted)
+        return SIS_E_NOMEM;
+    qsort(sorted, n, sizeof *sorted, sis__by_double);
+    *out = sis__quantile(sorted, n, percent / 100);
+    free(sorted);
+    return SIS_OK;
+}
+
+double sis_sample_mean(const double *x, size_t n) {
+    double high = 0, low = 0;
+    for (size_t i = 0; i < n; i++)
+        sis__sum_add(&high, &low, x[i]);
+    return n ? sis__sum_mean(high, low, n) : NAN;
+}
+
+double sis_sample_deviation(const double *x, size_t n) {
+    double mean = sis_sample_mean(x, n), sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (x[i] - mean) * (x[i] - mean);
+    return n > 1 ? sqrt(sum / (double)(n - 1)) : NAN;
+}
+
+/* ---- Distributions ------------------------------------------------------------------------- */
+
+/* Both tails beyond |z| of the normal distribution. */
+static double normal_tails(double z) {
+    return erfc(fabs(z) / sqrt(2));
+}
+
+/* Two-sided p from the share of the lower tail. */
+static double both_tails(double lower) {
+    return lower < 0.5 ? 2 * lower : 1;
+}
+
+/* Share of the subsets of {1..n} whose sum is at most `most`. */
+static int signed_rank_tail(size_t n, size_t most, double *out) {
+    double *count = SIS_NEW(double, most + 1), sum = 0;
+    if (!count)
+        return SIS_E_NOMEM;
+    count[0] = 1;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t s = most; s >= i; s--)
+            count[s] += count[s - i];
+    for (size_t s = 0; s <= most; s++)
+        sum += count[s];
+    free(count);
+    *out = ldexp(sum, -(int)n);
+    return SIS_OK;
+}
+
+/* Share of the orders of m and n numbers whose U is at most `most`. */
+static int rank_sum_tail(size_t m, size_t n, size_t most, double *out) {
+    double *count = SIS_NEW(double, most + 1), sum = 0;
+    if (!count)
+        return SIS_E_NOMEM;
+    count[0] = 1;
+    for (size_t i = 1; i <= m; i++) {
+        for (size_t u = most; u >= n + i; u--)
+            count[u] -= count[u - n - i];
+        for (size_t u = i; u <= most; u++)
+            count[u] += count[u - i];
+    }
+    for (size_t u = 0; u <= most; u++)
+        sum += count[u];
+    free(count);
+    for (size_t i = 1; i <= m; i++)
+        sum *= (double)i / (double)(n + i);
+    *out = sum;
+    return SIS_OK;
+}
+
+/* ---- Rank-sum ------------------------------------------------------------------------------ */
+
+/* p of U = `smaller`, the smaller of U and nx * ny - U, by the normal distribution. */
+static double rank_sum_normal(double nx, double ny, double ties, double smaller) {
+    double n = nx + ny, middle = nx * ny / 2;
+    double deviation = sqrt(nx * ny / 12 * (n + 1 - ties / (n * (n - 1))));
+    if (!(deviation > 0) || smaller + 0.5 >= middle)
+        return 1;
+    return normal_tails((middle - smaller - 0.5) / deviation);
+}
+
+/* The test of nx and ny numbers that are joined in `both`, with room for their ranks. */
+static int rank_sum(const double *both, double *ranks, size_t nx, size_t ny, sis_test *out) {
+    double ties, sum = 0, x = (double)nx, y = (double)ny;
+    int code = rank(both, nx + ny, 0, ranks, &ties);
+    for (size_t i = 0; code == SIS_OK && i < nx; i++)
+        sum += ranks[i];
+    out->statistic = sum - x * (x + 1) / 2;
+    double smaller = fmin(out->statistic, x * y - out->statistic), lower;
+    size_t few = nx < ny ? nx : ny, many = nx < ny ? ny : nx;
+    out->exact = ties == 0 && few <= EXACT_SMALLER && x * y <= EXACT_PRODUCT;
+    if (code != SIS_OK || !out->exact) {
+        out->p = rank_sum_normal(x, y, ties, smaller);
+        return code;
+    }
+    code = rank_sum_tail(few, many, (size_t)smaller, &lower);
+    if (code == SIS_OK)
+        out->p = both_tails(lower);
+    return code;
+}
+
+int sis_test_rank_sum(const double *x, size_t nx, const double *y, size_t ny, sis_test *out) {
+    *out = (sis_test){.statistic = NAN, .p = NAN, .n = nx + ny};
+    if (nx == 0 || ny == 0 || has_nan(x, nx) || has_nan(y, ny))
+        return SIS_OK;
+    double *both = SIS_NEW_RAW(double, nx + ny), *ranks = SIS_NEW_RAW(double, nx + ny);
+    int code = both && ranks ? SIS_OK : SIS_E_NOMEM;
+    if (code == SIS_OK) {
+        memcpy(both, x, nx * sizeof *x);
+        memcpy(both + nx, y, ny * sizeof *y);
+        code = rank_sum(both, ranks, nx, ny, out);
+    }
+    free(both);
+    free(ranks);
+    return code;
+}
+
+/* ---- Signed-rank --------------------------------------------------------------------------- */
+
+static double signed_rank_normal(double n, double ties, double smaller) {
+    double middle = n * (n + 1) / 4;
+    double deviation = sqrt((n * (n + 1) * (2 * n + 1) - ties / 2) / 24);
+    return smaller + 0.5 >= middle ? 1 : normal_tails((middle - smaller - 0.5) / deviation);
+}
+
+/* n differences, none of them 0, of `all` pairs. Equal ones may be apart by the rounding of what they
+ * are differences of (14 and 13 of 101 features in per cent, and 13 and 12): by at most `slack`. */
+typedef struct {
+    double *at;
+    size_t n, all;
+    double slack;
+} differences;
+
+/* `size` has room for their sizes, then their ranks. */
+static int signed_rank(const differences *d, double *size, sis_test *out) {
+    size_t n = d->n;
+    double ties, lower, positive = 0, *ranks = size + n, total = (double)n * (double)(n + 1) / 2;
+    for (size_t i = 0; i < n; i++)
+        size[i] = fabs(d->at[i]);
+    int code = rank(size, n, d->slack, ranks, &ties);
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        positive += d->at[i] > 0 ? ranks[i] : 0;
+    out->statistic = fmin(positive, total - positive);
+    out->exact = n == d->all && ties == 0 && n <= EXACT_PAIRS;
+    if (code != SIS_OK || !out->exact) {
+        out->p = signed_rank_normal((double)n, ties, out->statistic);
+        return code;
+    }
+    code = signed_rank_tail(n, (size_t)out->statistic, &lower);
+    if (code == SIS_OK)
+        out->p = both_tails(lower);
+    return code;
+}
+
+int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *out) {
+    *out = (sis_test){.statistic = NAN, .p = NAN};
+    differences d = {SIS_NEW_RAW(double, n), 0, n, 0};
+    double *size = SIS_NEW_RAW(double, 2 * n), most = 0;
+    int code = d.at && size ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        if (x[i] != y[i]) {
+            d.at[d.n++] = x[i] - y[i];
+            most = fmax(most, fmax(fabs(x[i]), fabs(y[i])));
+        }
+    d.slack = isfinite(most) ? 4 * DBL_EPSILON * most : 0;
+    if (code == SIS_OK && n > 0 && !has_nan(d.at, d.n)) {
+        if (d.n > 0)
+            code = signed_rank(&d, size, out);
+        else
+            *out = (sis_test){.statistic = 0, .p = 1};
+    }
+    out->n = d.n;
+    free(d.at);
+    free(size);
+    return code;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fields of JSON objects: each is taken with its type, into memory that grows with the text and
+ * nothing else. jansson reads the JSON (depth, UTF-8 and number ranges are its job).
+ *
+ * Errors stick: the first field that is wrong leaves its message and its code, and taking any other
+ * does nothing after that. What is absent and may be leaves its place as it was.
+ */
+#ifndef SIS_RESULTS_FIELDS_H
+#define SIS_RESULTS_FIELDS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* What a finding that was read points into: the JSON itself, and lists made of it. */
+typedef struct sis__held {
+    json_t *root;
+    void **rooms; /* (n) */
+    size_t n, cap;
+} sis__held;
+
+/* An object of the text. */
+typedef struct sis__fields {
+    const json_t *object;
+    char prefix[64]; /* of its fields' names in messages: "", "subsets[3]." */
+    int code;
+    sis__held *held; /* keeps texts and lists; NULL: they are copies, the caller's to free() */
+    int nulls;       /* null is NaN where a number is expected */
+} sis__fields;
+
+enum { SIS__OPTIONAL, SIS__REQUIRED };
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+/* The object in n bytes of text; json_decref(*root) whatever the outcome. `what` it should be:
+ * "record". */
+int sis__json_read(const char *text, size_t n, const char *what, json_t **root);
+
+/* A finding: known by one of its fields, written by a command. What is read is kept by *held until
+ * sis__held_free. */
+void sis__finding_open(sis__fields *f, const char *text, size_t n, const char *what,
+                       const char *writer, const char *field);
+void sis__held_free(void *held);
+
+/* The end of a _parse: *held is kept by the finding, or gone with an error. */
+int sis__finding_close(sis__fields *f, void **held);
+
+/* ---- One field ------------------------------------------------------------------------------- */
+
+void sis__fields_wrong(sis__fields *f, const char *name, const char *expected, const json_t *found);
+
+/* The field's value; NULL if it is absent or something has gone wrong. */
+const json_t *sis__find_field(sis__fields *f, const char *name, int required);
+
+void sis__take_number(sis__fields *f, const char *name, int required, double *out);
+void sis__take_count(sis__fields *f, const char *name, int required, size_t *out);
+void sis__take_some(sis__fields *f, const char *name, size_t *out); /* at least one */
+void sis__take_flag(sis__fields *f, const char *name, int *out);
+char *sis__take_text(sis__fields *f, const char *name, int required); /* NULL if it is absent */
+
+/* The text, or another if it is absent. Only of findings, which keep it. */
+const char *sis__take_text_or(sis__fields *f, const char *name, const char *other);
+
+/* A share from 0 to 1, or NaN. */
+void sis__take_share(sis__fields *f, const char *name, double *out);
+
+/* The number of the field's text among n names. */
+size_t sis__take_choice(sis__fields *f, const char *name, const char *const *names, size_t n);
+
+/* ---- Objects in it --------------------------------------------------------------------------- */
+
+/* The object in a field, or without fields if it is absent; and entry i of the list that a field
+ * holds. Give the code back with sis__leave(). */
+sis__fields sis__enter(sis__fields *f, const char *name, int required);
+sis__fields sis__enter_item(sis__fields *f, const char *name, const json_t *list, size_t i);
+void sis__leave(sis__fields *f, const sis__fields *inner);
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+/* A list of *n entries, or NULL like sis__find_field(). */
+const json_t *sis__find_list(sis__fields *f, const char *name, int required, size_t *n);
+
+/* Memory for the n entries of a list, zeroed where it is kept; NULL if there is no list, or no
+ * memory for it. */
+void *sis__fields_room(sis__fields *f, const json_t *list, size_t n, size_t size);
+
+double *sis__take_numbers(sis__fields *f, const char *name, size_t *n);
+int *sis__take_ints(sis__fields *f, const char *name, int required, size_t *n);
+size_t *sis__take_counts(sis__fields *f, const char *name, size_t *n);
+const char **sis__take_texts(sis__fields *f, const char *name, size_t *n);
+
+/* The list in `name` has `found` entries; it must have as many as `other`. */
+void sis__fields_pair(sis__fields *f, const char *name, size_t found, const char *other, size_t n);
+
+#endif

@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records: their rules, to text, from text, and their end. The fields and their order are those of
+ * results.h.
+ *
+ * The rules are what a record must hold to be written or believed: features that exist, lists that
+ * are as long as each other, numbers that are numbers. Whoever draws or counts a record may index
+ * with what it says. Reading costs memory that grows with the text, checking that of one list of
+ * features at a time, whatever n_features claims.
+ */
+#include "results/record.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/utf8.h"
+#include "data/packed.h"
+#include "results/fields.h"
+
+/* ---- Rules: lists ------------------------------------------------------------------------------ */
+
+/* Is any of the n numbers there twice? *twice is it, or -1. */
+static int find_twice(const int *numbers, size_t n, int *twice) {
+    int *sorted = (int *)sis__copy(numbers, n, sizeof *numbers);
+    *twice = -1;
+    if (!sorted)
+        return SIS_E_NOMEM;
+    qsort(sorted, n, sizeof *sorted, sis__by_int);
+    for (size_t i = 1; i < n && *twice < 0; i++)
+        if (sorted[i] == sorted[i - 1])
+            *twice = sorted[i];
+    free(sorted);
+    return SIS_OK;
+}
+
+/* Numbers from `least` to n_features - 1. */
+static int check_range(const sis_record *r, int code, const char *field, const int *numbers,
+                       size_t n, int least) {
+    size_t n_features = r->collection.n_features;
+    for (size_t i = 0; i < n; i++)
+        if (numbers[i] < least || (numbers[i] >= 0 && (size_t)numbers[i] >= n_features))
+            return sis__fail(code, "field \"%s\": %d is not one of the %zu features", field,
+                             numbers[i], n_features);
+    return SIS_OK;
+}
+
+/* Features, none of them twice. */
+static int check_features(const sis_record *r, int code, const char *field, const int *features,
+                          size_t n) {
+    int twice, result = check_range(r, code, field, features, n, 0);
+    if (result == SIS_OK)
+        result = find_twice(features, n, &twice);
+    if (result == SIS_OK && twice >= 0)
+        result = sis__fail(code, "field \"%s\": feature %d is there twice", field, twice);
+    return result;
+}
+
+static int check_finite(int code, const char *field, const double *numbers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(numbers[i]))
+            return sis__fail(code, "field \"%s\": number %zu is not finite", field, i);
+    return SIS_OK;
+}
+
+/* Of values and masks NaN is a missing one. */
+static int check_values_finite(int code, const char *field, const double *numbers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (isinf(numbers[i]))
+            return sis__fail(code, "field \"%s\": number %zu is not finite", field, i);
+    return SIS_OK;
+}
+
+static int check_count(int code, const char *field, size_t found, size_t expected,
+                       const char *what) {
+    return found == expected ? SIS_OK
+                             : sis__fail(code,
+                                         "field \"%s\": expected %zu entries, one for each %s, "
+                                         "found %zu",
+                                         field, expected, what, found);
+}
+
+/* ---- Rules: the collection ------------------------------------------------------------------- */
+
+static int check_head(const sis_record *r, int code) {
+    const sis_collection *c = &r->collection;
+    int failed = c->status == SIS_STATUS_ERROR;
+    if (!r->id || !r->model || !r->method)
+        return sis__fail(code, "field \"%s\": is missing",
+                         !r->id      ? "id"
+                         : !r->model ? "model"
+                                     : "method");
+    if (r->output > PTRDIFF_MAX || c->evaluations > PTRDIFF_MAX)
+        return sis__fail(code, "field \"%s\": is too large",
+                         r->output > PTRDIFF_MAX ? "output" : "evaluations");
+    if (r->n_outputs > PTRDIFF_MAX || (r->n_outputs && r->output >= r->n_outputs))
+        return sis__fail(code, "field \"n_outputs\": output %zu is none of %zu", r->output,
+                         r->n_outputs);
+    if ((unsigned)c->status >= SIS_N_STATUSES)
+        return sis__fail(code, "field \"status\": there is no status %d", (int)c->status);
+    if (!isfinite(r->threshold))
+        return sis__fail(code, "field \"threshold\": is not a finite number");
+    if (!failed && (isnan(c->score) || isnan(c->masked_score)))
+        return sis__fail(code, "field \"%s\": is not a number, but the status is not \"error\"",
+                         isnan(c->score) ? "score" : "masked_score");
+    if (c->message && !failed)
+        return sis__fail(code, "field \"message\": the status is not \"error\"");
+    if (c->n_features > INT_MAX || (c->n_features == 0 && !failed))
+        return sis__fail(code, "field \"n_features\": expected 1 to %d, found %zu", INT_MAX,
+                         c->n_features);
+    if (!(c->seconds >= 0) || isinf(c->seconds))
+        return sis__fail(code, "field \"seconds\": is not a time");
+    int result = check_finite(code, "attributions", r->attributions, r->n_attributions);
+    return result == SIS_OK && r->completeness
+               ? check_finite(code, "completeness", r->completeness, 2)
+               : result;
+}
+
+static int check_guarantee(const sis_record *r, int code) {
+    const sis_guarantee *g = r->guarantee;
+    if (r->keep && strcmp(r->keep, "class") != 0)
+        return sis__fail(code, "field \"keep\": expected class");
+    if (!g || g->kind != SIS_GUARANTEE_CHANCE)
+        return SIS_OK;
+    if (g->n_shares != r->collection.n_subsets)
+        return check_count(code, "guarantee.subsets", g->n_shares, r->collection.n_subsets,
+                           "subset");
+    for (size_t k = 0; k < g->n_shares; k++)
+        if (g->shares[k].kept > g->shares[k].draws || isnan(g->shares[k].low) ||
+            isnan(g->shares[k].high))
+            return sis__fail(code, "field \"guarantee.subsets\": entry %zu is no share", k);
+    return isnan(g->share) || isnan(g->confidence)
+               ? sis__fail(code, "field \"guarantee\": there is no share, or no confidence")
+               : SIS_OK;
+}
+
+static int check_subset(const sis_record *r, int code, const sis_subset *s, const char *name) {
+    char field[64];
+    snprintf(field, sizeof field, "%s.features", name);
+    if (s->n == 0)
+        return sis__fail(code, "field \"%s\": is empty; a subset has at least one feature", field);
+    int result = check_features(r, code, field, s->features, s->n);
+    snprintf(field, sizeof field, "%s.order", name);
+    if (result == SIS_OK)
+        result = check_features(r, code, field, s->trace.order, s->trace.n);
+    snprintf(field, sizeof field, "%s.trace", name);
+    for (size_t i = 0; i < s->trace.n && result == SIS_OK; i++)
+        if (isnan(s->trace.scores[i]))
+            result = sis__fail(code, "field \"%s\": score %zu is not a number", field, i);
+    if (result == SIS_OK && isnan(s->score))
+        result = sis__fail(code, "field \"%s.score\": is not a number", name);
+    return result;
+}
+
+static int check_subsets(const sis_record *r, int code) {
+    const sis_collection *c = &r->collection;
+    char name[48];
+    if (c->status != SIS_STATUS_CUT && (c->status == SIS_STATUS_EXPLAINED) != (c->n_subsets > 0))
+        return sis__fail(code, "field \"subsets\": expected %s with this status, found %zu",
+                         c->n_subsets ? "none" : "at least one", c->n_subsets);
+    if (c->n_subsets > 0 && isnan(c->rest_score))
+        return sis__fail(code, "field \"rest_score\": is not a number");
+    int result = SIS_OK;
+    for (size_t k = 0; k < c->n_subsets && result == SIS_OK; k++) {
+        snprintf(name, sizeof name, "subsets[%zu]", k);
+        result = check_subset(r, code, &c->subsets[k], name);
+    }
+    if (result == SIS_OK && c->bound.n && c->status != SIS_STATUS_CUT)
+        result = sis__fail(code, "field \"bound\": the status is not \"cut\"");
+    if (result == SIS_OK && c->bound.n)
+        result = check_subset(r, code, &c->bound, "bound");
+    return result;
+}
+
+/* ---- Rules: the drawing ---------------------------------------------------------------------- */
+
+static int check_values(const sis_record *r, int code) {
+    if (!r->values && (r->mask || r->feature_map || r->value_names))
+        return sis__fail(code, "field \"%s\": there are no values it could belong to",
+                         r->mask          ? "mask"
+                         : r->feature_map ? "feature_map"
+                                          : "value_names");
+    if (r->values && r->n_values == 0)
+        return sis__fail(code, "field \"values\": is empty");
+    if (r->shape && (r->rank > SIS_RANK_MAX ||
+                     (r->values && sis__packed_bytes(r->rank, r->shape, 1) != r->n_values)))
+        return sis__fail(code, "field \"shape\": is not that of the %zu values", r->n_values);
+    int result = check_values_finite(code, "values", r->values, r->values ? r->n_values : 0);
+    if (result == SIS_OK)
+        result = check_values_finite(code, "mask", r->mask, r->mask ? r->n_values : 0);
+    return result;
+}
+
+/* Two places of the text for each feature, in order. */
+static int check_spans(const sis_record *r, int code) {
+    size_t characters = 0;
+    uint32_t c;
+    if (!r->text)
+        return sis__fail(code, "field \"spans\": there is no text");
+    for (const char *s = r->text; *s; characters++)
+        s += sis__utf8_step(s, &c);
+    for (size_t i = 0; i < r->n_spans; i++)
+        if (r->spans[i] < (i ? r->spans[i - 1] : 0) || (size_t)r->spans[i] > characters)
+            return sis__fail(code, "field \"spans\": %d is no place in the text, or out of order",
+                             r->spans[i]);
+    return check_count(code, "spans", r->n_spans, 2 * r->collection.n_features, "end of a feature");
+}
+
+/* What is held against n_features. */
+static int check_by_feature(const sis_record *r, int code) {
+    size_t n_features = r->collection.n_features;
+    int result = SIS_OK;
+    if (r->feature_map)
+        result = check_range(r, code, "feature_map", r->feature_map, r->n_values, -1);
+    else if (r->values)
+        result = check_count(code, "values", r->n_values, n_features, "feature (no feature_map)");
+    if (result == SIS_OK && r->attributions)
+        result = check_count(code, "attributions", r->n_attributions, n_features, "feature");
+    if (result == SIS_OK && r->names && r->n_names != r->n_values)
+        result = check_count(code, "names", r->n_names, n_features, "feature");
+    if (result == SIS_OK && r->words)
+        result = check_count(code, "words", r->n_words, n_features, "feature");
+    if (result == SIS_OK && r->spans)
+        result = check_spans(r, code);
+    if (result == SIS_OK && r->sequence)
+        result = check_count(code, "sequence", strlen(r->sequence), n_features, "feature");
+    if (result == SIS_OK && r->human)
+        result = check_features(r, code, "human", r->human, r->n_human);
+    return result;
+}
+
+/* What is written as it is must be JSON, on one line. */
+static int check_made(const sis_record *r, int code) {
+    json_t *root;
+    if (!r->made)
+        return SIS_OK;
+    int result = sis__json_read(r->made, strlen(r->made), "how results were made", &root);
+    if (result == SIS_E_FORMAT || (result == SIS_OK && !json_is_object(root)) ||
+        strchr(r->made, '\n'))
+        result = sis__fail(code, "field \"made\": expected a JSON object on one line");
+    json_decref(root);
+    return result;
+}
+
+static int check_record(const sis_record *r, int code) {
+    int result = check_head(r, code);
+    if (result == SIS_OK)
+        result = check_guarantee(r, code);
+    if (result == SIS_OK)
+        result = check_made(r, code);
+    if (result == SIS_OK)
+        result = check_subsets(r, code);
+    if (result == SIS_OK)
+        result = check_values(r, code);
+    if (result == SIS_OK && r->collection.n_features > 0)
+        result = check_by_feature(r, code);
+    return result;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static void put_subset(sis__buf *b, const sis_record *r, const sis_subset *s, int with_trace) {
+    sis__buf_char(b, '{');
+    sis__json_ints(b, "features", s->features, s->n);
+    sis__json_number(b, "score", s->score);
+    if (r->constraint)
+        sis__json_flag(b, "sufficient", sis_decided(s->score, r->threshold, r->below));
+    if (with_trace && s->trace.n > 0) {
+        if (!isnan(s->trace.start))
+            sis__json_number(b, "start", s->trace.start);
+        sis__json_ints(b, "order", s->trace.order, s->trace.n);
+        sis__json_numbers(b, "trace", s->trace.scores, s->trace.n);
+    }
+    sis__buf_char(b, '}');
+}
+
+static void put_shares(sis__buf *b, const sis_guarantee *g) {
+    sis__json_number(b, "share", g->share);
+    sis__json_number(b, "confidence", g->confidence);
+    sis__json_count(b, "seed", (size_t)g->seed);
+    sis__json_list(b, "subsets");
+    for (size_t k = 0; k < g->n_shares; k++) {
+        sis__json_comma(b, k);
+        sis__buf_char(b, '{');
+        sis__json_count(b, "draws", g->shares[k].draws);
+        sis__json_count(b, "kept", g->shares[k].kept);
+        sis__json_number(b, "low", g->shares[k].low);
+        sis__json_number(b, "high", g->shares[k].high);
+        sis__buf_char(b, '}');
+    }
+    sis__buf_char(b, ']');
+}
+
+static void put_guarantee(sis__buf *b, const sis_record *r) {
+    const sis_guarantee *g = r->guarantee;
+    sis__json_name(b, "guarantee");
+    sis__buf_char(b, '{');
+    sis__json_text(b, "kind", sis_guarantee_name(g->kind));
+    if (g->kind == SIS_GUARANTEE_ALL)
+        sis__json_flag(b, "proved", g->proved);
+    sis__json_flag(b, "minimal", g->minimal);
+    if (g->smallest)
+        sis__json_flag(b, "smallest", 1);
+    sis__json_text(b, "domain", r->domain);
+    if (g->kind == SIS_GUARANTEE_CHANCE)
+        put_shares(b, g);
+    sis__buf_char(b, '}');
+}
+
+static void put_decision(sis__buf *b, const sis_record *r) {
+    sis__json_count(b, "sis", 1);
+    sis__json_text(b, "id", r->id);
+    sis__json_text(b, "model", r->model);
+    sis__json_text(b, "method", r->method);
+    sis__json_text(b, "constraint", r->constraint);
+    if (r->guarantee)
+        put_guarantee(b, r);
+    sis__json_text(b, "keep", r->keep);
+    sis__json_count(b, "output", r->output);
+    if (r->n_outputs)
+        sis__json_count(b, "n_outputs", r->n_outputs);
+    sis__json_text(b, "output_label", r->output_label);
+    sis__json_text(b, "direction", r->below ? "<=" : ">=");
+    sis__json_number(b, "threshold", r->threshold);
+}
+
+static void put_attributions(sis__buf *b, const sis_record *r) {
+    sis__json_numbers(b, "attributions", r->attributions, r->n_attributions);
+    if (!r->completeness)
+        return;
+    double sum = r->completeness[0], difference = r->completeness[1];
+    sis__json_name(b, "completeness");
+    sis__buf_char(b, '{');
+    sis__json_number(b, "sum", sum);
+    sis__json_number(b, "difference", difference);
+    sis__json_number(b, "error", fabs(sum - difference) / fabs(difference));
+    sis__buf_char(b, '}');
+}
+
+static void put_collection(sis__buf *b, const sis_record *r, int with_trace) {
+    const sis_collection *c = &r->collection;
+    sis__json_number(b, "score", c->score);
+    sis__json_number(b, "masked_score", c->masked_score);
+    sis__json_text(b, "status", sis_status_name(c->status));
+    sis__json_text(b, "message", c->message);
+    sis__json_count(b, "n_features", c->n_features);
+    sis__json_list(b, "subsets");
+    for (size_t k = 0; k < c->n_subsets; k++) {
+        sis__json_comma(b, k);
+        put_subset(b, r, &c->subsets[k], with_trace);
+    }
+    sis__buf_char(b, ']');
+    if (c->bound.n) {
+        sis__json_name(b, "bound");
+        put_subset(b, r, &c->bound, 1);
+    }
+    if (c->n_subsets > 0)
+        sis__json_number(b, "rest_score", c->rest_score);
+    put_attributions(b, r);
+    sis__json_flag(b, "verified", c->verified);
+    sis__json_flag(b, "complete", c->complete);
+    sis__json_count(b, "evaluations", c->evaluations);
+    sis__json_number(b, "seconds", c->seconds < 1e9 ? round(c->seconds * 1e6) / 1e6 : c->seconds);
+}
+
+static void put_drawing(sis__buf *b, const sis_record *r) {
+    sis__json_text(b, "kind", r->kind);
+    sis__json_counts(b, "shape", r->shape, r->rank);
+    sis__json_numbers(b, "values", r->values, r->n_values);
+    if (r->guarantee)
+        sis__json_numbers(b, "examples", r->guarantee->examples,
+                          r->guarantee->n_examples * r->n_values);
+    sis__json_numbers(b, "mask", r->mask, r->n_values);
+    sis__json_text(b, "masking", r->masking);
+    sis__json_texts(b, "names", r->names, r->n_names);
+    sis__json_texts(b, "value_names", r->value_names, r->n_values);
+    sis__json_ints(b, "feature_map", r->feature_map, r->n_values);
+    sis__json_text(b, "label", r->label);
+    sis__json_texts(b, "words", r->words, r->n_words);
+    sis__json_text(b, "unit", r->unit);
+    sis__json_text(b, "text", r->text);
+    sis__json_ints(b, "spans", r->spans, r->n_spans);
+    sis__json_text(b, "sequence", r->sequence);
+    sis__json_ints(b, "human", r->human, r->n_human);
+}
+
+/* Where the example stands in its data set, unless its id is that number. */
+static void put_origin(sis__buf *b, const sis_record *r) {
+    char number[24];
+    snprintf(number, sizeof number, "%zu", r->row);
+    if (r->has_row && strcmp(number, r->id) != 0)
+        sis__json_count(b, "row", r->row);
+    if (r->made) {
+        sis__json_name(b, "made");
+        sis__buf_str(b, r->made);
+    }
+}
+
+int sis_record_format(const sis_record *record, int with_trace, char **line, size_t *n) {
+    *line = NULL;
+    *n = 0;
+    int code = check_record(record, SIS_E_ARGUMENT);
+    if (code != SIS_OK)
+        return code;
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_char(&b, '{');
+    put_decision(&b, record);
+    put_collection(&b, record, with_trace);
+    put_drawing(&b, record);
+    put_origin(&b, record);
+    sis__buf_str(&b, "}\n");
+    return sis__buf_give(&b, line, n);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static void take_version(sis__fields *f) {
+    size_t version = 1;
+    sis__take_count(f, "sis", SIS__REQUIRED, &version);
+    if (f->code == SIS_OK && version != 1)
+        f->code = sis__fail(SIS_E_FORMAT, "field \"sis\": version %zu of the format; expected 1",
+                            version);
+}
+
+static void take_shares(sis__fields *f, sis_guarantee *g) {
+    size_t n, seed = 0;
+    sis__take_share(f, "share", &g->share);
+    sis__take_share(f, "confidence", &g->confidence);
+    sis__take_count(f, "seed", SIS__OPTIONAL, &seed);
+    g->seed = seed;
+    const json_t *list = sis__find_list(f, "subsets", SIS__REQUIRED, &n);
+    if (f->code != SIS_OK || n == 0)
+        return;
+    g->shares = SIS_NEW(sis_kept, n);
+    f->code = g->shares ? SIS_OK : SIS_E_NOMEM;
+    g->n_shares = g->shares ? n : 0;
+    for (size_t k = 0; k < g->n_shares && f->code == SIS_OK; k++) {
+        sis__fields one = sis__enter_item(f, "subsets", list, k);
+        sis__take_count(&one, "draws", SIS__REQUIRED, &g->shares[k].draws);
+        sis__take_count(&one, "kept", SIS__REQUIRED, &g->shares[k].kept);
+        sis__take_share(&one, "low", &g->shares[k].low);
+        sis__take_share(&one, "high", &g->shares[k].high);
+        sis__leave(f, &one);
+    }
+}
+
+static void take_guarantee(sis__fields *f, sis_record *r) {
+    static const char *const kinds[] = {
+#define KIND_NAME(code, text) [SIS_GUARANTEE_##code] = text,
+        SIS_GUARANTEES(KIND_NAME)
+#undef KIND_NAME
+    };
+    if (!sis__find_field(f, "guarantee", SIS__OPTIONAL))
+        return;
+    sis_guarantee *g = SIS_NEW(sis_guarantee, 1);
+    r->guarantee = g;
+    sis__fields inner = sis__enter(f, "guarantee", SIS__REQUIRED);
+    if (!g)
+        inner.code = SIS_E_NOMEM;
+    if (inner.code == SIS_OK) {
+        g->kind = (sis_guarantee_kind)sis__take_choice(&inner, "kind", kinds,
+                                                       sizeof kinds / sizeof *kinds);
+        sis__take_flag(&inner, "proved", &g->proved);
+        sis__take_flag(&inner, "minimal", &g->minimal);
+        sis__take_flag(&inner, "smallest", &g->smallest);
+        r->domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
+        if (g->kind == SIS_GUARANTEE_CHANCE)
+            take_shares(&inner, g);
+    }
+    sis__leave(f, &inner);
+}
+
+static void take_decision(sis__fields *f, sis_record *r) {
+    static const char *const directions[] = {">=", "<="};
+    take_version(f);
+    r->id = sis__take_text(f, "id", SIS__REQUIRED);
+    r->model = sis__take_text(f, "model", SIS__REQUIRED);
+    r->method = sis__take_text(f, "method", SIS__REQUIRED);
+    r->constraint = sis__take_text(f, "constraint", SIS__OPTIONAL);
+    take_guarantee(f, r);
+    r->keep = sis__take_text(f, "keep", SIS__OPTIONAL);
+    sis__take_count(f, "output", SIS__REQUIRED, &r->output);
+    sis__take_some(f, "n_outputs", &r->n_outputs);
+    r->output_label = sis__take_text(f, "output_label", SIS__OPTIONAL);
+    r->below = (int)sis__take_choice(f, "direction", directions, 2);
+    sis__take_number(f, "threshold", SIS__REQUIRED, &r->threshold);
+}
+
+/* A score that is null if the model failed. */
+static void take_score(sis__fields *f, const char *name, sis_status status, double *out) {
+    *out = NAN;
+    if (status != SIS_STATUS_ERROR || !json_is_null(json_object_get(f->object, name)))
+        sis__take_number(f, name, SIS__REQUIRED, out);
+}
+
+static void take_subset(sis__fields *f, sis_subset *s) {
+    size_t scores;
+    s->features = sis__take_ints(f, "features", SIS__REQUIRED, &s->n);
+    sis__take_number(f, "score", SIS__REQUIRED, &s->score);
+    s->trace.start = NAN;
+    sis__take_number(f, "start", SIS__OPTIONAL, &s->trace.start);
+    s->trace.order = sis__take_ints(f, "order", SIS__OPTIONAL, &s->trace.n);
+    s->trace.scores = sis__take_numbers(f, "trace", &scores);
+    sis__fields_pair(f, "trace", scores, "order", s->trace.n);
+}
+
+static void take_subsets(sis__fields *f, sis_collection *c) {
+    size_t n;
+    const json_t *list = sis__find_list(f, "subsets", SIS__REQUIRED, &n);
+    if (n == 0 || f->code != SIS_OK)
+        return;
+    if (!(c->subsets = SIS_NEW(sis_subset, n))) {
+        f->code = SIS_E_NOMEM;
+        return;
+    }
+    c->n_subsets = n;
+    for (size_t k = 0; k < n && f->code == SIS_OK; k++) {
+        sis__fields subset = {.object = json_array_get(list, k)};
+        snprintf(subset.prefix, sizeof subset.prefix, "subsets[%zu].", k);
+        if (json_is_object(subset.object))
+            take_subset(&subset, &c->subsets[k]);
+        else
+            sis__fields_wrong(&subset, "features", "an object around it", subset.object);
+        f->code = subset.code;
+    }
+    if (isnan(c->subsets[0].trace.start))
+        c->subsets[0].trace.start = c->score;
+}
+
+static void take_bound(sis__fields *f, sis_collection *c) {
+    if (!sis__find_field(f, "bound", SIS__OPTIONAL))
+        return;
+    sis__fields inner = sis__enter(f, "bound", SIS__REQUIRED);
+    if (inner.code == SIS_OK)
+        take_subset(&inner, &c->bound);
+    sis__leave(f, &inner);
+}
+
+static void take_collection(sis__fields *f, sis_collection *c) {
+    static const char *const statuses[] = {
+#define STATUS_NAME(code, text) [SIS_STATUS_##code] = text,
+        SIS_STATUSES(STATUS_NAME)
+#undef STATUS_NAME
+            "below_threshold", /* what not_decided was called before 1.0 */
+    };
+    c->status =
+        (sis_status)sis__take_choice(f, "status", statuses, sizeof statuses / sizeof *statuses);
+    if ((int)c->status == SIS_N_STATUSES)
+        c->status = SIS_STATUS_NOT_DECIDED;
+    c->message = sis__take_text(f, "message", SIS__OPTIONAL);
+    take_score(f, "score", c->status, &c->score);
+    take_score(f, "masked_score", c->status, &c->masked_score);
+    sis__take_count(f, "n_features", SIS__REQUIRED, &c->n_features);
+    take_subsets(f, c);
+    take_bound(f, c);
+    c->rest_score = c->score; /* without subsets the rest is everything */
+    if (c->n_subsets > 0)
+        sis__take_number(f, "rest_score", SIS__REQUIRED, &c->rest_score);
+    sis__take_flag(f, "verified", &c->verified);
+    sis__take_flag(f, "complete", &c->complete);
+    sis__take_count(f, "evaluations", SIS__OPTIONAL, &c->evaluations);
+    sis__take_number(f, "seconds", SIS__OPTIONAL, &c->seconds);
+}
+
+/* What the method says of its own subsets. */
+static sis_claim claim_of(const sis_record *r) {
+    if (!r->constraint || strcmp(r->method, "gradient") == 0)
+        return SIS_CLAIM_MINIMAL;
+    return strcmp(r->constraint, "sufficient") == 0 ? SIS_CLAIM_SUFFICIENT : SIS_CLAIM_NOTHING;
+}
+
+static void take_attributions(sis__fields *f, sis_record *r) {
+    r->attributions = sis__take_numbers(f, "attributions", &r->n_attributions);
+    const json_t *v = sis__find_field(f, "completeness", SIS__OPTIONAL);
+    double *pair = v ? SIS_NEW(double, 2) : NULL;
+    if (!v)
+        return;
+    if (!pair)
+        f->code = SIS_E_NOMEM;
+    else if (!json_is_object(v))
+        sis__fields_wrong(f, "completeness", "an object", v);
+    r->completeness = pair;
+    sis__fields inner = {.object = v, .prefix = "completeness.", .code = f->code};
+    if (f->code == SIS_OK) {
+        sis__take_number(&inner, "sum", SIS__REQUIRED, &pair[0]);
+        sis__take_number(&inner, "difference", SIS__REQUIRED, &pair[1]);
+    }
+    f->code = inner.code;
+}
+
+/* Inputs that have lost the decision, one for each subset, one behind the other. */
+static void take_examples(sis__fields *f, sis_record *r) {
+    size_t n;
+    double *examples = sis__take_numbers(f, "examples", &n);
+    sis_guarantee *g = (sis_guarantee *)(uintptr_t)r->guarantee;
+    if (!examples)
+        return;
+    if (!g || !r->values || n != r->collection.n_subsets * r->n_values) {
+        free(examples);
+        sis__fields_wrong(f, "examples", "the values of an input for each subset of a proof",
+                          json_object_get(f->object, "examples"));
+        return;
+    }
+    g->examples = examples;
+    g->n_examples = r->collection.n_subsets;
+}
+
+static void take_drawing(sis__fields *f, sis_record *r) {
+    size_t n;
+    r->kind = sis__take_text(f, "kind", SIS__OPTIONAL);
+    r->shape = sis__take_counts(f, "shape", &r->rank);
+    f->nulls = 1; /* missing ones */
+    r->values = sis__take_numbers(f, "values", &r->n_values);
+    r->mask = sis__take_numbers(f, "mask", &n);
+    take_examples(f, r);
+    f->nulls = 0;
+    if (r->mask)
+        sis__fields_pair(f, "mask", n, "values", r->n_values);
+    r->masking = sis__take_text(f, "masking", SIS__OPTIONAL);
+    r->names = sis__take_texts(f, "names", &r->n_names);
+    r->value_names = sis__take_texts(f, "value_names", &n);
+    if (r->value_names)
+        sis__fields_pair(f, "value_names", n, "values", r->n_values);
+    r->feature_map = sis__take_ints(f, "feature_map", SIS__OPTIONAL, &n);
+    if (r->feature_map)
+        sis__fields_pair(f, "feature_map", n, "values", r->n_values);
+    r->label = sis__take_text(f, "label", SIS__OPTIONAL);
+    r->words = sis__take_texts(f, "words", &r->n_words);
+    r->unit = sis__take_text(f, "unit", SIS__OPTIONAL);
+    r->text = sis__take_text(f, "text", SIS__OPTIONAL);
+    r->spans = sis__take_ints(f, "spans", SIS__OPTIONAL, &r->n_spans);
+    r->sequence = sis__take_text(f, "sequence", SIS__OPTIONAL);
+    r->human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->n_human);
+}
+
+static void take_origin(sis__fields *f, sis_record *r) {
+    r->has_row = sis__find_field(f, "row", SIS__OPTIONAL) != NULL;
+    sis__take_count(f, "row", SIS__OPTIONAL, &r->row);
+    const json_t *made = sis__find_field(f, "made", SIS__OPTIONAL);
+    if (!made)
+        return;
+    if (!json_is_object(made))
+        sis__fields_wrong(f, "made", "an object", made);
+    else if (!(r->made = sis__json_dump(made, JSON_COMPACT)))
+        f->code = SIS_E_NOMEM;
+}
+
+int sis_record_parse(const char *line, size_t n, sis_record *out) {
+    json_t *root;
+    *out = (sis_record){0};
+    int code = sis__json_read(line, n, "a record", &root);
+    if (code != SIS_OK)
+        return code;
+    sis__fields f = {.object = root};
+    if (!json_is_object(root))
+        f.code = sis__fail(SIS_E_FORMAT, "not a record: expected a JSON object, found a list");
+    take_decision(&f, out);
+    take_collection(&f, &out->collection);
+    take_attributions(&f, out);
+    take_drawing(&f, out);
+    take_origin(&f, out);
+    if (f.code == SIS_OK) {
+        out->collection.claim = claim_of(out);
+        f.code = check_record(out, SIS_E_FORMAT);
+    }
+    if (f.code == SIS_OK && out->feature_map)
+        f.code = sis__record_index(out);
+    if (f.code != SIS_OK)
+        sis_record_release(out);
+    json_decref(root);
+    return f.code;
+}
+
+/* ---- Release ------------------------------------------------------------------------------- */
+
+/* A parsed record owns what its pointers to const show to everybody else. */
+static void drop(const void *p) {
+    free((void *)p);
+}
+
+void sis_record_release(sis_record *record) {
+    if (!record)
+        return;
+    const void *const owned[] = {
+        record->id,           record->model,       record->method,     record->output_label,
+        record->kind,         record->shape,       record->values,     record->mask,
+        record->names,        record->feature_map, record->label,      record->words,
+        record->sequence,     record->human,       record->constraint, record->attributions,
+        record->completeness, record->value_names, record->by_feature, record->masking,
+        record->domain,       record->keep,        record->unit,       record->text,
+        record->spans,        record->made};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        drop(owned[i]);
+    if (record->guarantee)
+        sis_guarantee_release((sis_guarantee *)(uintptr_t)record->guarantee);
+    drop(record->guarantee);
+    sis_collection_release(&record->collection);
+    *record = (sis_record){0};
+}

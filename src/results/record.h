@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What records and their features share.
+ */
+#ifndef SIS_RESULTS_RECORD_H
+#define SIS_RESULTS_RECORD_H
+
+#include <sis/results.h>
+
+/* Add by_feature to a record with a feature_map. */
+int sis__record_index(sis_record *r);
+
+#endif
