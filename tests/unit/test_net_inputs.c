@@ -145,72 +145,6 @@ static void names_say_what_follows(void **state) {
     assert_int_equal(sis__follow_named("en"), SIS__FOLLOWS_NOT);
 }
 
-/* The columns whose value is above 0: how many depends on them. */
-static void shapes_may_depend_on_values(void **state) {
-    (void)state;
-    sis_net *net;
-    sis_net_builder *b = sis_net_builder_new("some");
-    sis_net_add_input(b, "x", 0, SHAPE(1, 4));
-    float zero = 0;
-    sis_net_add_param(b, "z", SHAPE(1), &zero);
-    sis_net_add_node(b, "Greater", "x z", "g");
-    sis_net_add_node(b, "Cast", "g", "i");
-    sis_net_attr_int(b, "to", 7);
-    sis_net_add_node(b, "NonZero", "i", "at");
-    sis_net_add_node(b, "Transpose", "at", "t");
-    sis_net_add_node(b, "GatherND", "x t", "v");
-    sis_net_add_node(b, "ReduceSum", "v", "y");
-    sis_net_attr_int(b, "keepdims", 0);
-    sis_net_add_output(b, "y");
-    if (sis_net_build(b, &net) != 0)
-        fail_msg("%s", sis_error_detail());
-    float x[2][4] = {{1, -2, 3, -4}, {-1, -1, -1, 5}}, y[2], slopes[8];
-    sis_net_batch batch = {x[0], 2, 4, 0, 2, NULL};
-    assert_int_equal(sis_net_forward(net, &batch, y), 0);
-    assert_true(y[0] == 4 && y[1] == 5);
-    assert_int_equal(sis_net_gradient(net, &batch, &(sis_net_grad){.d_rows = slopes}),
-                     SIS_E_UNSUPPORTED);
-    sis_net_free(net);
-}
-
-/* The same beside a product that is too large to be tried out when the network is made: no rows, but inputs by name. */
-static void costly_shapes_of_values_go_by_name(void **state) {
-    (void)state;
-    enum { WIDE = 1024 };
-    sis_net *net;
-    sis_net_builder *b = sis_net_builder_new("costly");
-    sis_net_add_input(b, "x", 0, SHAPE(1, 4));
-    float zero = 0, *w = (float *)calloc(4 * WIDE, sizeof *w);
-    assert_non_null(w);
-    sis_net_add_param(b, "z", SHAPE(1), &zero);
-    sis_net_add_param(b, "w", SHAPE(4, WIDE), w);
-    sis_net_add_node(b, "MatMul", "x w", "row");
-    sis_net_add_node(b, "Transpose", "row", "column");
-    sis_net_add_node(b, "MatMul", "column row", "square");
-    sis_net_add_node(b, "MatMul", "square square", "large");
-    sis_net_add_node(b, "ReduceSum", "large", "none");
-    sis_net_attr_int(b, "keepdims", 0);
-    sis_net_add_node(b, "Greater", "x z", "g");
-    sis_net_add_node(b, "NonZero", "g", "at");
-    sis_net_add_node(b, "Transpose", "at", "t");
-    sis_net_add_node(b, "GatherND", "x t", "v");
-    sis_net_add_node(b, "Add", "v none", "y");
-    sis_net_add_output(b, "y");
-    if (sis_net_build(b, &net) != 0)
-        fail_msg("%s", sis_error_detail());
-    assert_int_equal(sis_net_ready(net), SIS_E_UNSUPPORTED);
-    assert_message_has("takes too much");
-    float x[4] = {1, -2, 3, -4};
-    sis_net_tensor in = {"x", SIS_NET_FLOATS, {2, {1, 4}}, x}, *out;
-    size_t n;
-    assert_int_equal(sis_net_evaluate(net, &in, 1, &out, &n), 0);
-    assert_int_equal(out[0].shape.dims[0], 2);
-    assert_true(((const float *)out[0].data)[1] == 3);
-    sis_net_tensors_free(out, n);
-    sis_net_free(net);
-    free(w);
-}
-
 /* Where all values are known, of ten results of a megabyte the last is kept. */
 static void results_are_kept_while_they_are_read(void **state) {
     (void)state;
@@ -542,8 +476,6 @@ int main(void) {
         cmocka_unit_test(an_input_can_be_given),
         cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
         cmocka_unit_test(names_say_what_follows),
-        cmocka_unit_test(shapes_may_depend_on_values),
-        cmocka_unit_test(costly_shapes_of_values_go_by_name),
         cmocka_unit_test(results_are_kept_while_they_are_read),
         cmocka_unit_test(evaluation_goes_by_name),
         cmocka_unit_test(values_that_do_not_fit_are_refused_or_the_nearest_end),

@@ -61,12 +61,10 @@ static const recipe recipes[] = {
     {"Trilu", {"Trilu 0 1 > y {*}"}},
     {"Range", {"Range 0 1 2 > y"}},
     {"ExpandDims", {"Unsqueeze 0 1 > y"}},
-    {"GridSample", {"GridSample 0 1 > y {*}"}},
     {"QuantizeLinear", {"QuantizeLinear 0 1 2 > y {*}"}},
     {"DequantizeLinear", {"DequantizeLinear 0 1 2 > y {*}"}},
     {"GatherND", {"GatherND 0 1 > y"}},
     {"MatMulInteger16", {"MatMulInteger 0 1 > y"}},
-    {"Unique", {"Unique 0 > y a z x {sorted=0}"}}, /* z and x: see node_name */
     /* fused */
     {"FusedConv", {"Conv 0 1 2 > a {*}", "?3 Add a 3 > b", "! b > y"}},
     {"FusedGemm", {"Gemm 0 1 2 > a {alpha beta transA transB}", "! a > y"}},

@@ -138,30 +138,17 @@
     /* loss.c */                                                                                   \
     X(NEGATIVE_LOG_LIKELIHOOD_LOSS, "", "NegativeLogLikelihoodLoss", negative_log_likelihood_loss) \
     X(SOFTMAX_CROSS_ENTROPY_LOSS, "", "SoftmaxCrossEntropyLoss", softmax_cross_entropy_loss)       \
-    /* scatter.c */                                                                                \
+    /* gather.c */                                                                                 \
     X(GATHER_ELEMENTS, "", "GatherElements", gather_elements)                                      \
     X(GATHER_ND, "", "GatherND", gather_nd)                                                        \
-    X(SCATTER_ELEMENTS, "", "ScatterElements", scatter_elements)                                   \
-    X(SCATTER, "", "Scatter", scatter)                                                             \
-    X(SCATTER_ND, "", "ScatterND", scatter_nd)                                                     \
-    X(TENSOR_SCATTER, "", "TensorScatter", tensor_scatter)                                         \
-    X(NGRAM_REPEAT_BLOCK, "ms", "NGramRepeatBlock", ngram_repeat_block)                            \
     X(ONE_HOT, "", "OneHot", one_hot)                                                              \
     /* rearrange.c */                                                                              \
     X(DEPTH_TO_SPACE, "", "DepthToSpace", depth_to_space)                                          \
     X(SPACE_TO_DEPTH, "", "SpaceToDepth", space_to_depth)                                          \
     X(TRILU, "", "Trilu", trilu)                                                                   \
     X(REVERSE_SEQUENCE, "", "ReverseSequence", reverse_sequence)                                   \
-    X(COMPRESS, "", "Compress", compress)                                                          \
     X(CUM_SUM, "", "CumSum", cum_sum)                                                              \
     X(EYE_LIKE, "", "EyeLike", eye_like)                                                           \
-    X(CENTER_CROP_PAD, "", "CenterCropPad", center_crop_pad)                                       \
-    X(COL2IM, "", "Col2Im", col2im)                                                                \
-    /* select.c */                                                                                 \
-    X(TOP_K, "", "TopK", top_k)                                                                    \
-    X(NON_ZERO, "", "NonZero", non_zero)                                                           \
-    X(UNIQUE, "", "Unique", unique)                                                                \
-    X(NON_MAX_SUPPRESSION, "", "NonMaxSuppression", non_max_suppression)                           \
     /* resize.c, conv_transpose.c */                                                               \
     X(RESIZE, "", "Resize", resize)                                                                \
     X(UPSAMPLE, "", "Upsample", upsample)                                                          \
@@ -191,24 +178,6 @@
     X(SWAP, "sis", "Swap", swap)                                                                   \
     X(SINK, "sis", "Sink", sink)                                                                   \
     X(TIMES, "sis", "Times", times)                                                                \
-    /* sample.c */                                                                                 \
-    X(GRID_SAMPLE, "", "GridSample", grid_sample)                                                  \
-    X(AFFINE_GRID, "", "AffineGrid", affine_grid)                                                  \
-    X(ROI_ALIGN, "", "RoiAlign", roi_align)                                                        \
-    X(CROP_AND_RESIZE, "ms", "CropAndResize", crop_and_resize)                                     \
-    X(MAX_ROI_POOL, "", "MaxRoiPool", max_roi_pool)                                                \
-    X(DEFORM_CONV, "", "DeformConv", deform_conv)                                                  \
-    /* signal.c */                                                                                 \
-    X(DFT, "", "DFT", dft)                                                                         \
-    X(STFT, "", "STFT", stft)                                                                      \
-    X(HANN_WINDOW, "", "HannWindow", hann_window)                                                  \
-    X(HAMMING_WINDOW, "", "HammingWindow", hamming_window)                                         \
-    X(BLACKMAN_WINDOW, "", "BlackmanWindow", blackman_window)                                      \
-    X(MEL_WEIGHT_MATRIX, "", "MelWeightMatrix", mel_weight_matrix)                                 \
-    /* matrix.c */                                                                                 \
-    X(DET, "", "Det", det)                                                                         \
-    X(INVERSE, "ms", "Inverse", inverse)                                                           \
-    X(CDIST, "ms", "CDist", cdist)                                                                 \
     /* graft.c */                                                                                  \
     X(PART, "sis", "Part", part)                                                                   \
     X(PRESENT, "sis", "Present", present)                                                          \

@@ -305,11 +305,12 @@ static int unsupported(const sis__node *n) {
             "operator %s (node %s) draws random numbers: the model gives another score each "
             "time, so that none can be explained; export it as it is used for inference",
             n->proto->op_type, sis__node_name(n));
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "operator %s%s%s (node %s) is not supported; export the model with standard "
-                     "operators, or run it in another program through cmd:",
-                     n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "",
-                     domain, sis__node_name(n));
+    return sis__fail(
+        SIS_E_UNSUPPORTED,
+        "operator %s%s%s (node %s) is not in the engine; run the model in ONNX Runtime, "
+        "or in another program through cmd:",
+        n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "", domain,
+        sis__node_name(n));
 }
 
 static int outputs_known(sis__cx *c) {
