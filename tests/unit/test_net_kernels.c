@@ -780,26 +780,6 @@ static void lines_are_added_in_order_and_their_maxima_found(void **state) {
     free(x);
 }
 
-static void rows_are_blended_in_order(void **state) {
-    (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 7);
-    float *x = fill(&r, 5 * 150), by[5], y[2][150];
-    const float *rows[] = {x, x + 150, x + 300, x + 450, x + 600};
-    for (size_t k = 0; k < 5; k++)
-        by[k] = (float)sis__rng_normal(&r);
-    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
-        for (size_t n = 1; n <= 150; n++)
-            for (size_t count = 0; count <= 5; count++) {
-                memset(y, 0, sizeof y);
-                (*kn)->blend(rows, by, count, n, y[0]);
-                sis__kernels_naive.blend(rows, by, count, n, y[1]);
-                for (size_t i = 0; i < 150; i++) /* what lies behind n stays as it was */
-                    assert_true(fabsf(y[0][i] - y[1][i]) <= 1e-5f);
-            }
-    free(x);
-}
-
 /* Windows of several places, overlapping, of any number of channels. */
 static void maxima_of_windows_are_those_of_lines(void **state) {
     (void)state;
@@ -1077,7 +1057,6 @@ int main(void) {
         cmocka_unit_test(chains_round_after_each_operator),
         cmocka_unit_test(linear_products_are_products_and_a_bias),
         cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),
-        cmocka_unit_test(rows_are_blended_in_order),
         cmocka_unit_test(maxima_of_windows_are_those_of_lines),
         cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),

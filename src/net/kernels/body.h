@@ -1095,7 +1095,6 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .max_up = max_up,
     .window_maxima = window_maxima,
     .add_up = add_up,
-    .blend = blend,
     .dense = dense,
     .dense_wide = dense_wide,
     .add_rows = add_rows,

@@ -539,14 +539,6 @@ static void naive_window_maxima(const sis__window_maxima *m, float *y) {
     }
 }
 
-static void naive_blend(const float *const *x, const float *by, size_t count, size_t n, float *y) {
-    for (size_t i = 0; i < n; i++) {
-        y[i] = 0;
-        for (size_t k = 0; k < count; k++)
-            y[i] = fmaf(by[k], x[k][i], y[i]);
-    }
-}
-
 static void naive_add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
     for (size_t i = 0; i < n; i++) {
         float sum = x[0][i];
@@ -688,7 +680,6 @@ const sis__kernels sis__kernels_naive = {
     .max_up = naive_max_up,
     .window_maxima = naive_window_maxima,
     .add_up = naive_add_up,
-    .blend = naive_blend,
     .add_rows = naive_add_rows,
     .add_max = naive_add_max,
     .join_maxima = naive_join_maxima,

@@ -329,8 +329,6 @@ typedef struct sis__kernels {
     void (*window_maxima)(const sis__window_maxima *m, float *y);
     /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
     void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
-    /* y (n) = by[0] * x[0] + by[1] * x[1] + ... + by[count - 1] * x[count - 1]. */
-    void (*blend)(const float *const *x, const float *by, size_t count, size_t n, float *y);
     /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
     void (*add_rows)(const sis__rows *r, double *y, size_t n);
     /* y (n) = the largest of y and all a + b; a, b (count, n). */

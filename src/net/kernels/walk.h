@@ -398,27 +398,6 @@ static void add_up(const float *const *x, size_t count, size_t n, int relu, floa
         add_up_block(1, x, count, i, n - i, relu, y);
 }
 
-INLINE void blend_block(const size_t vecs, const float *const *x, const float *by, size_t count,
-                        size_t i, size_t some, float *y) {
-    const size_t last = (vecs - 1) * LANES;
-    vec sum[8] = {{0}};
-    for (size_t k = 0; k < count; k++) {
-        vec f = all(by[k]);
-        UNROLL for (size_t v = 0; v + 1 < vecs; v++) sum[v] += f * load(x[k] + i + v * LANES);
-        sum[vecs - 1] += f * load_some(x[k] + i + last, some);
-    }
-    UNROLL for (size_t v = 0; v + 1 < vecs; v++) store(y + i + v * LANES, sum[v]);
-    store_some(y + i + last, sum[vecs - 1], some);
-}
-
-static void blend(const float *const *x, const float *by, size_t count, size_t n, float *y) {
-    size_t i = 0;
-    for (; i + 8 * LANES <= n; i += 8 * LANES)
-        blend_block(8, x, by, count, i, LANES, y);
-    for (; i < n; i += LANES)
-        blend_block(1, x, by, count, i, n - i < LANES ? n - i : LANES, y);
-}
-
 /* vecs vectors of y stay in registers while the rows of a and b run; vecs is a constant where
  * inlined. */
 INLINE void add_max_block(const size_t vecs, const float *a, const float *b, size_t count, float *y,

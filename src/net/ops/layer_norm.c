@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "net/kernels/kernels.h"
 #include "net/ops/axes.h"
-#include "net/ops/layer_norm.h"
 #include "net/ops/ops.h"
 
 typedef struct {
@@ -299,35 +298,6 @@ const sis__op sis__op_instance_normalization = {
     3, 3, instance_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
 const sis__op sis__op_group_normalization = {
     3, 3, group_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
-
-/* ---- What it is, for walks -------------------------------------------------------------------- */
-
-/* A constant of n floats that is input i; *there: 0 if it is something else. */
-static const float *constant(const sis__plan *p, const sis__step *s, int i, size_t n, int *there) {
-    const sis__tensor *t = i < 0 ? NULL : &p->tensors[s->inputs[i]];
-    *there &= !t || (t->data && t->count == n);
-    return t ? (const float *)t->data : NULL;
-}
-
-int sis__summed_norm_of(const sis__plan *p, const sis__step *s, sis__summed_norm *out) {
-    if (s->ops != &sis__op_layer_normalization && s->ops != &sis__op_skip_layer_normalization)
-        return 0;
-    const normal *n = (const normal *)s->p.own;
-    const sis__tensor *x = &p->tensors[s->inputs[0]];
-    int there = x->rank > 0 && n->inner == 1 && n->params == n->size &&
-                x->dims[x->rank - 1] == n->size && n->scale_at >= 0;
-    for (size_t o = 1; o < s->n_outputs; o++)
-        there &= s->outputs[o] < 0 || (int)o == n->sum_out;
-    *out = (sis__summed_norm){.in = {s->inputs[0], n->skip_at < 0 ? -1 : s->inputs[n->skip_at]},
-                              .extra = constant(p, s, n->extra_at, n->size, &there),
-                              .norm = {.n = n->size, .epsilon = n->epsilon},
-                              .sum = -1};
-    out->norm.scale = constant(p, s, n->scale_at, n->size, &there);
-    out->norm.shift = constant(p, s, n->bias_at, n->size, &there);
-    if (n->sum_out >= 0 && (size_t)n->sum_out < s->n_outputs)
-        out->sum = s->outputs[n->sum_out];
-    return there;
-}
 
 /* ---- MeanVarianceNormalization: over axes, without parameters -------------------------------- */
 

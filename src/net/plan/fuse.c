@@ -198,10 +198,6 @@ static int layer_norm_forward(const sis__step *s, sis__run *r) {
 static const sis__op layer_norm_op = {
     .forward = layer_norm_forward, .in_place = 1, .trait = SIS__MIXES};
 
-const sis__layer_norm *sis__fused_norm_of(const sis__step *s) {
-    return s->ops == &layer_norm_op ? (const sis__layer_norm *)s->p.own : NULL;
-}
-
 /* The mean of tensor x over its last axis, which stays as 1? */
 static int is_mean(const fuser *f, const sis__step *mean, int x) {
     const sis__tensor *t = tensor_of(f, x);
@@ -353,7 +349,7 @@ static int fuse_relu(const fuser *f, sis__step *relu) {
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-enum { LOOSE = 3 }; /* the pass behind those that give the same bits */
+enum { N_PASSES = 3 };
 
 static int fuse_step(const fuser *f, sis__step *s, int pass) {
     if (pass == 0 && s->op == SIS__OP_ERF)
@@ -368,17 +364,16 @@ static int fuse_step(const fuser *f, sis__step *s, int pass) {
         return sis__fuse_attention(f, s);
     if (pass == 2 && s->op == SIS__OP_MATMUL)
         return s->p.gemm.tokens ? fuse_bias(f, s) : fuse_turns(f, s);
-    return pass == LOOSE ? sis__fuse_query(f, s) : SIS_OK;
+    return SIS_OK;
 }
 
-/* Passes first to last - 1. */
-static int fuse_passes(sis__plan *p, int first, int last) {
+int sis__plan_fuse(sis__plan *p) {
     fuser f = {.p = p,
                .reads = SIS_NEW(unsigned char, p->n_tensors),
                .reader = SIS_NEW(int, p->n_tensors),
                .maker = SIS_NEW(int, p->n_tensors)};
     int error = f.reads && f.reader && f.maker ? SIS_OK : SIS_E_NOMEM;
-    for (int pass = first; pass < last && error == SIS_OK; pass++) {
+    for (int pass = 0; pass < N_PASSES && error == SIS_OK; pass++) {
         look_around(&f);
         for (size_t i = 0; i < p->n_steps && error == SIS_OK; i++)
             error = fuse_step(&f, &p->steps[i], pass);
@@ -387,12 +382,4 @@ static int fuse_passes(sis__plan *p, int first, int last) {
     free(f.reader);
     free(f.maker);
     return error;
-}
-
-int sis__plan_fuse(sis__plan *p) {
-    return fuse_passes(p, 0, LOOSE);
-}
-
-int sis__plan_loosen(sis__plan *p) {
-    return fuse_passes(p, LOOSE, LOOSE + 1);
 }

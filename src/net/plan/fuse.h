@@ -46,22 +46,4 @@ int sis__fuser_result(const sis__fuser *f, const sis__step *product, sis__step *
 /* softmax(scores) . values as one step, together with what makes the scores. 1: done. */
 int sis__fuse_attention(const sis__fuser *f, sis__step *product);
 
-/* What such a step is: for each of `total` matrices y (m, v) = softmax(steps(q (m, k) . keys (k, n))) .
- * values (n, v). Its inputs are q, keys and values, then the maps of steps in turn. */
-enum { SIS__SCORE_STEPS = 4, SIS__QUERIES = 0, SIS__KEYS, SIS__VALUES, SIS__FIRST_MAP };
-typedef struct sis__fused_attention {
-    size_t total, m, n, k, v;
-    sis__stack stacks[SIS__FIRST_MAP], y;
-    sis__score_step steps[SIS__SCORE_STEPS]; /* maps are filled in for each matrix */
-    const size_t *maps[SIS__SCORE_STEPS];    /* (total) where its map begins; NULL: a number */
-    size_t n_steps;
-} sis__fused_attention;
-
-/* Such a step in which one token asks: by products of what it asks with, not of all tokens. */
-int sis__fuse_query(const sis__fuser *f, sis__step *attention);
-
-/* NULL: it is no such step; and of a layer normalisation of one input or the sum of two. */
-const sis__fused_attention *sis__fused_attention_of(const sis__step *s);
-const sis__layer_norm *sis__fused_norm_of(const sis__step *s);
-
 #endif

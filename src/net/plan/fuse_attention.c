@@ -12,7 +12,16 @@
 #include "net/ops/ops.h"
 #include "net/plan/fuse.h"
 
-typedef sis__fused_attention attention;
+/* For each of `total` matrices y (m, v) = softmax(steps(q (m, k) . keys (k, n))) .
+ * values (n, v). Its inputs are q, keys and values, then the maps of steps in turn. */
+enum { SCORE_STEPS = 4, QUERIES = 0, KEYS, VALUES, FIRST_MAP };
+typedef struct {
+    size_t total, m, n, k, v;
+    sis__stack stacks[FIRST_MAP], y;
+    sis__score_step steps[SCORE_STEPS]; /* maps are filled in for each matrix */
+    const size_t *maps[SCORE_STEPS];    /* (total) where its map begins; NULL: a number */
+    size_t n_steps;
+} attention;
 
 static sis__operand operand(const sis__step *s, const sis__run *r, size_t input, size_t i) {
     const sis__stack *k = &((const attention *)s->p.own)->stacks[input];
@@ -22,7 +31,7 @@ static sis__operand operand(const sis__step *s, const sis__run *r, size_t input,
 /* The maps of matrix i. */
 static void point_steps(const sis__step *s, const sis__run *r, size_t i, sis__score_step *steps) {
     const attention *a = (const attention *)s->p.own;
-    size_t input = SIS__FIRST_MAP;
+    size_t input = FIRST_MAP;
     for (size_t t = 0; t < a->n_steps; t++) {
         if (!a->maps[t])
             continue;
@@ -36,18 +45,18 @@ static void point_steps(const sis__step *s, const sis__run *r, size_t i, sis__sc
 
 static int attention_forward(const sis__step *s, sis__run *r) {
     const attention *a = (const attention *)s->p.own;
-    sis__score_step steps[SIS__SCORE_STEPS];
+    sis__score_step steps[SCORE_STEPS];
     memcpy(steps, a->steps, sizeof steps);
     for (size_t i = 0; i < a->total; i++) {
-        sis__operand keys = operand(s, r, SIS__KEYS, i); /* (k, n) */
+        sis__operand keys = operand(s, r, KEYS, i); /* (k, n) */
         point_steps(s, r, i, steps);
         sis__kernels_best()->attention(&(sis__attention){.m = a->m,
                                                          .n = a->n,
                                                          .k = a->k,
                                                          .v = a->v,
-                                                         .q = operand(s, r, SIS__QUERIES, i),
+                                                         .q = operand(s, r, QUERIES, i),
                                                          .keys = {keys.at, keys.col, keys.row},
-                                                         .values = operand(s, r, SIS__VALUES, i),
+                                                         .values = operand(s, r, VALUES, i),
                                                          .steps = steps,
                                                          .n_steps = a->n_steps,
                                                          .y = sis__out(s, r, 0) + a->y.at[i],
@@ -60,10 +69,6 @@ static int attention_forward(const sis__step *s, sis__run *r) {
 
 static const sis__op attention_op = {.forward = attention_forward, .trait = SIS__MIXES};
 
-const attention *sis__fused_attention_of(const sis__step *s) {
-    return s->ops == &attention_op ? (const attention *)s->p.own : NULL;
-}
-
 /* ---- Finding it ------------------------------------------------------------------------------ */
 
 /* What is found from the last product back to the first. */
@@ -71,7 +76,7 @@ typedef struct {
     const sis__fuser *f;
     const sis__tensor *scores; /* their shape */
     attention a;
-    int inputs[SIS__FIRST_MAP + SIS__SCORE_STEPS];
+    int inputs[FIRST_MAP + SCORE_STEPS];
     size_t n_inputs;
 } finder;
 
@@ -126,7 +131,7 @@ static int scores_of(const finder *w, const sis__step *s) {
 /* Takes a step between the products; 0: it is none that is known. */
 static int take(finder *w, const sis__step *s, int from) {
     size_t t = w->a.n_steps;
-    if (t == SIS__SCORE_STEPS)
+    if (t == SCORE_STEPS)
         return 0;
     sis__score_step *step = &w->a.steps[t];
     int other = s->inputs[0] == from ? s->inputs[1] : s->inputs[0], map = -1;
@@ -166,7 +171,7 @@ static void reverse(finder *w) {
         a->steps[j] = step;
         a->maps[j] = map;
     }
-    for (size_t i = SIS__FIRST_MAP, j = w->n_inputs; i + 1 < j--; i++) {
+    for (size_t i = FIRST_MAP, j = w->n_inputs; i + 1 < j--; i++) {
         int input = w->inputs[i];
         w->inputs[i] = w->inputs[j];
         w->inputs[j] = input;
@@ -203,7 +208,7 @@ static const sis__step *softmax_of(const finder *w, const sis__step *product) {
 static int place_all(finder *w, const sis__step *first, const sis__step *last, sis__step **turn) {
     const int from[] = {first->inputs[0], first->inputs[1], last->inputs[1]};
     int error = sis__fuser_result(w->f, last, turn, &w->a.y);
-    for (size_t i = 0; i < SIS__FIRST_MAP && error == SIS_OK; i++)
+    for (size_t i = 0; i < FIRST_MAP && error == SIS_OK; i++)
         error = sis__fuser_stack(w->f, from[i], &w->inputs[i], &w->a.stacks[i]);
     return error;
 }
@@ -226,7 +231,7 @@ static int put(finder *w, const sis__step *last, sis__step *at) {
 }
 
 int sis__fuse_attention(const sis__fuser *f, sis__step *product) {
-    finder w = {.f = f, .n_inputs = SIS__FIRST_MAP};
+    finder w = {.f = f, .n_inputs = FIRST_MAP};
     int error = SIS_OK;
     const sis__step *softmax = multiplies(&w, product) ? softmax_of(&w, product) : NULL;
     if (!softmax || product->p.gemm.k > SIS__ATTENTION_KEYS)

@@ -491,10 +491,6 @@ static int compile(compiler *k) {
         error = sis__plan_fuse(k->plan);
     if (!error && !k->plan->keep_all)
         error = drop_dead(k);
-    if (!error && k->spec->loose && !k->plan->keep_all)
-        error = sis__plan_loosen(k->plan);
-    if (!error && k->spec->loose && !k->plan->keep_all)
-        error = drop_dead(k);
     if (!error)
         error = find_readers(k->plan);
     return error ? error : sis__plan_lay_out(k->plan);

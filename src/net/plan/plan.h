@@ -93,7 +93,6 @@ typedef struct sis__plan_spec {
     size_t asked; /* beside it in other slices may be left out (narrow.c) */
     size_t batch; /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
     int keep_all; /* every tensor keeps its own memory until the next run */
-    int loose;    /* results may be rounded otherwise than full passes round them */
     int gradients; /* implies keep_all; parameters stay computed from, not folded or packed, unless
                       they are fixed */
     int training;  /* Dropout drops */
@@ -151,9 +150,6 @@ int sis__plan_narrow(sis__plan *p, int one, size_t asked);
 /* Do several operators at once where that gives the same bits (fuse.c). What nobody needs any more
  * stays until it is dropped. Nothing happens to plans that keep everything. */
 int sis__plan_fuse(sis__plan *p);
-
-/* The same where it gives others, of a plan that was fused and holds nothing that nobody needs. */
-int sis__plan_loosen(sis__plan *p);
 
 /* Give every tensor its place; fills offset and alias of tensors, arena and scratch. */
 int sis__plan_lay_out(sis__plan *p);

@@ -78,7 +78,7 @@ static int same_feed(const sis__feed *a, const sis__feed *b) {
 static int serves(const shared *p, const sis__plan_spec *spec) {
     if (p->output != spec->outputs[0] || p->spec.n_feeds != spec->n_feeds ||
         p->spec.one != spec->one || p->spec.asked != spec->asked || p->spec.batch != spec->batch ||
-        p->spec.keep_all != spec->keep_all || p->spec.loose != spec->loose)
+        p->spec.keep_all != spec->keep_all)
         return 0;
     for (size_t i = 0; i < spec->n_feeds; i++)
         if (!same_feed(&p->feeds[i], &spec->feeds[i]))

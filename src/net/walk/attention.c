@@ -13,8 +13,7 @@
  * lacks one more. Which tokens may go is tried out when a walk is made, each alone and in random sets,
  * against rows that have them; what the head reads itself (the first token) stays.
  *
- * Arithmetic is that of full passes throughout. A second rule over the same state goes on behind the first
- * attention where it can (attended.h), and rounds otherwise.
+ * Arithmetic is that of full passes throughout.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +25,6 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
-#include "net/walk/attended.h"
 #include "net/walk/walk.h"
 
 enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */
@@ -68,13 +66,6 @@ typedef struct {
     size_t *place;         /* (width) where its values lie in a row */
     float *value;          /* (width) what they are while it is masked */
     unsigned char *idle;   /* (features) masking it changes nothing */
-
-    /* The second rule: */
-    sis__attended *attended;
-    sis__head **later;     /* (n_tokens + 1) from behind it, by the number of tokens */
-    size_t entered;        /* the version that it stands at */
-    size_t *present;       /* (n_tokens) tokens of that state */
-    unsigned char *hidden; /* (n_tokens) masked */
 } attention;
 
 /* ---- One token by itself ----------------------------------------------------------------------- */
@@ -492,16 +483,11 @@ static void drop_heads(attention *a) {
             sis__head_free(a->heads[k]);
             a->heads[k] = NULL;
         }
-    for (size_t k = 0; a->later && k <= a->n_tokens; k++)
-        if (k != a->stay && k + 1 != a->stay) {
-            sis__head_free(a->later[k]);
-            a->later[k] = NULL;
-        }
 }
 
 static int enter_state(attention *a) {
     a->stay = let_go(a, a->gone);
-    int error = a->attended ? SIS_OK : get_head(a, a->stay);
+    int error = get_head(a, a->stay);
     if (error == SIS_OK)
         drop_heads(a);
     a->version++;
@@ -579,203 +565,6 @@ static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margi
             error = margins_of(a, rows + i, some, lacking, margins + i);
     }
     return error;
-}
-
-/* ---- Behind the first attention ------------------------------------------------------------------- */
-
-/* Let it stand where the walk does. */
-static void enter_attended(attention *a) {
-    size_t n = 0;
-    if (a->entered == a->version)
-        return;
-    for (size_t k = 0; k < a->n_tokens; k++) {
-        int f = a->feature_of_token[k];
-        a->hidden[k] = f >= 0 && a->masked[f];
-        if (!a->gone[k])
-            a->present[n++] = k;
-    }
-    a->entered = a->version;
-    sis__attended_enter(a->attended, a->present, n, a->hidden);
-}
-
-/* Places of the present state that show a feature, `most` at most. How many there are. */
-static size_t places_of(const attention *a, int feature, size_t *places, size_t most) {
-    size_t n = 0;
-    for (size_t k = 0, place = 0; k < a->n_tokens; place += !a->gone[k++])
-        if (!a->gone[k] && a->feature_of_token[k] == feature && n++ < most)
-            places[n - 1] = place;
-    return n;
-}
-
-/* Candidates whose rows are written. */
-typedef struct {
-    attention *a;
-    int feature[BLOCK], leaves;
-    size_t place[BLOCK]; /* of the margin of each */
-    size_t n;
-} written;
-
-enum { TRIALS = 12 }; /* candidates that tell how sums round */
-enum { PLACES = 16 }; /* of a feature, at most: others go through the whole head */
-
-static void write_rows(void *ctx, size_t first, size_t n, float *const *to) {
-    const written *w = (const written *)ctx;
-    size_t places[BLOCK][PLACES];
-    sis__exchange c[BLOCK];
-    for (size_t k = 0; k < n; k++)
-        c[k] = (sis__exchange){places[k], places_of(w->a, w->feature[first + k], places[k], PLACES),
-                               w->leaves};
-    sis__attended_rows(w->a->attended, c, n, to);
-}
-
-/* The head for so many tokens. */
-static int make_later(attention *a, size_t tokens, sis__head **head) {
-    const sis__cut *cuts;
-    const int *axes;
-    size_t n = sis__attended_cuts(a->attended, &cuts, &axes);
-    int error = SIS_OK;
-    if (!a->later[tokens])
-        error = sis__head_new_form(a->s, cuts, n, &(sis__head_form){axes, tokens, 1},
-                                   &a->later[tokens]);
-    *head = a->later[tokens];
-    return error;
-}
-
-/* By the head in front of the attention: the other one does not take that length. */
-static int run_whole(const written *w, double *margins) {
-    int error = SIS_OK;
-    for (size_t k = 0; k < w->n && error == SIS_OK; k++) {
-        float row = (float)w->feature[k];
-        error = attention_margins(&w->a->ruled, &row, 1, &margins[w->place[k]]);
-    }
-    return error;
-}
-
-static int run_written(written *w, double *margins) {
-    double found[BLOCK];
-    sis__head *head = NULL;
-    if (w->n == 0)
-        return SIS_OK;
-    int error = make_later(w->a, w->a->stay - (size_t)w->leaves, &head);
-    if (error == SIS_OK)
-        error = sis__head_margins_written(head, &(sis__row_writer){write_rows, w}, w->n, found);
-    if (error == SIS_E_UNSUPPORTED)
-        return run_whole(w, margins);
-    for (size_t k = 0; error == SIS_OK && k < w->n; k++)
-        margins[w->place[k]] = found[k];
-    return error;
-}
-
-/* May a candidate's row be written? */
-static int is_written(const attention *a, int feature) {
-    size_t places[1], most = sis__attended_most(a->attended);
-    size_t n = feature < 0 ? 0 : places_of(a, feature, places, 1);
-    return n > 0 && n <= (most < PLACES ? most : PLACES);
-}
-
-/* Up to BLOCK rows. */
-static int attended_block(attention *a, float *rows, size_t n, double *margins) {
-    written w[2] = {{.a = a}, {.a = a, .leaves = 1}};
-    int error = SIS_OK;
-    enter_attended(a);
-    for (size_t k = 0; k < n && error == SIS_OK; k++) {
-        int f = (int)rows[k];
-        written *to = &w[f >= 0 && a->own[f] < STAYS];
-        if (!is_written(a, f)) {
-            error = attention_margins(&a->ruled, rows + k, 1, margins + k);
-            continue;
-        }
-        to->feature[to->n] = f;
-        to->place[to->n++] = k;
-    }
-    for (int i = 0; i < 2 && error == SIS_OK; i++)
-        error = run_written(&w[i], margins);
-    return error;
-}
-
-static int attended_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
-    int error = SIS_OK;
-    if (!((attention *)r)->attended)
-        return attention_margins(r, rows, n, margins);
-    for (size_t i = 0; i < n && error == SIS_OK; i += BLOCK)
-        error =
-            attended_block((attention *)r, rows + i, n - i < BLOCK ? n - i : BLOCK, margins + i);
-    return error;
-}
-
-static int attended_whole(sis__ruled *r, double *margin) {
-    float nothing = -1;
-    return attention_margins(r, &nothing, 1, margin);
-}
-
-/* Rounding is relative to logits, which are about as large as they are said to be. */
-static double attended_size(const sis__ruled *r, double margin) {
-    (void)r;
-    return 1 + fabs(margin);
-}
-
-static double flops_of(const sis__plan *p) {
-    double flops = 0;
-    for (size_t k = 0; k < p->n_steps; k++)
-        flops += p->steps[k].flops;
-    return flops;
-}
-
-/* What is saved of a full pass, compared with the head in front of the attention. Rows that are added up instead
- * take half of it back. */
-static int find_saving(attention *a) {
-    sis__head *later = NULL;
-    int error = make_later(a, a->n_tokens, &later);
-    if (error != SIS_OK || !sis__head_leaves_out(later))
-        return error != SIS_OK ? error : SIS_E_UNSUPPORTED;
-    double before = flops_of(sis__head_plan(a->ruled.head)), now = flops_of(sis__head_plan(later));
-    double saves = (before - now) / 2 / (1 + flops_of(a->plan));
-    return saves > 0 && sis__trials_pay(a->s, saves, TRIALS) ? SIS_OK : SIS_E_UNSUPPORTED;
-}
-
-/* Where the network goes on as attended.h has it. */
-static int open_attended(attention *a) {
-    sis__attended_from from = {.head = sis__head_plan(a->ruled.head),
-                               .shapes = a->plan,
-                               .cuts = a->cuts,
-                               .axes = a->axes,
-                               .n_cuts = a->n_cuts,
-                               .n_tokens = a->n_tokens,
-                               .x = a->x,
-                               .z = a->z,
-                               .memory = a->s->memory};
-    if (!a->n_tokens || !sis__head_leaves_out(a->ruled.head))
-        return SIS_E_UNSUPPORTED;
-    int error = sis__attended_new(&from, &a->attended);
-    for (size_t i = 0; error == SIS_OK && sis__attended_step(a->attended, i); i++)
-        sis__net_input_note(a->s, sis__attended_step(a->attended, i), "sums less a token");
-    a->later = SIS_NEW(sis__head *, a->n_tokens + 1);
-    a->present = SIS_NEW(size_t, a->n_tokens);
-    a->hidden = SIS_NEW(unsigned char, a->n_tokens);
-    if (error == SIS_OK && !(a->later && a->present && a->hidden))
-        error = SIS_E_NOMEM;
-    return error == SIS_OK ? find_saving(a) : error;
-}
-
-static void close_attended(attention *a) {
-    for (size_t k = 0; a->later && k <= a->n_tokens; k++)
-        sis__head_free(a->later[k]);
-    free((void *)a->later);
-    free(a->present);
-    free(a->hidden);
-    sis__attended_free(a->attended);
-    a->later = NULL;
-    a->present = NULL;
-    a->hidden = NULL;
-    a->attended = NULL;
-}
-
-/* Without it the rule is the first one. */
-static int try_attended(attention *a) {
-    int error = open_attended(a);
-    if (error != SIS_OK)
-        close_attended(a);
-    return error == SIS_E_UNSUPPORTED ? SIS_OK : error;
 }
 
 /* ---- Which tokens may go --------------------------------------------------------------------------- */
@@ -904,7 +693,6 @@ static void attention_close(sis__ruled *r) {
     free(a->idle);
     free(a->own);
     free(a->made);
-    close_attended(a);
     free(a);
 }
 
@@ -953,7 +741,7 @@ static int find_values(attention *a, int *apart) {
     return error;
 }
 
-static int find_tokens_that_go(attention *a, int apart, int behind) {
+static int find_tokens_that_go(attention *a, int apart) {
     a->may_go = SIS_NEW(unsigned char, a->n_tokens);
     a->gone = SIS_NEW(unsigned char, a->n_tokens);
     a->heads = SIS_NEW(sis__head *, a->n_tokens + 1);
@@ -961,8 +749,6 @@ static int find_tokens_that_go(attention *a, int apart, int behind) {
     int error = a->may_go && a->gone && a->going && a->heads ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = get_head(a, a->n_tokens);
-    if (error == SIS_OK && behind)
-        error = try_attended(a);
     if (error == SIS_OK && a->n_tokens > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a);
     a->shorter = error == SIS_OK && a->n_tokens > 2 && sis__head_leaves_out(a->ruled.head);
@@ -972,7 +758,7 @@ static int find_tokens_that_go(attention *a, int apart, int behind) {
     return error;
 }
 
-static int open_rule(attention *a, double *saved, int behind) {
+static int open_rule(attention *a, double *saved) {
     int error = sis__net_input_plan(a->s, -1, &a->plan), apart = 1;
     if (error == SIS_OK &&
         (!find_attention(a->plan) || a->plan->tensors[a->s->fed].dtype != SIS__F32))
@@ -995,17 +781,17 @@ static int open_rule(attention *a, double *saved, int behind) {
         error = place_values(a);
     if (error == SIS_OK)
         find_idle(a);
-    return error == SIS_OK ? find_tokens_that_go(a, apart, behind) : error;
+    return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
 }
 
-static int open_any(const sis__net_input *s, int behind, sis__ruled **out) {
+static int attention_open(const sis__net_input *s, sis__ruled **out) {
     attention *a = SIS_NEW(attention, 1);
     double saved = 0;
     if (!a)
         return SIS_E_NOMEM;
     *out = &a->ruled;
     a->s = s;
-    int error = open_rule(a, &saved, behind);
+    int error = open_rule(a, &saved);
     size_t some = 0;
     for (size_t k = 0; error == SIS_OK && k < a->n_tokens; k++)
         some += a->may_go[k];
@@ -1014,17 +800,9 @@ static int open_any(const sis__net_input *s, int behind, sis__ruled **out) {
     if (error == SIS_OK && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
     a->ruled.width = 1;
-    a->ruled.exact = !a->attended;
+    a->ruled.exact = 1;
     a->ruled.block = BLOCK;
     return error;
-}
-
-static int attention_open(const sis__net_input *s, sis__ruled **out) {
-    return open_any(s, 0, out);
-}
-
-static int attended_open(const sis__net_input *s, sis__ruled **out) {
-    return open_any(s, 1, out);
 }
 
 const sis__rule sis__rule_attention = {.name = "attention",
@@ -1036,17 +814,3 @@ const sis__rule sis__rule_attention = {.name = "attention",
                                        .mask = attention_mask,
                                        .row = attention_row,
                                        .margins = attention_margins};
-
-const sis__rule sis__rule_attended = {.name = "attention",
-                                      .pays_from = 500,
-                                      .is_part = 1,
-                                      .trials = TRIALS,
-                                      .most_error = 4e-6,
-                                      .open = attended_open,
-                                      .close = attention_close,
-                                      .reset = attention_reset,
-                                      .mask = attention_mask,
-                                      .row = attention_row,
-                                      .margins = attended_margins,
-                                      .size = attended_size,
-                                      .whole = attended_whole};

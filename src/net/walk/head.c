@@ -31,7 +31,6 @@ struct sis__head {
     size_t *along;        /* (n_cuts) the axis that counts rows */
     size_t size;
     int lean;                         /* nobody asks for sis__head_size */
-    int loose;                        /* see sis__head_form */
     int last;                         /* value that the margins are read from */
     sis__shared_plan *plans[N_SIZES]; /* NULL: not used, or not yet */
     sis__run *runs[N_SIZES];
@@ -80,7 +79,6 @@ static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
                            .one = !h->axes,
                            .asked = h->s->output,
                            .batch = rows,
-                           .loose = h->loose,
                            .keep_all = rows == 1 && !h->lean}; /* see sis__head_size */
     int error = sis__shared_plan_get(h->s->net, &spec, plan);
     free(feeds);
@@ -176,12 +174,8 @@ static int new_head(const sis__net_input *s, const sis__cut *cuts, size_t n,
     sis__head *h = SIS_NEW(sis__head, 1);
     if (!h)
         return SIS_E_NOMEM;
-    *h = (sis__head){.s = s,
-                     .n_cuts = n,
-                     .size = form->size,
-                     .lean = lean,
-                     .loose = form->loose,
-                     .last = s->net->pre_output};
+    *h = (sis__head){
+        .s = s, .n_cuts = n, .size = form->size, .lean = lean, .last = s->net->pre_output};
     h->cuts = (sis__cut *)sis__copy(cuts, n, sizeof *cuts);
     h->axes = axes ? (int *)sis__copy(axes, n, sizeof *axes) : NULL;
     h->along = SIS_NEW(size_t, n);
@@ -425,54 +419,6 @@ int sis__head_margins_without(sis__head *h, const float *base, size_t version, c
             margins += sizes[i];
         }
     }
-    return error;
-}
-
-/* ---- Rows that others write ---------------------------------------------------------------------- */
-
-/* Rows from `first` on into run i; what is not floats goes by way of `room`. */
-static void write_rows(sis__head *h, size_t i, const sis__row_writer *w, size_t first, float **to,
-                       float *room) {
-    for (size_t k = 0; k < sizes[i] * h->n_cuts; k++) {
-        size_t c = k % h->n_cuts, count = count_of(h, c);
-        int floats = h->cuts[c].like->dtype == SIS__F32;
-        float *at = (float *)h->runs[i]->data[h->cuts[c].value] + k / h->n_cuts * count;
-        to[k] = floats ? at : room;
-        room += floats ? 0 : count;
-    }
-    w->write(w->ctx, first, sizes[i], to);
-    for (size_t k = 0; k < sizes[i] * h->n_cuts; k++) {
-        size_t c = k % h->n_cuts, count = count_of(h, c);
-        if (h->cuts[c].like->dtype != SIS__F32)
-            put_values(h->cuts[c].like->dtype, to[k], count, h->runs[i]->data[h->cuts[c].value],
-                       k / h->n_cuts * count);
-    }
-}
-
-/* Values of a row that are not floats. */
-static size_t count_others(const sis__head *h) {
-    size_t n = 0;
-    for (size_t c = 0; c < h->n_cuts; c++)
-        n += h->cuts[c].like->dtype == SIS__F32 ? 0 : count_of(h, c);
-    return n;
-}
-
-int sis__head_margins_written(sis__head *h, const sis__row_writer *w, size_t n, double *margins) {
-    float **to = (float **)sis__alloc(n, h->n_cuts * sizeof *to);
-    float *room = (float *)sis__alloc(n, count_others(h) * sizeof *room);
-    int error = to && room ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0, row = 0; i < N_SIZES && error == SIS_OK; i++) {
-        if (n - row >= sizes[i])
-            error = get_run(h, i);
-        for (; h->runs[i] && error == SIS_OK && n - row >= sizes[i]; row += sizes[i]) {
-            own_rows(h, i);
-            h->version[i] = 0;
-            write_rows(h, i, w, row, to, room);
-            error = run_fed(h, i, sizes[i], margins + row);
-        }
-    }
-    free((void *)to);
-    free(room);
     return error;
 }
 

@@ -438,8 +438,6 @@ static void set_margin(net_walk *w, double margin) {
 /* The margin of the base by a full pass; what candidates are computed by follows for its size. */
 static int base_margin(net_walk *w, double *margin) {
     double rough;
-    if (rule_of(w)->whole)
-        return rule_of(w)->whole(w->rule, margin);
     rule_of(w)->row(w->rule, -1, w->rows);
     if (w->rule->exact)
         return margins_of(w, 1, margin);
@@ -566,10 +564,8 @@ static void errors_release(errors *e) {
     free(e->probed);
 }
 
-/* As many as can be had at little cost; at least 4 times 16, unless the rule says how many. */
+/* As many as can be had at little cost; at least 4 times 16. */
 static size_t errors_wanted(const net_walk *w) {
-    if (rule_of(w)->trials)
-        return (size_t)rule_of(w)->trials;
     double flops =
         w->input.entry ? w->input.entry->plan->flops : flops_of_pass(&w->input); /* of a trial */
     size_t n = (size_t)(4e6 / (flops + 2e3));
@@ -608,7 +604,7 @@ static int go_to_state(net_walk *w, sis__rng *r, size_t state, errors *e) {
     }
     int error = reset(w, masked), masks = state % 2 ? LONG_WALK : SHORT_WALK;
     free(masked);
-    for (int k = 0; k < masks && e->n_live > 1 && !rule_of(w)->trials && error == SIS_OK; k++) {
+    for (int k = 0; k < masks && e->n_live > 1 && error == SIS_OK; k++) {
         size_t at = sis__rng_below(r, e->n_live);
         error = mask(w, e->live[at]);
         e->live[at] = e->live[--e->n_live];
@@ -656,12 +652,10 @@ static int measure_errors(net_walk *w, errors *e) {
     return error == SIS_E_NAN ? SIS_E_UNSUPPORTED : error;
 }
 
-static const double few_trials = 4; /* a few candidates say little of rare ones */
-
 /* Twelve times the typical error, at least two and a half times the worst of those seen. Not less
  * than a few units in the last place either, and more with few features, where errors are rare and
- * coarse. Numbers of `least_size` go into sums even if these come out as 0. Returns what was measured. */
-static double choose_unit(net_walk *w, const errors *e) {
+ * coarse. Numbers of `least_size` go into sums even if these come out as 0. */
+static void choose_unit(net_walk *w, const errors *e) {
     double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->input.in.n);
     w->least_size = 1;
     for (size_t k = 0; k < e->n; k++)
@@ -672,27 +666,21 @@ static double choose_unit(net_walk *w, const errors *e) {
         squares += off * off;
     }
     double measured = fmax(12 * sqrt(squares / (double)(e->n ? e->n : 1)), 2.5 * worst);
-    w->unit = fmax((rule_of(w)->trials ? few_trials : 1) * measured, least);
+    w->unit = fmax(measured, least);
     w->most = w->walk.tolerance = w->unit * w->least_size;
-    return measured;
-}
-
-int sis__trials_pay(const sis__net_input *s, double saves, size_t trials) {
-    return s->copies * saves >= TRIALS_PAY * (double)trials;
 }
 
 static int set_tolerance(net_walk *w) {
     errors e = {.states = 0};
     if (w->rule->exact)
         return SIS_OK;
-    if (!sis__trials_pay(&w->input, 1, errors_wanted(w)))
+    if (w->input.copies < TRIALS_PAY * (double)errors_wanted(w))
         return SIS_E_UNSUPPORTED;
-    double measured = 0, most = rule_of(w)->most_error > 0 ? rule_of(w)->most_error : 1e-3;
     int error = measure_errors(w, &e);
     if (error == SIS_OK)
-        measured = choose_unit(w, &e);
+        choose_unit(w, &e);
     errors_release(&e);
-    return error == SIS_OK && !(measured < most && w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
+    return error == SIS_OK && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */

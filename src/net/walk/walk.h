@@ -10,7 +10,6 @@
  *     entry.c      what the first layer that mixes values sees of an input
  *     dense.c      a dense layer on the input: the change is one column
  *     attention.c  transformers: up to the first attention each token by itself
- *     attended.c   behind it, sums less a token
  *     recurrent.c  LSTM, GRU: states before the masked position stay
  *     trees.c      tree ensembles and linear models: only what reads the feature
  *     net/window   convolution, pooling, element-wise: only a window changes
@@ -94,10 +93,6 @@ struct sis__rule {
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
     int pays_from;   /* masked copies that have to be asked about for it to be worth opening */
     int is_part; /* what it computes is a part of a full pass, so that no full pass is cheaper */
-    int trials; /* a few candidates that tell how it rounds, since states do not follow from those before;
-                    0: as many as the driver likes */
-    double
-        most_error; /* such an error is no longer that of a network that rounds evenly; 0: any is */
 
     /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
     int (*open)(const sis__net_input *s, sis__ruled **out);
@@ -121,10 +116,6 @@ struct sis__rule {
     int (*margins)(sis__ruled *r, float *rows, size_t n, double *margins);
     double (*size)(const sis__ruled *r, double margin);
 
-    /* The margin of the present state as full passes have it, where rows are not the head's; NULL: the head
-     * knows. */
-    int (*whole)(sis__ruled *r, double *margin);
-
     /* Does this feature, whose margin is close to the present one, provably change nothing? */
     int (*idle)(const sis__ruled *r, int feature);
 
@@ -137,7 +128,6 @@ struct sis__rule {
 /* All of them, in the order they are asked. NAME is sis__rule_NAME. */
 #define SIS__RULES(X)                                                                              \
     X(trees)                                                                                       \
-    X(attended)                                                                                    \
     X(attention)                                                                                   \
     X(recurrent)                                                                                   \
     X(dense)                                                                                       \
@@ -147,9 +137,6 @@ struct sis__rule {
 #define SIS__DECLARE_RULE(name) extern const sis__rule sis__rule_##name;
 SIS__RULES(SIS__DECLARE_RULE)
 #undef SIS__DECLARE_RULE
-
-/* Does measuring how a rule rounds pay, if it saves so much of a full pass with each candidate? */
-int sis__trials_pay(const sis__net_input *s, double saves, size_t trials);
 
 /* A walk by one rule and no other; sis_net_walk asks them in turn. */
 int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *input,
@@ -199,7 +186,6 @@ int sis__head_new_cuts(const sis__net_input *s, const sis__cut *cuts, size_t n, 
 typedef struct sis__head_form {
     const int *axes; /* (n) */
     size_t size;
-    int loose; /* margins may be rounded otherwise than full passes round them */
 } sis__head_form;
 int sis__head_new_form(const sis__net_input *s, const sis__cut *cuts, size_t n,
                        const sis__head_form *form, sis__head **out);
@@ -226,14 +212,6 @@ int sis__head_margins_near(sis__head *h, const float *base, size_t version,
 int sis__head_leaves_out(const sis__head *h);
 int sis__head_margins_without(sis__head *h, const float *base, size_t version, const size_t *token,
                               size_t n, double *margins);
-
-/* The same for rows that are written where the head reads them, of such a head: rows first to first + n - 1 to
- * to[i * cuts + cut]. */
-typedef struct sis__row_writer {
-    void (*write)(void *ctx, size_t first, size_t n, float *const *to);
-    void *ctx;
-} sis__row_writer;
-int sis__head_margins_written(sis__head *h, const sis__row_writer *w, size_t n, double *margins);
 
 /* The dense layer that is all of a head, and what is added to it (or NULL); NULL if that is more or
  * something else. */
