@@ -260,6 +260,80 @@ static void effects_do_not_drift(void **state) {
     check_rarely_on(0, 0);
 }
 
+/* 64 quiet units, on or off at random after each mask in order, and a loud one that goes on with the first
+ * mask and off for good with the second. */
+static sis_net *build_often_switched(sis__rng *r, size_t in) {
+    enum { UNITS = 65, OUT = 4 };
+    float *first = random_floats(r, in * UNITS, 1), bias[UNITS], second[UNITS * OUT];
+    for (size_t j = 1; j < UNITS; j++) { /* a mask moves the unit from one sign to the next */
+        float size = 1 + (float)sis__rng_uniform(r), from = size;
+        for (size_t i = 0; i < in; i++) {
+            float to = sis__rng_below(r, 2) ? size : -size;
+            first[i * UNITS + j] = from - to;
+            from = to;
+        }
+        bias[j] = from;
+    }
+    first[0] = -1000;
+    first[UNITS] = 1000;
+    bias[0] = -10;
+    for (size_t i = 2; i < in; i++) {
+        first[i * UNITS] = fabsf(first[i * UNITS]);
+        bias[0] -= first[i * UNITS];
+    }
+    for (size_t i = 0; i < UNITS * OUT; i++)
+        second[i] = (float)sis__rng_normal(r) * (i < OUT ? 1e5f : 0.1f);
+    sis_net_builder *b = sis_net_builder_new("often switched");
+    sis_net *net;
+    sis_net_add_input(b, "x", 0, SHAPE(0, in));
+    sis_net_add_param(b, "w", SHAPE(in, UNITS), first);
+    sis_net_add_param(b, "b", SHAPE(UNITS), bias);
+    sis_net_add_param(b, "v", SHAPE(UNITS, OUT), second);
+    sis_net_add_node(b, "Gemm", "x w b", "a");
+    sis_net_add_node(b, "Relu", "a", "h");
+    sis_net_add_node(b, "MatMul", "h v", "c");
+    sis_net_add_node(b, "Tanh", "c", "g");
+    add_random(b, "u", SHAPE(OUT, 1), r, 1);
+    sis_net_add_node(b, "MatMul", "g u", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    free(first);
+    return net;
+}
+
+/* The rounding that a unit leaves in the effects is gone once enough others have switched. */
+static void effects_are_computed_anew_after_many_switches(void **state) {
+    (void)state;
+    enum { IN = 200, MASKED = 150 };
+    sis__rng r;
+    sis__rng_init(&r, 12);
+    double *x = random_doubles(&r, IN, 1), *z = random_doubles(&r, IN, 1), now, margins[IN],
+           worst = 0;
+    for (size_t i = 0; i < IN; i++) {
+        x[i] = 1;
+        z[i] = 0;
+    }
+    subject s;
+    subject_init(&s, build_often_switched(&r, IN), 0, IN, x, z);
+    sis_walk *w = subject_walk(&s);
+    unsigned char masked[IN] = {0};
+    int left[IN - MASKED];
+    assert_int_equal(w->ops->reset(w, masked, &now), SIS_OK);
+    for (int i = 0; i < MASKED; i++) {
+        assert_int_equal(w->ops->mask(w, i, &now), SIS_OK);
+        masked[i] = 1;
+    }
+    for (int i = MASKED; i < IN; i++)
+        left[i - MASKED] = i;
+    assert_int_equal(w->ops->probe(w, left, IN - MASKED, margins), SIS_OK);
+    for (int i = MASKED; i < IN; i++)
+        worst = fmax(worst, fabs(margins[i - MASKED] - full_margin(&s, masked, i)));
+    print_message("error at most %.2g\n", worst);
+    assert_true(worst < 1e-4);
+    w->ops->free(w);
+    subject_release(&s);
+}
+
 static void collections_are_those_of_full_passes(void **state) {
     (void)state;
     sis__rng r;
@@ -452,6 +526,7 @@ int main(void) {
         cmocka_unit_test(wide_networks_agree_too),
         cmocka_unit_test(saturated_scores_stay_within_the_tolerance),
         cmocka_unit_test(effects_do_not_drift),
+        cmocka_unit_test(effects_are_computed_anew_after_many_switches),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(dead_units_are_known_to_be_dead),
         cmocka_unit_test(values_that_cancel_are_no_proof),
