@@ -8,7 +8,7 @@
 # new or empty): Debian's base with git, make and ca-certificates, and nothing else. Then it either clones
 # HEAD of this checkout into it, sees that `make` installs nothing and names what is missing, and runs the
 # commands of the README's section "Two commands" as they are written; or it installs the packages in DEBS
-# (`make deb` writes them to build/deb) and uses each of them. Commands get an empty environment, no home
+# (`make deb` writes them to build/dist) and uses each of them. Commands get an empty environment, no home
 # folder, no terminal, no locale. It prints the seconds that each of them takes.
 #
 # Packages come from where this machine gets its own: apt's sources, keys and download settings are
