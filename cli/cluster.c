@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "output.h"
-#include "task.h"
+#include "records.h"
 
 typedef struct {
     const char *distance, *output, *motifs, *matrices, *means;
@@ -43,8 +43,8 @@ const cli_option cli_clustering_options[] = {
 };
 
 void cli_clustering_init(cli_clustering *c) {
-    sis_cluster_opt opt;
-    sis_cluster_opt_init(&opt);
+    sis_clustering_opt opt;
+    sis_clustering_opt_init(&opt);
     c->eps = "auto";
     c->strands = "both";
     c->min_size = opt.min_size;
@@ -98,102 +98,153 @@ static void init(void *p) {
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+int cli_clustering_set(const cli_clustering *c, sis_clustering_opt *opt) {
+    int automatic = strcmp(c->eps, "auto") == 0;
+    if (!automatic && (!cli_number(c->eps, &opt->eps) || opt->eps < 0))
+        return cli_usage("--eps: expected a number from 0 up or auto, found \"%s\"", c->eps);
+    opt->min_size = c->min_size;
+    opt->jobs = (int)c->jobs;
+    opt->forward = strcmp(c->strands, "forward") == 0;
+    opt->curve = c->curve != NULL;
+    return CLI_DONE;
+}
+
+int cli_curve_write(const sis_clustering *c, const char *path) {
+    cli_output out = {0};
+    int status = cli_output_open(&out, path);
+    if (status == CLI_DONE)
+        fputs("rank\tdistance\n", out.file);
+    for (size_t i = 0; status == CLI_DONE && i < c->n_curve; i++)
+        fprintf(out.file, "%zu\t%.9g\n", i + 1, c->curve[i]);
+    return cli_output_close(&out, status);
+}
+
+typedef struct {
+    sis_clusterer *clusterer;
+    const char *source;
+} reader;
+
+static int take_record(void *ctx, sis_record *r) {
+    reader *to = ctx;
+    return cli_fail(sis_clusterer_add(to->clusterer, to->source, r));
+}
+
+/* Parts of one run count as one source. */
+static int read_all(sis_clusterer *c, const cli_list *paths) {
+    reader to = {.clusterer = c};
+    cli_parts parts = {0};
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < paths->n; i++) {
+        for (size_t k = 0; status == CLI_DONE && k < i; k++)
+            if (strcmp(paths->items[k], paths->items[i]) == 0)
+                status = cli_usage("%s is given twice", paths->items[i]);
+        if (status == CLI_DONE)
+            status = cli_parts_add(&parts, paths->items[i], &to.source);
+        if (status == CLI_DONE)
+            status = cli_records_each(paths->items[i], SIZE_MAX, take_record, &to);
+    }
+    cli_parts_release(&parts);
+    return status;
+}
+
 /* Does every option fit the kind of the points? */
-static int check_options(const cluster_options *o, const cli_subsets *s) {
-    sis_distance d = sis_points_distance_kind(s->points);
-    int image = d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+static int check_options(const cluster_options *o, const sis_clusterer *c) {
+    sis_distance d;
+    int status = cli_fail(sis_clusterer_check(c, &d));
+    if (status != CLI_DONE)
+        return status;
     if ((o->motifs || o->matrices) && d != SIS_DISTANCE_LEVENSHTEIN)
         return cli_usage(
             "%s: there are matrices of DNA clusters only (distance levenshtein), these "
             "are of distance %s",
             o->motifs ? "--motifs" : "--matrices", sis_distance_name(d));
-    if (o->means && !image)
+    if (o->means && d != SIS_DISTANCE_ENERGY && d != SIS_DISTANCE_ENERGY_SQRT)
         return cli_usage("--means: there are mean images of image clusters only (distance energy), "
                          "these are of distance %s",
                          sis_distance_name(d));
-    if (s->n_outputs > 1)
-        cli_note(o->common.quiet, "these are decisions for several outputs of the model, clustered "
-                                  "together; --target looks at one of them");
     return CLI_DONE;
 }
 
-static int write_means(const cli_means *x, const char *path) {
-    size_t dims[4] = {x->n, 2, x->height, x->width};
-    return x->n ? cli_fail(sis_npy_write(path, x->values, 4, dims))
-                : cli_error("--means: there are no clusters");
+static int write_matrices(const sis_clustering *c, const char *path) {
+    cli_output out = {0};
+    int status = cli_output_open(&out, path);
+    for (size_t k = 0; status == CLI_DONE && k < c->n_clusters; k++) {
+        const sis_found_cluster *f = &c->clusters[k];
+        fprintf(out.file, ">cluster%zu %s\n", f->number, f->medoid_pattern);
+        for (size_t b = 0; b < 4; b++) {
+            fprintf(out.file, "%c [", "ACGT"[b]);
+            for (size_t at = b; at < f->n_matrix; at += 4)
+                fprintf(out.file, " %.6g", f->matrix[at]);
+            fputs(" ]\n", out.file);
+        }
+    }
+    return cli_output_close(&out, status);
 }
 
-static int write_json(const cli_cluster_page *p, const char *path) {
-    cli_cluster_found f;
-    char *text = NULL;
-    size_t n;
-    int status = cli_cluster_find(p, &f);
-    if (status == CLI_DONE)
-        status = cli_fail(sis_clustering_format(&f.finding, &text, &n));
-    if (status == CLI_DONE)
-        status = cli_output_all(path, text, n);
-    free(text);
-    cli_cluster_found_release(&f);
+static int write_means(const sis_clustering *c, const char *path) {
+    size_t dims[4] = {c->n_clusters, 2, c->height, c->width}, each = 2 * c->height * c->width;
+    if (c->n_clusters == 0)
+        return cli_error("--means: there are no clusters");
+    double *all = cli_grab(c->n_clusters * each, sizeof *all);
+    for (size_t k = 0; all && k < c->n_clusters; k++)
+        memcpy(all + k * each, c->clusters[k].mean, each * sizeof *all);
+    int status = all ? cli_fail(sis_npy_write(path, all, 4, dims)) : CLI_FAILED;
+    free(all);
     return status;
 }
 
-/* Everything after reading. */
-static int show(const cluster_options *o, cli_subsets *s) {
-    sis_clusters clusters = {0};
-    cli_members members = {0};
-    cli_matrices matrices = {0};
-    cli_means means = {0};
-    sis_distance d = sis_points_distance_kind(s->points);
-    cli_cluster_page page = {.subsets = s,
-                             .clusters = &clusters,
-                             .members = &members,
-                             .distance = sis_distance_name(d),
-                             .automatic = strcmp(o->clustering.eps, "auto") == 0,
-                             .min_size = o->clustering.min_size,
-                             .top = o->top,
-                             .most = o->most};
-    int status = cli_cluster_subsets(s, &o->clustering, &page.eps, &clusters);
+static int write_json(const sis_clustering *c, const char *path) {
+    char *text = NULL;
+    size_t n;
+    int status = cli_fail(sis_clustering_format(c, &text, &n));
     if (status == CLI_DONE)
-        status = cli_members_find(&clusters, &members);
-    if (status == CLI_DONE && d == SIS_DISTANCE_LEVENSHTEIN) {
-        status = cli_matrices_find(s, &clusters, &members, o->motifs, &matrices);
-        page.matrices = &matrices;
-    }
-    if (status == CLI_DONE && (d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT)) {
-        status = cli_means_find(s, &members, &means);
-        page.means = &means;
-    }
+        status = cli_output_all(path, text, n);
+    free(text);
+    return status;
+}
+
+static int show(const cluster_options *o, const sis_clustering *c) {
+    int status = CLI_DONE;
+    if (c->several_outputs)
+        cli_note(o->common.quiet, "these are decisions for several outputs of the model, clustered "
+                                  "together; --target looks at one of them");
+    if (o->clustering.curve)
+        status = cli_curve_write(c, o->clustering.curve);
     if (status == CLI_DONE && o->matrices)
-        status = cli_matrices_write(&matrices, o->matrices);
+        status = write_matrices(c, o->matrices);
     if (status == CLI_DONE && o->means)
-        status = write_means(&means, o->means);
+        status = write_means(c, o->means);
     if (status == CLI_DONE && o->output)
-        status = write_json(&page, o->output);
+        status = write_json(c, o->output);
     if (status == CLI_DONE && !(o->output && strcmp(o->output, "-") == 0))
-        status = cli_cluster_print(stdout, &page);
-    free(means.values);
-    cli_matrices_release(&matrices);
-    free(members.start);
-    free(members.items);
-    sis_clusters_release(&clusters);
+        status = cli_cluster_print(c, o->most);
     return status;
 }
 
 static int run(const void *p, const cli_list *args) {
     const cluster_options *o = (const cluster_options *)p;
-    cli_subsets s = {.distance = o->distance,
-                     .target = o->target,
-                     .forward = strcmp(o->clustering.strands, "forward") == 0};
-    int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_subsets_read(&s, args->items[i]);
+    sis_clustering_opt opt;
+    sis_clusterer *c = NULL;
+    sis_clustering found = {0};
+    sis_clustering_opt_init(&opt);
+    opt.distance = o->distance;
+    opt.target = o->target.label;
+    opt.target_index = o->target.index;
+    opt.motifs = o->motifs;
+    opt.top = o->top;
+    int status = cli_clustering_set(&o->clustering, &opt);
     if (status == CLI_DONE)
-        status = cli_subsets_check(&s, "cluster");
+        status = cli_fail(sis_clusterer_new(&opt, &c));
     if (status == CLI_DONE)
-        status = check_options(o, &s);
+        status = read_all(c, args);
     if (status == CLI_DONE)
-        status = show(o, &s);
-    cli_subsets_release(&s);
+        status = check_options(o, c);
+    if (status == CLI_DONE)
+        status = cli_fail(sis_clusterer_find(c, &found));
+    if (status == CLI_DONE)
+        status = show(o, &found);
+    sis_clustering_release(&found);
+    sis_clusterer_free(c);
     return status;
 }
 

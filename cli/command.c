@@ -43,6 +43,15 @@ void cli_print_safe(FILE *out, const char *text) {
     }
 }
 
+void cli_print_motif(FILE *out, const char *name, const char *id) {
+    cli_print_safe(out, name);
+    if (strcmp(name, id) != 0) {
+        fputs(" (", out);
+        cli_print_safe(out, id);
+        fputc(')', out);
+    }
+}
+
 void cli_print_word(FILE *out, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "-_=+:,./@%#";

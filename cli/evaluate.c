@@ -102,7 +102,7 @@ static void release(evaluation *ev) {
         free(ev->examples[e].importance);
     for (size_t k = 0; k < ev->n_methods; k++) {
         eval_method *m = &ev->methods[k];
-        cli_results_release(&m->results);
+        sis_records_release(&m->results);
         free(m->name);
         free(m->of);
         free(m->items);

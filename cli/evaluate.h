@@ -56,7 +56,7 @@ typedef struct eval_rationale {
 
 /* One results file. */
 typedef struct eval_method {
-    cli_results results;
+    sis_records results;
     char *name;                     /* in tables */
     const sis_record **of;          /* (examples) */
     eval_rationale *items;          /* (n_items), in the order of the examples */

@@ -181,8 +181,8 @@ typedef double curves_of[SIS_N_CURVES][SIS_N_CUTS];
 static int find_method(const evaluation *ev, const eval_method *m, sis_rated *rated,
                        curves_of *curves, sis_evaluated_method *out) {
     *out = (sis_evaluated_method){.name = m->name,
-                                  .method = m->results.records[0].method,
-                                  .file = m->results.path,
+                                  .method = m->results.items[0].method,
+                                  .file = m->results.name,
                                   .n = m->n_items,
                                   .rationales = rated};
     for (size_t i = 0; i < m->n_items; i++)
@@ -236,7 +236,7 @@ int eval_json(const evaluation *ev, const char *path) {
         at += ev->methods[k].n_items;
     }
     if (status == CLI_DONE) {
-        sis_evaluation f = {.model = ev->n_methods ? ev->methods[0].results.records[0].model : NULL,
+        sis_evaluation f = {.model = ev->n_methods ? ev->methods[0].results.items[0].model : NULL,
                             .motif = ev->motif ? ev->motif->id : NULL,
                             .n_examples = ev->n_examples,
                             .examples = examples,

@@ -26,7 +26,7 @@ void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
 /* The input that a record is about, or NULL after an error line. */
 static const sis_input *find_input(const evaluation *ev, const eval_method *m, size_t example) {
     const sis_record *r = m->of[example];
-    const sis_input *in = cli_record_input(&ev->task, m->results.path, r);
+    const sis_input *in = cli_record_input(&ev->task, m->results.name, r);
     if (!in)
         return NULL;
     long n = sis_input_features(in);
@@ -36,7 +36,7 @@ static const sis_input *find_input(const evaluation *ev, const eval_method *m, s
         cli_fail((int)n);
     else
         cli_error("%s: record \"%s\" has %zu features, the input has %ld; give the same --features",
-                  m->results.path, r->id, r->collection.n_features, n);
+                  m->results.name, r->id, r->collection.n_features, n);
     return NULL;
 }
 
@@ -72,7 +72,7 @@ static int check_whole(const evaluation *ev, size_t e, double score) {
     return cli_error(
         "%s: record \"%s\" has a score of %g, this model gives %g; give the --model it "
         "was made with (%s)",
-        ev->methods[0].results.path, r->id, r->collection.score, score, r->model);
+        ev->methods[0].results.name, r->id, r->collection.score, score, r->model);
 }
 
 size_t eval_n_alone(const evaluation *ev, size_t e) {
@@ -97,7 +97,7 @@ static int check_part(const eval_method *m, eval_rationale *x, double score) {
         return cli_error("%s: record \"%s\": subset %zu alone has a score of %g, the model gives "
                          "%g now; give the --mask, --features, --samples and --seed it was made "
                          "with",
-                         m->results.path, r->id, x->subset, x->score, score);
+                         m->results.name, r->id, x->subset, x->score, score);
     x->score = score;
     x->sufficient = eval_enough(r, score);
     return CLI_DONE;
@@ -237,7 +237,7 @@ int eval_human(evaluation *ev) {
     if (ev->n_human == 0)
         return cli_error("--human: no explained record of %s has features that a person marked "
                          "(field \"human\"); explain an input that has them",
-                         ev->methods[0].results.path);
+                         ev->methods[0].results.name);
     for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
         status = share_marked(ev, &ev->methods[k]);
     return status == CLI_DONE ? eval_tokens(ev) : status;

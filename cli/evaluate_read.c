@@ -18,28 +18,28 @@ double eval_enough(const sis_record *r, double score) {
 
 /* One file, one method, one model. */
 static int check_uniform(const eval_method *m) {
-    const sis_record *first = &m->results.records[0];
+    const sis_record *first = &m->results.items[0];
     if (m->results.n == 0)
         return cli_error("%s: is empty; expected records as sis explain writes them",
-                         m->results.path);
+                         m->results.name);
     if (sis_record_is_contrast(first))
         return cli_error("%s: it is of --method contrast, whose subsets lose the decision; sis "
                          "evaluate compares what keeps it",
-                         m->results.path);
+                         m->results.name);
     for (size_t i = 1; i < m->results.n; i++) {
-        const sis_record *r = &m->results.records[i];
+        const sis_record *r = &m->results.items[i];
         if (strcmp(r->method, first->method) != 0)
             return cli_error("%s: record \"%s\" is of method %s, the first is of %s; expected one "
                              "file for each method",
-                             m->results.path, r->id, r->method, first->method);
+                             m->results.name, r->id, r->method, first->method);
         if (strcmp(r->constraint ? r->constraint : "", first->constraint ? first->constraint : ""))
             return cli_error(
                 "%s: record \"%s\" was made under another --constraint than the first; "
                 "expected one file for each",
-                m->results.path, r->id);
+                m->results.name, r->id);
         if (!cli_same_model(r->model, first->model))
             return cli_error("%s: record \"%s\" is of model %s, the first is of %s",
-                             m->results.path, r->id, r->model, first->model);
+                             m->results.name, r->id, r->model, first->model);
     }
     return CLI_DONE;
 }
@@ -67,28 +67,31 @@ static const char *difference(const sis_record *a, const sis_record *b) {
     return NULL;
 }
 
+static int lacks(const eval_method *which, const eval_method *has, const char *id) {
+    return cli_error("%s has no record \"%s\", which %s has; methods are compared on the same "
+                     "examples",
+                     which->results.name, id, has->results.name);
+}
+
 /* The same examples, model and decisions in both files. */
 static int check_pair(const eval_method *a, const eval_method *b) {
-    if (!cli_same_model(a->results.records[0].model, b->results.records[0].model))
+    if (!cli_same_model(a->results.items[0].model, b->results.items[0].model))
         return cli_error("%s is of model %s, %s of %s; methods are compared on one model",
-                         a->results.path, a->results.records[0].model, b->results.path,
-                         b->results.records[0].model);
-    for (size_t i = 0; i < a->results.n || i < b->results.n; i++) {
-        const char *ida = i < a->results.n ? cli_results_at(&a->results, i)->id : NULL;
-        const char *idb = i < b->results.n ? cli_results_at(&b->results, i)->id : NULL;
-        int order = !ida ? 1 : !idb ? -1 : strcmp(ida, idb);
-        if (order != 0)
-            return cli_error("%s has no record \"%s\", which %s has; methods are compared on the "
-                             "same examples",
-                             order < 0 ? b->results.path : a->results.path, order < 0 ? ida : idb,
-                             order < 0 ? a->results.path : b->results.path);
-        const char *field =
-            difference(cli_results_at(&a->results, i), cli_results_at(&b->results, i));
+                         a->results.name, a->results.items[0].model, b->results.name,
+                         b->results.items[0].model);
+    for (size_t i = 0; i < a->results.n; i++) {
+        const sis_record *r = &a->results.items[i], *other = sis_records_find(&b->results, r->id);
+        const char *field = other ? difference(r, other) : NULL;
+        if (!other)
+            return lacks(b, a, r->id);
         if (field)
             return cli_error("record \"%s\": field \"%s\" differs between %s and %s; methods are "
                              "compared on the same decisions",
-                             ida, field, a->results.path, b->results.path);
+                             r->id, field, a->results.name, b->results.name);
     }
+    for (size_t i = 0; i < b->results.n; i++)
+        if (!sis_records_find(&a->results, b->results.items[i].id))
+            return lacks(a, b, b->results.items[i].id);
     return CLI_DONE;
 }
 
@@ -114,7 +117,7 @@ static char *method_name(const sis_record *r) {
 /* Files that would have the same name are called by that of the file. */
 static int name_methods(evaluation *ev) {
     for (size_t k = 0; k < ev->n_methods; k++)
-        if (!(ev->methods[k].name = method_name(&ev->methods[k].results.records[0])))
+        if (!(ev->methods[k].name = method_name(&ev->methods[k].results.items[0])))
             return cli_error("out of memory");
     for (size_t k = 0; k < ev->n_methods; k++) {
         size_t alike = 0;
@@ -122,14 +125,14 @@ static int name_methods(evaluation *ev) {
             if (strcmp(ev->methods[j].name, ev->methods[k].name) != 0)
                 continue;
             free(ev->methods[j].name);
-            if (!(ev->methods[j].name = stem(ev->methods[j].results.path)))
+            if (!(ev->methods[j].name = stem(ev->methods[j].results.name)))
                 return cli_error("out of memory");
             alike++;
         }
         if (!alike)
             continue;
         free(ev->methods[k].name);
-        if (!(ev->methods[k].name = stem(ev->methods[k].results.path)))
+        if (!(ev->methods[k].name = stem(ev->methods[k].results.name)))
             return cli_error("out of memory");
     }
     return CLI_DONE;
@@ -139,7 +142,7 @@ static int name_methods(evaluation *ev) {
 
 static int explained_by_all(const evaluation *ev, const char *id) {
     for (size_t k = 0; k < ev->n_methods; k++)
-        if (cli_results_find(&ev->methods[k].results, id)->collection.status !=
+        if (sis_records_find(&ev->methods[k].results, id)->collection.status !=
             SIS_STATUS_EXPLAINED)
             return 0;
     return 1;
@@ -153,12 +156,12 @@ static int choose_examples(evaluation *ev) {
     if (!ev->examples)
         return CLI_FAILED;
     for (size_t i = 0; i < ev->n_shared; i++)
-        if (explained_by_all(ev, first->results.records[i].id))
-            ev->examples[ev->n_examples++] = (eval_example){
-                .record = &first->results.records[i], .human_score = NAN, .qhs = NAN};
+        if (explained_by_all(ev, first->results.items[i].id))
+            ev->examples[ev->n_examples++] =
+                (eval_example){.record = &first->results.items[i], .human_score = NAN, .qhs = NAN};
     if (ev->n_examples == 0)
         return cli_error("there is nothing to compare: no example is explained in %s",
-                         ev->n_methods > 1 ? "every file" : first->results.path);
+                         ev->n_methods > 1 ? "every file" : first->results.name);
     return CLI_DONE;
 }
 
@@ -206,7 +209,7 @@ static int list_rationales(const evaluation *ev, eval_method *m) {
     if (!m->of || !m->first)
         return CLI_FAILED;
     for (size_t e = 0; e < ev->n_examples; e++) {
-        m->of[e] = cli_results_find(&m->results, ev->examples[e].record->id);
+        m->of[e] = sis_records_find(&m->results, ev->examples[e].record->id);
         m->first[e + 1] = m->first[e] + count_of(ev, m->of[e]);
     }
     m->n_items = m->first[ev->n_examples];
@@ -225,8 +228,9 @@ int eval_read(evaluation *ev, const cli_list *paths) {
     ev->n_methods = paths->n;
     for (size_t k = 0; status == CLI_DONE && k < paths->n; k++) {
         eval_method *m = &ev->methods[k];
-        m->results.path = paths->items[k];
-        status = cli_results_read(&m->results, 1);
+        status = cli_records_read(paths->items[k], &m->results);
+        if (status == CLI_DONE)
+            status = cli_fail(sis_records_index(&m->results, 1));
         if (status == CLI_DONE)
             status = check_uniform(m);
         if (status == CLI_DONE && k > 0)

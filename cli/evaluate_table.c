@@ -135,7 +135,7 @@ static int print_counts(const evaluation *ev) {
         size_t all, most;
         eval_count(ev, m, &all, &most);
         put(&t, "%s", m->name);
-        put(&t, "%s", cli_last_part(m->results.path));
+        put(&t, "%s", cli_last_part(m->results.name));
         put(&t, "%zu", m->n_items);
         put(&t, "%.2f", (double)all / (double)ev->n_examples);
         put(&t, "%zu", most);

@@ -58,54 +58,14 @@ void cli_where_release(cli_where *w) {
     *w = (cli_where){0};
 }
 
-/* ---- By id ----------------------------------------------------------------------------------- */
-
-int cli_results_add(void *results, sis_record *r) {
-    cli_results *s = results;
-    int status = cli_grow(&s->records, &s->room, s->n, sizeof *s->records);
-    if (status != CLI_DONE)
-        return status;
-    s->records[s->n++] = *r;
-    *r = (sis_record){0};
-    return CLI_DONE;
+static int keep_record(void *ctx, sis_record *r) {
+    return cli_fail(sis_records_add(ctx, r));
 }
 
-int cli_results_sort(cli_results *s, int once) {
-    const char **ids = s->n ? cli_grab(s->n, sizeof *ids) : NULL;
-    if (s->n && !ids)
-        return CLI_FAILED;
-    for (size_t i = 0; i < s->n; i++)
-        ids[i] = s->records[i].id;
-    int error = s->n ? sis__ids_init(&s->ids, ids, s->n) : SIS_OK;
-    free(ids);
-    if (error != SIS_OK)
-        return cli_fail(error);
-    const char *twice = once ? sis__ids_twice(&s->ids) : NULL;
-    return twice ? cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
-                             twice)
-                 : CLI_DONE;
-}
-
-int cli_results_read(cli_results *s, int once) {
-    int status = cli_records_each(s->path, SIZE_MAX, cli_results_add, s);
-    return status == CLI_DONE ? cli_results_sort(s, once) : status;
-}
-
-const sis_record *cli_results_find(const cli_results *s, const char *id) {
-    size_t at = sis__ids_find(&s->ids, id);
-    return at == SIZE_MAX ? NULL : &s->records[at];
-}
-
-const sis_record *cli_results_at(const cli_results *s, size_t i) {
-    return &s->records[s->ids.items[i].at];
-}
-
-void cli_results_release(cli_results *s) {
-    for (size_t i = 0; i < s->n; i++)
-        sis_record_release(&s->records[i]);
-    free(s->records);
-    sis__ids_release(&s->ids);
-    *s = (cli_results){0};
+int cli_records_read(const char *path, sis_records *out) {
+    out->name = path;
+    int status = cli_records_each(path, SIZE_MAX, keep_record, out);
+    return status == CLI_DONE ? cli_fail(sis_records_index(out, 0)) : status;
 }
 
 /* ---- Against the task ------------------------------------------------------------------------ */

@@ -5,10 +5,10 @@
 #ifndef SIS_CLI_RECORDS_H
 #define SIS_CLI_RECORDS_H
 
+#include <sis/analysis.h>
 #include <sis/export.h>
 #include <sis/results.h>
 
-#include "base/ids.h"
 #include "task.h"
 
 /* ---- One after the other --------------------------------------------------------------------- */
@@ -37,30 +37,8 @@ int cli_where_holds(cli_where *w, const sis_record *r);
 void cli_where_tell(const cli_where *w, int quiet);
 void cli_where_release(cli_where *w);
 
-/* ---- By id ----------------------------------------------------------------------------------- */
-
-/* A whole file. */
-typedef struct cli_results {
-    const char *path;    /* borrowed */
-    sis_record *records; /* (n) in the order of the file */
-    size_t n, room;
-    sis__ids ids; /* after cli_results_sort */
-} cli_results;
-
-/* Take a record, which is zeroed: a cli_visit whose context is a cli_results. */
-int cli_results_add(void *results, sis_record *r);
-
-/* All is there: now records can be found. With `once`, two of the same id are an error. */
-int cli_results_sort(cli_results *s, int once);
-
-/* Read all of s->path and sort it. */
-int cli_results_read(cli_results *s, int once);
-
-/* The record of that id, or NULL; the i-th by id. */
-const sis_record *cli_results_find(const cli_results *s, const char *id);
-const sis_record *cli_results_at(const cli_results *s, size_t i);
-
-void cli_results_release(cli_results *s);
+/* All records of a file, found by id (sis/analysis.h); with or without the same id twice. */
+int cli_records_read(const char *path, sis_records *out);
 
 /* ---- Against the task ------------------------------------------------------------------------ */
 

@@ -84,7 +84,7 @@ static int is_mistaken(const sis_record *r) {
 }
 
 static int is_wanted(const report_options *o, const sis_record *r) {
-    if (!cli_record_is_output(r, &o->target))
+    if (!sis_record_is_target(r, o->target.label, o->target.index))
         return 0;
     return o->mistaken ? is_mistaken(r) : 1;
 }

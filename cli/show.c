@@ -171,7 +171,7 @@ static void print_beside(const cli_page *p, column *columns, size_t n, size_t wi
 typedef struct {
     const cli_page *page;
     const char *first;
-    cli_results *others; /* (n) */
+    sis_records *others; /* (n) */
     size_t n;
 } neighbours;
 
@@ -185,8 +185,8 @@ static int show_example(void *ctx, sis_record *r) {
     int status = columns ? CLI_DONE : CLI_FAILED;
     int beside = width >= COLUMN && p->width > GAP * b->n;
     for (size_t i = 0; status == CLI_DONE && i < files; i++) {
-        const sis_record *shown = i == 0 ? r : cli_results_find(&b->others[i - 1], r->id);
-        const char *path = i == 0 ? b->first : b->others[i - 1].path;
+        const sis_record *shown = i == 0 ? r : sis_records_find(&b->others[i - 1], r->id);
+        const char *path = i == 0 ? b->first : b->others[i - 1].name;
         char *text = column_text(p, path, shown, beside ? width : p->width);
         columns[i] = (column){.text = text, .at = text};
         if (!text)
@@ -208,14 +208,12 @@ static int show_beside(cli_page *p, const cli_list *args) {
     b.others = cli_grab(b.n, sizeof *b.others);
     if (!b.others)
         return CLI_FAILED;
-    for (size_t i = 0; status == CLI_DONE && i < b.n; i++) {
-        b.others[i].path = args->items[i + 1];
-        status = cli_results_read(&b.others[i], 0);
-    }
+    for (size_t i = 0; status == CLI_DONE && i < b.n; i++)
+        status = cli_records_read(args->items[i + 1], &b.others[i]);
     if (status == CLI_DONE)
         status = cli_records_each(b.first, SIZE_MAX, show_example, &b);
     for (size_t i = 0; i < b.n; i++)
-        cli_results_release(&b.others[i]);
+        sis_records_release(&b.others[i]);
     free(b.others);
     return status;
 }

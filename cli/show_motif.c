@@ -4,7 +4,6 @@
  * searched for as sis cluster searches for the matrices of clusters.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include <sis/analysis.h>
 
@@ -15,12 +14,7 @@ enum { INDENT = 10 };
 static void print_match(const cli_page *p, const sis_motif_match *m) {
     const sis_motif *motif = &p->motifs->items[m->motif];
     fprintf(p->out, "%*smost like ", INDENT, "");
-    cli_print_safe(p->out, motif->name);
-    if (strcmp(motif->name, motif->id) != 0) {
-        fputs(" (", p->out);
-        cli_print_safe(p->out, motif->id);
-        fputc(')', p->out);
-    }
+    cli_print_motif(p->out, motif->name, motif->id);
     fprintf(p->out, "   divergence %.2f   p %.2g%s\n", m->divergence, m->p,
             m->reverse ? ", other strand" : "");
 }

@@ -53,13 +53,75 @@
 extern "C" {
 #endif
 
+/* ---- Records in memory ----------------------------------------------------------------------- */
+
+/* The records of one file. Zeroed before the first is added; released with sis_records_release. */
+typedef struct sis_records {
+    const char *name;  /* of the file, for messages; borrowed */
+    sis_record *items; /* (n) in the order of the file */
+    size_t n, room;
+    void *ids; /* after sis_records_index */
+} sis_records;
+
+/* Take a record over: *record is zeroed. */
+int sis_records_add(sis_records *records, sis_record *record);
+
+/* All are there: now they can be found by id. With `once` two records of one id are an error. */
+int sis_records_index(sis_records *records, int once);
+const sis_record *sis_records_find(const sis_records *records, const char *id); /* or NULL */
+void sis_records_release(sis_records *records);
+
+/* ---- Distances ----------------------------------------------------------------------------- */
+
+/* name, what a record must carry. The distances of two subsets:
+ *
+ *     jaccard       of the sets A, B of their words, a word counted once however often it is there:
+ *                   (|A u B| - |A n B|) / |A u B|
+ *     jaccard-bag   the same of bags: the sum over all words of the larger count minus the smaller
+ *                   one, divided by the sum of the larger counts
+ *     levenshtein   of the letters from the first to the last chosen base, what is between and not
+ *                   chosen being N: the least number of letters to insert, delete or replace
+ *     energy        of their pixels, X and Y drawn evenly from one and the other:
+ *                   2 E|X - Y| - E|X - X'| - E|Y - Y'|, Euclidean lengths, at least 0
+ *     energy-sqrt   its square root, a metric
+ *     overlap       of the names of their features and the values of these: with u names in either,
+ *                   n in both, and v of these with the same value, (2 u - n - v) / (2 u). So two
+ *                   subsets of the same features are at most 0.5 apart, and 0 if the values agree
+ *
+ * Quotients of counts are rounded once, so that a distance of 3/10 equals an eps of 0.3. */
+#define SIS_DISTANCES(X)                                                                           \
+    X(JACCARD, "jaccard", "words")                                                                 \
+    X(JACCARD_BAG, "jaccard-bag", "words")                                                         \
+    X(LEVENSHTEIN, "levenshtein", "sequence")                                                      \
+    X(ENERGY, "energy", "shape")                                                                   \
+    X(ENERGY_SQRT, "energy-sqrt", "shape")                                                         \
+    X(OVERLAP, "overlap", "values")
+
+typedef enum sis_distance {
+#define SIS_DISTANCE_CODE(name, text, field) SIS_DISTANCE_##name,
+    SIS_DISTANCES(SIS_DISTANCE_CODE)
+#undef SIS_DISTANCE_CODE
+        SIS_DISTANCE_CUSTOM /* a callback: sis_points_new_custom */
+} sis_distance;
+
+const char *sis_distance_name(sis_distance distance); /* "custom" for a callback */
+
+/* The distance of that name; SIS_E_ARGUMENT if there is none. */
+int sis_distance_find(const char *name, sis_distance *out);
+
+/* The distance for records of a kind (sis_record.kind): jaccard for "text", levenshtein for "dna",
+ * energy for "image", overlap for everything else and for NULL. */
+sis_distance sis_distance_of_kind(const char *kind);
+
 /* ---- Clusters: sis cluster ------------------------------------------------------------------ */
 
 /* A subset of a record. */
 typedef struct sis_member {
     const char *id;
     size_t subset;
-    const char *source; /* the results file, or the model, it is from; NULL: not told */
+    const char *source; /* the results file, or the model, it is from; NULL: unknown */
+    size_t record;      /* which of the records that were added; not in the file */
+    int core;           /* is it a core point? not in the file */
 } sis_member;
 
 typedef struct sis_pattern {
@@ -90,28 +152,83 @@ typedef struct sis_found_cluster {
     const sis_member *members;
     size_t n_patterns;
     const sis_pattern *patterns; /* "top", most frequent first */
-    sis_member medoid;           /* without a source; id NULL: not told */
+    sis_member medoid;           /* without a source; id NULL: unknown */
+    const char *medoid_pattern;  /* not in the file */
     size_t n_shares;
     const sis_share *shares; /* "share": an object, a number for each source */
     size_t n_matrix;
     const double *matrix; /* (n_matrix) of DNA: how often A C G T are at each position, four numbers
-                             each; members may lie on either strand. NULL: not told */
+                             each; members may lie on either strand. NULL: unknown */
     size_t n_matches;
-    const sis_found_match
-        *matches; /* of that matrix, nearest first; none if no motifs were given */
+    const sis_found_match *matches; /* of that matrix, nearest first; NULL: no motifs were given */
+    const double *mean; /* (2, height, width) of images: how often a pixel is chosen, and what it
+                           then adds to the mean of all members; not in the file */
 } sis_found_cluster;
 
 typedef struct sis_clustering {
     const char *distance;
-    const char *strands; /* of DNA: "both" or "forward"; NULL: not told */
+    const char *strands; /* of DNA: "both" or "forward"; NULL: unknown */
     double eps;
     size_t min_size, n; /* n: subsets in all */
     size_t n_clusters;
     const sis_found_cluster *clusters;
     size_t n_noise;
     const sis_member *noise; /* in no cluster */
-    void *held;              /* the reader's */
+
+    /* Not in the file. */
+    size_t n_records;     /* with subsets */
+    size_t n_different;   /* subsets that are not the same as an earlier one */
+    int several_outputs;  /* the records are about different outputs */
+    int found_eps;        /* eps was not given but found */
+    const char *no_eps;   /* why none was found: only identical subsets are together. Or NULL */
+    size_t n_curve;       /* with opt.curve: how far subsets have to look, farthest first */
+    const double *curve;  /* (n_curve) */
+    size_t height, width; /* of images; else 0 */
+    void *held;
 } sis_clustering;
+
+typedef struct sis_clustering_opt {
+    const char *distance;     /* name of a distance; NULL: by the kind of the records */
+    const char *target;       /* only records of this output: sis_record_is_target */
+    const char *target_index; /* the same by its position */
+    double eps;               /* as in sis_cluster_opt; NaN (default): found */
+    int identical;            /* if no eps is found, put identical subsets together; else fail */
+    int curve;                /* keep the curve that eps is found in */
+    size_t min_size;          /* default 5 */
+    int forward;              /* DNA: as the letters are written; default: either strand */
+    const char *motifs;       /* DNA: file of known motifs to compare clusters with, or NULL */
+    size_t top;               /* patterns of a cluster, default 4 */
+    int jobs;                 /* threads; 0: one per core */
+} sis_clustering_opt;
+
+void sis_clustering_opt_init(sis_clustering_opt *opt);
+
+/* Clusters of the subsets of records, which are added one by one and not kept:
+ *
+ *     sis_clusterer *c;
+ *     sis_clustering found;
+ *     int error = sis_clusterer_new(&opt, &c);               // borrows the texts of opt
+ *     while (error == 0 && sis_results_next(file, &record) > 0) {
+ *         error = sis_clusterer_add(c, "a.jsonl", &record);
+ *         sis_record_release(&record);
+ *     }
+ *     if (error == 0)
+ *         error = sis_clusterer_find(c, &found);             // once, at the end
+ *     sis_clusterer_free(c);
+ *
+ * eps is found where the curve of sis_kdistances turns; for images, where chains of similar ones
+ * join clusters long before that, it is the value from there down with which the most subsets are in
+ * clusters beside the largest. */
+typedef struct sis_clusterer sis_clusterer;
+int sis_clusterer_new(const sis_clustering_opt *opt, sis_clusterer **out);
+
+/* Records of one source, in any order of sources. All must be of one kind. */
+int sis_clusterer_add(sis_clusterer *c, const char *source, const sis_record *record);
+
+/* Is there anything to cluster, and by which distance? SIS_E_ARGUMENT says why not. */
+int sis_clusterer_check(const sis_clusterer *c, sis_distance *distance);
+int sis_clusterer_find(sis_clusterer *c, sis_clustering *out);
+void sis_clusterer_free(sis_clusterer *c);
 
 /* Text with its newline: *n bytes and a NUL, free()d by you. 0 or SIS_E_NOMEM. */
 int sis_clustering_format(const sis_clustering *clustering, char **text, size_t *n);
@@ -125,7 +242,9 @@ typedef struct sis_side {
     const char *results, *model;
     size_t n, subsets; /* records, and subsets in them */
     double threshold;
-    int below; /* "direction": ">=" or "<=" */
+    int below;       /* "direction": ">=" or "<=" */
+    size_t decided;  /* records of which the model decided; not in the file */
+    double features; /* a subset has on average; not in the file */
 } sis_side;
 
 /* The subsets of one model, scored by the other: "a_by_b" and "b_by_a" in "scores". */
@@ -163,8 +282,39 @@ typedef struct sis_comparison {
     sis_clustering joint;
     size_t n_differences;
     const sis_difference *differences; /* "differ", farthest first */
+
+    /* Not in the file. */
+    size_t n_explained; /* examples that both explain */
+    double farthest;    /* the largest distance of their subsets */
     void *held;
 } sis_comparison;
+
+typedef struct sis_compare_opt {
+    const char *models[2];         /* as sis_model_open takes them */
+    sis_model_opt open;            /* how both are opened */
+    sis_clustering_opt clustering; /* target and target_index choose the records that count */
+    size_t differ;                 /* examples that differ most to keep, default 5 */
+} sis_compare_opt;
+
+void sis_compare_opt_init(sis_compare_opt *opt);
+
+/* Two models, or two versions of one: decisions on the examples that are in both files; how each
+ * model scores the subsets of the other, everything else masked; clusters of all subsets together;
+ * and the examples whose subsets differ most, by the mean over the subsets of both of the distance to
+ * the nearest of the other. Each file holds one decision: a threshold and a direction. */
+int sis_compare(const sis_records sides[2], const sis_compare_opt *opt, sis_comparison *out);
+
+/* An example that is in both files. */
+typedef struct sis_pair {
+    size_t records[2];
+    double overlap; /* of all features in subsets: intersection over union. If there are none: do
+                       both have the same status? 1 or 0 */
+    size_t shared;  /* subsets that both have */
+    int same;       /* the same status and the same subsets, in any order */
+} sis_pair;
+
+/* All pairs, in the order of the first file: *n of them, free(*pairs). Both files are indexed. */
+int sis_pairs_find(const sis_records *a, const sis_records *b, sis_pair **pairs, size_t *n);
 
 int sis_comparison_format(const sis_comparison *comparison, char **text, size_t *n);
 int sis_comparison_parse(const char *text, size_t n, sis_comparison *out);
@@ -322,48 +472,6 @@ sis_summary_item sis_summary_at(const sis_summary *s, size_t i);
 const char *sis_summary_class(const sis_summary *s, size_t i, size_t k, size_t *n);
 const char *sis_summary_word(const sis_summary *s, size_t i, size_t k, size_t *n);
 void sis_summary_totals(const sis_summary *s, size_t *records, size_t *subsets);
-
-/* ---- Distances ----------------------------------------------------------------------------- */
-
-/* name, what a record must carry. The distances of two subsets:
- *
- *     jaccard       of the sets A, B of their words, a word counted once however often it is there:
- *                   (|A u B| - |A n B|) / |A u B|
- *     jaccard-bag   the same of bags: the sum over all words of the larger count minus the smaller
- *                   one, divided by the sum of the larger counts
- *     levenshtein   of the letters from the first to the last chosen base, what is between and not
- *                   chosen being N: the least number of letters to insert, delete or replace
- *     energy        of their pixels, X and Y drawn evenly from one and the other:
- *                   2 E|X - Y| - E|X - X'| - E|Y - Y'|, Euclidean lengths, at least 0
- *     energy-sqrt   its square root, a metric
- *     overlap       of the names of their features and the values of these: with u names in either,
- *                   n in both, and v of these with the same value, (2 u - n - v) / (2 u). So two
- *                   subsets of the same features are at most 0.5 apart, and 0 if the values agree
- *
- * Quotients of counts are rounded once, so that a distance of 3/10 equals an eps of 0.3. */
-#define SIS_DISTANCES(X)                                                                           \
-    X(JACCARD, "jaccard", "words")                                                                 \
-    X(JACCARD_BAG, "jaccard-bag", "words")                                                         \
-    X(LEVENSHTEIN, "levenshtein", "sequence")                                                      \
-    X(ENERGY, "energy", "shape")                                                                   \
-    X(ENERGY_SQRT, "energy-sqrt", "shape")                                                         \
-    X(OVERLAP, "overlap", "values")
-
-typedef enum sis_distance {
-#define SIS_DISTANCE_CODE(name, text, field) SIS_DISTANCE_##name,
-    SIS_DISTANCES(SIS_DISTANCE_CODE)
-#undef SIS_DISTANCE_CODE
-        SIS_DISTANCE_CUSTOM /* a callback: sis_points_new_custom */
-} sis_distance;
-
-const char *sis_distance_name(sis_distance distance); /* "custom" for a callback */
-
-/* The distance of that name; SIS_E_ARGUMENT if there is none. */
-int sis_distance_find(const char *name, sis_distance *out);
-
-/* The distance for records of a kind (sis_record.kind): jaccard for "text", levenshtein for "dna",
- * energy for "image", overlap for everything else and for NULL. */
-sis_distance sis_distance_of_kind(const char *kind);
 
 /* ---- Points -------------------------------------------------------------------------------- */
 

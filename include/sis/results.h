@@ -257,6 +257,10 @@ const char *sis_record_unit(const sis_record *record);
  * everything else masked", "whatever the other 22 features are". */
 void sis_record_promise(const sis_record *record, size_t k, char *text, size_t size);
 
+/* Is the record about this output: by its label (its position if the record has no label), and by its
+ * position? NULL: any. */
+int sis_record_is_target(const sis_record *record, const char *label, const char *position);
+
 /* Is it of method "contrast": are its subsets what it takes to lose the decision? */
 int sis_record_is_contrast(const sis_record *record);
 

@@ -374,19 +374,8 @@ class Results:
 
     def summary(self, most=20):
         """Which features are in how many subsets: a list of (name, subsets, examples), most
-        frequent first."""
-        subsets, examples = {}, {}
-        for e in self:
-            seen = set()
-            for s in e.subsets:
-                for name in s.names:
-                    name = name.lower() if e.data.get("words") else name
-                    subsets[name] = subsets.get(name, 0) + 1
-                    seen.add(name)
-            for name in seen:
-                examples[name] = examples.get(name, 0) + 1
-        ranked = sorted(subsets, key=lambda name: (-subsets[name], name))
-        return [(name, subsets[name], examples[name]) for name in ranked[:most]]  # None: all of them
+        frequent first, as `sis summary` counts them. most=None: all."""
+        return _core.summary(self.lines)[:most]
 
     def cluster(self, eps=None, min_size=5, distance=None, jobs=1):
         """Clusters of all subsets (DBSCAN). eps=None takes the distance where the curve of
@@ -450,22 +439,14 @@ class Comparison:
     features), `shared` (subsets that both have). `only` has the ids of either that the other lacks."""
 
     def __init__(self, first, second):
-        theirs = {e.id: e for e in second}
-        mine = {e.id for e in first}
-        self.pairs = [(e, theirs[e.id]) for e in first if e.id in theirs]
-        self.only = ([e.id for e in first if e.id not in theirs], [e.id for e in second if e.id not in mine])
-        self.rows = [self.row(a, b) for a, b in self.pairs]
-
-    @staticmethod
-    def row(a, b):
-        sets = [[frozenset(s.features) for s in e.subsets] for e in (a, b)]
-        all_of = [frozenset().union(*of) for of in sets]
-        union = all_of[0] | all_of[1]
-        shared = set(sets[0]) & set(sets[1])
-        return {"id": a.id, "status": a.status, "other_status": b.status,
-                "size": len(sets[0][0]) if sets[0] else 0, "other_size": len(sets[1][0]) if sets[1] else 0,
-                "overlap": len(all_of[0] & all_of[1]) / len(union) if union else float(a.status == b.status),
-                "shared": len(shared), "same": set(sets[0]) == set(sets[1]) and a.status == b.status}
+        found = _core.pairs(first.lines, second.lines)
+        self.pairs = [(first[i], second[j]) for i, j, *_ in found]
+        both = {a.id for a, _ in self.pairs}
+        self.only = tuple([e.id for e in side if e.id not in both] for side in (first, second))
+        self.rows = [{"id": a.id, "status": a.status, "other_status": b.status,
+                      "size": len(a[0]) if len(a) else 0, "other_size": len(b[0]) if len(b) else 0,
+                      "overlap": overlap, "shared": shared, "same": same}
+                     for (a, b), (_, _, overlap, shared, same) in zip(self.pairs, found)]
 
     def __len__(self):
         return len(self.rows)
@@ -485,8 +466,7 @@ class Comparison:
     def features(self, most=20):
         """Features by how differently often they are in subsets: a list of (name, subsets of the
         first, subsets of the second)."""
-        counts = [{n: k for n, k, _ in Results([e.line for e in side]).summary(None)}
-                  for side in ([a for a, _ in self.pairs], [b for _, b in self.pairs])]
+        counts = [{n: k for n, k, _ in _core.summary([e.line for e in side])} for side in zip(*self.pairs)] or [{}, {}]
         names = sorted(set(counts[0]) | set(counts[1]),
                        key=lambda n: (-abs(counts[0].get(n, 0) - counts[1].get(n, 0)), n))
         return [(n, counts[0].get(n, 0), counts[1].get(n, 0)) for n in names[:most]]
@@ -512,10 +492,11 @@ class Clusters:
     are (example, subset)."""
 
     def __init__(self, results, found):
-        self.results, self.members = results, found["members"]
-        self.labels = np.frombuffer(found["labels"], np.intc)
-        self.core = np.frombuffer(found["core"], np.uint8).astype(bool)
-        self.medoids = np.frombuffer(found["medoids"], np.uintp)
+        rows = sorted(found["members"])
+        self.results, self.members = results, [(i, s) for i, s, _, _ in rows]
+        self.labels = np.array([label for _, _, label, _ in rows], np.intc)
+        self.core = np.array([core for _, _, _, core in rows], bool)
+        self.medoids = found["medoids"]  # (example, subset) of each cluster
         self.eps, self.distance = found["eps"], found["distance"]
 
     def __len__(self):
@@ -530,7 +511,7 @@ class Clusters:
 
     def medoid(self, k):
         """The subset in the middle of cluster k."""
-        i, s = self.members[int(self.medoids[k])]
+        i, s = self.medoids[k]
         return self.results[i].subsets[s]
 
     def __repr__(self):

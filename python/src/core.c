@@ -1226,76 +1226,139 @@ static PyObject *page(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
-/* ---- Clusters ------------------------------------------------------------------------------ */
+/* ---- Many records -------------------------------------------------------------------------- */
 
-static int points_of(PyObject *lines, const char *distance, sis_points **out, PyObject *members) {
-    sis_distance d = SIS_DISTANCE_OVERLAP;
-    int error = distance ? sis_distance_find(distance, &d) : SIS_OK;
-    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
-        sis_record r;
-        if (parse_line(PyList_GetItem(lines, i), &r) != 0)
-            return SIS_E_FORMAT;
-        if (!*out)
-            error = sis_points_new(distance ? d : sis_distance_of_kind(r.kind), out);
-        for (size_t k = 0; error == SIS_OK && k < r.collection.n_subsets; k++) {
-            PyObject *pair = Py_BuildValue("(nn)", i, (Py_ssize_t)k);
-            error = sis_points_add_subset(*out, &r, k);
-            if (!pair || PyList_Append(members, pair) != 0)
-                error = SIS_E_NOMEM;
-            Py_XDECREF(pair);
-        }
-        sis_record_release(&r);
-    }
+/* Append a new object, whose reference is taken. */
+static int append(PyObject *list, PyObject *item) {
+    int failed = !item || PyList_Append(list, item) != 0;
+    Py_XDECREF(item);
+    return failed ? SIS_E_NOMEM : SIS_OK;
+}
+
+/* (record, subset, cluster, core) */
+static int add_members(PyObject *out, const sis_member *m, size_t n, int cluster) {
+    int error = SIS_OK;
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        error = append(out, Py_BuildValue("(nnii)", (Py_ssize_t)m[k].record,
+                                          (Py_ssize_t)m[k].subset, cluster, m[k].core));
     return error;
 }
 
-/* The distance where the curve of neighbours turns. */
-static int knee(const sis_points *points, sis_cluster_opt *opt) {
-    sis_kdistances k;
-    int error = sis_kdistances_find(points, opt, &k);
+static PyObject *clusters_of(const sis_clustering *c) {
+    PyObject *members = PyList_New(0), *medoids = PyList_New(0), *out = NULL;
+    int error = members && medoids ? add_members(members, c->noise, c->n_noise, -1) : SIS_E_NOMEM;
+    for (size_t k = 0; error == SIS_OK && k < c->n_clusters; k++) {
+        const sis_found_cluster *f = &c->clusters[k];
+        error = add_members(members, f->members, f->n_members, (int)k);
+        if (error == SIS_OK)
+            error = append(medoids, Py_BuildValue("(nn)", (Py_ssize_t)f->medoid.record,
+                                                  (Py_ssize_t)f->medoid.subset));
+    }
     if (error == SIS_OK)
-        opt->eps = k.values[k.knee];
-    sis_kdistances_release(&k);
-    return error;
+        out = Py_BuildValue("{s:O,s:O,s:d,s:s}", "members", members, "medoids", medoids, "eps",
+                            c->eps, "distance", c->distance);
+    Py_XDECREF(members);
+    Py_XDECREF(medoids);
+    return out;
 }
 
 /* cluster(lines, distance, eps, min_size, jobs) -> dict; eps NaN: found */
 static PyObject *cluster(PyObject *self, PyObject *args) {
-    PyObject *lines, *members = PyList_New(0), *out = NULL;
-    const char *distance;
+    PyObject *lines, *out = NULL;
     Py_ssize_t min_size;
-    sis_cluster_opt opt;
-    sis_points *points = NULL;
-    sis_clusters c = {0};
+    sis_clustering_opt opt;
+    sis_clusterer *c = NULL;
+    sis_clustering found = {0};
     (void)self;
-    sis_cluster_opt_init(&opt);
-    if (!members || !PyArg_ParseTuple(args, "O!zdni", &PyList_Type, &lines, &distance, &opt.eps,
-                                      &min_size, &opt.jobs)) {
-        Py_XDECREF(members);
+    sis_clustering_opt_init(&opt);
+    if (!PyArg_ParseTuple(args, "O!zdni", &PyList_Type, &lines, &opt.distance, &opt.eps, &min_size,
+                          &opt.jobs))
         return NULL;
-    }
     opt.min_size = (size_t)min_size;
-    int error = points_of(lines, distance, &points, members);
-    if (error == SIS_OK && (!points || sis_points_count(points) == 0)) {
-        PyErr_SetString(Error, "there are no subsets to cluster");
-        error = SIS_E_ARGUMENT;
+    int error = sis_clusterer_new(&opt, &c);
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
+        sis_record r;
+        if ((error = parse_line(PyList_GetItem(lines, i), &r)) != SIS_OK)
+            break;
+        error = sis_clusterer_add(c, "results", &r);
+        sis_record_release(&r);
     }
     if (error == SIS_OK) {
-        Py_BEGIN_ALLOW_THREADS error = isnan(opt.eps) ? knee(points, &opt) : SIS_OK;
-        if (error == SIS_OK)
-            error = sis_cluster(points, &opt, &c);
+        Py_BEGIN_ALLOW_THREADS error = sis_clusterer_find(c, &found);
         Py_END_ALLOW_THREADS
     }
     if (error == SIS_OK)
-        out = Py_BuildValue("{s:O,s:y#,s:y#,s:y#,s:d,s:s}", "members", members, "labels",
-                            (const char *)c.labels, (Py_ssize_t)(c.n * sizeof *c.labels), "core",
-                            (const char *)c.core, (Py_ssize_t)c.n, "medoids",
-                            c.n_clusters ? (const char *)c.medoids : "",
-                            (Py_ssize_t)(c.n_clusters * sizeof *c.medoids), "eps", opt.eps,
-                            "distance", sis_distance_name(sis_points_distance_kind(points)));
-    sis_clusters_release(&c);
-    sis_points_free(points);
-    Py_DECREF(members);
+        out = clusters_of(&found);
+    sis_clustering_release(&found);
+    sis_clusterer_free(c);
+    return error ? raise_code(error) : out;
+}
+
+static int records_of(PyObject *lines, sis_records *out) {
+    int error = SIS_OK;
+    out->name = "results";
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
+        sis_record r;
+        if ((error = parse_line(PyList_GetItem(lines, i), &r)) == SIS_OK) {
+            error = sis_records_add(out, &r);
+            sis_record_release(&r);
+        }
+    }
+    return error == SIS_OK ? sis_records_index(out, 0) : error;
+}
+
+/* pairs(lines, lines) -> [(record, record, overlap, shared, same)] of examples that are in both */
+static PyObject *pairs(PyObject *self, PyObject *args) {
+    PyObject *lines[2], *out;
+    sis_records sides[2] = {0};
+    sis_pair *found = NULL;
+    size_t n = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &lines[0], &PyList_Type, &lines[1]) ||
+        !(out = PyList_New(0)))
+        return NULL;
+    int error = records_of(lines[0], &sides[0]);
+    if (error == SIS_OK)
+        error = records_of(lines[1], &sides[1]);
+    if (error == SIS_OK)
+        error = sis_pairs_find(&sides[0], &sides[1], &found, &n);
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        error = append(out, Py_BuildValue("(nndnO)", (Py_ssize_t)found[k].records[0],
+                                          (Py_ssize_t)found[k].records[1], found[k].overlap,
+                                          (Py_ssize_t)found[k].shared,
+                                          found[k].same ? Py_True : Py_False));
+    free(found);
+    sis_records_release(&sides[0]);
+    sis_records_release(&sides[1]);
+    if (error)
+        Py_DECREF(out);
+    return error ? raise_code(error) : out;
+}
+
+/* summary(lines) -> [(name, subsets, examples)], those of most subsets first */
+static PyObject *summary(PyObject *self, PyObject *lines) {
+    PyObject *out = PyList_New(0);
+    sis_summary *s = NULL;
+    size_t n = 0;
+    (void)self;
+    int error = out ? sis_summary_new(&s) : SIS_E_NOMEM;
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
+        sis_record r;
+        if ((error = parse_line(PyList_GetItem(lines, i), &r)) == SIS_OK) {
+            error = sis_summary_add(s, &r);
+            sis_record_release(&r);
+        }
+    }
+    if (error == SIS_OK)
+        error = sis_summary_sort(s, &n);
+    for (size_t k = 0; error == SIS_OK && k < n; k++) {
+        sis_summary_item x = sis_summary_at(s, k);
+        error = append(
+            out, Py_BuildValue("(snn)", x.name, (Py_ssize_t)x.subsets, (Py_ssize_t)x.examples));
+    }
+    sis_summary_free(s);
+    if (error)
+        Py_XDECREF(out);
     return error ? raise_code(error) : out;
 }
 
@@ -1440,6 +1503,8 @@ static PyMethodDef functions[] = {
      "record_format(line, trace, made=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
+    {"pairs", pairs, METH_VARARGS, "pairs(lines, lines) -> list"},
+    {"summary", summary, METH_O, "summary(lines) -> [(name, subsets, examples)]"},
     {"model_name", model_name, METH_O, "model_name(spec) -> what records call the model"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"draw", draw, METH_VARARGS, "draw(rows, n, owner, samples, seed, whole) -> bytes of doubles"},

@@ -2,7 +2,7 @@
  *
  * Clusters as one JSON object, a line a cluster. See sis/analysis.h.
  */
-#include "analysis/clustering_json.h"
+#include "analysis/clustering.h"
 
 #include <math.h>
 #include <stdint.h>

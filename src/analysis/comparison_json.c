@@ -8,7 +8,7 @@
 
 #include <sis/analysis.h>
 
-#include "analysis/clustering_json.h"
+#include "analysis/clustering.h"
 #include "base/json.h"
 #include "results/fields.h"
 

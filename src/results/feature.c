@@ -270,6 +270,20 @@ static void put_domain(const char *domain, char *text, size_t size) {
         snprintf(text, size, ", within the range of %.60s", domain + 5);
 }
 
+static int is_position(const sis_record *r, const char *text) {
+    char number[32];
+    if (!text)
+        return 1;
+    snprintf(number, sizeof number, "%zu", r->output);
+    return strcmp(text, number) == 0;
+}
+
+int sis_record_is_target(const sis_record *r, const char *label, const char *position) {
+    int named =
+        label && r->output_label ? strcmp(r->output_label, label) == 0 : is_position(r, label);
+    return named && is_position(r, position);
+}
+
 int sis_record_is_contrast(const sis_record *r) {
     return r->guarantee && (r->guarantee->examples || strcmp(r->method, "contrast") == 0);
 }

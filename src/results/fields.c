@@ -28,6 +28,18 @@ static int keep(sis__held *held, void *room) {
     return code;
 }
 
+void *sis__held_room(sis__held *held, size_t n, size_t size) {
+    void *room = sis__alloc(n, size);
+    return room && keep(held, room) == SIS_OK ? room : NULL;
+}
+
+char *sis__held_text(sis__held *held, const char *text) {
+    char *copy = (char *)sis__held_room(held, strlen(text) + 1, 1);
+    if (copy)
+        strcpy(copy, text);
+    return copy;
+}
+
 void sis__held_free(void *p) {
     sis__held *held = (sis__held *)p;
     if (!held)
@@ -223,9 +235,9 @@ const json_t *sis__find_list(sis__fields *f, const char *name, int required, siz
 }
 
 void *sis__fields_room(sis__fields *f, const json_t *list, size_t n, size_t size) {
-    void *room = !list ? NULL : f->held ? sis__alloc(n, size) : sis__alloc_raw(n, size);
-    if (room && f->held && keep(f->held, room) != SIS_OK)
-        room = NULL;
+    void *room = !list     ? NULL
+                 : f->held ? sis__held_room(f->held, n, size)
+                           : sis__alloc_raw(n, size);
     if (list && !room)
         f->code = SIS_E_NOMEM;
     return room;

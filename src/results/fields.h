@@ -12,12 +12,17 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* What a finding that was read points into: the JSON itself, and lists made of it. */
+/* What a finding points into: the JSON that it was read from, if it was, and lists. */
 typedef struct sis__held {
     json_t *root;
     void **rooms; /* (n) */
     size_t n, cap;
 } sis__held;
+
+/* Memory that lives as long as the finding: n zeroed items, a copy of a text. NULL: out of memory. */
+void *sis__held_room(sis__held *held, size_t n, size_t size);
+char *sis__held_text(sis__held *held, const char *text);
+void sis__held_free(void *held);
 
 /* An object of the text. */
 typedef struct sis__fields {
@@ -40,7 +45,6 @@ int sis__json_read(const char *text, size_t n, const char *what, json_t **root);
  * sis__held_free. */
 void sis__finding_open(sis__fields *f, const char *text, size_t n, const char *what,
                        const char *writer, const char *field);
-void sis__held_free(void *held);
 
 /* The end of a _parse: *held is kept by the finding, or gone with an error. */
 int sis__finding_close(sis__fields *f, void **held);

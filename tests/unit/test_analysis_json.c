@@ -15,20 +15,40 @@
 
 /* ---- Things that are all there ---------------------------------------------------------------- */
 
-static const sis_member members[] = {
-    {"a\xFF", 0, "x.jsonl"}, {"b \"q\"", 3, "y.jsonl"}, {"c", 1, NULL}};
+static const sis_member members[] = {{.id = "a\xFF", .source = "x.jsonl"},
+                                     {.id = "b \"q\"", .subset = 3, .source = "y.jsonl"},
+                                     {.id = "c", .subset = 1}};
 static const sis_pattern patterns[] = {{"creme brulee", 2}, {"", 1}};
 static const sis_share shares[] = {{"x.jsonl", 1.0 / 3}, {"y\xED\xA0\x80.jsonl", 2.0 / 3}};
 static const double matrix[] = {3, 0.25, 0, 1, 0, 0, 4.25, 0};
 static const sis_found_match matches[] = {{"MA1", "ELK1", 0.5, 1e-9, 1e-6, -2, 1, 4, matrix},
                                           {"MA2", "MA2", 7, NAN, NAN, 0, 0, 0, NULL}};
 static const sis_found_cluster clusters[] = {
-    {1, 2, 1, 2, members, 2, patterns, {"c", 1, NULL}, 2, shares, 8, matrix, 2, matches},
-    {2, 1, 0, 1, members + 2, 0, NULL, {NULL, 0, NULL}, 0, NULL, 0, NULL, 0, NULL},
+    {.number = 1,
+     .size = 2,
+     .core = 1,
+     .n_members = 2,
+     .members = members,
+     .n_patterns = 2,
+     .patterns = patterns,
+     .medoid = {.id = "c", .subset = 1},
+     .n_shares = 2,
+     .shares = shares,
+     .n_matrix = 8,
+     .matrix = matrix,
+     .n_matches = 2,
+     .matches = matches},
+    {.number = 2, .size = 1, .n_members = 1, .members = members + 2},
 };
-static const sis_clustering clustering = {
-    "jaccard", "both", 0.1, 2, 4, 2, clusters, 1, members + 1, NULL,
-};
+static const sis_clustering clustering = {.distance = "jaccard",
+                                          .strands = "both",
+                                          .eps = 0.1,
+                                          .min_size = 2,
+                                          .n = 4,
+                                          .n_clusters = 2,
+                                          .clusters = clusters,
+                                          .n_noise = 1,
+                                          .noise = members + 1};
 
 static const double scores[] = {0.25, NAN, 1e300}, quantiles[] = {0, 0.25, 0.5, 0.75, 1};
 static const char *const texts[] = {"p", "q", "r"};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Subsets of records that wait to be clustered, for the files that cluster them.
+ *
+ *     clustering.c        records -> points and patterns; clusters -> sis_clustering
+ *     clustering_eps.c    eps, if it is not given
+ *     clustering_json.c   sis_clustering as JSON
+ */
+#ifndef SIS_ANALYSIS_CLUSTERING_H
+#define SIS_ANALYSIS_CLUSTERING_H
+
+#include <sis/analysis.h>
+
+#include "base/buf.h"
+#include "base/names.h"
+#include "results/fields.h"
+
+/* One subset. */
+typedef struct sis__item {
+    char *pattern;         /* what it looks like in a line */
+    size_t record, subset; /* number in `records`, subset of it */
+    size_t n_pixels;       /* images only */
+    int *places;           /* (n_pixels, 2) */
+    double *values;        /* (n_pixels) */
+} sis__item;
+
+/* One record that has subsets. */
+typedef struct sis__origin {
+    const char *id;
+    size_t number; /* of all that were added */
+    uint32_t source, model;
+    size_t first; /* of its items */
+} sis__origin;
+
+struct sis_clusterer {
+    sis_clustering_opt opt;
+    sis__held *held;    /* texts, and what the clusters point into */
+    sis_points *points; /* (n) */
+    sis_kind kind;      /* of all records */
+    sis__item *items;   /* (n) */
+    size_t n, items_room;
+    sis__origin *origins;
+    size_t n_origins, origins_room;
+    sis__names sources, models;
+    size_t n_records, statuses[SIS_N_STATUSES], other_outputs, first_output;
+    int several_outputs;
+};
+
+int sis__is_energy(sis_distance d);
+
+/* Fill opt->eps, and eps, curve and what is said of them in *out. */
+int sis__clustering_eps(const sis_clusterer *c, sis_cluster_opt *opt, sis_clustering *out);
+
+/* An error unless there is something to cluster, or whatever the verb is. */
+int sis__clusterer_check(const sis_clusterer *c, const char *verb);
+
+/* The clusters, which point into c->held. */
+int sis__clusterer_find(sis_clusterer *c, sis_clustering *out);
+
+/* The JSON object inside of another one. */
+void sis__clustering_put(sis__buf *b, const sis_clustering *c);
+void sis__clustering_take(sis__fields *f, sis_clustering *out);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What many records say, by the library alone: clusters with patterns and shares, comparisons of two
+ * files and their models, pairs of records.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/analysis.h>
+
+#include "support_command.h"
+
+/* A row of three numbers, of which the first subset is the first two. */
+static const char *const A[] = {
+    "{\"sis\":1,\"id\":\"x\",\"model\":\"sh "
+    "a.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
+    "\"threshold\":1.5,\"score\":3,\"masked_score\":0,\"status\":\"explained\",\"n_features\":3,"
+    "\"subsets\":[{\"features\":[1,0],\"score\":2}],\"rest_score\":1,\"values\":[1,1,1],"
+    "\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}",
+    "{\"sis\":1,\"id\":\"y\",\"model\":\"sh "
+    "a.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
+    "\"threshold\":1.5,\"score\":1,\"masked_score\":0,\"status\":\"not_decided\",\"n_features\":3,"
+    "\"subsets\":[],\"values\":[1,0,0],\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}"};
+static const char *const B[] = {
+    "{\"sis\":1,\"id\":\"x\",\"model\":\"sh "
+    "b.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
+    "\"threshold\":1.5,\"score\":3,\"masked_score\":0,\"status\":\"explained\",\"n_features\":3,"
+    "\"subsets\":[{\"features\":[2,1],\"score\":2}],\"rest_score\":1,\"values\":[1,1,1],"
+    "\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}",
+    "{\"sis\":1,\"id\":\"y\",\"model\":\"sh "
+    "b.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
+    "\"threshold\":1.5,\"score\":1,\"masked_score\":0,\"status\":\"not_decided\",\"n_features\":3,"
+    "\"subsets\":[],\"values\":[1,0,0],\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}"};
+
+/* Three outputs: the row itself. */
+#define MODEL "cmd:" ECHO
+
+static int read_lines(const char *const lines[2], const char *name, sis_records *out) {
+    int error = SIS_OK;
+    out->name = name;
+    for (size_t i = 0; error == SIS_OK && i < 2; i++) {
+        sis_record r;
+        error = sis_record_parse(lines[i], strlen(lines[i]), &r);
+        if (error == SIS_OK)
+            error = sis_records_add(out, &r);
+        sis_record_release(&r);
+    }
+    return error == SIS_OK ? sis_records_index(out, 1) : error;
+}
+
+static int cluster_both(const sis_records sides[2], sis_clustering *out) {
+    sis_clustering_opt opt;
+    sis_clusterer *c = NULL;
+    sis_clustering_opt_init(&opt);
+    opt.eps = 1;
+    opt.min_size = 2;
+    int error = sis_clusterer_new(&opt, &c);
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; error == SIS_OK && i < sides[k].n; i++)
+            error = sis_clusterer_add(c, sides[k].name, &sides[k].items[i]);
+    if (error == SIS_OK)
+        error = sis_clusterer_find(c, out);
+    sis_clusterer_free(c);
+    return error;
+}
+
+static void clusters_know_their_members(void **state) {
+    sis_records sides[2] = {0};
+    sis_clustering c;
+    (void)state;
+    assert_int_equal(read_lines(A, "a.jsonl", &sides[0]), 0);
+    assert_int_equal(read_lines(B, "b.jsonl", &sides[1]), 0);
+    assert_int_equal(cluster_both(sides, &c), 0);
+    assert_string_equal(c.distance, "overlap");
+    assert_int_equal(c.n_clusters, 1);
+    assert_int_equal(c.n_records, 2);
+    assert_int_equal(c.clusters[0].size, 2);
+    assert_int_equal(c.clusters[0].members[1].record, 2); /* the second of A has no subsets */
+    assert_string_equal(c.clusters[0].members[1].source, "b.jsonl");
+    assert_string_equal(c.clusters[0].patterns[0].text, "a=1 b=1");
+    assert_true(c.clusters[0].shares[0].share == 0.5);
+    sis_clustering_release(&c);
+    sis_records_release(&sides[0]);
+    sis_records_release(&sides[1]);
+}
+
+static void pairs_are_found_by_id(void **state) {
+    sis_records sides[2] = {0};
+    sis_pair *pairs;
+    size_t n;
+    (void)state;
+    assert_int_equal(read_lines(A, "a.jsonl", &sides[0]), 0);
+    assert_int_equal(read_lines(B, "b.jsonl", &sides[1]), 0);
+    assert_int_equal(sis_pairs_find(&sides[0], &sides[1], &pairs, &n), 0);
+    assert_int_equal(n, 2);
+    assert_true(pairs[0].overlap == 1.0 / 3 && pairs[0].shared == 0 && !pairs[0].same);
+    assert_true(pairs[1].overlap == 1 && pairs[1].same);
+    free(pairs);
+    sis_records_release(&sides[0]);
+    sis_records_release(&sides[1]);
+}
+
+static void models_score_the_subsets_of_each_other(void **state) {
+    sis_records sides[2] = {0};
+    sis_compare_opt opt;
+    sis_comparison c;
+    (void)state;
+    sis_compare_opt_init(&opt);
+    opt.models[0] = opt.models[1] = MODEL;
+    assert_int_equal(read_lines(A, "a.jsonl", &sides[0]), 0);
+    assert_int_equal(read_lines(B, "b.jsonl", &sides[1]), 0);
+    assert_int_equal(sis_compare(sides, &opt, &c), 0);
+    assert_int_equal(c.common, 2);
+    assert_int_equal(c.decisions[SIS_DECISION_SAME], 1);
+    assert_int_equal(c.decisions[SIS_DECISION_NEITHER], 1);
+    assert_true(c.cross[0].n == 1 && c.cross[0].scores[0] == 1 && c.cross[0].sufficient == 0);
+    assert_true(c.cross[1].scores[0] == 0); /* the first is masked */
+    assert_int_equal(c.n_explained, 1);
+    assert_string_equal(c.differences[0].patterns[1][0], "b=1 c=1");
+    assert_non_null(c.joint.no_eps); /* two subsets have no curve */
+    sis_comparison_release(&c);
+    opt.clustering.target_index = "1";
+    assert_int_equal(sis_compare(sides, &opt, &c), SIS_E_ARGUMENT);
+    assert_non_null(strstr(sis_error_detail(), "a.jsonl: there is nothing to compare"));
+    sis_records_release(&sides[0]);
+    sis_records_release(&sides[1]);
+}
+
+static int everything(void *ctx) {
+    sis_records sides[2] = {0};
+    sis_clustering c = {0};
+    sis_pair *pairs = NULL;
+    size_t n;
+    (void)ctx;
+    int error = read_lines(A, "a.jsonl", &sides[0]);
+    if (error == SIS_OK)
+        error = read_lines(B, "b.jsonl", &sides[1]);
+    if (error == SIS_OK)
+        error = cluster_both(sides, &c);
+    if (error == SIS_OK)
+        error = sis_pairs_find(&sides[0], &sides[1], &pairs, &n);
+    free(pairs);
+    sis_clustering_release(&c);
+    sis_records_release(&sides[0]);
+    sis_records_release(&sides[1]);
+    return error;
+}
+
+static void memory_may_run_out(void **state) {
+    (void)state;
+    assert_true(with_failing_allocations(everything, NULL) > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clusters_know_their_members),
+        cmocka_unit_test(pairs_are_found_by_id),
+        cmocka_unit_test(models_score_the_subsets_of_each_other),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
