@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "net/walk/walk.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 #include "support_net.h"
 #include "support_nets.h"
 

@@ -6,7 +6,7 @@
  * One example and one group at a time it is a matrix product: weights (filters, depth) times
  * patches (depth, pixels), where depth runs over the rows of the kernel, channels, and places in a
  * row. Every row of the kernel is summed by itself and the sums are added, so that walks can keep
- * them (net/window/conv.c).
+ * them (net/walk/window_conv.c).
  *
  * Patches are not stored. What a block of pixels sees is copied once, with its padding, as lines one
  * behind the other; a row of the patches is then a run of that copy, from some place on:

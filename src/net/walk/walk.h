@@ -12,7 +12,7 @@
  *     attention.c  transformers: up to the first attention each token by itself
  *     recurrent.c  LSTM, GRU: states before the masked position stay
  *     trees.c      tree ensembles and linear models: only what reads the feature
- *     net/window   convolution, pooling, element-wise: only a window changes
+ *     window.c     convolution, pooling, element-wise: only a window changes
  *     slice.c      scores for each pixel or token: only what one of them is made of
  *
  * A *rule* knows one kind of network up to its cut and answers one question: what stands at the cut

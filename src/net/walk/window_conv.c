@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 /* ---- Weights ------------------------------------------------------------------------------- */
 
@@ -208,7 +208,7 @@ static void flush_columns(sis__queue *q, const sis__layer *l) {
     q->layer = NULL;
 }
 
-void sis__conv_flush(sis__prefix *f) {
+static void flush(sis__prefix *f) {
     const sis__kernels *kn = sis__kernels_best();
     sis__queue *q = &f->scratch.queue;
     const sis__layer *l = q->layer;
@@ -264,7 +264,7 @@ static void queue_line(sis__prefix *f, const sis__layer *l, const sis__part *in,
     if (!is_seen(w, at, r))
         return;
     if (q->layer != l || q->outputs + n > SIS__QUEUE || q->used + width * w->channels > q->room)
-        sis__conv_flush(f);
+        flush(f);
     q->layer = l;
     float *seen = q->seen + q->used;
     copy_line(&f->maps[l->in[0]], in, at, r->lo[2] * (int)w->stride[2] - (int)w->pad[2], (int)width,
@@ -289,8 +289,10 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
-                     const sis__box *lines, const sis__box *r, const sis__row_sums *to) {
+/* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these see.
+ * The sums are there once the queue is flushed. Lines of another convolution flush it first. */
+static void queue_lines(sis__prefix *f, const sis__layer *l, const sis__part *in,
+                        const sis__box *lines, const sis__box *r, const sis__row_sums *to) {
     sis__box b = *r;
     for (b.lo[2] = r->lo[2]; b.lo[2] < r->hi[2]; b.lo[2] = b.hi[2]) {
         b.hi[2] = smaller(b.lo[2] + l->conv.block[2], r->hi[2]);
@@ -315,8 +317,8 @@ static void run_block(sis__prefix *f, const sis__layer *l, const sis__part *in,
         lines.hi[d] =
             (b->hi[d] - 1) * stride - pad + (int)((l->w.kernel[d] - 1) * l->w.dilation[d]) + 1;
     }
-    sis__conv_queue(f, l, in, &lines, b, &sums);
-    sis__conv_flush(f);
+    queue_lines(f, l, in, &lines, b, &sums);
+    flush(f);
     SIS__EACH_ROW(b, z, y) {
         for (size_t row = 0; row < rows; row++)
             f->scratch.lines[row] = sums_at(l, &sums, z, y, row, b->lo[2]);
@@ -393,3 +395,23 @@ void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j) {
         }
     }
 }
+
+/* ---- Candidates ------------------------------------------------------------------------------ */
+
+static void conv_update(sis__prefix *f, sis__keep_point *s, size_t j) {
+    const sis__kept *p = &s->kept[j];
+    const sis__layer *l = &f->layers[s->layer];
+    const sis__row_sums to = sis__conv_own(f, l, j);
+    sis__box r = to.box;
+    r.lo[2] = p->dirty.lo[2];
+    r.hi[2] = p->dirty.hi[2];
+    sis__box see = sis__layer_field(l, &f->maps[l->in[0]], &r);
+    for (size_t d = 0; d < 2; d++) {
+        see.lo[d] = p->dirty.lo[d];
+        see.hi[d] = p->dirty.hi[d];
+    }
+    sis__part in = sis__prefix_evaluate(f, j, l->in[0], &see);
+    queue_lines(f, l, &in, &p->dirty, &r, &to);
+}
+
+const sis__keep_ops sis__keep_conv = {.update = conv_update, .flush = flush};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Maxima of each channel over all positions outside a box, for a map whose maximum over positions
- * is what counts (global max pooling). Positions are seen as rows (z, y):
+ * Cuts that are the maximum of each channel over all positions (global max pooling). They keep the
+ * maxima inside a candidate's box. Those outside it come from maxima over rows (z, y) and parts of them:
  *
  *     . . . . . . .      above: rows before the first row of the box
  *     l l[b b b]r r      left, right: the rest of each row of the box
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 static int rows_of(const sis__map *m) {
     return m->whole.hi[0] * m->whole.hi[1];
@@ -33,7 +33,7 @@ static void row_range(const sis__map *m, const sis__box *b, int *first, int *las
     *last = (b->hi[0] - 1) * m->whole.hi[1] + b->hi[1];
 }
 
-int sis__max_outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m) {
+static int outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m) {
     sis__box all = {{0}, {0}};
     for (size_t j = 0; j < f->s->in.n; j++)
         all = sis__box_join(&all, &m->box[j]);
@@ -88,7 +88,7 @@ static void lowest(float *y, size_t n) {
         y[i] = -INFINITY;
 }
 
-void sis__max_outside_reset(sis__max_outside *t, const sis__map *m) {
+static void outside_reset(sis__max_outside *t, const sis__map *m) {
     const sis__kernels *kn = sis__kernels_best();
     size_t n = t->channels;
     for (int row = 0; row < (int)t->rows; row++) {
@@ -106,7 +106,7 @@ void sis__max_outside_reset(sis__max_outside *t, const sis__map *m) {
     update_rows(t, 0, (int)t->rows);
 }
 
-void sis__max_outside_update(sis__max_outside *t, const sis__map *m, const sis__box *r) {
+static void outside_update(sis__max_outside *t, const sis__map *m, const sis__box *r) {
     int first, last;
     if (sis__box_empty(r))
         return;
@@ -122,8 +122,10 @@ static void merge(const sis__max_outside *t, const float *sides[2], float *y) {
     sides[0] = sides[1] = y;
 }
 
-void sis__max_outside_of(const sis__max_outside *t, const sis__map *m, const sis__box *b, float *y,
-                         const float *sides[2]) {
+/* Maxima of everything outside a box that is not empty: the larger of two vectors. y (channels) is room
+ * for one. */
+static void outside_of(const sis__max_outside *t, const sis__map *m, const sis__box *b, float *y,
+                       const float *sides[2]) {
     const sis__kernels *kn = sis__kernels_best();
     size_t n = t->channels;
     int first, last, height = m->whole.hi[1];
@@ -143,3 +145,57 @@ void sis__max_outside_of(const sis__max_outside *t, const sis__map *m, const sis
     if (last < (int)t->rows)
         kn->max_row(y, t->below + (size_t)last * n, n);
 }
+
+/* ---- The cut -------------------------------------------------------------------------------- */
+
+static int max_init(sis__prefix *f, sis__keep_point *s) {
+    return outside_init(f, &s->outside, &f->maps[s->map]);
+}
+
+static void max_reset(sis__prefix *f, sis__keep_point *s) {
+    outside_reset(&s->outside, &f->maps[s->map]);
+}
+
+static void max_update(sis__prefix *f, sis__keep_point *s, size_t j) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t channels = f->maps[s->map].channels, n = sis__box_volume(&s->box[j]);
+    float *top = f->store.single + s->kept[j].out;
+    lowest(top, channels);
+    const float *from = sis__prefix_evaluate(f, j, s->map, &s->box[j]).at;
+    for (size_t i = 0; i < n; i++)
+        kn->max_row(top, from + i * channels, channels);
+}
+
+static void max_after(sis__prefix *f, sis__keep_point *s, size_t j) {
+    outside_update(&s->outside, &f->maps[s->map], &s->box[j]);
+}
+
+static void max_row(sis__prefix *f, sis__keep_point *s, float *row) {
+    (void)f;
+    if (s->cut.relu)
+        sis__kernels_best()->relu(s->outside.below, row, s->cut.width);
+    else
+        memcpy(row, s->outside.below, s->cut.width * sizeof *row);
+}
+
+int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
+                   const float *base, float *row) {
+    sis__maxima t = {.inside = inside, .base = base, .n = s->cut.width, .relu = s->cut.relu};
+    outside_of(&s->outside, &f->maps[s->map], &s->box[j], f->scratch.outside, t.outside);
+    return sis__kernels_best()->join_maxima(&t, row);
+}
+
+static int max_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
+                           float *row) {
+    if (!sis__box_empty(&s->box[j]))
+        return sis__keep_join(f, s, j, f->store.single + s->kept[j].out, base, row);
+    memcpy(row, base, s->cut.width * sizeof *row);
+    return 0;
+}
+
+const sis__keep_ops sis__keep_maxima = {.init = max_init,
+                                        .reset = max_reset,
+                                        .update = max_update,
+                                        .after = max_after,
+                                        .row = max_row,
+                                        .row_without = max_row_without};

@@ -29,7 +29,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 static const double slack_unit = 5 * 0x1p-53;
 
@@ -74,7 +74,7 @@ static double terms_of(const sis__prefix *f, const sis__keep_point *s) {
     return is_run(m, &s->cut.axes) ? (double)(n / 16 + 5) : (double)n;
 }
 
-int sis__sums_init(sis__prefix *f, sis__keep_point *s) {
+static int sums_init(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     sis__cut_linear *l = &s->linear;
     size_t nr = sis__kernels_best()->nr, values = sis__positions(m) * m->channels;
@@ -161,7 +161,7 @@ static void add_changes(const sis__prefix *f, sis__keep_point *s, size_t count, 
     }
 }
 
-void sis__sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
+static void sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
     const sis__kernels *kn = sis__kernels_best();
     sis__kept *p = &s->kept[j];
     const sis__map *m = &f->maps[s->map];
@@ -354,7 +354,7 @@ static void sum_channels(const sis__prefix *f, sis__keep_point *s) {
         s->linear.live[i % m->channels] |= m->base[i] != 0;
 }
 
-void sis__sums_refresh(sis__prefix *f, sis__keep_point *s) {
+static void sums_refresh(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     sis__cut_linear *l = &s->linear;
     size_t n = sis__positions(m) * m->channels;
@@ -371,7 +371,7 @@ void sis__sums_refresh(sis__prefix *f, sis__keep_point *s) {
     allow(f, s, 1);
 }
 
-void sis__sums_reset(sis__prefix *f, sis__keep_point *s) {
+static void sums_reset(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     for (size_t j = 0; j < f->s->in.n; j++) {
         sis__kept *p = &s->kept[j];
@@ -383,17 +383,17 @@ void sis__sums_reset(sis__prefix *f, sis__keep_point *s) {
     }
     memset(s->linear.live, 0, s->linear.padded);
     flatten_base(f, s, &m->whole);
-    sis__sums_refresh(f, s);
+    sums_refresh(f, s);
 }
 
-void sis__sums_before(const sis__prefix *f, sis__keep_point *s, size_t j) {
+static void sums_before(sis__prefix *f, sis__keep_point *s, size_t j) {
     const double *change = f->store.wide + s->kept[j].out;
     for (size_t i = 0; i < s->cut.width; i++)
         s->linear.sums[i] += change[i];
     s->linear.error += s->kept[j].error;
 }
 
-void sis__sums_after(const sis__prefix *f, sis__keep_point *s, size_t j) {
+static void sums_after(sis__prefix *f, sis__keep_point *s, size_t j) {
     sis__cut_linear *l = &s->linear;
     l->squares += flatten_base(f, s, &s->box[j]);
     l->squares = l->squares < 0 ? 0 : l->squares;
@@ -403,7 +403,8 @@ void sis__sums_after(const sis__prefix *f, sis__keep_point *s, size_t j) {
 
 /* ---- Rows of the head ----------------------------------------------------------------------- */
 
-void sis__sums_row(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
+/* The values of the cut with feature j masked too, or of the present state if j is SIZE_MAX. */
+static void write_sums(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
     const sis__kernels *kn = sis__kernels_best();
     const double *change = j == SIZE_MAX ? NULL : f->store.wide + s->kept[j].out;
     const sis__cut_linear *l = &s->linear;
@@ -421,3 +422,25 @@ void sis__sums_row(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
     if (s->cut.relu && (s->linear.plus || close))
         kn->relu(row, row, s->cut.width);
 }
+
+static void sums_row(sis__prefix *f, sis__keep_point *s, float *row) {
+    write_sums(f, s, SIZE_MAX, row);
+}
+
+static int sums_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
+                            float *row) {
+    if (s->kept[j].changed)
+        write_sums(f, s, j, row);
+    else
+        memcpy(row, base, s->cut.width * sizeof *row);
+    return s->kept[j].changed != 0;
+}
+
+const sis__keep_ops sis__keep_sums = {.init = sums_init,
+                                      .reset = sums_reset,
+                                      .refresh = sums_refresh,
+                                      .update = sums_update,
+                                      .before = sums_before,
+                                      .after = sums_after,
+                                      .row = sums_row,
+                                      .row_without = sums_row_without};

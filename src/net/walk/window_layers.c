@@ -19,7 +19,7 @@
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 #include "net/ops/sliding.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 /* ---- Geometry ------------------------------------------------------------------------------ */
 

@@ -12,7 +12,7 @@
  * Candidates that leave the cuts as they are change nothing. Where a cut is a whole map, of
  * which a candidate changes little, a row is the feature's number, and the head is told what changes.
  */
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,11 +20,172 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/plan/forward.h"
 
 enum { REFRESH = 32 };  /* masks between two sums of a dense cut */
 enum { TOGETHER = 32 }; /* candidates brought up to date at a time */
 enum { NEAR = 16 };     /* rows that are told by what changes, at a time */
 enum { SPARSE = 4 };    /* a candidate changes one of so many values at most, if it is */
+
+/* ---- Candidates that cannot be the best ------------------------------------------------------ */
+
+/* Where the prefix ends in a dense layer and the head is one more, a candidate's row is
+ * relu(sums + its own change), sums being the same for all. Between two probes the sums move by d;
+ * unless a candidate's own change was brought up to date, each value of its row moves by somewhere
+ * between 0 and d. Its margin, z_c - log(sum of exp(z_k)), then grows by at most
+ *
+ *     max over k of the sum over u of the positive part of (w_cu - w_ku) * d_u
+ *
+ * (w_cu * d_u if the margin is z_c itself, without a softmax). These are added up from probe to probe.
+ * A candidate that cannot have reached the best margin computed so far is not computed.
+ *
+ * A margin is rounded when it is learnt, and would be rounded again now: each value of the row once,
+ * then `width` steps of a sum in single precision. If no value of a row is above `largest` and the
+ * sizes of the weights of two outputs add up to at most `reach`, the error is at most
+ * (width + 4) 2^-23 reach * largest. */
+
+typedef struct {
+    size_t width, n_slopes, n_features;
+    float *slopes; /* (width, n_slopes) how the margin may follow values of the row */
+    float *steps;  /* (n_slopes) */
+    double *sums;  /* (width) at the last probe */
+    int wants;     /* the direction the rest is about; 0: nothing is known */
+    double grown;  /* by how much any margin may have grown, added up */
+    double reach; /* sizes of the weights of two outputs, added up, at most; and of what is added */
+    double largest; /* no value of a row is above that */
+    double
+        *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
+} bound;
+
+static void bound_free(bound *b) {
+    if (b) {
+        free(b->slopes);
+        free(b->steps);
+        free(b->sums);
+        free(b->known);
+    }
+    free(b);
+}
+
+/* Weight of value u for output k of a dense layer. */
+static float weight_of(const sis__gemm *g, size_t u, size_t k) {
+    size_t nr = sis__kernels_best()->nr;
+    return g->packed[(k / nr * g->k + u) * nr + k % nr];
+}
+
+/* Sizes of the weights of an output, added up, and of what is added to it. */
+static double size_of(const sis__gemm *g, const float *bias, size_t k) {
+    double sum = bias ? fabs((double)g->beta * (double)bias[k * g->c_col]) : 0;
+    for (size_t u = 0; u < g->k; u++)
+        sum += fabs((double)weight_of(g, u, k));
+    return sum;
+}
+
+static void find_slopes(bound *b, const sis__gemm *g, const float *bias, size_t output,
+                        int softmax) {
+    float *to = b->slopes;
+    for (size_t k = 0; k < g->n; k++)
+        b->reach = fmax(b->reach, size_of(g, bias, output) + size_of(g, bias, k));
+    for (size_t u = 0; u < b->width; u++)
+        for (size_t k = 0; k < g->n; k++)
+            if ((k == output) != softmax)
+                *to++ = weight_of(g, u, output) - (softmax ? weight_of(g, u, k) : 0.0f);
+}
+
+/* *out is NULL if nothing can be said for this network. */
+static int bound_new(const sis__prefix *f, const sis__head *head, bound **out) {
+    const float *bias;
+    const sis__gemm *g = sis__head_gemm(head, &bias);
+    const sis__keep_point *s = &f->points[f->n_points - 1];
+    const sis_net *net = f->s->net;
+    int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+    *out = NULL;
+    if (!g || s->kind != SIS__KEEP_DENSE || !s->cut.relu || s->cut.width != f->row ||
+        g->k != f->row || (g->n == 1 && softmax))
+        return SIS_OK;
+    bound *b = SIS_NEW(bound, 1);
+    if (!b)
+        return SIS_E_NOMEM;
+    *b = (bound){.width = g->k, .n_slopes = softmax ? g->n - 1 : 1};
+    b->n_features = f->s->in.n;
+    b->slopes = (float *)sis__alloc_raw(b->n_slopes, b->width * sizeof *b->slopes);
+    b->steps = SIS_NEW(float, b->n_slopes);
+    b->sums = SIS_NEW(double, b->width);
+    b->known = SIS_NEW(double, b->n_features);
+    if (!b->slopes || !b->steps || !b->sums || !b->known) {
+        bound_free(b);
+        return SIS_E_NOMEM;
+    }
+    find_slopes(b, g, bias, f->s->output, softmax);
+    *out = b;
+    return SIS_OK;
+}
+
+static void bound_reset(bound *b) {
+    b->wants = 0;
+}
+
+/* Forget feature j, whose own change was computed again. */
+static void bound_forget(bound *b, size_t j) {
+    b->known[j] = INFINITY;
+}
+
+/* The most that a margin can grow when the sums become these. */
+static double growth(const bound *b, const double *sums) {
+    size_t n = b->n_slopes;
+    float most = 0, *restrict grow = b->steps;
+    memset(grow, 0, n * sizeof *grow);
+    for (size_t u = 0; u < b->width; u++) {
+        const float *slope = b->slopes + u * n, step = (float)(b->wants * (sums[u] - b->sums[u]));
+        for (size_t k = 0; step != 0 && k < n; k++)
+            grow[k] += slope[k] * step > 0 ? slope[k] * step : 0;
+    }
+    for (size_t k = 0; k < n; k++)
+        most = grow[k] > most ? grow[k] : most;
+    return (double)most * (1 + (double)(b->width + 4) * 0x1p-23);
+}
+
+/* Nothing is known, in another direction. */
+static void begin(bound *b, int wants) {
+    b->wants = wants;
+    b->grown = 0;
+    b->largest = 1;
+    for (size_t j = 0; j < b->n_features; j++)
+        b->known[j] = INFINITY;
+}
+
+/* The sums of the cut at the next probe, which wants the highest (1) or lowest (-1) margin. */
+static void bound_follow(bound *b, const double *sums, int wants) {
+    double step = 0;
+    if (b->wants != wants)
+        begin(b, wants);
+    else
+        b->grown += growth(b, sums);
+    for (size_t u = 0; u < b->width; u++) {
+        step = fmax(step, fabs(sums[u] - b->sums[u]));
+        b->sums[u] = sums[u];
+    }
+    b->largest += step;
+}
+
+/* The largest value of a row that is about to be computed. */
+static void bound_see(bound *b, float largest) {
+    b->largest = (double)largest < b->largest ? b->largest : (double)largest;
+}
+
+/* A margin that was computed in this probe. */
+static void bound_learn(bound *b, size_t j, double margin) {
+    b->known[j] = b->wants * margin - b->grown;
+}
+
+/* The most that wants * margin of feature j can be. */
+static double bound_of(const bound *b, size_t j) {
+    double most = b->known[j] + b->grown;
+    return most + (double)(b->width + 4) * 0x1p-23 * b->reach * b->largest +
+           0x1p-40 * (1 + fabs(most) + b->grown);
+}
+
+/* ---- The rule -------------------------------------------------------------------------------- */
 
 typedef struct {
     sis__ruled ruled;
@@ -40,15 +201,18 @@ typedef struct {
     float *value;  /* (NEAR, most) */
     float *one;    /* (f->row) room for a row */
     /* One of them, or none: every candidate may be the best. */
-    sis__bound *bound;
+    bound *bound;
     sis__estimate *estimate;
 } window_rule;
 
 /* ---- The present state ---------------------------------------------------------------------- */
 
 static void make_base_row(window_rule *w) {
-    for (size_t i = 0; i < w->f->n_points; i++)
-        sis__keep_row(w->f, &w->f->points[i], w->base);
+    for (size_t i = 0; i < w->f->n_points; i++) {
+        sis__keep_point *s = &w->f->points[i];
+        if (s->ops->row)
+            s->ops->row(w->f, s, w->base + s->cut.at);
+    }
     w->version++;
 }
 
@@ -58,6 +222,16 @@ static void mask_elements(sis__prefix *f, size_t j) {
         const sis__element *e = &f->input.elements[i];
         m->base[sis__box_at(&m->whole, e->z, e->y, e->x) * m->channels + (size_t)e->c] = e->masked;
     }
+}
+
+/* The base has been computed anew. */
+static void reset_point(sis__prefix *f, sis__keep_point *s) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
+        s->kept[j].dirty = s->box[j];
+        s->kept[j].changed = 0;
+    }
+    if (s->ops->reset)
+        s->ops->reset(f, s);
 }
 
 static int window_reset(sis__ruled *r, const unsigned char *masked) {
@@ -73,12 +247,12 @@ static int window_reset(sis__ruled *r, const unsigned char *masked) {
     for (size_t i = 0; i < f->n_layers; i++)
         sis__layer_base(f, i, &f->maps[f->layers[i].out].whole);
     for (size_t i = 0; i < f->n_points; i++)
-        sis__keep_reset(f, &f->points[i]);
+        reset_point(f, &f->points[i]);
     memset(w->stale, 1, n);
     memset(w->made, 0xff, n * sizeof *w->made);
     w->masks = 0;
     if (w->bound)
-        sis__bound_reset(w->bound);
+        bound_reset(w->bound);
     if (w->estimate)
         sis__estimate_reset(w->estimate);
     make_base_row(w);
@@ -91,15 +265,19 @@ static int window_reset(sis__ruled *r, const unsigned char *masked) {
 static void update(window_rule *w, const size_t *features, size_t n) {
     sis__prefix *f = w->f;
     for (size_t i = 0; n > 0 && i < f->n_points; i++) {
+        sis__keep_point *s = &f->points[i];
         for (size_t k = 0; k < n; k++)
-            sis__keep_update(f, &f->points[i], features[k]);
-        if (f->points[i].kind == SIS__KEEP_CONV)
-            sis__conv_flush(f);
+            if (!sis__box_empty(&s->kept[features[k]].dirty)) {
+                s->ops->update(f, s, features[k]);
+                s->kept[features[k]].dirty = (sis__box){{0}, {0}};
+            }
+        if (s->ops->flush)
+            s->ops->flush(f);
     }
     for (size_t k = 0; k < n; k++) {
         w->stale[features[k]] = 0;
         if (w->bound)
-            sis__bound_forget(w->bound, features[k]);
+            bound_forget(w->bound, features[k]);
     }
 }
 
@@ -118,6 +296,35 @@ static void window_update(sis__ruled *r, const int *features, size_t n) {
     update(w, together, count);
 }
 
+/* Write what the cut holds with feature j masked too into a row. 0: the same as in the base. */
+static int put_cut(const window_rule *w, sis__keep_point *s, size_t j, float *row) {
+    return s->ops->row_without &&
+           s->ops->row_without(w->f, s, j, w->base + s->cut.at, row + s->cut.at);
+}
+
+/* Does feature j change a value of the cut? */
+static int cut_differs(const window_rule *w, sis__keep_point *s, size_t j) {
+    return s->ops->changes ? s->ops->changes(w->f, s, j, w->base + s->cut.at, NULL, NULL) > 0
+                           : put_cut(w, s, j, w->one);
+}
+
+/* The values of the cut that feature j changes: where they stand in the row, and what they are. Returns
+ * how many. */
+static size_t cut_changes(const window_rule *w, sis__keep_point *s, size_t j, size_t *place,
+                          float *value) {
+    size_t n = 0;
+    if (s->ops->changes)
+        return s->ops->changes(w->f, s, j, w->base + s->cut.at, place, value);
+    if (!put_cut(w, s, j, w->one))
+        return 0;
+    for (size_t at = s->cut.at; at < s->cut.at + s->cut.width; at++) {
+        place[n] = at;
+        value[n] = w->one[at];
+        n += memcmp(&w->one[at], &w->base[at], sizeof *w->one) != 0;
+    }
+    return n;
+}
+
 /* The row by its number. */
 static sis__change numbered_row(window_rule *w, int feature, float *row) {
     sis__prefix *f = w->f;
@@ -125,7 +332,7 @@ static sis__change numbered_row(window_rule *w, int feature, float *row) {
     if (feature >= 0 && w->made[feature] == w->masks)
         return SIS__AS_BEFORE;
     for (size_t i = 0; i < f->n_points && !changes; i++)
-        changes = sis__keep_differs(f, &f->points[i], (size_t)feature, w->base, w->one);
+        changes = cut_differs(w, &f->points[i], (size_t)feature);
     if (changes && feature >= 0)
         w->made[feature] = w->masks;
     *row = (float)feature;
@@ -145,12 +352,12 @@ static sis__change window_row(sis__ruled *r, int feature, float *row) {
     if (w->made[feature] == w->masks)
         return SIS__AS_BEFORE;
     for (size_t i = 0; i < f->n_points; i++)
-        changes |= sis__keep_row_without(f, &f->points[i], (size_t)feature, w->base, row);
+        changes |= put_cut(w, &f->points[i], (size_t)feature, row);
     if (!changes)
         return SIS__NOTHING;
     w->made[feature] = w->masks;
     if (w->bound)
-        sis__bound_see(w->bound, sis__kernels_best()->max_of(row, f->row));
+        bound_see(w->bound, sis__kernels_best()->max_of(row, f->row));
     return SIS__CHANGED;
 }
 
@@ -158,8 +365,7 @@ static sis__change window_row(sis__ruled *r, int feature, float *row) {
 static sis__row_change changes_of(const window_rule *w, int feature, size_t *place, float *value) {
     size_t n = 0;
     for (size_t i = 0; feature >= 0 && i < w->f->n_points; i++)
-        n += sis__keep_changes(w->f, &w->f->points[i], (size_t)feature, w->base, w->one, place + n,
-                               value + n);
+        n += cut_changes(w, &w->f->points[i], (size_t)feature, place + n, value + n);
     return (sis__row_change){n, place, value};
 }
 
@@ -185,16 +391,16 @@ static void window_bounds(sis__ruled *r, int wants, const int *features, size_t 
         w->estimate && sis__estimate_most(w->estimate, features, n, wants, w->base, most) == SIS_OK;
     if (w->bound) {
         window_update(r, features, n);
-        sis__bound_follow(w->bound, w->f->points[w->f->n_points - 1].linear.sums, wants);
+        bound_follow(w->bound, w->f->points[w->f->n_points - 1].linear.sums, wants);
     }
     for (size_t k = 0; k < n && !known; k++)
-        most[k] = w->bound ? sis__bound_of(w->bound, (size_t)features[k]) : INFINITY;
+        most[k] = w->bound ? bound_of(w->bound, (size_t)features[k]) : INFINITY;
 }
 
 static void window_learn(sis__ruled *r, int feature, double margin) {
     window_rule *w = (window_rule *)r;
     if (w->bound)
-        sis__bound_learn(w->bound, (size_t)feature, margin);
+        bound_learn(w->bound, (size_t)feature, margin);
 }
 
 /* ---- Masking -------------------------------------------------------------------------------- */
@@ -235,7 +441,8 @@ static int window_mask(sis__ruled *r, int feature) {
     sis__prefix *f = w->f;
     size_t j = (size_t)feature;
     for (size_t i = 0; i < f->n_points; i++)
-        sis__keep_before(f, &f->points[i], j);
+        if (f->points[i].ops->before)
+            f->points[i].ops->before(f, &f->points[i], j);
     mask_elements(f, j);
     for (size_t i = 0; i < f->n_layers; i++)
         if (f->layers[i].conv.sums)
@@ -243,12 +450,14 @@ static int window_mask(sis__ruled *r, int feature) {
         else
             sis__layer_base(f, i, &f->maps[f->layers[i].out].box[j]);
     for (size_t i = 0; i < f->n_points; i++)
-        sis__keep_after(f, &f->points[i], j);
+        if (f->points[i].ops->after)
+            f->points[i].ops->after(f, &f->points[i], j);
     w->masked[j] = 1;
     spoil(w, j);
     if (++w->masks % REFRESH == 0)
         for (size_t i = 0; i < f->n_points; i++)
-            sis__keep_refresh(f, &f->points[i]);
+            if (f->points[i].ops->refresh)
+                f->points[i].ops->refresh(f, &f->points[i]);
     make_base_row(w);
     return SIS_OK;
 }
@@ -257,7 +466,7 @@ static int window_mask(sis__ruled *r, int feature) {
 
 static void window_close(sis__ruled *r) {
     window_rule *w = (window_rule *)r;
-    sis__bound_free(w->bound);
+    bound_free(w->bound);
     sis__estimate_free(w->estimate);
     sis__prefix_free(w->f);
     free(w->masked);
@@ -295,6 +504,19 @@ static int state_init(window_rule *w) {
     return w->masked && w->stale && w->made && w->base ? SIS_OK : SIS_E_NOMEM;
 }
 
+/* Values of a row that a candidate changes at a cut, at most, and room for one more: it is written before it is
+ * known to differ. */
+static size_t most_changes(const sis__prefix *f, const sis__keep_point *s) {
+    size_t most = 0;
+    if (s->kind == SIS__KEEP_CONV)
+        return 0;
+    if (s->kind != SIS__KEEP_WHOLE)
+        return s->cut.width + 1;
+    for (size_t j = 0; j < f->s->in.n; j++)
+        most = sis__box_volume(&s->box[j]) > most ? sis__box_volume(&s->box[j]) : most;
+    return most * f->maps[s->map].channels + 1;
+}
+
 /* Tell the head what changes, where that is little of whole maps. */
 static int near_init(window_rule *w) {
     const sis__prefix *f = w->f;
@@ -304,7 +526,7 @@ static int near_init(window_rule *w) {
         const sis__keep_point *s = &f->points[i];
         int whole = s->kind == SIS__KEEP_WHOLE;
         wholes += (size_t)whole;
-        most += sis__keep_most(f, s);
+        most += most_changes(f, s);
         inside += whole ? sis__box_total(f, &f->maps[s->map]) * (double)f->maps[s->map].channels
                         : (double)f->s->in.n * (double)s->cut.width;
     }
@@ -334,7 +556,7 @@ static int window_open(const sis__net_input *s, sis__ruled **out) {
     if (error == SIS_OK)
         error = state_init(w);
     if (error == SIS_OK)
-        error = sis__bound_new(w->f, w->ruled.head, &w->bound);
+        error = bound_new(w->f, w->ruled.head, &w->bound);
     if (error == SIS_OK && !w->bound)
         error = sis__estimate_new(w->f, w->ruled.head, &w->estimate);
     if (error == SIS_OK && !w->bound && !w->estimate)

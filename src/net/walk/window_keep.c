@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept for each candidate, and the memory for it, all of it taken here: the largest part is
- * one copy a feature of the sums inside its box at every convolution.
+ * Which convolutions are kept, and all memory of a prefix. Most of it holds, for each feature, a copy
+ * of the sums inside its box at every convolution that is kept.
  *
- *     CONV         the sums for each row of a kernel that its outputs are made of
- *     DENSE, MEAN  how the map changes inside the box, and what that adds up to: see sums.c
- *     MAX          the maximum inside the box
- *     WHOLE        all values inside the box
- *
- * A convolution that is not kept is computed anew from what is in front of it whenever a candidate
- * is brought up to date. Keeping it saves that where candidates meet only in part; where memory
- * does not suffice for all, those that take most are not kept.
+ * A convolution that is not kept is computed again from what is in front of it whenever a candidate
+ * is brought up to date. Keeping it saves that where candidates meet only in part. Where memory does
+ * not suffice for all, those that need most are not kept.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/ops/ops.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 /* ---- Room ----------------------------------------------------------------------------------- */
 
@@ -101,7 +95,7 @@ static void mark_needed(sis__prefix *f) {
             f->maps[f->layers[i].in[k]].needed = 1;
 }
 
-/* A Relu reads what is kept for the convolution in prefix of it. */
+/* A Relu reads what is kept for the convolution in front of it. */
 static void fuse(sis__prefix *f) {
     for (size_t i = 0; i < f->n_layers; i++) {
         sis__layer *l = &f->layers[i];
@@ -152,17 +146,22 @@ static sis__box *line_boxes(sis__prefix *f, const sis__layer *l) {
     return box;
 }
 
+static const sis__keep_ops *const ops_of[] = {[SIS__KEEP_CONV] = &sis__keep_conv,
+                                              [SIS__KEEP_DENSE] = &sis__keep_sums,
+                                              [SIS__KEEP_MEAN] = &sis__keep_sums,
+                                              [SIS__KEEP_MAX] = &sis__keep_maxima,
+                                              [SIS__KEEP_WHOLE] = &sis__keep_whole};
+
 static int point_init(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     int error = SIS_OK;
+    s->ops = ops_of[s->kind];
     s->kept = (sis__kept *)sis__prefix_alloc(f, f->s->in.n, sizeof *s->kept);
     s->box = s->kind == SIS__KEEP_CONV ? line_boxes(f, &f->layers[s->layer]) : m->box;
     if (!s->kept || !s->box)
         return SIS_E_NOMEM;
-    if (s->kind == SIS__KEEP_MAX)
-        error = sis__max_outside_init(f, &s->outside, m);
-    if (s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN)
-        error = sis__sums_init(f, s);
+    if (s->ops->init)
+        error = s->ops->init(f, s);
     if (!error)
         place_kept(f, s);
     return error;
@@ -280,212 +279,4 @@ int sis__keep_init(sis__prefix *f) {
     if (!error && f->store.n_single + 2 * f->store.n_wide > f->s->memory / sizeof(float))
         error = SIS_E_UNSUPPORTED;
     return error ? error : scratch_init(f);
-}
-
-/* ---- Candidates ----------------------------------------------------------------------------- */
-
-static void window_max(sis__prefix *f, const sis__keep_point *s, size_t j, float *top) {
-    const sis__kernels *kn = sis__kernels_best();
-    const sis__box *b = &s->box[j];
-    size_t channels = f->maps[s->map].channels, n = sis__box_volume(b);
-    for (size_t c = 0; c < channels; c++)
-        top[c] = -INFINITY;
-    const float *from = sis__prefix_evaluate(f, j, s->map, b).at;
-    for (size_t i = 0; i < n; i++)
-        kn->max_row(top, from + i * channels, channels);
-}
-
-static void update_whole(sis__prefix *f, sis__keep_point *s, size_t j) {
-    const sis__kept *p = &s->kept[j];
-    size_t channels = f->maps[s->map].channels, n = (size_t)(p->dirty.hi[2] - p->dirty.lo[2]);
-    const float *from = sis__prefix_evaluate(f, j, s->map, &p->dirty).at;
-    SIS__EACH_ROW(&p->dirty, z, y) {
-        memcpy(f->store.single + p->in + sis__box_at(&s->box[j], z, y, p->dirty.lo[2]) * channels,
-               from, n * channels * sizeof *from);
-        from += n * channels;
-    }
-}
-
-static void update_conv(sis__prefix *f, sis__keep_point *s, size_t j) {
-    const sis__kept *p = &s->kept[j];
-    const sis__layer *l = &f->layers[s->layer];
-    const sis__row_sums to = sis__conv_own(f, l, j);
-    sis__box r = to.box;
-    r.lo[2] = p->dirty.lo[2];
-    r.hi[2] = p->dirty.hi[2];
-    sis__box see = sis__layer_field(l, &f->maps[l->in[0]], &r);
-    for (size_t d = 0; d < 2; d++) {
-        see.lo[d] = p->dirty.lo[d];
-        see.hi[d] = p->dirty.hi[d];
-    }
-    sis__part in = sis__prefix_evaluate(f, j, l->in[0], &see);
-    sis__conv_queue(f, l, &in, &p->dirty, &r, &to);
-}
-
-void sis__keep_update(sis__prefix *f, sis__keep_point *s, size_t j) {
-    if (sis__box_empty(&s->kept[j].dirty))
-        return;
-    switch (s->kind) {
-    case SIS__KEEP_DENSE:
-    case SIS__KEEP_MEAN:
-        sis__sums_update(f, s, j);
-        break;
-    case SIS__KEEP_MAX:
-        window_max(f, s, j, f->store.single + s->kept[j].out);
-        break;
-    case SIS__KEEP_CONV:
-        update_conv(f, s, j);
-        break;
-    default:
-        update_whole(f, s, j);
-    }
-    s->kept[j].dirty = (sis__box){{0}, {0}};
-}
-
-/* ---- The present state ---------------------------------------------------------------------- */
-
-static int sums(const sis__keep_point *s) {
-    return s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN;
-}
-
-void sis__keep_refresh(sis__prefix *f, sis__keep_point *s) {
-    if (sums(s))
-        sis__sums_refresh(f, s);
-}
-
-void sis__keep_reset(sis__prefix *f, sis__keep_point *s) {
-    for (size_t j = 0; j < f->s->in.n; j++) {
-        s->kept[j].dirty = s->box[j];
-        s->kept[j].changed = 0;
-    }
-    if (s->kind == SIS__KEEP_MAX)
-        sis__max_outside_reset(&s->outside, &f->maps[s->map]);
-    if (sums(s))
-        sis__sums_reset(f, s);
-}
-
-void sis__keep_before(sis__prefix *f, sis__keep_point *s, size_t j) {
-    if (sums(s))
-        sis__sums_before(f, s, j);
-}
-
-void sis__keep_after(sis__prefix *f, sis__keep_point *s, size_t j) {
-    if (s->kind == SIS__KEEP_MAX)
-        sis__max_outside_update(&s->outside, &f->maps[s->map], &s->box[j]);
-    if (sums(s))
-        sis__sums_after(f, s, j);
-}
-
-/* ---- Rows of the head ----------------------------------------------------------------------- */
-
-/* A box of the map, from a part that holds it, to where the tensor has it. Tells whether that
- * changed anything. */
-static int place_box(const sis__prefix *f, const sis__keep_point *s, const sis__part *p,
-                     float *row) {
-    size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0];
-    const float *from = p->at;
-    int differs = 0;
-    SIS__EACH_ROW(&p->box, z, y)
-    for (int x = p->box.lo[2]; x < p->box.hi[2]; x++, from += channels) {
-        float *to = row + sis__axes_at(&s->cut.axes, z, y, x);
-        for (size_t c = 0; c < channels; c++) {
-            differs |= memcmp(&from[c], &to[c * step], sizeof *from) != 0;
-            to[c * step] = from[c];
-        }
-    }
-    return differs;
-}
-
-void sis__keep_row(sis__prefix *f, sis__keep_point *s, float *row) {
-    const sis__map *m = &f->maps[s->map];
-    row += s->cut.at;
-    if (s->kind == SIS__KEEP_WHOLE)
-        place_box(f, s, &(sis__part){m->base, m->whole}, row);
-    else if (s->kind == SIS__KEEP_MAX && s->cut.relu)
-        sis__kernels_best()->relu(s->outside.below, row, s->cut.width);
-    else if (s->kind == SIS__KEEP_MAX)
-        memcpy(row, s->outside.below, s->cut.width * sizeof *row);
-    else if (sums(s))
-        sis__sums_row(f, s, SIZE_MAX, row);
-}
-
-int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
-                   const float *base, float *row) {
-    sis__maxima t = {.inside = inside, .base = base, .n = s->cut.width, .relu = s->cut.relu};
-    sis__max_outside_of(&s->outside, &f->maps[s->map], &s->box[j], f->scratch.outside, t.outside);
-    return sis__kernels_best()->join_maxima(&t, row);
-}
-
-int sis__keep_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
-                          float *row) {
-    const sis__kept *p = &s->kept[j];
-    const sis__box *b = &s->box[j];
-    if (s->kind == SIS__KEEP_CONV)
-        return 0;
-    row += s->cut.at;
-    base += s->cut.at;
-    if (s->kind == SIS__KEEP_MAX && !sis__box_empty(b))
-        return sis__keep_join(f, s, j, f->store.single + p->out, base, row);
-    if (sums(s) && p->changed) {
-        sis__sums_row(f, s, j, row);
-        return 1;
-    }
-    memcpy(row, base, s->cut.width * sizeof *row);
-    return s->kind == SIS__KEEP_WHOLE && !sis__box_empty(b) &&
-           place_box(f, s, &(sis__part){f->store.single + p->in, *b}, row);
-}
-
-/* ---- What changes of a row ------------------------------------------------------------------ */
-
-/* WHOLE: values of the box of feature j that are not those of the base. place NULL: look for one. */
-static size_t changes_inside(const sis__prefix *f, const sis__keep_point *s, size_t j,
-                             const float *base, size_t *place, float *value) {
-    size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0], n = 0;
-    const float *from = f->store.single + s->kept[j].in;
-    const sis__box *b = &s->box[j];
-    SIS__EACH_ROW(b, z, y)
-    for (int x = b->lo[2]; x < b->hi[2]; x++, from += channels) {
-        size_t at = s->cut.at + sis__axes_at(&s->cut.axes, z, y, x);
-        for (size_t c = 0; c < channels; c++, at += step) {
-            int differs = memcmp(&from[c], &base[at], sizeof *from) != 0;
-            if (differs && !place)
-                return 1;
-            if (place) {
-                place[n] = at;
-                value[n] = from[c];
-            }
-            n += (size_t)differs;
-        }
-    }
-    return n;
-}
-
-int sis__keep_differs(sis__prefix *f, sis__keep_point *s, size_t j, const float *base, float *row) {
-    return s->kind == SIS__KEEP_WHOLE ? changes_inside(f, s, j, base, NULL, NULL) > 0
-                                      : sis__keep_row_without(f, s, j, base, row);
-}
-
-size_t sis__keep_changes(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
-                         float *row, size_t *place, float *value) {
-    size_t n = 0;
-    if (s->kind == SIS__KEEP_WHOLE)
-        return changes_inside(f, s, j, base, place, value);
-    if (!sis__keep_row_without(f, s, j, base, row))
-        return 0;
-    for (size_t at = s->cut.at; at < s->cut.at + s->cut.width; at++) {
-        place[n] = at;
-        value[n] = row[at];
-        n += memcmp(&row[at], &base[at], sizeof *row) != 0;
-    }
-    return n;
-}
-
-size_t sis__keep_most(const sis__prefix *f, const sis__keep_point *s) {
-    size_t most = 0;
-    if (s->kind == SIS__KEEP_CONV)
-        return 0;
-    for (size_t j = 0; j < f->s->in.n && s->kind == SIS__KEEP_WHOLE; j++)
-        most = larger(most, sis__box_volume(&s->box[j]));
-    most = s->kind == SIS__KEEP_WHOLE ? most * f->maps[s->map].channels : s->cut.width;
-    return most + 1; /* one is written before it is known to count */
 }

@@ -10,32 +10,34 @@
  *
  * Masking a feature changes each map only inside a *box* of positions. For a candidate j
  *
- *     values of a map inside its box  =  what the layers make of them (layers.c), from the input or
- *                                        from the sums that are kept for a convolution (conv.c)
+ *     values of a map inside its box  =  what the layers make of them, from the input or
+ *                                        from the sums that are kept for a convolution
  *
  * and what is kept stays valid until the box of a feature that is masked for good meets j's; then
  * only the part where they meet (the *dirty* box) is computed again. Sums are made of the terms of
  * a full pass in its order, and sums at the cuts in double and rounded as it rounds them: base and
  * candidates have the values of a full pass, to the bit.
  *
- * Whoever looks for the best candidate alone need not compute those that cannot be it. Two modules
- * tell how high a margin can be: bound.c by how far it has moved since it was computed,
- * input_changes.c by an estimate with a known error.
+ * A caller that only wants the best candidate need not compute those that cannot be it. Two modules
+ * bound a margin from above: window.c by how far it can have moved since it was computed,
+ * window_estimate.c by an estimate with a known error.
  *
- *     window.c         the verbs of the walk
- *     read.c           network -> maps, layers, cuts
- *     axis_map.c       which axis of a tensor is which axis of its map
- *     layers.c         layers over boxes, and candidates' values
- *     conv.c           convolutions, as sums of the rows of their kernels
- *     keep.c           what is kept for each candidate, and the memory for it
- *     sums.c           the same for dense layers and means
- *     max_outside.c    maxima over everything outside a box
- *     bound.c          candidates that cannot be the best, by what they were
- *     input_changes.c  the same by estimates, for maxima of a convolution of the input
- *     head_error.c     how far margins are off where rows are
+ *     window.c               the verbs of the walk
+ *     window_read.c          network -> maps, layers, cuts (window_read.h)
+ *     window_axes.c          which axis of a tensor is which axis of its map
+ *     window_layers.c        layers over boxes, and candidates' values
+ *     window_keep.c          which convolutions are kept, and the memory for everything
+ *     window_estimate.c      estimated margins, for maxima of a convolution of the input
+ *
+ * Keep points by kind:
+ *
+ *     window_conv.c          convolutions, as sums of the rows of their kernels
+ *     window_sums.c          dense layers and means
+ *     window_max.c           maxima over all positions
+ *     window_whole.c         whole maps
  */
-#ifndef SIS_NET_WINDOW_WINDOW_H
-#define SIS_NET_WINDOW_WINDOW_H
+#ifndef SIS_NET_WALK_WINDOW_H
+#define SIS_NET_WALK_WINDOW_H
 
 #include <stddef.h>
 
@@ -219,7 +221,7 @@ typedef struct sis__kept {
     long changed;   /* DENSE, MEAN: values of `in` that are not 0 */
     double squares; /* the same: the sum of their squares, */
     double path;    /* the lengths of all steps that `in` took, added up, */
-    double error;   /* and roundings of `out` (sums.c) */
+    double error;   /* and roundings of `out` (window_sums.c) */
     int inexact;    /* base + `in` is not the map to the bit */
 } sis__kept;
 
@@ -242,7 +244,7 @@ typedef struct sis__cut_linear {
     double *sums, *slack;  /* (padded) present sums; how far they may be from a full pass */
     double terms;          /* additions that a term of a full pass goes through */
     double squares;        /* of the values of the base */
-    double error;          /* roundings of sums (sums.c), */
+    double error;          /* roundings of sums (window_sums.c), */
     double worst_length;   /* and of a candidate's change at most: its length, */
     double worst_error;    /* its roundings; */
     double allowed;        /* what slack allows for all of them */
@@ -251,7 +253,7 @@ typedef struct sis__cut_linear {
     float *flat;           /* the base in the order of the tensor */
 } sis__cut_linear;
 
-/* Maxima over rows (positions with the same z and y) and parts of them; see max_outside.c. */
+/* Maxima over rows (positions with the same z and y) and parts of them; see window_max.c. */
 typedef struct sis__max_outside {
     size_t rows, channels;
     int from, to; /* positions x of a row that may change */
@@ -261,8 +263,43 @@ typedef struct sis__max_outside {
     float *below; /* (rows + 1, channels) maxima of rows >= i */
 } sis__max_outside;
 
+struct sis__prefix;
+struct sis__keep_point;
+
+/* What a kind of keep point does. Only `update` is always there. Rows and bases are those of the cut. */
+typedef struct sis__keep_ops {
+    int (*init)(struct sis__prefix *f, struct sis__keep_point *s);
+
+    /* The base has been computed anew; or it has changed so often that sums are made anew. */
+    void (*reset)(struct sis__prefix *f, struct sis__keep_point *s);
+    void (*refresh)(struct sis__prefix *f, struct sis__keep_point *s);
+
+    /* Bring the dirty part of what is kept for feature j up to date. It may wait for `flush`, which
+     * follows the updates of several features. */
+    void (*update)(struct sis__prefix *f, struct sis__keep_point *s, size_t j);
+    void (*flush)(struct sis__prefix *f);
+
+    /* Feature j is masked for good: before and after the base changes. */
+    void (*before)(struct sis__prefix *f, struct sis__keep_point *s, size_t j);
+    void (*after)(struct sis__prefix *f, struct sis__keep_point *s, size_t j);
+
+    /* Write the values of the present state, or with feature j masked too. The latter returns 0 if they are
+     * those of the base. */
+    void (*row)(struct sis__prefix *f, struct sis__keep_point *s, float *row);
+    int (*row_without)(struct sis__prefix *f, struct sis__keep_point *s, size_t j,
+                       const float *base, float *row);
+
+    /* The values that feature j changes: where they stand in a row of all cuts, and what they are; returns
+     * how many. place NULL: 1 if there is any. NULL: compare rows. */
+    size_t (*changes)(const struct sis__prefix *f, const struct sis__keep_point *s, size_t j,
+                      const float *base, size_t *place, float *value);
+} sis__keep_ops;
+
+extern const sis__keep_ops sis__keep_conv, sis__keep_sums, sis__keep_maxima, sis__keep_whole;
+
 typedef struct sis__keep_point {
     sis__keep_kind kind;
+    const sis__keep_ops *ops;
     int map;
     int layer;           /* CONV */
     const sis__box *box; /* (n_features) of the map; CONV: see sis__conv_lines */
@@ -406,13 +443,6 @@ sis__row_sums sis__conv_own(const sis__prefix *f, const sis__layer *l, size_t j)
 /* What feature j changes of a convolution: lines (z, y) of its input, and outputs x along them. */
 sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j);
 
-/* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these
- * see, into sums that hold those of r: not before the queue is flushed, which the lines of
- * another convolution do first. */
-void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
-                     const sis__box *lines, const sis__box *r, const sis__row_sums *to);
-void sis__conv_flush(sis__prefix *f);
-
 /* n outputs from position `at` on with feature j masked too, from what is kept. */
 void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const int *at, size_t n,
                     int relu, float *y);
@@ -425,80 +455,12 @@ void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j);
 /* Choose which convolutions are kept, and make room for everything. */
 int sis__keep_init(sis__prefix *f);
 
-/* The base has been computed anew; the point's own view of it. */
-void sis__keep_reset(sis__prefix *f, sis__keep_point *s);
-
-/* Bring what is kept for feature j up to date; CONV: once the convolution is flushed. */
-void sis__keep_update(sis__prefix *f, sis__keep_point *s, size_t j);
-
-/* Masking feature j for good: before and after the base has changed. */
-void sis__keep_before(sis__prefix *f, sis__keep_point *s, size_t j);
-void sis__keep_after(sis__prefix *f, sis__keep_point *s, size_t j);
-
-/* Sum the base of a cut anew. */
-void sis__keep_refresh(sis__prefix *f, sis__keep_point *s);
-
-/* The cut's values for the present state, and for feature j masked too, in a row of the head. The
- * latter needs the former, and answers 0 if they are the same. */
-void sis__keep_row(sis__prefix *f, sis__keep_point *s, float *row);
-int sis__keep_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
-                          float *row);
-
-/* Does feature j change a value of the cut? And the values that it changes: where they stand in the row,
- * and what they are; returns how many. At most sis__keep_most are written. row: room for one. */
-int sis__keep_differs(sis__prefix *f, sis__keep_point *s, size_t j, const float *base, float *row);
-size_t sis__keep_changes(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
-                         float *row, size_t *place, float *value);
-size_t sis__keep_most(const sis__prefix *f, const sis__keep_point *s);
-
-/* MAX: the same from maxima inside the box. */
+/* Write the values of a MAX cut with feature j masked too, from the maxima inside its box. 0: they are those
+ * of the base. */
 int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
                    const float *base, float *row);
 
-/* The parts of the above for DENSE and MEAN. sis__sums_row: with feature j masked too, unless j is
- * SIZE_MAX. */
-int sis__sums_init(sis__prefix *f, sis__keep_point *s);
-void sis__sums_reset(sis__prefix *f, sis__keep_point *s);
-void sis__sums_refresh(sis__prefix *f, sis__keep_point *s);
-void sis__sums_update(sis__prefix *f, sis__keep_point *s, size_t j);
-void sis__sums_before(const sis__prefix *f, sis__keep_point *s, size_t j);
-void sis__sums_after(const sis__prefix *f, sis__keep_point *s, size_t j);
-void sis__sums_row(sis__prefix *f, sis__keep_point *s, size_t j, float *row);
-
-/* ---- Maxima -------------------------------------------------------------------------------- */
-
-int sis__max_outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m);
-void sis__max_outside_reset(sis__max_outside *t, const sis__map *m);
-void sis__max_outside_update(sis__max_outside *t, const sis__map *m, const sis__box *r);
-/* Maxima of everything outside a box that is not empty: the larger of two vectors. y (channels) is
- * room for one. */
-void sis__max_outside_of(const sis__max_outside *t, const sis__map *m, const sis__box *b, float *y,
-                         const float *sides[2]);
-
 /* ---- How high margins can be ----------------------------------------------------------------- */
-
-/* What the margins of candidates can have become since they were computed. */
-typedef struct sis__bound sis__bound;
-
-/* *out is NULL if nothing can be said for this network. */
-int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out);
-void sis__bound_free(sis__bound *b);
-
-/* Forget everything; forget feature j, whose own change is not what it was. */
-void sis__bound_reset(sis__bound *b);
-void sis__bound_forget(sis__bound *b, size_t j);
-
-/* The sums of the cut at the next probe, which wants the highest (1) or lowest (-1) margin. */
-void sis__bound_follow(sis__bound *b, const double *sums, int wants);
-
-/* The largest value of rows that are about to be computed. */
-void sis__bound_see(sis__bound *b, float largest);
-
-/* A margin that was computed in this probe. */
-void sis__bound_learn(sis__bound *b, size_t j, double margin);
-
-/* The most that wants * margin of feature j can be. */
-double sis__bound_of(const sis__bound *b, size_t j);
 
 /* Margins estimated from what features change of the input. */
 typedef struct sis__estimate sis__estimate;
@@ -514,10 +476,5 @@ void sis__estimate_spoil(sis__estimate *e, size_t j);
 /* most[k]: what wants * margin of features[k] is at most. base: the present row. */
 int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
                        const float *base, double *most);
-
-/* Of margins whose rows hold no value above size (row): how steeply they follow each at most,
- * slope (row), and how far two of them can be apart by rounding alone; INFINITY: it is not known. */
-int sis__head_error(const sis__prefix *f, const sis__head *head, const float *size, float *slope,
-                    double *rounding);
 
 #endif

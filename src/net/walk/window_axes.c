@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "net/ops/ops.h"
-#include "net/window/window.h"
+#include "net/walk/window.h"
 
 static void strides_of(const sis__tensor *t, size_t *stride) {
     size_t at = 1;
