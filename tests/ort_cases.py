@@ -164,12 +164,6 @@ for bits in (4, 8):
             con["z"] = ints(0, 256, 3 * ((2 + per - 1) // per), t=u8)
         case(f"matmul_nbits_{bits}_{zero}", op("MatMulNBits", "x w s" + (" z" if zero else ""), "y", MS, K=32, N=3, bits=bits, block_size=16),
              {"x": f(2, 32)}, con)
-case("q_attention", op("QAttention", "x w b xs ws m xz wz", "y", MS, num_heads=2), {"x": ints(0, 255, 1, 3, 4, t=u8), "m": np.array([[1, 1, 0]], np.int32)},
-     {"w": ints(-60, 60, 4, 12, t=s8), "b": f(12), "xs": np.array(0.02, np.float32), "ws": np.array(0.01, np.float32), "xz": np.array(128, u8), "wz": np.array(0, s8)})
-case("q_embed", op("QEmbedLayerNormalization", "i g w p t ga be m ws ps ts gs bs wz pz tz gz bz", "y l", MS),
-     {"i": ints(0, 6, 1, 3, t=np.int32), "g": ints(0, 2, 1, 3, t=np.int32), "m": np.array([[1, 1, 0]], np.int32)},
-     {"w": ints(0, 255, 6, 4, t=u8), "p": ints(0, 255, 5, 4, t=u8), "t": ints(0, 255, 2, 4, t=u8), "ga": ints(0, 255, 4, t=u8), "be": ints(0, 255, 4, t=u8),
-      **{k + "s": np.array(0.02, np.float32) for k in "wptgb"}, **{k + "z": np.array(128, u8) for k in "wptgb"}})
 case("dynamic_quantize_lstm", op("DynamicQuantizeLSTM", "x w r b - - - - ws wz rs rz", "y h c", MS, hidden_size=3),
      {"x": f(4, 1, 2)}, {"w": ints(0, 255, 1, 2, 12, t=u8), "r": ints(0, 255, 1, 3, 12, t=u8), "b": f(1, 24), "ws": np.array([0.01], np.float32), "wz": np.array([128], u8),
                          "rs": np.array([0.01], np.float32), "rz": np.array([128], u8)})
@@ -179,25 +173,29 @@ case("gather_block_quantized", op("GatherBlockQuantized", "w i s", "y", MS, gath
 
 # ---- Transformers -------------------------------------------------------------------------------------------------
 case("attention_ms", op("Attention", "x w b m", "y", MS, num_heads=2), {"x": f(2, 3, 4), "m": np.array([[1, 1, 0], [1, 1, 1]], np.int32)}, {"w": f(4, 12), "b": f(12)})
-case("attention_ms_lengths", op("Attention", "x w b m", "y", MS, num_heads=2), {"x": f(2, 3, 4), "m": np.array([2, 3], np.int32)}, {"w": f(4, 12), "b": f(12)})
 case("attention_ms_uni", op("Attention", "x w b", "y", MS, num_heads=2, unidirectional=1), {"x": f(2, 3, 4)}, {"w": f(4, 12), "b": f(12)})
 case("attention_ms_sizes", op("Attention", "x w b", "y", MS, num_heads=2, qkv_hidden_sizes=[4, 4, 6]), {"x": f(2, 3, 4)}, {"w": f(4, 14), "b": f(14)})
 case("attention_ms_added", op("Attention", "x w b - - a", "y", MS, num_heads=2), {"x": f(2, 3, 4), "a": f(1, 2, 3, 3)}, {"w": f(4, 12), "b": f(12)})
-case("attention_ms_past", op("Attention", "x w b - p", "y n", MS, num_heads=2, unidirectional=1), {"x": f(1, 3, 4), "p": f(2, 1, 2, 2, 2)}, {"w": f(4, 12), "b": f(12)})
 case("mha", op("MultiHeadAttention", "q k v b m", "y", MS, num_heads=2), {"q": f(2, 3, 4), "k": f(2, 5, 4), "v": f(2, 5, 4), "m": np.array([[1, 1, 0, 1, 1], [1, 1, 1, 1, 1]], np.int32)}, {"b": f(12)})
+case("attention_ms_3d", op("Attention", "x w b m", "y", MS, num_heads=2, scale=0.4, mask_filter_value=-5.0), {"x": f(2, 3, 4), "m": ints(0, 2, 2, 3, 3, t=np.int32)}, {"w": f(4, 12), "b": f(12)})
+case("mha_values", op("MultiHeadAttention", "q k v b", "y", MS, num_heads=2, unidirectional=1), {"q": f(2, 3, 4), "k": f(2, 3, 4), "v": f(2, 3, 6)}, {"b": f(14)})
+case("rotary_ms_part", op("RotaryEmbedding", "x p c s", "y", MS, num_heads=2, rotary_embedding_dim=4), {"x": f(1, 3, 12), "p": np.array([[2, 0, 1]])}, {"c": f(5, 2), "s": f(5, 2)})
+case("rotary_ms_pairs", op("RotaryEmbedding", "x p c s", "y", MS, num_heads=2, interleaved=1), {"x": f(2, 3, 8), "p": np.array([[2, 0, 1], [0, 1, 2]])}, {"c": f(5, 2), "s": f(5, 2)})
+case("skip_simplified", op("SkipSimplifiedLayerNormalization", "x z g", "y - - t", MS), {"x": f(2, 3, 4), "z": f(2, 3, 4)}, {"g": f(4)})
+case("embed_layer_norm", op("EmbedLayerNormalization", "i t w p s g b m", "y n", MS, epsilon=1e-5), {"i": ints(0, 7, 2, 4, t=np.int32), "t": ints(0, 2, 2, 4, t=np.int32), "m": np.array([[1, 1, 1, 0], [1, 1, 0, 0]], np.int32)},
+     {"w": f(7, 6), "p": f(9, 6), "s": f(2, 6), "g": f(6), "b": f(6)})
+case("embed_layer_norm_places", op("EmbedLayerNormalization", "i - w p - g b - q", "y n e", MS), {"i": ints(0, 7, 2, 4, t=np.int32), "q": ints(0, 9, 2, 4, t=np.int32)},
+     {"w": f(7, 6), "p": f(9, 6), "g": f(6), "b": f(6)}, outputs=["y", "e"])
 case("mha_added", op("MultiHeadAttention", "q k v - - a", "y", MS, num_heads=2), {"q": f(2, 3, 4), "k": f(2, 5, 4), "v": f(2, 5, 4), "a": f(1, 2, 3, 5)})
-case("mha_past", op("MultiHeadAttention", "q k v - - - pk pv", "y nk nv", MS, num_heads=2), {"q": f(1, 2, 4), "k": f(1, 2, 4), "v": f(1, 2, 4), "pk": f(1, 2, 3, 2), "pv": f(1, 2, 3, 2)})
-case("gqa", op("GroupQueryAttention", "q k v - - s t", "y nk nv", MS, num_heads=4, kv_num_heads=2),
-     {"q": f(1, 3, 32), "k": f(1, 3, 16), "v": f(1, 3, 16), "s": np.array([2], np.int32), "t": np.array([3], np.int32)}, outputs=["y"])
-case("gqa_rotary", op("GroupQueryAttention", "q k v - - s t c d", "y nk nv", MS, num_heads=2, kv_num_heads=1, do_rotary=1),
-     {"q": f(1, 3, 32), "k": f(1, 3, 16), "v": f(1, 3, 16), "s": np.array([2], np.int32), "t": np.array([3], np.int32)}, {"c": f(8, 8), "d": f(8, 8)}, outputs=["y"])
 case("attention_23", op("Attention", "q k v", "y"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4)}, opset=23)
 case("attention_23_mask", op("Attention", "q k v m", "y"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4), "m": f(3, 5)}, opset=23)
 case("attention_23_bool", op("Attention", "q k v m", "y", is_causal=0), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4), "m": np.array([[1, 1, 0, 1, 1]] * 3, bool)}, opset=23)
+hides = np.array([[0, 0, 0, 0, 0], [1, 0, 1, 0, 1], [1, 1, 1, 1, 1]], bool)
+for causal in (0, 1):
+    case(f"attention_23_hidden_{causal}", op("Attention", "q k v m", "y", is_causal=causal), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4), "m": hides}, opset=23)
+case("attention_23_infinite", op("Attention", "q k v m", "y"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4)}, {"m": np.where(hides, 0, -np.inf).astype(np.float32)}, opset=23)
 case("attention_23_causal", op("Attention", "q k v", "y", is_causal=1, scale=0.3), {"q": f(1, 2, 3, 4), "k": f(1, 2, 3, 4), "v": f(1, 2, 3, 4)}, opset=23)
-case("attention_23_gqa", op("Attention", "q k v", "y"), {"q": f(1, 4, 3, 4), "k": f(1, 2, 3, 4), "v": f(1, 2, 3, 4)}, opset=23)
 case("attention_23_flat", op("Attention", "q k v", "y", q_num_heads=2, kv_num_heads=2, softcap=2.0), {"q": f(1, 3, 8), "k": f(1, 4, 8), "v": f(1, 4, 8)}, opset=23)
-case("attention_23_past", op("Attention", "q k v - pk pv", "y nk nv"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 3, 4), "v": f(1, 2, 3, 4), "pk": f(1, 2, 2, 4), "pv": f(1, 2, 2, 4)}, opset=23)
 case("rotary_23", op("RotaryEmbedding", "x c s p", "y", num_heads=2), {"x": f(1, 3, 8), "p": np.array([[0, 1, 2]])}, {"c": f(5, 2), "s": f(5, 2)}, opset=23)
 case("rotary_23_4d", op("RotaryEmbedding", "x c s", "y", interleaved=1), {"x": f(1, 2, 3, 4)}, {"c": f(1, 3, 2), "s": f(1, 3, 2)}, opset=23)
 case("rotary_ms_4d", op("RotaryEmbedding", "x p c s", "y", MS), {"x": f(1, 2, 3, 4), "p": np.array([[0, 1, 2]])}, {"c": f(5, 2), "s": f(5, 2)})
@@ -205,6 +203,29 @@ case("rms_23", op("RMSNormalization", "x g", "y"), {"x": f(2, 3, 4)}, {"g": f(4)
 case("skip_layer_norm", op("SkipLayerNormalization", "x z g b c", "y - - t", MS), {"x": f(2, 3, 4), "z": f(2, 3, 4)}, {"g": f(4), "b": f(4), "c": f(4)})
 case("swish_24", op("Swish", "x", "y", alpha=1.0), {"x": f(2, 3)}, opset=24)
 case("tensor_scatter_24", op("TensorScatter", "x u i", "y", mode="linear", axis=-2), {"x": f(2, 2, 4, 3), "u": f(2, 2, 1, 3), "i": np.array([1, 2])}, opset=24)
+
+def encoder(name, nodes, feeds, more=(), classes=3, **attributes):
+    """A transformer of one layer, as ONNX Runtime's optimizer writes it; nodes make h out of e (batch, 5, 8)."""
+    weights = dict(g=f(8), b=f(8), ao=f(8, 8, scale=0.4), ab=f(8), g1=f(8), b1=f(8), f1=f(8, 16, scale=0.4), fb=f(16), f2=f(16, 8, scale=0.4), f2b=f(8), g2=f(8), b2=f(8), c=f(8, classes))
+    tail = [op("MatMul", "h ao", "o"), op("SkipLayerNormalization", "o e g1 b1 ab", "n1 - - k1", MS), op("MatMul", "n1 f1", "u"), op("BiasGelu", "u fb", "r", MS), op("MatMul", "r f2", "d"),
+            op("SkipLayerNormalization", "d n1 g2 b2 f2b", "n2", MS), op("Gather", "n2 zero", "first", axis=1), op("MatMul", "first c", "z"), op("Softmax", "z", "y", axis=-1)]
+    case(name, nodes + tail, feeds, {**weights, **dict(more), "zero": np.array(0)}, outputs=["y"], **attributes)
+
+
+matrices = dict(word=f(20, 8), place=f(6, 8), type=f(2, 8))
+projected = dict(w=f(8, 24, scale=0.5), wb=f(24))
+tokens = np.array([[4, 7, 19, 3, 1]], np.int32)
+embedding = op("EmbedLayerNormalization", "input_ids token_type_ids word place type g b attention_mask", "e lengths", MS)
+seen = np.array([[1, 1, 1, 1, 0]], np.int32)
+encoder("encoder_lengths", [embedding, op("Attention", "e w wb lengths", "h", MS, num_heads=2)], {"input_ids": tokens, "token_type_ids": tokens * 0, "attention_mask": seen}, {**matrices, **projected})
+encoder("encoder_mask", [embedding, op("Attention", "e w wb attention_mask", "h", MS, num_heads=2)], {"input_ids": tokens, "token_type_ids": tokens * 0, "attention_mask": seen}, {**matrices, **projected})
+single = [op("EmbedLayerNormalization", "input_ids - word place - g b", "e none", MS)]
+own = [op("MatMul", f"e {n}w", f"{n}") for n in "qkv"]
+encoder("encoder_heads", single + own + [op("MultiHeadAttention", "q k v qkvb", "h", MS, num_heads=2)], {"input_ids": tokens}, {**matrices, **{n + "w": f(8, 8, scale=0.5) for n in "qkv"}, "qkvb": f(24)})
+encoder("encoder_standard", single + own + [op("Attention", "q k v", "h", q_num_heads=2, kv_num_heads=2)], {"input_ids": tokens}, {**matrices, **{n + "w": f(8, 8, scale=0.5) for n in "qkv"}}, opset=23)
+encoder("encoder_rotary", single + own + [op("RotaryEmbedding", "q p cosines sines", "qr", MS, num_heads=2), op("RotaryEmbedding", "k p cosines sines", "kr", MS, num_heads=2),
+                                          op("MultiHeadAttention", "qr kr v", "h", MS, num_heads=2)],
+        {"input_ids": tokens}, {**matrices, **{n + "w": f(8, 8, scale=0.5) for n in "qkv"}, "p": np.array([[0, 1, 2, 3, 4]]), "cosines": f(6, 2), "sines": f(6, 2)})
 
 # ---- Images --------------------------------------------------------------------------------------------------------
 for mode in ("bilinear", "nearest", "bicubic"):
@@ -338,25 +359,9 @@ case("cum_sum", op("CumSum", "x a", "y", exclusive=1, reverse=1), {"x": f(2, 4)}
 case("bitwise", op("BitwiseXor", "x z", "y"), {"x": ints(0, 99, 4, t=np.int32), "z": ints(0, 99, 4, t=np.int32)}, opset=18)
 case("mod_float", op("Mod", "x z", "y", fmod=1), {"x": f(4), "z": f(4) + 2})
 
-# ---- Attention with what came before ------------------------------------------------------------------------------
-heads = dict(num_heads=2, kv_num_heads=1)
-case("attention_ms_mask_past", op("Attention", "x w b m p", "y n", MS, num_heads=2), {"x": f(2, 2, 4), "m": np.array([[1, 0, 1, 1, 1], [1, 1, 1, 1, 0]], np.int32), "p": f(2, 2, 2, 3, 2)},
-     {"w": f(4, 12), "b": f(12)})
-case("attention_ms_present", op("Attention", "x w b", "y n", MS, num_heads=2), {"x": f(2, 3, 4)}, {"w": f(4, 12), "b": f(12)})
+# ---- Attention with masks -------------------------------------------------------------------------------------------
 case("attention_ms_uni_mask", op("Attention", "x w b m", "y", MS, num_heads=2, unidirectional=1), {"x": f(2, 3, 4), "m": np.array([[0, 1, 1], [1, 1, 0]], np.int32)}, {"w": f(4, 12), "b": f(12)})
-case("q_attention_past", op("QAttention", "x w b xs ws - xz wz p", "y n", MS, num_heads=2, unidirectional=1), {"x": ints(0, 255, 1, 2, 4, t=u8), "p": f(2, 1, 2, 3, 2)},
-     {"w": ints(-60, 60, 4, 12, t=s8), "b": f(12), "xs": np.array(0.02, np.float32), "ws": np.array(0.01, np.float32), "xz": np.array(128, u8), "wz": np.array(0, s8)})
-case("mha_uni_past_bias", op("MultiHeadAttention", "q k v b - - pk pv", "y nk nv", MS, num_heads=2, unidirectional=1),
-     {"q": f(2, 3, 4), "k": f(2, 3, 4), "v": f(2, 3, 4), "pk": f(2, 2, 2, 2), "pv": f(2, 2, 2, 2)}, {"b": f(12)})
-case("mha_cross", op("MultiHeadAttention", "q k v", "y", MS, num_heads=2), {"q": f(2, 3, 4), "k": f(2, 2, 5, 2), "v": f(2, 2, 5, 2)})
-case("gqa_past", op("GroupQueryAttention", "q k v pk pv s t c d", "y nk nv", MS, do_rotary=1, **heads),
-     {"q": f(2, 1, 32), "k": f(2, 1, 16), "v": f(2, 1, 16), "pk": f(2, 1, 3, 16), "pv": f(2, 1, 3, 16), "s": np.array([3, 3], np.int32), "t": np.array([4], np.int32)}, {"c": f(8, 8), "d": f(8, 8)})
-case("gqa_packed", op("GroupQueryAttention", "q - - pk pv s t", "y nk nv", MS, local_window_size=2, softcap=1.5, **heads),
-     {"q": f(1, 4, 32), "pk": f(1, 1, 0, 8), "pv": f(1, 1, 0, 8), "s": np.array([3], np.int32), "t": np.array([4], np.int32)})
-case("gqa_interleaved", op("GroupQueryAttention", "q k v - - s t c d", "y nk nv", MS, do_rotary=1, rotary_interleaved=1, scale=0.5, **heads),
-     {"q": f(1, 3, 32), "k": f(1, 3, 16), "v": f(1, 3, 16), "s": np.array([2], np.int32), "t": np.array([3], np.int32)}, {"c": f(8, 8), "d": f(8, 8)})
 case("attention_23_cap_mask", op("Attention", "q k v m", "y", q_num_heads=4, kv_num_heads=2, softcap=0.5), {"q": f(2, 3, 16), "k": f(2, 5, 8), "v": f(2, 5, 8), "m": f(3, 5)}, opset=23)
-case("attention_23_causal_past", op("Attention", "q k v - pk pv", "y nk nv", is_causal=1), {"q": f(2, 2, 3, 4), "k": f(2, 2, 3, 4), "v": f(2, 2, 3, 4), "pk": f(2, 2, 2, 4), "pv": f(2, 2, 2, 4)}, opset=23)
 
 # ---- Recurrent layers with other activations, or quantised -----------------------------------------------------------
 for layer, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):

@@ -13,6 +13,7 @@
 #include <sis/model.h>
 #include <sis/net.h>
 
+#include "net/onnx/proto.h"
 #include "support.h"
 
 float *random_floats(sis__rng *r, size_t n, double size) {
@@ -355,4 +356,28 @@ void open_network(sis_net *net, sis_model *model) {
     if (sis_model_open(path, NULL, model) != SIS_OK)
         fail_msg("%s", sis_error_detail());
     remove(path);
+}
+
+struct Sis__Onnx__Model *recorded_model(const char *name) {
+    FILE *f = fopen(SIS_SOURCE_DIR "/tests/unit/ort_cases.txt", "r");
+    char *line = NULL, *rest = NULL;
+    size_t size = 0, n = 0;
+    ProtobufCMessage *m = NULL;
+    assert_non_null(f);
+    while (!m && getline(&line, &size, f) > 0) {
+        if (strcmp(strtok_r(line, " ", &rest), name) != 0)
+            continue;
+        char *hex = strtok_r(NULL, " ", &rest);
+        unsigned char *bytes = (unsigned char *)hex; /* in place: half as many */
+        for (n = 0; hex[2 * n]; n++) {
+            unsigned v;
+            assert_int_equal(sscanf(hex + 2 * n, "%2x", &v), 1);
+            bytes[n] = (unsigned char)v;
+        }
+        assert_int_equal(sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &m), 0);
+    }
+    free(line);
+    fclose(f);
+    assert_non_null(m);
+    return (Sis__Onnx__Model *)m;
 }

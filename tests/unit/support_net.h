@@ -49,6 +49,10 @@ sis_net *build_family(const char *name);
 /* The network as a model, through a file as a user has it. Frees the network. */
 void open_network(sis_net *net, sis_model *model);
 
+/* The model of a case recorded in tests/unit/ort_cases.txt, by its name. */
+struct Sis__Onnx__Model;
+struct Sis__Onnx__Model *recorded_model(const char *name);
+
 /* Rows that suit the network: whole numbers for token models. n rows of *n_values; free it. */
 float *random_rows(const sis_net *net, sis__rng *r, size_t n, size_t *n_values);
 

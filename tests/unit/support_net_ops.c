@@ -461,6 +461,18 @@ static void skip_norms(sis_net_builder *b) {
     NODE("ms.SkipSimplifiedLayerNormalization", "a s w e", "y");
 }
 
+static void lowered_attention(sis_net_builder *b) {
+    param(b, "m", SHAPE(3, 3));
+    param(b, "c", SHAPE(1, 3, 2));
+    param(b, "s", SHAPE(1, 3, 2));
+    NODE("RotaryEmbedding", "x c s", "t");
+    sis_net_attr_int(b, "num_heads", 2);
+    NODE("Attention", "t x x m", "y");
+    sis_net_attr_int(b, "q_num_heads", 2);
+    sis_net_attr_int(b, "kv_num_heads", 2);
+    sis_net_attr_int(b, "is_causal", 1);
+}
+
 static void sums_of_products(sis_net_builder *b) {
     param(b, "w", SHAPE(4, 3));
     NODE("Einsum", "x w", "a");
@@ -642,6 +654,7 @@ const operator_case operator_cases[] = {
     {"more reductions", {3, {0, 3, 4}}, more_reductions},
     {"LayerNormalization and its kin", {3, {0, 2, 6}}, layer_norms},
     {"SkipLayerNormalization and its kin", {3, {0, 2, 6}}, skip_norms},
+    {"attention", {3, {0, 3, 8}}, lowered_attention},
     {"Einsum", {3, {0, 2, 4}}, sums_of_products},
     {"fused Gelus", {2, {0, 4}}, fused_gelus},
     {"normalizations of channels", {4, {0, 4, 2, 3}}, channel_norms},

@@ -178,7 +178,7 @@ static outcome run(const sis_net *net, size_t rows, size_t length, const float *
         int op = plan->steps[i].op;
         size_t count = plan->tensors[plan->steps[i].outputs[0]].count;
         o.largest = count > o.largest ? count : o.largest;
-        o.attentions += op == SIS__OP_PACKED_ATTENTION;
+        o.attentions += op == SIS__OP_FUSED_ATTENTION;
         o.products += op == SIS__OP_MATMUL;
         o.movers += op == SIS__OP_TRANSPOSE || op == SIS__OP_SLICE || op == SIS__OP_SPLIT ||
                     op == SIS__OP_GATHER;

@@ -106,7 +106,7 @@ static void pairs_are_turned_by_their_place(void **state) {
     sis_net_builder *b = begin();
     param(b, "cosine", 6, SHAPE(5, 1));
     param(b, "sine", 7, SHAPE(5, 1));
-    sis_net_add_ints(b, "from", SHAPE(1), (const int64_t[]){0});
+    sis_net_add_ints(b, "from", SHAPE(1, 3), (const int64_t[]){0, 1, 2});
     sis_net_add_node(b, "ms.RotaryEmbedding", "x from cosine sine", "y");
     sis_net_attr_int(b, "num_heads", 2);
     check(b, "y", row_of(row), 12, rotary, 12);

@@ -15,31 +15,6 @@
 #include "net/plan/net.h"
 #include "support_net.h"
 
-/* The model of a line NAME MODEL INPUTS OUTPUTS of the recorded cases. */
-static Sis__Onnx__Model *read_model(const char *name) {
-    FILE *f = fopen(SIS_SOURCE_DIR "/tests/unit/ort_cases.txt", "r");
-    char *line = NULL, *rest = NULL;
-    size_t size = 0, n = 0;
-    ProtobufCMessage *m = NULL;
-    assert_non_null(f);
-    while (!m && getline(&line, &size, f) > 0) {
-        if (strcmp(strtok_r(line, " ", &rest), name) != 0)
-            continue;
-        char *hex = strtok_r(NULL, " ", &rest);
-        unsigned char *bytes = (unsigned char *)hex; /* in place: half as many */
-        for (n = 0; hex[2 * n]; n++) {
-            unsigned v;
-            assert_int_equal(sscanf(hex + 2 * n, "%2x", &v), 1);
-            bytes[n] = (unsigned char)v;
-        }
-        assert_int_equal(sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &m), 0);
-    }
-    free(line);
-    fclose(f);
-    assert_non_null(m);
-    return (Sis__Onnx__Model *)m;
-}
-
 /* Weights and casts of one type become those of another; returns how many there were. */
 static size_t retype(Sis__Onnx__Graph *g, int from, int to) {
     size_t found = 0;
@@ -83,7 +58,7 @@ static size_t score(Sis__Onnx__Model *m, float *y) {
 /* bfloat16: the same bits stand for other weights. */
 static void compare(const char *name, int type) {
     float half[4], single[4];
-    Sis__Onnx__Model *m = read_model(name), *converted = read_model(name);
+    Sis__Onnx__Model *m = recorded_model(name), *converted = recorded_model(name);
     assert_true(retype(m->graph, SIS__FLOAT16, type) > 4);
     assert_true(retype(converted->graph, SIS__FLOAT16, type) > 4);
     assert_true(retype(converted->graph, type, SIS__FLOAT) > 4);

@@ -88,7 +88,7 @@ static double products_of(const sis_net *net, size_t length, int keep) {
     double products = 0;
     assert_int_equal(sis__plan_new(net, &spec, &plan), SIS_OK);
     for (size_t i = 0; i < plan->n_steps; i++)
-        if (plan->steps[i].op == SIS__OP_MATMUL || plan->steps[i].op == SIS__OP_PACKED_ATTENTION)
+        if (plan->steps[i].op == SIS__OP_MATMUL || plan->steps[i].op == SIS__OP_FUSED_ATTENTION)
             products += plan->steps[i].flops / 2;
     sis__plan_free(plan);
     return products;

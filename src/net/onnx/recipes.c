@@ -2,19 +2,23 @@
  *
  * See recipes.h. A recipe is a list of steps, each of which becomes a node:
  *
- *     [condition] operator inputs > outputs [attributes]
+ *     [condition] operator inputs > outputs [{attributes}]
  *
- * An input is a digit (of the node), or a letter (a result of a step before). Results are letters; `y` and
- * `z` are the node's first and second. Attributes are taken over by name, or given as name=integers; `*` takes
- * over all that no step has named, `-name` drops one that changes nothing. Without its condition a step passes its first input on:
+ * An input is a number (an input of the node) or a word (a result of an earlier step). Results are words; `y`, `z` and
+ * `x` are the first three outputs of the node, `o0`, `o1` ... any of them. An attribute is taken over by its name, or given:
+ * name=1, name=[1 2], name=1e-5 or name='text'. `*` takes over all that no step has named, `-name` drops one that changes
+ * nothing. If its condition does not hold, a step passes its first input on:
  *
  *     ?3       input 3 is there          @name    attribute name is not 0
  *
- * Operators of their own: `!` applies the activation that attribute `activation` names, `#` multiplies with
- * attribute `alpha`. An attribute that nobody takes leaves the node as it is, to be refused by name.
+ * A step whose only input is a missing input of the node makes nothing, and its result (one letter) is missing, too.
+ *
+ * Two operators are ours: `!` applies the activation that attribute `activation` names, `#` multiplies with attribute
+ * `alpha`. A node with an attribute that no step takes stays as it is, and is refused by name.
  */
 #include "net/onnx/recipes.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "net/onnx/bias.h"
 #include "net/onnx/levels.h"
 #include "net/onnx/proto.h"
@@ -29,8 +34,8 @@
 enum { MAX_STEPS = 13 };
 
 #define POOL "kernel_shape strides pads auto_pad ceil_mode count_include_pad dilations"
-#define TO_CHANNELS "{perm=0 3 1 2}" /* of images */
-#define TO_LAST "{perm=0 2 3 1}"
+#define TO_CHANNELS "{perm=[0 3 1 2]}" /* of images */
+#define TO_LAST "{perm=[0 2 3 1]}"
 
 typedef struct recipe {
     const char *name;
@@ -111,14 +116,8 @@ static const recipe recipes[] = {
     {"MatMulNBits",
      {"sis.Unpack 1 2 3 > w {K N bits block_size -accuracy_level}", "MatMul 0 w > a",
       "?5 Add a 5 > y"}},
-    {"Attention", {"MatMul 0 1 > a", "?2 Add a 2 > b", "sis.Attention b 3 4 5 > y z {*}"}},
-    {"QAttention",
-     {"DequantizeLinear 0 3 6 > a", "DequantizeLinear 1 4 7 > b {axis=1}", "MatMul a b > c",
-      "?2 Add c 2 > d", "sis.Attention d 5 8 > y z {*}"}},
-    {"QEmbedLayerNormalization",
-     {"DequantizeLinear 2 8 13 > a", "DequantizeLinear 3 9 14 > b",
-      "?4 DequantizeLinear 4 10 15 > c", "DequantizeLinear 5 11 16 > d",
-      "DequantizeLinear 6 12 17 > e", "ms.EmbedLayerNormalization 0 1 a b c d e 7 > y z {*}"}},
+    {"BiasGelu", {"Add 0 1 > a", "Gelu a > y"}},
+    {"FastGelu", {"?1 Add 0 1 > a", "Gelu a > y {approximate='tanh'}"}},
 };
 
 /* Of the standard, before they were taken out. */
@@ -162,13 +161,7 @@ static const struct form {
 
 /* ---- One node -------------------------------------------------------------------------------- */
 
-typedef struct {
-    const Sis__Onnx__Node *from;
-    Sis__Onnx__Node *made[MAX_STEPS];
-    size_t n;
-    uint64_t used;    /* attributes of `from` that steps have taken */
-    unsigned missing; /* letters that stand for nothing */
-} cook;
+typedef sis__lowering cook;
 
 static const Sis__Onnx__Attribute *attribute(const cook *k, const char *name, size_t n,
                                              size_t *at) {
@@ -180,7 +173,7 @@ static const Sis__Onnx__Attribute *attribute(const cook *k, const char *name, si
     return NULL;
 }
 
-static const Sis__Onnx__Attribute *use(cook *k, const char *name) {
+const Sis__Onnx__Attribute *sis__lower_attribute(cook *k, const char *name) {
     size_t at;
     const Sis__Onnx__Attribute *a = attribute(k, name, strlen(name), &at);
     if (a && at < 64)
@@ -188,20 +181,36 @@ static const Sis__Onnx__Attribute *use(cook *k, const char *name) {
     return a;
 }
 
-static const char *input_of(const cook *k, size_t i) {
+int64_t sis__lower_int(cook *k, const char *name, int64_t missing) {
+    const Sis__Onnx__Attribute *a = sis__lower_attribute(k, name);
+    return a ? a->i : missing;
+}
+
+float sis__lower_float(cook *k, const char *name, float missing) {
+    const Sis__Onnx__Attribute *a = sis__lower_attribute(k, name);
+    return a ? a->f : missing;
+}
+
+const char *sis__lower_input(const cook *k, size_t i) {
     return i < k->from->n_input && k->from->input[i] ? k->from->input[i] : "";
+}
+
+const char *sis__lower_output(const cook *k, size_t i) {
+    return i < k->from->n_output && k->from->output[i] ? k->from->output[i] : "";
 }
 
 /* The name in the graph of what a recipe calls by a number or a letter; new memory. */
 static char *node_name(const cook *k, const char *word, size_t n) {
-    char local[16];
-    size_t output = *word == 'y' ? 0 : *word == 'z' ? 1 : *word == 'x' ? 2 : SIZE_MAX;
+    char local[32];
+    static const char *const outputs = "yzx";
     if (sis__is_digit(*word))
-        return sis__strdup(input_of(k, (size_t)strtoul(word, NULL, 10)));
+        return sis__strdup(sis__lower_input(k, (size_t)strtoul(word, NULL, 10)));
     if (n == 1 && *word >= 'a' && *word <= 'z' && k->missing >> (*word - 'a') & 1)
         return sis__strdup("");
-    if (output != SIZE_MAX)
-        return sis__strdup(output < k->from->n_output ? k->from->output[output] : "");
+    if (n == 1 && strchr(outputs, *word))
+        return sis__strdup(sis__lower_output(k, (size_t)(strchr(outputs, *word) - outputs)));
+    if (n == 2 && *word == 'o' && sis__is_digit(word[1]))
+        return sis__strdup(sis__lower_output(k, (size_t)(word[1] - '0')));
     snprintf(local, sizeof local, "/sis.%.*s", (int)n, word);
     size_t length = strlen(k->from->output[0]);
     char *name = SIS_NEW(char, length + strlen(local) + 1);
@@ -221,8 +230,10 @@ static int append_name(char ***list, size_t *n, char *name) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
+/* a: NULL, or what it holds, if there was no memory for it. */
 static int append_attribute(Sis__Onnx__Node *n, Sis__Onnx__Attribute *a) {
-    int error = a ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
+    int whole = a && (!a->n_ints || a->ints) && (!a->has_s || a->s.data);
+    int error = whole ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
     if (error && a)
         sis__proto_free(&a->base);
     return error;
@@ -244,9 +255,9 @@ static Sis__Onnx__Attribute *new_attribute(const char *name, size_t n, int type)
     return a;
 }
 
-static int add_float(Sis__Onnx__Node *n, const char *name, float v) {
+static int add_float(Sis__Onnx__Node *n, const char *name, size_t length, float v) {
     Sis__Onnx__Attribute *a =
-        new_attribute(name, strlen(name), SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__FLOAT);
+        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__FLOAT);
     if (a) {
         a->has_f = 1;
         a->f = v;
@@ -254,25 +265,58 @@ static int add_float(Sis__Onnx__Node *n, const char *name, float v) {
     return append_attribute(n, a);
 }
 
-/* name=1 or name=1 2 3, up to the end of the braces */
+static int add_int(Sis__Onnx__Node *n, const char *name, size_t length, int64_t v) {
+    Sis__Onnx__Attribute *a =
+        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT);
+    if (a) {
+        a->has_i = 1;
+        a->i = v;
+    }
+    return append_attribute(n, a);
+}
+
+/* 1 2 3] */
 static int add_ints(Sis__Onnx__Node *n, const char *name, size_t length, const char *values) {
     char *end;
     int64_t v[8];
     size_t count = 0;
-    for (; count < 8 && (sis__is_digit(*values) || *values == ' '); values = end)
+    for (; count < 8 && *values != ']'; values = end + strspn(end, " "))
         v[count++] = strtoll(values, &end, 10);
-    int one = count == 1;
-    Sis__Onnx__Attribute *a = new_attribute(name, length,
-                                            one ? SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT
-                                                : SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INTS);
-    if (a && one) {
-        a->has_i = 1;
-        a->i = v[0];
-    } else if (a) {
+    Sis__Onnx__Attribute *a =
+        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INTS);
+    if (a) {
         a->ints = (int64_t *)sis__copy(v, count, sizeof *v);
-        a->n_ints = a->ints ? count : 0;
+        a->n_ints = count;
     }
     return append_attribute(n, a);
+}
+
+static int add_text(Sis__Onnx__Node *n, const char *name, size_t length, const char *text) {
+    Sis__Onnx__Attribute *a =
+        new_attribute(name, length, SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__STRING);
+    if (a) {
+        a->has_s = 1;
+        a->s.len = strcspn(text, "'");
+        a->s.data = (uint8_t *)sis__copy(text, a->s.len, 1);
+    }
+    return append_attribute(n, a);
+}
+
+/* name=value; *at goes behind it. */
+static int add_given(Sis__Onnx__Node *n, const char *name, size_t length, const char **at) {
+    const char *value = name + length + 1;
+    size_t size = strcspn(value, " }");
+    char *end;
+    *at = value + size;
+    if (*value == '\'')
+        return add_text(n, name, length, value + 1);
+    if (*value == '[') {
+        *at = value + strcspn(value, "]") + 1;
+        return add_ints(n, name, length, value + 1);
+    }
+    if (memchr(value, 'e', size))
+        return add_float(n, name, length, sis__number_float(value, &end));
+    return add_int(n, name, length, strtoll(value, &end, 10));
 }
 
 static int add_copy(Sis__Onnx__Node *n, const Sis__Onnx__Attribute *from) {
@@ -311,18 +355,19 @@ static int take_rest(cook *k, Sis__Onnx__Node *n) {
     return error;
 }
 
-/* {a b c=1 2} */
+/* a b c=1} */
 static int add_attributes(cook *k, Sis__Onnx__Node *n, const char *at) {
     int error = SIS_OK;
     while (!error && *at && *at != '}') {
+        const char *name = at;
         size_t length = strcspn(at, " =}");
-        if (*at == '*')
-            error = take_rest(k, n);
-        else if (at[length] == '=')
-            return add_ints(n, at, length, at + length + 1);
-        else
-            error = take(k, n, at, length);
         at += length;
+        if (*name == '*')
+            error = take_rest(k, n);
+        else if (*at == '=')
+            error = add_given(n, name, length, &at);
+        else
+            error = take(k, n, name, length);
         at += strspn(at, " ");
     }
     return error;
@@ -330,20 +375,28 @@ static int add_attributes(cook *k, Sis__Onnx__Node *n, const char *at) {
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
+/* Messages name the node as it was: its operator and its name. */
+static char *name_after(const Sis__Onnx__Node *from) {
+    const char *name = from->name && *from->name ? from->name : from->output[0];
+    size_t size = strlen(from->op_type) + strlen(name) + 2;
+    char *text = SIS_NEW(char, size);
+    if (text)
+        snprintf(text, size, "%s %s", from->op_type, name);
+    return text;
+}
+
 /* The node of a step, empty. */
 static Sis__Onnx__Node *start(cook *k, const char *type, size_t length) {
-    const char *domain = strncmp(type, "sis.", 4) == 0  ? "sis"
-                         : strncmp(type, "ms.", 3) == 0 ? "com.microsoft"
-                                                        : "";
-    size_t prefix = strcmp(domain, "sis") == 0 ? 4 : *domain ? 3 : 0;
-    Sis__Onnx__Node *n = SIS_NEW(Sis__Onnx__Node, 1);
+    const char *domain = strncmp(type, "sis.", 4) == 0 ? "sis" : "";
+    size_t prefix = *domain ? 4 : 0;
+    Sis__Onnx__Node *n = k->n < SIS__MAX_LOWERED ? SIS_NEW(Sis__Onnx__Node, 1) : NULL;
     if (!n)
         return NULL;
     sis__onnx__node__init(n);
     k->made[k->n++] = n;
     n->op_type = (char *)sis__alloc(length - prefix + 1, 1);
     n->domain = sis__strdup(domain);
-    n->name = sis__strdup(k->from->name && *k->from->name ? k->from->name : k->from->output[0]);
+    n->name = name_after(k->from);
     if (!n->op_type || !n->domain || !n->name)
         return NULL;
     memcpy(n->op_type, type + prefix, length - prefix);
@@ -359,9 +412,9 @@ static int holds(cook *k, const char **step) {
         return 1;
     *step += length + 1;
     if (*word == '?')
-        return *input_of(k, (size_t)strtoul(word + 1, NULL, 10)) != '\0';
+        return *sis__lower_input(k, (size_t)strtoul(word + 1, NULL, 10)) != '\0';
     snprintf(name, sizeof name, "%.*s", (int)length - 1, word + 1);
-    const Sis__Onnx__Attribute *a = use(k, name);
+    const Sis__Onnx__Attribute *a = sis__lower_attribute(k, name);
     return a && a->i != 0;
 }
 
@@ -387,8 +440,10 @@ static int activate(cook *k, Sis__Onnx__Node *n) {
                                            {"HardSigmoid", "alpha", "beta"},
                                            {"Clip", "min", "max"},
                                            {"ThresholdedRelu", "alpha"}};
-    const Sis__Onnx__Attribute *a = use(k, "activation"), *list = use(k, "activation_params");
-    const Sis__Onnx__Attribute *one[2] = {use(k, "activation_alpha"), use(k, "activation_beta")};
+    const Sis__Onnx__Attribute *a = sis__lower_attribute(k, "activation"),
+                               *list = sis__lower_attribute(k, "activation_params");
+    const Sis__Onnx__Attribute *one[2] = {sis__lower_attribute(k, "activation_alpha"),
+                                          sis__lower_attribute(k, "activation_beta")};
     int error = SIS_OK;
     free(n->op_type);
     n->op_type = (char *)sis__alloc(a ? a->s.len + 1 : 9, 1);
@@ -398,26 +453,26 @@ static int activate(cook *k, Sis__Onnx__Node *n) {
         memcpy(n->op_type, a->s.data, a->s.len);
     else if (!a)
         memcpy(n->op_type, "Identity", 8);
-    use(k, "activation_gamma");
+    sis__lower_attribute(k, "activation_gamma");
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         for (size_t j = 0; j < 2 && strcmp(order[i][0], n->op_type) == 0 && !error; j++)
             if (order[i][j + 1] && list && j < list->n_floats)
-                error = add_float(n, order[i][j + 1], list->floats[j]);
+                error = add_float(n, order[i][j + 1], strlen(order[i][j + 1]), list->floats[j]);
             else if (order[i][j + 1] && one[j])
-                error = add_float(n, order[i][j + 1], one[j]->f);
+                error = add_float(n, order[i][j + 1], strlen(order[i][j + 1]), one[j]->f);
     return error;
 }
 
 /* Multiplication with alpha. */
 static int scale(cook *k, Sis__Onnx__Node *n) {
-    const Sis__Onnx__Attribute *a = use(k, "alpha");
+    const Sis__Onnx__Attribute *a = sis__lower_attribute(k, "alpha");
     free(n->op_type);
     free(n->domain);
     n->op_type = sis__strdup("Times");
     n->domain = sis__strdup("sis");
     if (!n->op_type || !n->domain)
         return SIS_E_NOMEM;
-    return add_float(n, "alpha", a ? a->f : 1.0f);
+    return add_float(n, "alpha", 5, a ? a->f : 1.0f);
 }
 
 /* Is the only input of a step missing? Then it makes nothing, and its result is missing, too. */
@@ -427,7 +482,7 @@ static int is_idle(cook *k, const char *step) {
     if (!sis__is_digit(*at))
         return 0;
     size_t input = strtoul(at, &end, 10);
-    if (strncmp(end, " > ", 3) != 0 || *input_of(k, input))
+    if (strncmp(end, " > ", 3) != 0 || *sis__lower_input(k, input))
         return 0;
     k->missing |= 1u << (end[3] - 'a');
     return 1;
@@ -451,6 +506,17 @@ static int add_step(cook *k, const char *step) {
     while (n->n_input && !*n->input[n->n_input - 1])
         free(n->input[--n->n_input]);
     return error || !so ? error : add_attributes(k, n, step);
+}
+
+void sis__lower_step(cook *k, const char *format, ...) {
+    char step[512];
+    va_list list;
+    if (k->error)
+        return;
+    va_start(list, format);
+    sis__vformat(step, sizeof step, format, list);
+    va_end(list);
+    k->error = add_step(k, step);
 }
 
 /* ---- All nodes ------------------------------------------------------------------------------- */
@@ -497,30 +563,62 @@ static const recipe *recipe_of(const sis__levels *g, const Sis__Onnx__Node *n) {
 }
 
 /* The nodes of a recipe in k; none if an attribute is left that no step takes. */
-static int follow(cook *k, const recipe *r) {
-    int error = SIS_OK;
-    for (size_t i = 0; i < MAX_STEPS && r->steps[i] && !error; i++)
-        error = add_step(k, r->steps[i]);
-    int left = k->from->n_attribute > 64;
+static int follow(cook *k, const recipe *r, sis__lower_fn lower) {
+    for (size_t i = 0; r && i < MAX_STEPS && r->steps[i] && !k->error; i++)
+        k->error = add_step(k, r->steps[i]);
+    if (lower)
+        lower(k);
+    int left = k->from->n_attribute > 64 || k->refused;
     for (size_t i = 0; i < k->from->n_attribute && i < 64; i++)
         left |= !(k->used >> i & 1) && k->from->attribute[i]->name != NULL &&
                 !(k->from->attribute[i]->has_i && k->from->attribute[i]->i == 0);
-    for (size_t i = 0; (error || left) && i < k->n; i++)
+    for (size_t i = 0; (k->error || left) && i < k->n; i++)
         sis__proto_free(&k->made[i]->base);
-    if (error || left)
+    if (k->error || left)
         k->n = 0;
-    return error;
+    return k->error;
+}
+
+/* The operator is refused by its name, which says what form of it. */
+static int rename_refused(Sis__Onnx__Node *n, const char *form) {
+    size_t size = strlen(n->op_type) + strlen(form) + 2;
+    char *name = SIS_NEW(char, size);
+    if (!name)
+        return SIS_E_NOMEM;
+    snprintf(name, size, "%s %s", n->op_type, form);
+    free(n->op_type);
+    n->op_type = name;
+    return SIS_OK;
+}
+
+/* The nodes of a graph as they become; lengths: see sis__lowering. */
+typedef struct {
+    Sis__Onnx__Node **list;
+    size_t n;
+    char *lengths;
+} nodes;
+
+static int note_lengths(nodes *to, const Sis__Onnx__Node *n) {
+    if (n->n_output < 2 || strcmp(n->op_type, "EmbedLayerNormalization") != 0)
+        return SIS_OK;
+    free(to->lengths);
+    to->lengths = sis__strdup(n->output[1]);
+    return to->lengths ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* Append what a node becomes to a list; the node is freed, or is it. */
-static int cook_node(const recipe *r, Sis__Onnx__Node *n, Sis__Onnx__Node ***list, size_t *count) {
-    cook k = {.from = n};
-    int error = r ? follow(&k, r) : SIS_OK;
+static int cook_node(const recipe *r, Sis__Onnx__Node *n, nodes *to) {
+    cook k = {.from = n, .lengths = to->lengths};
+    sis__lower_fn lower = r ? NULL : sis__lower_transformer(n);
+    int error = r || lower ? follow(&k, r, lower) : SIS_OK;
+    if (!error && k.refused)
+        error = rename_refused(n, k.refused);
     if (error || k.n == 0)
-        return error ? error : sis__proto_append(list, count, n);
+        return error ? error : sis__proto_append(&to->list, &to->n, n);
     size_t done = 0;
+    error = note_lengths(to, n);
     while (done < k.n && !error)
-        if (!(error = sis__proto_append(list, count, k.made[done])))
+        if (!(error = sis__proto_append(&to->list, &to->n, k.made[done])))
             done++;
     while (done < k.n)
         sis__proto_free(&k.made[done++]->base);
@@ -539,7 +637,7 @@ static int choose(const Sis__Onnx__Graph *g, const recipe **chosen, int *found) 
         error = sis__levels_index(&l, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {
         chosen[i] = recipe_of(&l, g->node[i]);
-        *found |= chosen[i] != NULL;
+        *found |= chosen[i] || sis__lower_transformer(g->node[i]);
     }
     sis__levels_release(&l);
     return error;
@@ -559,17 +657,18 @@ static int cook_graph(Sis__Onnx__Graph *g) {
         free((void *)chosen);
         return error;
     }
-    Sis__Onnx__Node **list = NULL;
-    size_t count = 0, done = 0;
-    while (done < g->n_node && !(error = cook_node(chosen[done], g->node[done], &list, &count)))
+    nodes to = {0};
+    size_t done = 0;
+    while (done < g->n_node && !(error = cook_node(chosen[done], g->node[done], &to)))
         done++;
     free((void *)chosen);
+    free(to.lengths);
     for (; done < g->n_node; done++) /* after a failure: what is left goes with the document */
-        if (sis__proto_append(&list, &count, g->node[done]) != SIS_OK)
+        if (sis__proto_append(&to.list, &to.n, g->node[done]) != SIS_OK)
             sis__proto_free(&g->node[done]->base);
     free((void *)g->node);
-    g->node = list;
-    g->n_node = count;
+    g->node = to.list;
+    g->n_node = to.n;
     return error ? error : sis__levels_join(g);
 }
 

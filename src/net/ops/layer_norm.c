@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Normalizations over parts of one example: LayerNormalization, RMSNormalization (and ONNX
- * Runtime's Simplified- and Skip- forms), InstanceNormalization, GroupNormalization,
+ * Runtime's Simplified- form), InstanceNormalization, GroupNormalization,
  * MeanVarianceNormalization, LpNormalization, LRN.
  *
  * All but the last two are one computation over x seen as groups of `size` values: y = (x - mean) *
@@ -22,8 +22,7 @@ typedef struct {
     float epsilon;
     int centred;           /* the mean is taken off */
     int scale_at, bias_at; /* inputs; -1: none */
-    int skip_at, extra_at; /* Skip-: inputs added in front */
-    int mean_out, rstd_out, sum_out;
+    int mean_out, rstd_out;
 } normal;
 
 static void split_groups(normal *p, const sis__tensor *x, size_t axis) {
@@ -44,7 +43,6 @@ static int finish(sis__cx *c, normal *p) {
     sis__cx_float(c, 0);
     check_param(c, p->scale_at, p->params);
     check_param(c, p->bias_at, p->params);
-    check_param(c, p->extra_at, p->params);
     c->step->flops = 8.0 * (double)x->count;
     c->step->scratch = p->size * sizeof(float) + 64;
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
@@ -75,12 +73,11 @@ static int layer_norm(sis__cx *c, int centred, int has_axis) {
     (void)stash;
     if (c->error)
         return c->error;
-    *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred, .skip_at = -1};
+    *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred};
     split_groups(p, x, axis);
     p->params = p->size;
     p->scale_at = given(c, 1);
     p->bias_at = centred ? given(c, 2) : -1;
-    p->extra_at = p->sum_out = -1;
     p->mean_out = centred ? 1 : -1;
     p->rstd_out = centred ? 2 : 1;
     statistics(c, p, axis);
@@ -95,36 +92,6 @@ static int rms_normalization_shape(sis__cx *c) {
     return layer_norm(c, 0, 1);
 }
 
-/* x, skip, scale, (bias,) extra -> y, mean, rstd, x + skip + extra */
-static int skip_norm(sis__cx *c, int centred) {
-    const sis__tensor *x = sis__cx_input(c, 0), *skip = sis__cx_input(c, 1);
-    normal *p = (normal *)sis__cx_own(c, sizeof *p);
-    float epsilon = sis__attr_float(c, "epsilon", 1e-12f);
-    if (x->rank == 0 || skip->dtype != SIS__F32 || skip->count == 0 || x->count % skip->count)
-        sis__cx_fail(c, SIS_E_FORMAT, "a skip input that does not fit");
-    if (c->error)
-        return c->error;
-    *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred, .skip_at = 1, .scale_at = 2};
-    split_groups(p, x, x->rank - 1);
-    p->params = p->size;
-    p->bias_at = centred ? given(c, 3) : -1;
-    p->extra_at = given(c, centred ? 4 : 3);
-    p->mean_out = 1;
-    p->rstd_out = 2;
-    p->sum_out = 3;
-    statistics(c, p, x->rank - 1);
-    sis__cx_output(c, 3, SIS__F32, x->rank, x->dims);
-    return finish(c, p);
-}
-
-static int skip_layer_normalization_shape(sis__cx *c) {
-    return skip_norm(c, 1);
-}
-
-static int skip_simplified_shape(sis__cx *c) {
-    return skip_norm(c, 0);
-}
-
 /* groups of channels; with one channel each it is InstanceNormalization */
 static int channel_norm(sis__cx *c, size_t groups, size_t params, int scale, int bias) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -134,13 +101,13 @@ static int channel_norm(sis__cx *c, size_t groups, size_t params, int scale, int
         sis__cx_fail(c, SIS_E_FORMAT, "%zu groups of channels", groups);
     if (c->error)
         return c->error;
-    *p = (normal){.groups = x->dims[0] * groups, .epsilon = epsilon, .centred = 1, .skip_at = -1};
+    *p = (normal){.groups = x->dims[0] * groups, .epsilon = epsilon, .centred = 1};
     p->size = p->groups ? x->count / p->groups : 0;
     p->params = params;
     p->inner = x->dims[0] ? x->count / x->dims[0] / params : 1;
     p->scale_at = scale;
     p->bias_at = bias;
-    p->extra_at = p->mean_out = p->rstd_out = p->sum_out = -1;
+    p->mean_out = p->rstd_out = -1;
     return finish(c, p);
 }
 
@@ -168,24 +135,6 @@ static moments moments_of(const normal *p, const float *x) {
     double mean = p->centred ? kn->sum(x, p->size) / (double)p->size : 0;
     double variance = kn->squares(x, mean, p->size) / (double)p->size;
     return (moments){mean, 1 / sqrt(variance + (double)p->epsilon)};
-}
-
-/* The values of one group, with what Skip- adds to them. */
-static const float *group_of(const sis__step *s, const sis__run *r, size_t g) {
-    const normal *p = (const normal *)s->p.own;
-    const float *x = sis__in(s, r, 0) + g * p->size;
-    if (p->skip_at < 0)
-        return x;
-    size_t n = sis__tin(s, r, 1)->count;
-    const float *skip = sis__in(s, r, 1), *extra = NULL;
-    if (p->extra_at >= 0)
-        extra = sis__in(s, r, (size_t)p->extra_at);
-    float *sum = (float *)(void *)r->scratch, *out = sis__out(s, r, 3);
-    for (size_t i = 0; i < p->size; i++)
-        sum[i] = x[i] + skip[(g * p->size + i) % n] + (extra ? extra[i] : 0);
-    if (out)
-        memcpy(out + g * p->size, sum, p->size * sizeof *sum);
-    return sum;
 }
 
 static const float *param_of(const sis__step *s, const sis__run *r, int at) {
@@ -222,7 +171,7 @@ static int normal_forward(const sis__step *s, sis__run *r) {
     float *mean = p->mean_out < 0 ? NULL : sis__out(s, r, (size_t)p->mean_out);
     float *rstd = p->rstd_out < 0 ? NULL : sis__out(s, r, (size_t)p->rstd_out);
     for (size_t g = 0; g < p->groups; g++) {
-        const float *x = group_of(s, r, g);
+        const float *x = sis__in(s, r, 0) + g * p->size;
         moments m = moments_of(p, x);
         apply(p, &m, params, x, g * p->size, sis__out(s, r, 0) + g * p->size);
         if (mean)
@@ -233,32 +182,17 @@ static int normal_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Gradient of value i of group g into x and what Skip- adds to it. */
-static void spread(const sis__step *s, sis__run *r, size_t g, size_t i, float d) {
-    const normal *p = (const normal *)s->p.own;
-    size_t at = g * p->size + i;
-    float *dskip = p->skip_at < 0 ? NULL : sis__din(s, r, 1);
-    float *dextra = p->extra_at < 0 ? NULL : sis__din(s, r, (size_t)p->extra_at);
-    if (sis__din(s, r, 0))
-        sis__din(s, r, 0)[at] += d;
-    if (dskip)
-        dskip[at % sis__tin(s, r, 1)->count] += d;
-    if (dextra)
-        dextra[i] += d;
-}
-
 /* With v = (x - mean) rstd and d = dy scale: dx = rstd (d - mean(d) - v mean(d v)), without the
  * first mean where none is taken off. */
 static void group_backward(const sis__step *s, sis__run *r, size_t g) {
     const normal *p = (const normal *)s->p.own;
-    const float *x = group_of(s, r, g), *dy = sis__dout(s, r, 0) + g * p->size;
-    const float *scale = param_of(s, r, p->scale_at), *straight = NULL;
+    const float *x = sis__in(s, r, 0) + g * p->size, *dy = sis__dout(s, r, 0) + g * p->size;
+    const float *scale = param_of(s, r, p->scale_at);
+    float *dx = sis__din(s, r, 0);
     float *dscale = p->scale_at < 0 ? NULL : sis__din(s, r, (size_t)p->scale_at);
     float *dbias = p->bias_at < 0 ? NULL : sis__din(s, r, (size_t)p->bias_at);
     moments m = moments_of(p, x);
     double sum = 0, dot = 0, n = (double)p->size;
-    if (p->sum_out >= 0)
-        straight = sis__dout(s, r, (size_t)p->sum_out);
     for (size_t i = 0; i < p->size; i++) {
         size_t k = (g * p->size + i) / p->inner % p->params;
         double v = (x[i] - m.mean) * m.rstd, d = dy[i] * (scale ? (double)scale[k] : 1);
@@ -269,11 +203,10 @@ static void group_backward(const sis__step *s, sis__run *r, size_t g) {
         if (dbias)
             dbias[k] += dy[i];
     }
-    for (size_t i = 0; i < p->size; i++) {
+    for (size_t i = 0; dx && i < p->size; i++) {
         size_t k = (g * p->size + i) / p->inner % p->params;
         double v = (x[i] - m.mean) * m.rstd, d = dy[i] * (scale ? (double)scale[k] : 1);
-        double dx = m.rstd * (d - (p->centred ? sum / n : 0) - v * dot / n);
-        spread(s, r, g, i, (float)dx + (straight ? straight[g * p->size + i] : 0));
+        dx[g * p->size + i] += (float)(m.rstd * (d - (p->centred ? sum / n : 0) - v * dot / n));
     }
 }
 
@@ -290,10 +223,6 @@ const sis__op sis__op_rms_normalization = {
     1, 2, rms_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
 const sis__op sis__op_simplified_layer_normalization = {
     1, 2, rms_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
-const sis__op sis__op_skip_layer_normalization = {
-    3, 5, skip_layer_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
-const sis__op sis__op_skip_simplified_layer_normalization = {
-    3, 4, skip_simplified_shape, normal_forward, normal_backward, 0, SIS__MIXES};
 const sis__op sis__op_instance_normalization = {
     3, 3, instance_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
 const sis__op sis__op_group_normalization = {

@@ -127,9 +127,6 @@
     X(RMS_NORMALIZATION, "", "RMSNormalization", rms_normalization)                                \
     X(SIMPLIFIED_LAYER_NORMALIZATION, "", "SimplifiedLayerNormalization",                          \
       simplified_layer_normalization)                                                              \
-    X(SKIP_LAYER_NORMALIZATION, "ms", "SkipLayerNormalization", skip_layer_normalization)          \
-    X(SKIP_SIMPLIFIED_LAYER_NORMALIZATION, "ms", "SkipSimplifiedLayerNormalization",               \
-      skip_simplified_layer_normalization)                                                         \
     X(INSTANCE_NORMALIZATION, "", "InstanceNormalization", instance_normalization)                 \
     X(GROUP_NORMALIZATION, "", "GroupNormalization", group_normalization)                          \
     X(MEAN_VARIANCE_NORMALIZATION, "", "MeanVarianceNormalization", mean_variance_normalization)   \
@@ -174,9 +171,12 @@
     X(FACTOR, "sis", "Factor", factor)                                                             \
     X(SUMS, "sis", "Sums", sums)                                                                   \
     X(FUSED, "sis", "Fused", fused)                                                                \
+    /* made by plans alone: plan/fuse_attention.c */                                               \
+    X(FUSED_ATTENTION, "sis", "Attention", fused_attention)                                        \
     /* parts of recipes, in move.c and unary.c */                                                  \
     X(SWAP, "sis", "Swap", swap)                                                                   \
     X(SINK, "sis", "Sink", sink)                                                                   \
+    X(TERM, "sis", "Term", term)                                                                   \
     X(TIMES, "sis", "Times", times)                                                                \
     /* graft.c */                                                                                  \
     X(PART, "sis", "Part", part)                                                                   \
@@ -184,18 +184,9 @@
     X(ZEROS, "sis", "Zeros", zeros)                                                                \
     X(POSITIONS, "sis", "Positions", positions)                                                    \
     X(LENGTHS, "sis", "Lengths", lengths)                                                          \
-    /* einsum.c, rnn.c, attention.c, embed.c */                                                    \
+    /* einsum.c, rnn.c */                                                                          \
     X(EINSUM, "", "Einsum", einsum)                                                                \
     X(RNN, "", "RNN", rnn)                                                                         \
-    X(PACKED_ATTENTION, "sis", "Attention", packed_attention)                                      \
-    X(STANDARD_ATTENTION, "", "Attention", standard_attention)                                     \
-    X(MULTI_HEAD_ATTENTION, "ms", "MultiHeadAttention", multi_head_attention)                      \
-    X(GROUP_QUERY_ATTENTION, "ms", "GroupQueryAttention", group_query_attention)                   \
-    X(EMBED_LAYER_NORMALIZATION, "ms", "EmbedLayerNormalization", embed_layer_normalization)       \
-    X(BIAS_GELU, "ms", "BiasGelu", bias_gelu)                                                      \
-    X(FAST_GELU, "ms", "FastGelu", fast_gelu)                                                      \
-    X(ROTARY_EMBEDDING, "ms", "RotaryEmbedding", rotary_embedding)                                 \
-    X(STANDARD_ROTARY, "", "RotaryEmbedding", standard_rotary)                                     \
     X(MS_GELU, "ms", "Gelu", gelu)                                                                 \
     /* control.c */                                                                                \
     X(IF, "", "If", if)                                                                            \
@@ -215,6 +206,8 @@
     X(OPTIONAL_GET_ELEMENT, "", "OptionalGetElement", optional_get_element)                        \
     X(OPTIONAL_HAS_ELEMENT, "", "OptionalHasElement", optional_has_element)                        \
     /* view.c */                                                                                   \
+    X(HEADS, "sis", "Heads", heads)                                                                \
+    X(SPREAD, "sis", "Spread", spread)                                                             \
     X(ALIGN, "sis", "Align", align)                                                                \
     X(RESHAPE, "", "Reshape", reshape)                                                             \
     X(FLATTEN, "", "Flatten", flatten)                                                             \

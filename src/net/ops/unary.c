@@ -560,3 +560,26 @@ static int cast_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
 const sis__op sis__op_cast_like = {
     2, 2, cast_like_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
+
+/* ---- Term: what a mask adds to scores of attention --------------------------------------------- */
+
+/* Floats are added as they are, but not below `hidden`; others add nothing, or `hidden` where they are 0. */
+static int term_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    c->step->p.unary.alpha = sis__attr_float(c, "hidden", 0);
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static int term_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    const float *x = sis__in(s, r, 0);
+    float *y = sis__out(s, r, 0), hidden = s->p.unary.alpha;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->dtype == SIS__F32)
+            y[i] = x[i] < hidden ? hidden : x[i];
+        else
+            y[i] = integer_at(t, x, i) ? 0 : hidden;
+    return SIS_OK;
+}
+
+const sis__op sis__op_term = {1, 1, term_shape, term_forward, sis__pass_back, 0, SIS__MAPS};

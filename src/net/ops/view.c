@@ -100,6 +100,32 @@ static int align_shape(sis__cx *c) {
     return view(c, rank, dims);
 }
 
+/* Lowered attention: (batch, length, width) becomes (batch, length, heads, size). With a second input both are (batch, heads,
+ * length, size) already, and have the same number of heads. */
+static int heads_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *q = sis__cx_input(c, 1);
+    int64_t heads = sis__attr_int(c, "heads", 1);
+    size_t n = heads > 0 && heads < INT32_MAX ? (size_t)heads : 0;
+    c->step->n_inputs = 1; /* nothing but its shape is wanted of the other */
+    if (q && (x->rank != 4 || q->rank != 4 || x->dims[1] != q->dims[1]))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "queries and keys with different heads");
+    if (!q && (x->rank != 3 || n == 0 || x->dims[2] % n))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%lld heads for an input of %zu axes",
+                            (long long)heads, x->rank);
+    return q ? view(c, 4, x->dims)
+             : view(c, 4, (size_t[]){x->dims[0], x->dims[1], n, x->dims[2] / n});
+}
+
+/* A mask of (batch, keys) or (batch, queries, keys) becomes (batch, 1, queries or 1, keys). */
+static int spread_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    if (x->rank != 2 && x->rank != 3)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes; 2 or 3 are supported",
+                            x->rank);
+    size_t queries = x->rank == 3 ? x->dims[1] : 1;
+    return view(c, 4, (size_t[]){x->dims[0], 1, queries, x->dims[x->rank - 1]});
+}
+
 static int flatten_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     size_t dims[2] = {1, 1}, at;
@@ -248,6 +274,8 @@ static int zip_map_shape(sis__cx *c) {
 }
 
 const sis__op sis__op_align = {2, 2, align_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_heads = {1, 2, heads_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_spread = {1, 1, spread_shape, view_forward, NULL, 0, SIS__KEEPS};
 const sis__op sis__op_reshape = {1, 2, reshape_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
 const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
 const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};

@@ -67,7 +67,13 @@ static int attention_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-static const sis__op attention_op = {.forward = attention_forward, .trait = SIS__MIXES};
+/* Files may name it, but only plans make it. */
+static int attention_shape(sis__cx *c) {
+    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "it is no operator of files");
+}
+
+const sis__op sis__op_fused_attention = {
+    .shape = attention_shape, .forward = attention_forward, .trait = SIS__MIXES};
 
 /* ---- Finding it ------------------------------------------------------------------------------ */
 
@@ -222,8 +228,8 @@ static int put(finder *w, const sis__step *last, sis__step *at) {
     const int *outputs = at->outputs;
     *at = *last;
     at->outputs = outputs;
-    at->op = SIS__OP_PACKED_ATTENTION;
-    at->ops = &attention_op;
+    at->op = SIS__OP_FUSED_ATTENTION;
+    at->ops = &sis__op_fused_attention;
     at->p.own = kept;
     at->scratch =
         sis__attention_room(sis__kernels_best(), kept->n, kept->k, kept->v) * sizeof(float);

@@ -248,9 +248,6 @@ static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
     case SIS__OP_TRANSPOSE:
         return through_turn(w, s, axis);
     case SIS__OP_LAYER_NORMALIZATION:
-    case SIS__OP_SKIP_LAYER_NORMALIZATION:
-    case SIS__OP_BIAS_GELU:
-    case SIS__OP_FAST_GELU:
         return through_norm(w, s, i, axis);
     default:
         if (s->ops->trait == SIS__KEEPS)

@@ -134,6 +134,15 @@ static void tag_reduced(const attention *a, const sis__step *s, int *tag) {
     } while (sis__index_next(e->n_kept, e->kept, e->kept_stride, kept, &at));
 }
 
+/* Rows of a constant matrix, each as its index. */
+static int tag_rows(const attention *a, const sis__step *s, int *tag) {
+    const int *index = a->tags[s->inputs[1]];
+    size_t n = index ? in_of(a, s, 1)->count : 0;
+    if (n)
+        tag_runs(index, n, 1, a->plan->tensors[s->outputs[0]].count / n, tag);
+    return n > 0;
+}
+
 /* A step that moves values moves their numbers just as well. */
 static int tag_moved(attention *a, const sis__step *s, int *tag) {
     const sis__tensor *x = in_of(a, s, 0), *y = &a->plan->tensors[s->outputs[0]];
@@ -157,6 +166,8 @@ static int tag_step(attention *a, const sis__step *s, int *tag) {
         tag_map(a, s, tag);
         return 1;
     }
+    if (s->op == SIS__OP_GATHER && x && x->data && s->p.axis.axis == 0)
+        return tag_rows(a, s, tag);
     if (!of || x->count == 0)
         return 0;
     for (size_t i = 1; i < s->n_inputs; i++)
