@@ -245,23 +245,23 @@ static int write_values(const attack_run *c, const char *path, int after) {
     sis_record first;
     sis_task_record(c->task.task, &c->task.examples[0], NULL, &first);
     float *all = cli_grab(c->task.n, c->width * sizeof *all);
-    if (!all || first.rank + 1 > SIS_RANK_MAX) {
+    if (!all || first.drawing.rank + 1 > SIS_RANK_MAX) {
         free(all);
         return CLI_FAILED;
     }
     dims[0] = c->task.n;
-    memcpy(dims + 1, first.shape, first.rank * sizeof *dims);
+    memcpy(dims + 1, first.drawing.shape, first.drawing.rank * sizeof *dims);
     const double *from = after ? c->changed : c->rows;
     for (size_t v = 0; v < c->task.n * c->width; v++)
         all[v] = (float)from[v];
-    int status = cli_fail(sis_npy_write_float(path, all, first.rank + 1, dims));
+    int status = cli_fail(sis_npy_write_float(path, all, first.drawing.rank + 1, dims));
     free(all);
     return status;
 }
 
 /* Is it a picture, grey or in three colours? */
 static int is_image(const size_t *shape, size_t rank, size_t n_values, sis_raster *at) {
-    sis_record r = {.rank = rank, .shape = shape, .n_values = n_values};
+    sis_record r = {.drawing.rank = rank, .drawing.shape = shape, .drawing.n_values = n_values};
     return sis_record_raster(&r, at) && (at->channels == 1 || at->channels == 3);
 }
 
@@ -271,7 +271,7 @@ static int image_shape(const attack_run *c, size_t i, sis_raster *at) {
     sis_net_shape taken;
     sis_task_record(c->task.task, &c->task.examples[i], NULL, &example);
     sis_net_input_shape(c->task.net, &taken);
-    if (is_image(example.shape, example.rank, c->width, at) ||
+    if (is_image(example.drawing.shape, example.drawing.rank, c->width, at) ||
         is_image(taken.dims, taken.rank, c->width, at))
         return CLI_DONE;
     return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "

@@ -59,7 +59,7 @@ static void write_row(FILE *f, const evaluation *ev, const eval_method *m,
     fputc(',', f);
     put_text(f, r->id);
     fprintf(f, ",%zu,%zu", x->subset, r->collection.n_features);
-    put_value(f, r->threshold);
+    put_value(f, r->question.threshold);
     put_value(f, r->collection.score);
     put_value(f, ev->examples[x->example].qhs);
     for (int k = 0; k < SIS_N_MEASURES; k++)
@@ -181,7 +181,7 @@ typedef double curves_of[SIS_N_CURVES][SIS_N_CUTS];
 static int find_method(const evaluation *ev, const eval_method *m, sis_rated *rated,
                        curves_of *curves, sis_evaluated_method *out) {
     *out = (sis_evaluated_method){.name = m->name,
-                                  .method = m->results.items[0].method,
+                                  .method = m->results.items[0].question.method,
                                   .file = m->results.name,
                                   .n = m->n_items,
                                   .rationales = rated};
@@ -199,10 +199,10 @@ static int find_method(const evaluation *ev, const eval_method *m, sis_rated *ra
 static sis_evaluated_example example_of(const eval_example *x) {
     const sis_record *r = x->record;
     return (sis_evaluated_example){.id = r->id,
-                                   .output = r->output,
+                                   .target = r->question.target,
                                    .n_features = r->collection.n_features,
-                                   .below = r->below,
-                                   .threshold = r->threshold,
+                                   .below = r->question.below,
+                                   .threshold = r->question.threshold,
                                    .score = r->collection.score,
                                    .human_score = isnan(x->qhs) ? NAN : x->human_score,
                                    .qhs = x->qhs,

@@ -15,8 +15,8 @@
 
 void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
     sis_opt_init(opt);
-    opt->threshold = r->threshold;
-    opt->below = r->below;
+    opt->threshold = r->question.threshold;
+    opt->below = r->question.below;
     opt->jobs = cli_jobs(&ev->o->source);
     opt->memory = ev->o->question.memory << 20;
 }
@@ -52,7 +52,7 @@ static int find_inputs(evaluation *ev) {
         if (status == CLI_DONE) {
             x->input = *in;
             x->at = (size_t)(in - t->inputs);
-            x->input.output = x->record->output;
+            x->input.output = x->record->question.target;
         }
     }
     return status;
@@ -107,7 +107,7 @@ static int check_part(const eval_method *m, eval_rationale *x, double score) {
 
 /* Has a person marked anything that the model gets to see? */
 static int is_marked(const eval_example *x) {
-    return x->record->human && x->record->n_human > 0;
+    return x->record->drawing.human && x->record->drawing.n_human > 0;
 }
 
 /* The whole, each rationale, what a person marked; then the importance of every feature. */
@@ -129,7 +129,8 @@ static int find_numbers(const evaluation *ev, size_t e, const sis_model *model, 
     parts[0] = (sis_part){.input = &x->input, .without = 1};
     eval_alone(ev, e, NULL, parts + 1);
     if (n > 1 + alone)
-        parts[1 + alone] = (sis_part){&x->input, x->record->human, x->record->n_human, 0};
+        parts[1 + alone] =
+            (sis_part){&x->input, x->record->drawing.human, x->record->drawing.n_human, 0};
     int error = sis_part_scores(model, parts, n, opt, numbers);
     free(parts);
     return error == SIS_OK ? sis_importance(model, &x->input, opt, numbers + n) : error;
@@ -140,7 +141,7 @@ static int find_numbers(const evaluation *ev, size_t e, const sis_model *model, 
 static void keep_quality(eval_example *x, double score) {
     x->human_score = score;
     x->qhs = score - x->record->collection.score;
-    x->qhs = x->record->below ? -x->qhs : x->qhs;
+    x->qhs = x->record->question.below ? -x->qhs : x->qhs;
 }
 
 static int keep_numbers(evaluation *ev, size_t e, const double *numbers) {
@@ -202,10 +203,10 @@ int eval_model(evaluation *ev) {
 /* The marked features of an example in order, so that looking one up costs no more than the
  * list. */
 static int *sort_marks(const sis_record *r) {
-    int *sorted = cli_grab(r->n_human, sizeof *sorted);
+    int *sorted = cli_grab(r->drawing.n_human, sizeof *sorted);
     if (sorted) {
-        memcpy(sorted, r->human, r->n_human * sizeof *sorted);
-        qsort(sorted, r->n_human, sizeof *sorted, cli_by_number);
+        memcpy(sorted, r->drawing.human, r->drawing.n_human * sizeof *sorted);
+        qsort(sorted, r->drawing.n_human, sizeof *sorted, cli_by_number);
     }
     return sorted;
 }
@@ -222,8 +223,8 @@ static int share_marked(const evaluation *ev, eval_method *m) {
         if (!marks)
             return CLI_FAILED;
         for (size_t k = 0; k < (size_t)x->length; k++)
-            both +=
-                bsearch(&x->features[k], marks, r->n_human, sizeof *marks, cli_by_number) != NULL;
+            both += bsearch(&x->features[k], marks, r->drawing.n_human, sizeof *marks,
+                            cli_by_number) != NULL;
         x->marked = (double)both / x->length;
         free(marks);
     }

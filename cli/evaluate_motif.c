@@ -21,10 +21,11 @@ static int open_motif(evaluation *ev) {
 static int align(const evaluation *ev, eval_rationale *x) {
     const sis_record *r = ev->examples[x->example].record;
     sis_alignment at;
-    if (!r->sequence)
+    if (!r->drawing.sequence)
         return cli_error("--motif: record \"%s\" has no sequence; motifs are compared with DNA",
                          r->id);
-    int error = sis_motif_align(ev->motif, r->sequence, x->features, (size_t)x->length, &at);
+    int error =
+        sis_motif_align(ev->motif, r->drawing.sequence, x->features, (size_t)x->length, &at);
     if (error)
         return cli_error("--motif: record \"%s\": %s", r->id, sis_error_detail());
     x->divergence = at.divergence;

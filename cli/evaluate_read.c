@@ -11,7 +11,7 @@
 #include "evaluate.h"
 
 double eval_enough(const sis_record *r, double score) {
-    return sis_decided(score, r->threshold, r->below);
+    return sis_decided(score, r->question.threshold, r->question.below);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -28,11 +28,12 @@ static int check_uniform(const eval_method *m) {
                          m->results.name);
     for (size_t i = 1; i < m->results.n; i++) {
         const sis_record *r = &m->results.items[i];
-        if (strcmp(r->method, first->method) != 0)
+        if (strcmp(r->question.method, first->question.method) != 0)
             return cli_error("%s: record \"%s\" is of method %s, the first is of %s; expected one "
                              "file for each method",
-                             m->results.name, r->id, r->method, first->method);
-        if (strcmp(r->constraint ? r->constraint : "", first->constraint ? first->constraint : ""))
+                             m->results.name, r->id, r->question.method, first->question.method);
+        if (strcmp(r->question.constraint ? r->question.constraint : "",
+                   first->question.constraint ? first->question.constraint : ""))
             return cli_error(
                 "%s: record \"%s\" was made under another --constraint than the first; "
                 "expected one file for each",
@@ -49,18 +50,19 @@ static int check_uniform(const eval_method *m) {
 /* What two records of an example must agree on, or what they do not. */
 static const char *difference(const sis_record *a, const sis_record *b) {
     const sis_collection *ca = &a->collection, *cb = &b->collection;
-    if (a->output != b->output)
+    if (a->question.target != b->question.target)
         return "output";
-    if (a->below != b->below)
+    if (a->question.below != b->question.below)
         return "direction";
-    if (a->threshold != b->threshold)
+    if (a->question.threshold != b->question.threshold)
         return "threshold";
     if (ca->status == SIS_STATUS_ERROR || cb->status == SIS_STATUS_ERROR)
         return NULL;
     if (ca->n_features != cb->n_features)
         return "n_features";
-    if (a->values && b->values &&
-        (a->n_values != b->n_values || !cli_same_numbers(a->values, b->values, a->n_values)))
+    if (a->drawing.values && b->drawing.values &&
+        (a->drawing.n_values != b->drawing.n_values ||
+         !cli_same_numbers(a->drawing.values, b->drawing.values, a->drawing.n_values)))
         return "values";
     if (fabs(ca->score - cb->score) > 1e-4 * (1 + fabs(ca->score)))
         return "score";
@@ -106,11 +108,12 @@ static char *stem(const char *path) {
 /* "ig", or "ig length": how features were ranked, and how many were taken if not as many as
  * needed. */
 static char *method_name(const sis_record *r) {
-    int plain = !r->constraint || strcmp(r->constraint, "sufficient") == 0;
-    size_t n = strlen(r->method) + (plain ? 0 : strlen(r->constraint) + 1) + 1;
+    int plain = !r->question.constraint || strcmp(r->question.constraint, "sufficient") == 0;
+    size_t n = strlen(r->question.method) + (plain ? 0 : strlen(r->question.constraint) + 1) + 1;
     char *name = malloc(n);
     if (name)
-        snprintf(name, n, "%s%s%s", r->method, plain ? "" : " ", plain ? "" : r->constraint);
+        snprintf(name, n, "%s%s%s", r->question.method, plain ? "" : " ",
+                 plain ? "" : r->question.constraint);
     return name;
 }
 

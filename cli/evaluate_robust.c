@@ -48,17 +48,18 @@ int eval_open_deck(evaluation *ev, const char *option, sis_deck **deck) {
 static void find_grid(const evaluation *ev, const sis_record *r, size_t *height, size_t *width) {
     size_t n = r->collection.n_features;
     *height = *width = 0;
-    if (cli_is_token(&ev->task) || r->sequence) {
+    if (cli_is_token(&ev->task) || r->drawing.sequence) {
         *height = 1;
         *width = n;
         return;
     }
-    if (sis_kind_of(r->kind) != SIS_KIND_IMAGE)
+    if (sis_kind_of(r->drawing.kind) != SIS_KIND_IMAGE)
         return;
-    for (size_t a = 0; r->shape && a + 1 < r->rank && *height == 0; a++)
-        if (r->shape[a] <= n / r->shape[a + 1] && r->shape[a] * r->shape[a + 1] == n) {
-            *height = r->shape[a];
-            *width = r->shape[a + 1];
+    for (size_t a = 0; r->drawing.shape && a + 1 < r->drawing.rank && *height == 0; a++)
+        if (r->drawing.shape[a] <= n / r->drawing.shape[a + 1] &&
+            r->drawing.shape[a] * r->drawing.shape[a + 1] == n) {
+            *height = r->drawing.shape[a];
+            *width = r->drawing.shape[a + 1];
         }
 }
 
@@ -121,7 +122,7 @@ static int robust_second(evaluation *ev) {
         status = cli_error("%s changed while it was read", ev->o->source.input);
     for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
         ev->second[e] = second.inputs[ev->examples[e].at];
-        ev->second[e].output = ev->examples[e].record->output;
+        ev->second[e].output = ev->examples[e].record->question.target;
     }
     if (status == CLI_DONE)
         status = eval_each(ev, &(eval_measure){&second, eval_n_alone, find_second, keep_second});

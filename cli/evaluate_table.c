@@ -106,7 +106,7 @@ static void put_against(table *t, const evaluation *ev, const eval_method *m,
 
 /* Changes of the score are turned round for decisions "<=". */
 static int is_below(const evaluation *ev) {
-    return ev->examples[0].record->below;
+    return ev->examples[0].record->question.below;
 }
 
 /* Does every file mask what is outside a rationale? Proofs and draws do not. */
@@ -202,7 +202,7 @@ static void print_quality(const evaluation *ev) {
         if (isnan(x->qhs))
             continue;
         qhs[n++] = x->qhs;
-        marked += (double)x->record->n_human / (double)x->record->collection.n_features;
+        marked += (double)x->record->drawing.n_human / (double)x->record->collection.n_features;
         enough += eval_enough(x->record, x->human_score) > 0;
     }
     if (n > 0)
@@ -425,14 +425,15 @@ static void print_decision(const evaluation *ev) {
     const sis_record *first = ev->examples[0].record;
     int same = 1;
     for (size_t e = 1; e < ev->n_examples; e++)
-        same = same && ev->examples[e].record->threshold == first->threshold &&
-               ev->examples[e].record->below == first->below;
+        same = same && ev->examples[e].record->question.threshold == first->question.threshold &&
+               ev->examples[e].record->question.below == first->question.below;
     printf("%zu of %zu example%s explained by %s", ev->n_examples, ev->n_shared,
            ev->n_shared == 1 ? " is" : "s are", ev->n_methods > 1 ? "every method" : "the method");
-    if (first->keep)
+    if (first->question.keep)
         printf("; decision: no other output is higher");
     else if (same)
-        printf("; decision: score %s %g", first->below ? "<=" : ">=", first->threshold);
+        printf("; decision: score %s %g",
+               first->question.below ? "<=" : ">=", first->question.threshold);
     printf("\nmodel ");
     cli_print_safe(stdout, first->model);
     putchar('\n');

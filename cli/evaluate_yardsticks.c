@@ -128,7 +128,7 @@ static int measure_tokens(const evaluation *ev, eval_method *m, size_t e) {
     for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
         for (size_t k = 0; k < (size_t)m->items[i].length; k++)
             shown[n++] = m->items[i].features[k];
-    int status = cli_fail(sis_overlap_measure(shown, n, r->human, r->n_human, &o));
+    int status = cli_fail(sis_overlap_measure(shown, n, r->drawing.human, r->drawing.n_human, &o));
     m->items[m->first[e]].token_f1 = o.f1;
     m->items[m->first[e]].iou_f1 = o.iou_f1;
     free(shown);
@@ -139,7 +139,8 @@ int eval_tokens(evaluation *ev) {
     int status = CLI_DONE;
     for (size_t k = 0; k < ev->n_methods; k++)
         for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++)
-            if (ev->examples[e].record->human && ev->examples[e].record->n_human > 0)
+            if (ev->examples[e].record->drawing.human &&
+                ev->examples[e].record->drawing.n_human > 0)
                 status = measure_tokens(ev, &ev->methods[k], e);
     return status;
 }

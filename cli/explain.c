@@ -174,9 +174,9 @@ static int write_line(cli_explaining *w, cli_line *place, const char *line) {
     char *anew = NULL;
     size_t n = place->length;
     int status = CLI_DONE;
-    place->first = w->made && w->n_written == 0;
+    place->first = w->provenance && w->n_written == 0;
     if (place->first)
-        status = cli_line_remake(line, n, w->made, &anew, &n);
+        status = cli_line_remake(line, n, w->provenance, &anew, &n);
     cli_progress_erase(&w->bar);
     if (status == CLI_DONE)
         status = cli_output_write(&w->out, anew ? anew : line, n);
@@ -185,7 +185,8 @@ static int write_line(cli_explaining *w, cli_line *place, const char *line) {
     place->length = n;
     w->bytes += (long long)n;
     w->n_written++;
-    if (status == CLI_DONE && w->made && cli_processes_now) /* a file of ours from its beginning */
+    if (status == CLI_DONE && w->provenance &&
+        cli_processes_now) /* a file of ours from its beginning */
         status = cli_lines_note(&w->lines, place);
     w->broken |= status != CLI_DONE;
     return w->broken ? SIS_E_IO : SIS_OK;
@@ -207,11 +208,11 @@ static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
     return write_line(w, &place, (const char *)answer + sizeof b);
 }
 
-int cli_explain_made(const cli_explaining *w, char **made) {
+int cli_explain_provenance(const cli_explaining *w, char **provenance) {
     cli_list words = {0};
     int status = cli_words_of(&cli_explain, w->o, &words);
     if (status == CLI_DONE)
-        status = cli_fail(sis_task_made(w->task, words.items, words.n, made));
+        status = cli_fail(sis_task_provenance(w->task, words.items, words.n, provenance));
     cli_words_release(&words);
     return status;
 }
@@ -229,7 +230,7 @@ static int begin_output(cli_explaining *w) {
     if (status == CLI_DONE && w->o->resume)
         status = cli_explain_resume(w, &keep);
     if (status == CLI_DONE && (keep == 0 || w->other_rows))
-        status = cli_explain_made(w, keep == 0 ? &w->made : &w->made_anew);
+        status = cli_explain_provenance(w, keep == 0 ? &w->provenance : &w->provenance_anew);
     return status == CLI_DONE ? cli_output_cut(&w->out, (size_t)keep) : status;
 }
 
@@ -378,9 +379,9 @@ static int explain(cli_explaining *w) {
     status = explain_all(w);
     if (status == CLI_FAILED && w->o->output && !w->broken)
         cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
-    if (status == CLI_DONE && (w->unsettled || w->made_anew))
-        status = w->lines.n ? cli_lines_settle_noted(&w->lines, w->o->output, w->made)
-                            : cli_lines_settle(w->o->output, w->made_anew);
+    if (status == CLI_DONE && (w->unsettled || w->provenance_anew))
+        status = w->lines.n ? cli_lines_settle_noted(&w->lines, w->o->output, w->provenance)
+                            : cli_lines_settle(w->o->output, w->provenance_anew);
     status = cli_output_close(&w->out, status); /* not before it is in order: others wait for it */
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
@@ -413,8 +414,8 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_leads() ? explain(&w) : serve(&w);
     free(w.todo);
-    free(w.made);
-    free(w.made_anew);
+    free(w.provenance);
+    free(w.provenance_anew);
     cli_lines_release(&w.lines);
     sis_task_free(w.task);
     return status;

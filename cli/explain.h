@@ -40,12 +40,12 @@ typedef struct cli_explaining {
     const cli_explain_options *o;
     sis_task *task;
     cli_output out;
-    char *made; /* how the file is made, for its first record; NULL: the file says it already */
-    char *made_anew;    /* the same of a file that says so of other --rows; else NULL */
-    int other_rows;     /* it does */
-    cli_lines lines;    /* of such a file, where they are in it, if they come out of order */
-    long long bytes;    /* of it so far */
-    cli_things *things; /* while there is work */
+    char *provenance;      /* for the first record; NULL: the file says it already */
+    char *provenance_anew; /* the same of a file that says so of other --rows; else NULL */
+    int other_rows;        /* it does */
+    cli_lines lines;       /* of such a file, where they are in it, if they come out of order */
+    long long bytes;       /* of it so far */
+    cli_things *things;    /* while there is work */
     int jobs;
     cli_progress bar;
     size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */
@@ -62,7 +62,7 @@ typedef struct cli_explaining {
 } cli_explaining;
 
 /* What the first record says of the whole file (free(*made)). */
-int cli_explain_made(const cli_explaining *w, char **made);
+int cli_explain_provenance(const cli_explaining *w, char **provenance);
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 int cli_explain_resume(cli_explaining *w, long long *keep);

@@ -49,8 +49,8 @@ static int same_question(const cli_explaining *w, const sis_record *r, sis_examp
         "%s --threshold %g%s, output %zu, %zu features, or other ones, another constraint, input, "
         "mask or "
         "number of outputs); give the same options, or name another --output",
-        r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
-        r->collection.n_features);
+        r->id, o->output, r->model, r->question.method, r->question.threshold,
+        r->question.below ? " --below" : "", r->question.target, r->collection.n_features);
 }
 
 /* ---- One record again ------------------------------------------------------------------------ */
@@ -112,17 +112,19 @@ static int same_digest(const char *was, const char *is) {
 }
 
 /* How a command gives an option ("--max-subsets=3"); "" if it does not. */
-static const char *word_of(const sis_made *made, const char *option) {
+static const char *word_of(const sis_provenance *provenance, const char *option) {
     size_t n = strlen(option);
-    for (size_t i = 0; i < made->n_command; i++)
-        if (strncmp(made->command[i], option, n) == 0 && strchr("=", made->command[i][n]))
-            return made->command[i];
+    for (size_t i = 0; i < provenance->n_command; i++)
+        if (strncmp(provenance->command[i], option, n) == 0 &&
+            strchr("=", provenance->command[i][n]))
+            return provenance->command[i];
     return "";
 }
 
 /* Options that records do not tell of, or not all: as they were? How many subsets are asked for may
  * show in the records themselves. */
-static int same_options(const cli_explaining *w, const sis_made *was, const sis_made *is) {
+static int same_options(const cli_explaining *w, const sis_provenance *was,
+                        const sis_provenance *is) {
     const cli_explain_options *o = w->o;
     static const char *const options[] = {"--smallest", "--early-stop", "--max-subsets"};
     size_t n = has_extent(o) ? 2 : 3;
@@ -137,7 +139,8 @@ static int same_options(const cli_explaining *w, const sis_made *was, const sis_
 }
 
 /* Files may have been changed since, and the part may be another. */
-static int same_origin(const cli_explaining *w, const sis_made *was, const sis_made *is) {
+static int same_origin(const cli_explaining *w, const sis_provenance *was,
+                       const sis_provenance *is) {
     const cli_explain_options *o = w->o;
     const char *changed = !same_digest(was->model_sha256, is->model_sha256)         ? "--model"
                           : !same_digest(was->input_sha256, is->input_sha256)       ? "--input"
@@ -156,19 +159,19 @@ static int same_origin(const cli_explaining *w, const sis_made *was, const sis_m
     return same_options(w, was, is);
 }
 
-static int check_origin(cli_explaining *w, const char *made) {
+static int check_origin(cli_explaining *w, const char *provenance) {
     char *now = NULL;
-    sis_made was = {0}, is = {0};
-    int status = cli_fail(sis_made_parse(made, &was));
+    sis_provenance was = {0}, is = {0};
+    int status = cli_fail(sis_provenance_parse(provenance, &was));
     if (status == CLI_DONE)
-        status = cli_explain_made(w, &now);
+        status = cli_explain_provenance(w, &now);
     if (status == CLI_DONE)
-        status = cli_fail(sis_made_parse(now, &is));
+        status = cli_fail(sis_provenance_parse(now, &is));
     if (status == CLI_DONE)
         status = same_origin(w, &was, &is);
     w->other_rows = strcmp(was.rows ? was.rows : "", is.rows ? is.rows : "") != 0;
-    sis_made_release(&was);
-    sis_made_release(&is);
+    sis_provenance_release(&was);
+    sis_provenance_release(&is);
     free(now);
     return status;
 }
@@ -180,7 +183,7 @@ typedef struct {
     cli_explaining *w;
     unsigned char *done; /* (examples) */
     size_t n_done, last; /* last: the example of the record before */
-    int has_made;        /* the file says how it was made, so that its order is known */
+    int has_provenance;  /* the file says how it was made, so that its order is known */
     sis_record sample;   /* one of the records, if that must be made again */
     size_t sample_at;
 } earlier;
@@ -190,7 +193,7 @@ static int take_record(void *ctx, sis_record *r) {
     earlier *e = ctx;
     cli_explaining *w = e->w;
     size_t at = sis_task_find(w->task, r->id);
-    if (r->made && check_origin(w, r->made) != CLI_DONE)
+    if (r->provenance && check_origin(w, r->provenance) != CLI_DONE)
         return CLI_FAILED;
     if (at == SIZE_MAX)
         return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
@@ -200,11 +203,11 @@ static int take_record(void *ctx, sis_record *r) {
         return cli_error("--resume: %s holds record \"%s\" twice; take one of them out, or name "
                          "another --output",
                          w->o->output, r->id);
-    e->has_made |= r->made != NULL;
-    w->unsettled |= e->has_made && at < e->last;
+    e->has_provenance |= r->provenance != NULL;
+    w->unsettled |= e->has_provenance && at < e->last;
     e->last = at;
     if (r->collection.status == SIS_STATUS_ERROR || r->collection.status == SIS_STATUS_CUT) {
-        if (e->has_made) { /* once more: the new record takes its place */
+        if (e->has_provenance) { /* once more: the new record takes its place */
             w->unsettled = 1;
             return CLI_DONE;
         }

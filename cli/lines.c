@@ -18,21 +18,21 @@
 /* ---- How it was made ------------------------------------------------------------------------- */
 
 /* As text without the shard. NULL after an error line. */
-static char *whole_run(const char *path, const char *json, sis_made *made) {
+static char *whole_run(const char *path, const char *json, sis_provenance *provenance) {
     char *text = NULL;
-    int status = cli_fail(sis_made_parse(json, made));
+    int status = cli_fail(sis_provenance_parse(json, provenance));
     if (status != CLI_DONE) {
         cli_error("%s: cannot be read", path);
         return NULL;
     }
-    made->shard = 0;
-    made->shards = 1;
-    cli_fail(sis_made_format(made, &text));
+    provenance->shard = 0;
+    provenance->shards = 1;
+    cli_fail(sis_provenance_format(provenance, &text));
     return text;
 }
 
 /* Which part of how two files were made differs, in words. */
-static const char *difference(const sis_made *a, const sis_made *b) {
+static const char *difference(const sis_provenance *a, const sis_provenance *b) {
     const struct {
         const char *what, *x, *y;
     } parts[] = {{"another model file", a->model_sha256, b->model_sha256},
@@ -49,32 +49,32 @@ static const char *difference(const sis_made *a, const sis_made *b) {
 }
 
 /* Machines and versions may differ between the parts of a run, nothing else may. */
-static int is_same_run(sis_made *a, sis_made *b) {
-    sis_made x = *a, y = *b;
+static int is_same_run(sis_provenance *a, sis_provenance *b) {
+    sis_provenance x = *a, y = *b;
     char *one = NULL, *two = NULL;
     x.version = y.version = x.kernels = y.kernels = x.machine = y.machine = NULL;
-    int failed = sis_made_format(&x, &one) || sis_made_format(&y, &two);
+    int failed = sis_provenance_format(&x, &one) || sis_provenance_format(&y, &two);
     int same = !failed && strcmp(one, two) == 0;
     free(one);
     free(two);
     return same;
 }
 
-static int take_made(cli_lines *l, const char *path, const char *json) {
-    sis_made made = {0};
-    char *text = whole_run(path, json, &made);
+static int take_provenance(cli_lines *l, const char *path, const char *json) {
+    sis_provenance provenance = {0};
+    char *text = whole_run(path, json, &provenance);
     int status = text ? CLI_DONE : CLI_FAILED;
-    if (status == CLI_DONE && !l->made_json) {
-        l->made = made;
-        l->made_json = text;
-        l->made_by = path;
-        l->made_part = strdup(json);
-        return l->made_part ? CLI_DONE : cli_error("out of memory");
+    if (status == CLI_DONE && !l->provenance_json) {
+        l->provenance = provenance;
+        l->provenance_json = text;
+        l->provenance_by = path;
+        l->provenance_part = strdup(json);
+        return l->provenance_part ? CLI_DONE : cli_error("out of memory");
     }
-    if (status == CLI_DONE && !is_same_run(&l->made, &made))
-        status = cli_error("%s and %s are not parts of one run: made with %s", l->made_by, path,
-                           difference(&l->made, &made));
-    sis_made_release(&made);
+    if (status == CLI_DONE && !is_same_run(&l->provenance, &provenance))
+        status = cli_error("%s and %s are not parts of one run: made with %s", l->provenance_by,
+                           path, difference(&l->provenance, &provenance));
+    sis_provenance_release(&provenance);
     free(text);
     return status;
 }
@@ -103,14 +103,14 @@ int cli_lines_note(cli_lines *l, const cli_line *line) {
 
 static int add_record(cli_lines *l, const sis_record *r, cli_line line) {
     const char *path = l->paths[line.file];
-    int status = r->made ? take_made(l, path, r->made) : CLI_DONE;
-    if (status == CLI_DONE && !l->made_json)
+    int status = r->provenance ? take_provenance(l, path, r->provenance) : CLI_DONE;
+    if (status == CLI_DONE && !l->provenance_json)
         return cli_error("%s: does not say how it was made, as files of older versions do not; its "
                          "order is not known",
                          path);
     if (status == CLI_DONE)
         status = find_row(r, path, &line.row);
-    line.first = r->made != NULL;
+    line.first = r->provenance != NULL;
     line.poor = r->collection.status == SIS_STATUS_ERROR || r->collection.status == SIS_STATUS_CUT;
     return status == CLI_DONE ? cli_lines_note(l, &line) : status;
 }
@@ -166,7 +166,7 @@ int cli_lines_add(cli_lines *l, const char *path) {
 
 /* The rows of the run, in its order. */
 static int find_order(const cli_lines *l, size_t **rows, size_t *n) {
-    const sis_made *m = &l->made;
+    const sis_provenance *m = &l->provenance;
     if (m->rows)
         return cli_rows(m->rows, m->examples, rows, n);
     *n = m->examples;
@@ -179,9 +179,9 @@ static int find_order(const cli_lines *l, size_t **rows, size_t *n) {
 /* Put line i in its place; slots (examples) hold numbers of lines + 1. */
 static int place_line(const cli_lines *l, size_t i, size_t *slots) {
     const cli_line *line = &l->items[i];
-    if (line->row >= l->made.examples)
+    if (line->row >= l->provenance.examples)
         return cli_error("%s: holds example %zu, but the input had %zu", l->paths[line->file],
-                         line->row, l->made.examples);
+                         line->row, l->provenance.examples);
     size_t *slot = &slots[line->row];
     const cli_line *before = *slot ? &l->items[*slot - 1] : NULL;
     if (before && (!before->poor || before->file != line->file))
@@ -208,14 +208,14 @@ static int arrange(cli_lines *l, const size_t *rows, size_t n_rows, size_t *slot
     free(l->items);
     l->items = items;
     l->n = l->room = n;
-    for (size_t row = 0; row < l->made.examples; row++)
+    for (size_t row = 0; row < l->provenance.examples; row++)
         if (slots[row])
-            return cli_error("example %zu was not asked for by --rows %s", row, l->made.rows);
+            return cli_error("example %zu was not asked for by --rows %s", row, l->provenance.rows);
     return CLI_DONE;
 }
 
 int cli_lines_sort(cli_lines *l, void (*missing)(void *ctx, size_t row), void *ctx) {
-    size_t n = 0, *rows = NULL, *slots = cli_grab(l->made.examples, sizeof *slots);
+    size_t n = 0, *rows = NULL, *slots = cli_grab(l->provenance.examples, sizeof *slots);
     int status = slots ? find_order(l, &rows, &n) : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < l->n; i++)
         status = place_line(l, i, slots);
@@ -228,33 +228,34 @@ int cli_lines_sort(cli_lines *l, void (*missing)(void *ctx, size_t row), void *c
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-int cli_line_remake(const char *line, size_t n, const char *made, char **out, size_t *n_out) {
+int cli_line_remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out) {
     sis_record r;
     int status = cli_fail(sis_record_parse(line, n, &r));
     *out = NULL;
     if (status != CLI_DONE)
         return status;
-    const char *own = r.made;
+    const char *own = r.provenance;
     int trace = 0;
     for (size_t k = 0; k < r.collection.n_subsets; k++)
         trace |= r.collection.subsets[k].trace.n > 0;
-    r.made = made;
+    r.provenance = provenance;
     status = cli_fail(sis_record_format(&r, trace, out, n_out));
-    r.made = own;
+    r.provenance = own;
     sis_record_release(&r);
     return status;
 }
 
-static int write_anew(const char *text, size_t n, const char *made, cli_output *out) {
+static int write_anew(const char *text, size_t n, const char *provenance, cli_output *out) {
     char *line;
-    int status = cli_line_remake(text, n, made, &line, &n);
+    int status = cli_line_remake(text, n, provenance, &line, &n);
     if (status == CLI_DONE)
         status = cli_output_add(out, line, n);
     free(line);
     return status;
 }
 
-static int write_line(const cli_lines *l, size_t i, const char *made, FILE *file, cli_output *out) {
+static int write_line(const cli_lines *l, size_t i, const char *provenance, FILE *file,
+                      cli_output *out) {
     const cli_line *line = &l->items[i];
     char *text = cli_grab(line->length + 1, 1);
     int status = text ? CLI_DONE : CLI_FAILED;
@@ -262,20 +263,21 @@ static int write_line(const cli_lines *l, size_t i, const char *made, FILE *file
         pread(fileno(file), text, line->length, (off_t)line->at) != (ssize_t)line->length)
         status = cli_error("cannot read %s again", l->paths[line->file]);
     if (status == CLI_DONE)
-        status = i == 0 || line->first ? write_anew(text, line->length, i == 0 ? made : NULL, out)
-                                       : cli_output_add(out, text, line->length);
+        status = i == 0 || line->first
+                     ? write_anew(text, line->length, i == 0 ? provenance : NULL, out)
+                     : cli_output_add(out, text, line->length);
     free(text);
     return status;
 }
 
-int cli_lines_write(const cli_lines *l, const char *made, cli_output *out) {
+int cli_lines_write(const cli_lines *l, const char *provenance, cli_output *out) {
     FILE **files = cli_grab(l->n_files, sizeof *files);
     int status = files ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < l->n_files; i++)
         if (!(files[i] = fopen(l->paths[i], "r")))
             status = cli_error("cannot open %s: %s", l->paths[i], strerror(errno));
     for (size_t i = 0; status == CLI_DONE && i < l->n; i++)
-        status = write_line(l, i, made, files[l->items[i].file], out);
+        status = write_line(l, i, provenance, files[l->items[i].file], out);
     for (size_t i = 0; files && i < l->n_files; i++)
         if (files[i])
             fclose(files[i]);
@@ -283,15 +285,15 @@ int cli_lines_write(const cli_lines *l, const char *made, cli_output *out) {
     return status;
 }
 
-static void forget_made(cli_lines *l) {
-    sis_made_release(&l->made);
-    free(l->made_json);
-    free(l->made_part);
-    l->made_json = l->made_part = NULL;
+static void forget_provenance(cli_lines *l) {
+    sis_provenance_release(&l->provenance);
+    free(l->provenance_json);
+    free(l->provenance_part);
+    l->provenance_json = l->provenance_part = NULL;
 }
 
 void cli_lines_release(cli_lines *l) {
-    forget_made(l);
+    forget_provenance(l);
     free(l->items);
     free((void *)l->paths);
     *l = (cli_lines){0};
@@ -303,18 +305,18 @@ void cli_lines_release(cli_lines *l) {
 static char *run_of(const char *path) {
     sis_results *file;
     sis_record r;
-    sis_made made = {0};
+    sis_provenance provenance = {0};
     char *text = NULL;
     if (cli_records_once(path) || sis_results_open(path, &file) != SIS_OK)
         return NULL; /* reading it will say what is wrong */
-    if (sis_results_next(file, &r) > 0 && r.made && sis_made_parse(r.made, &made) == SIS_OK &&
-        made.shards > 1) {
-        made.shards = 1;
-        made.shard = 0;
-        made.version = made.kernels = made.machine = NULL;
-        sis_made_format(&made, &text);
+    if (sis_results_next(file, &r) > 0 && r.provenance &&
+        sis_provenance_parse(r.provenance, &provenance) == SIS_OK && provenance.shards > 1) {
+        provenance.shards = 1;
+        provenance.shard = 0;
+        provenance.version = provenance.kernels = provenance.machine = NULL;
+        sis_provenance_format(&provenance, &text);
     }
-    sis_made_release(&made);
+    sis_provenance_release(&provenance);
     sis_record_release(&r);
     sis_results_close(file);
     return text;
@@ -353,7 +355,7 @@ static int replace_file(const cli_lines *l, const char *path) {
     cli_output out;
     int status = cli_output_rewrite(&out, path);
     if (status == CLI_DONE)
-        status = cli_lines_write(l, l->made_part, &out);
+        status = cli_lines_write(l, l->provenance_part, &out);
     return cli_output_close(&out, status);
 }
 
@@ -362,12 +364,12 @@ static int settle(cli_lines *l, const char *path) {
     return status == CLI_DONE && l->n ? replace_file(l, path) : status;
 }
 
-int cli_lines_settle(const char *path, const char *made) {
+int cli_lines_settle(const char *path, const char *provenance) {
     cli_lines l = {0};
     int status = cli_lines_add(&l, path);
-    if (status == CLI_DONE && made) {
-        forget_made(&l);
-        status = take_made(&l, path, made);
+    if (status == CLI_DONE && provenance) {
+        forget_provenance(&l);
+        status = take_provenance(&l, path, provenance);
     }
     if (status == CLI_DONE)
         status = settle(&l, path);
@@ -375,9 +377,9 @@ int cli_lines_settle(const char *path, const char *made) {
     return status;
 }
 
-int cli_lines_settle_noted(cli_lines *l, const char *path, const char *made) {
+int cli_lines_settle_noted(cli_lines *l, const char *path, const char *provenance) {
     int status = add_path(l, path);
     if (status == CLI_DONE)
-        status = take_made(l, path, made);
+        status = take_provenance(l, path, provenance);
     return status == CLI_DONE ? settle(l, path) : status;
 }

@@ -26,11 +26,11 @@ typedef struct cli_lines {
     size_t n_files;
     cli_line *items; /* (n) */
     size_t n, room;
-    sis_made made;       /* of the whole run: without a shard */
-    char *made_json;     /* the same as text */
-    char *made_part;     /* as the first file has it, with its shard */
-    const char *made_by; /* the file that it is from */
-    size_t torn;         /* files that end in the middle of a record, which is left out */
+    sis_provenance provenance; /* of the whole run: without a shard */
+    char *provenance_json;     /* the same as text */
+    char *provenance_part;     /* as the first file has it, with its shard */
+    const char *provenance_by; /* the file that it is from */
+    size_t torn;               /* files that end in the middle of a record, which is left out */
 } cli_lines;
 
 /* Add a file, which must be of the same run as those before it. CLI_DONE, or CLI_FAILED after one
@@ -42,22 +42,22 @@ int cli_lines_add(cli_lines *l, const char *path);
 int cli_lines_sort(cli_lines *l, void (*missing)(void *ctx, size_t row), void *ctx);
 
 /* Write them; the first says how the run was made: made_json, or made_part. */
-int cli_lines_write(const cli_lines *l, const char *made, cli_output *out);
+int cli_lines_write(const cli_lines *l, const char *provenance, cli_output *out);
 
 /* The record of a line once more, made so (NULL: without a word about it): free(*out). */
-int cli_line_remake(const char *line, size_t n, const char *made, char **out, size_t *n_out);
+int cli_line_remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out);
 
 void cli_lines_release(cli_lines *l);
 
 /* Bring the records of a results file into the order of its run, in its place: a new file takes the
  * place of the old one at once. `made`: what its first record is to say of how it was made; NULL: what
  * it says. */
-int cli_lines_settle(const char *path, const char *made);
+int cli_lines_settle(const char *path, const char *provenance);
 
 /* The same of a file whose lines have been noted one by one as they were written, so that it need not
  * be read to know them; made: how the run was made, as the first of them says. */
 int cli_lines_note(cli_lines *l, const cli_line *line);
-int cli_lines_settle_noted(cli_lines *l, const char *path, const char *made);
+int cli_lines_settle_noted(cli_lines *l, const char *path, const char *provenance);
 
 /* ---- Sources --------------------------------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ static int write_all(const merge_options *o, const cli_lines *l) {
     cli_output out = {0};
     int status = cli_output_open(&out, o->output);
     if (status == CLI_DONE)
-        status = cli_lines_write(l, l->made_json, &out);
+        status = cli_lines_write(l, l->provenance_json, &out);
     return cli_output_close(&out, status);
 }
 
@@ -93,7 +93,8 @@ const cli_command cli_merge = {
     .description =
         "Puts the results files of sis explain --shard together, in the order of the examples: the "
         "same bytes that one run would have written, but for the seconds. Parts may be given in "
-        "any order. The first record of each says how it was made, so parts of different runs are "
+        "any order. The first record of each says how it was made, so parts of different "
+        "runs are "
         "refused, and so is an example that is there twice.\n\n"
         "Examples that are missing, because a part is or did not come to its end, are named by "
         "their numbers from 0. What is there is written all the same. docs/scale.md says how to "

@@ -72,7 +72,7 @@ static void init(void *o) {
 
 /* What the model decided is not what the label says: 1 or 0, -1 after an error line. */
 static int is_mistaken(const sis_record *r) {
-    if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
+    if (!r->drawing.label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
     int right = sis_record_is_right(r);
     if (right < 0)

@@ -25,18 +25,19 @@ typedef struct {
 static int picture_init(picture *f, const cli_page *p) {
     const sis_record *r = p->r;
     *f = (picture){.p = p, .low = INFINITY, .high = -INFINITY};
-    if (!r->values || sis_kind_of(r->kind) != SIS_KIND_IMAGE || !sis_record_raster(r, &f->at))
+    if (!r->drawing.values || sis_kind_of(r->drawing.kind) != SIS_KIND_IMAGE ||
+        !sis_record_raster(r, &f->at))
         return 0;
-    for (size_t v = 0; v < r->n_values; v++) {
-        f->low = fmin(f->low, r->values[v]);
-        f->high = fmax(f->high, r->values[v]);
+    for (size_t v = 0; v < r->drawing.n_values; v++) {
+        f->low = fmin(f->low, r->drawing.values[v]);
+        f->high = fmax(f->high, r->drawing.values[v]);
     }
     return f->at.columns + INDENT <= p->width;
 }
 
 /* 0 to 1: how bright one channel of a pixel is. */
 static double brightness(const picture *f, size_t y, size_t x, size_t c) {
-    const double *values = f->p->r->values;
+    const double *values = f->p->r->drawing.values;
     double v = values[y * f->at.row_step + x * f->at.column_step + c * f->at.channel_step];
     return f->high > f->low ? (v - f->low) / (f->high - f->low) : 0;
 }
@@ -45,7 +46,7 @@ static double brightness(const picture *f, size_t y, size_t x, size_t c) {
 static int feature_at(const picture *f, size_t y, size_t x) {
     const sis_record *r = f->p->r;
     size_t v = y * f->at.row_step + x * f->at.column_step;
-    int feature = r->feature_map ? r->feature_map[v] : (int)v;
+    int feature = r->drawing.feature_map ? r->drawing.feature_map[v] : (int)v;
     return (size_t)feature < r->collection.n_features ? feature : -1;
 }
 

@@ -25,10 +25,11 @@ static const char *const BOLD = "1", *const GREEN = "32", *const YELLOW = "33", 
 static void feature_label(const sis_record *r, int feature, char *text, size_t size) {
     int named = sis_record_name(r, feature, text, size);
     size_t n = strlen(text), at = (size_t)feature;
-    if (r->words && n < size)
+    if (r->drawing.words && n < size)
         snprintf(text + n, size - n, " (word %d)", feature);
-    else if (!named && r->rank == 2 && !r->feature_map)
-        snprintf(text, size, "row %zu, column %zu", at / r->shape[1], at % r->shape[1]);
+    else if (!named && r->drawing.rank == 2 && !r->drawing.feature_map)
+        snprintf(text, size, "row %zu, column %zu", at / r->drawing.shape[1],
+                 at % r->drawing.shape[1]);
 }
 
 /* The values of a feature: the category it is, or "0.5", "[0.5 0.1 0.9]" or, of named ones, "own
@@ -59,7 +60,7 @@ static void values_text(const sis_record *r, const double *values, int feature, 
 
 /* Numbers worth showing: those of a text are only ids. */
 static int has_values(const sis_record *r) {
-    return r->values && !r->words;
+    return r->drawing.values && !r->drawing.words;
 }
 
 static size_t wider(size_t width, const char *text) {
@@ -81,16 +82,16 @@ static void print_feature(const cli_page *p, int feature, size_t label_width, si
     fputs("          ", p->out);
     print_padded(p, text, has_values(r) ? label_width : 0);
     if (has_values(r)) {
-        values_text(r, r->values, feature, text, sizeof text);
+        values_text(r, r->drawing.values, feature, text, sizeof text);
         fputs(" = ", p->out);
-        print_padded(p, text, r->mask || becomes ? value_width : 0);
+        print_padded(p, text, r->drawing.mask || becomes ? value_width : 0);
     }
     if (has_values(r) && becomes) {
         values_text(r, becomes, feature, text, sizeof text);
         fputs("   ", p->out);
         cli_paint_text(p, BOLD, "becomes ", text);
-    } else if (has_values(r) && r->mask) {
-        values_text(r, r->mask, feature, text, sizeof text);
+    } else if (has_values(r) && r->drawing.mask) {
+        values_text(r, r->drawing.mask, feature, text, sizeof text);
         fputs("   ", p->out);
         cli_paint_text(p, DIM, "masked ", text);
     }
@@ -107,7 +108,8 @@ void cli_show_subset_title(const cli_page *p, size_t k) {
 
 const char *cli_short_of(const cli_page *p, size_t k) {
     const sis_record *r = p->r;
-    return r->guarantee || sis_decided(r->collection.subsets[k].score, r->threshold, r->below)
+    return r->guarantee || sis_decided(r->collection.subsets[k].score, r->question.threshold,
+                                       r->question.below)
                ? ""
                : ", not sufficient";
 }
@@ -126,7 +128,7 @@ static void print_subset(const cli_page *p, size_t k) {
         feature_label(r, s->features[i], text, sizeof text);
         label_width = wider(label_width, text);
         if (has_values(r))
-            values_text(r, r->values, s->features[i], text, sizeof text);
+            values_text(r, r->drawing.values, s->features[i], text, sizeof text);
         value_width = wider(value_width, text);
     }
     cli_show_subset_title(p, k);
@@ -135,7 +137,7 @@ static void print_subset(const cli_page *p, size_t k) {
     for (size_t i = 0; i < s->n; i++)
         print_feature(p, s->features[i], label_width, value_width,
                       r->guarantee && r->guarantee->examples
-                          ? r->guarantee->examples + k * r->n_values
+                          ? r->guarantee->examples + k * r->drawing.n_values
                           : NULL);
 }
 
@@ -151,11 +153,11 @@ static void print_score(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
     int undecided = c->status == SIS_STATUS_NOT_DECIDED;
-    fputs(r->keep ? undecided ? "   behind by " : "   ahead by " : "   score ", p->out);
-    cli_paint(p, BOLD, "%.4g", r->keep ? fabs(c->score) : c->score);
-    if (!r->keep)
+    fputs(r->question.keep ? undecided ? "   behind by " : "   ahead by " : "   score ", p->out);
+    cli_paint(p, BOLD, "%.4g", r->question.keep ? fabs(c->score) : c->score);
+    if (!r->question.keep)
         fprintf(p->out, "%s %s %.4g", undecided ? ", not" : "",
-                r->below ? "<=" : ">=", r->threshold);
+                r->question.below ? "<=" : ">=", r->question.threshold);
 }
 
 static void print_decision(const cli_page *p) {
@@ -163,11 +165,11 @@ static void print_decision(const cli_page *p) {
     if (r->collection.status == SIS_STATUS_ERROR)
         return;
     print_score(p);
-    if (r->output_label) {
-        fputs(is_number(r->output_label) ? " for class " : " for ", p->out);
-        cli_print_safe(p->out, r->output_label);
-    } else if (r->output > 0 || r->n_outputs > 1) {
-        fprintf(p->out, " for output %zu", r->output);
+    if (r->question.target_label) {
+        fputs(is_number(r->question.target_label) ? " for class " : " for ", p->out);
+        cli_print_safe(p->out, r->question.target_label);
+    } else if (r->question.target > 0 || r->question.n_outputs > 1) {
+        fprintf(p->out, " for output %zu", r->question.target);
     }
 }
 
@@ -254,9 +256,9 @@ static void print_nothing(const cli_page *p) {
 void cli_show_record(const cli_page *p) {
     const sis_record *r = p->r;
     cli_paint_text(p, BOLD, "example ", r->id);
-    if (r->label) {
+    if (r->drawing.label) {
         fputs(" (labelled ", p->out);
-        cli_print_safe(p->out, r->label);
+        cli_print_safe(p->out, r->drawing.label);
         fputc(')', p->out);
     }
     print_decision(p);

@@ -32,8 +32,8 @@ int *cli_places(const cli_page *p) {
             places[c->subsets[k].features[i]] = (int)k;
             places[c->n_features + (size_t)c->subsets[k].features[i]] = (int)i;
         }
-    for (size_t i = 0; i < p->r->n_human; i++)
-        places[2 * c->n_features + (size_t)p->r->human[i]] = 1;
+    for (size_t i = 0; i < p->r->drawing.n_human; i++)
+        places[2 * c->n_features + (size_t)p->r->drawing.human[i]] = 1;
     return places;
 }
 
@@ -140,19 +140,21 @@ static size_t bytes_of(const char *text, size_t n) {
 
 /* The whole text as it was written, or the words with blanks between. */
 static int cut_text(const sis_record *r, parts *all) {
-    int whole = r->text && r->spans && r->n_spans == 2 * r->n_words, good = 1;
-    const char *at = r->text;
-    for (size_t i = 0, character = 0; good && i < r->n_words; i++) {
+    int whole = r->drawing.text && r->drawing.spans && r->drawing.n_spans == 2 * r->drawing.n_words,
+        good = 1;
+    const char *at = r->drawing.text;
+    for (size_t i = 0, character = 0; good && i < r->drawing.n_words; i++) {
         all->apart |= !whole;
         if (!whole) {
-            good = add_parts(all, r->words[i], strlen(r->words[i]), i);
+            good = add_parts(all, r->drawing.words[i], strlen(r->drawing.words[i]), i);
             continue;
         }
-        size_t gap = bytes_of(at, (size_t)r->spans[2 * i] - character);
-        size_t n = bytes_of(at + gap, (size_t)(r->spans[2 * i + 1] - r->spans[2 * i]));
+        size_t gap = bytes_of(at, (size_t)r->drawing.spans[2 * i] - character);
+        size_t n =
+            bytes_of(at + gap, (size_t)(r->drawing.spans[2 * i + 1] - r->drawing.spans[2 * i]));
         good = add_parts(all, at, gap, SIZE_MAX) && add_parts(all, at + gap, n, i);
         at += gap + n;
-        character = (size_t)r->spans[2 * i + 1];
+        character = (size_t)r->drawing.spans[2 * i + 1];
     }
     return good && whole ? add_parts(all, at, strlen(at), SIZE_MAX) : good;
 }
@@ -240,7 +242,7 @@ static void print_list(const cli_page *p, size_t k) {
     fprintf(p->out, "   %zu of %zu %ss%s:", s->n, p->r->collection.n_features, unit,
             cli_short_of(p, k));
     for (size_t i = 0; i < s->n; i++) {
-        const char *word = p->r->words[s->features[i]];
+        const char *word = p->r->drawing.words[s->features[i]];
         size_t columns = cli_columns(word) + (i + 1 < s->n);
         if (at + 1 + columns > p->width) {
             fprintf(p->out, "\n%*s", (int)indent, "");
@@ -258,7 +260,7 @@ static void print_list(const cli_page *p, size_t k) {
 
 int cli_show_text(const cli_page *p) {
     const sis_record *r = p->r;
-    if (!r->words || r->n_words != r->collection.n_features)
+    if (!r->drawing.words || r->drawing.n_words != r->collection.n_features)
         return 0;
     int *places = cli_places(p);
     if (!places)
@@ -279,7 +281,7 @@ static char mark_of(const cli_page *p, const int *places, size_t i) {
 }
 
 static void print_bases(const cli_page *p, const int *places) {
-    const char *s = p->r->sequence;
+    const char *s = p->r->drawing.sequence;
     size_t n = p->r->collection.n_features, most = (p->width - INDENT) / 10 * 10;
     for (size_t from = 0; from < n; from += most) {
         size_t to = from + most < n ? from + most : n;
@@ -312,7 +314,7 @@ static void print_motif(const cli_page *p, const int *places, size_t k) {
     fprintf(p->out, "   %zu of %zu bases%s, %zu to %zu: ", s->n, p->r->collection.n_features,
             cli_short_of(p, k), from + 1, to + 1);
     for (size_t i = from; i <= to; i++)
-        fputc(places[i] == (int)k ? p->r->sequence[i] : 'N', p->out);
+        fputc(places[i] == (int)k ? p->r->drawing.sequence[i] : 'N', p->out);
     fputc('\n', p->out);
     if (p->motifs)
         cli_show_motif(p, k);
@@ -320,7 +322,7 @@ static void print_motif(const cli_page *p, const int *places, size_t k) {
 
 int cli_show_dna(const cli_page *p) {
     const sis_record *r = p->r;
-    if (!r->sequence || strlen(r->sequence) != r->collection.n_features)
+    if (!r->drawing.sequence || strlen(r->drawing.sequence) != r->collection.n_features)
         return 0;
     int *places = cli_places(p);
     if (!places)

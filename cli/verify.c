@@ -156,7 +156,8 @@ static int give(audit *a, size_t number, const brief *b, const char *line, size_
 static void add_subset(const sis_record *r, const sis_subset_audit *s, brief *b) {
     b->smaller += s->n_smaller > 0;
     b->drawn += s->draws > 0;
-    b->kept += s->draws > 0 && sis_decided(s->drawn_score, r->threshold, r->below);
+    b->kept +=
+        s->draws > 0 && sis_decided(s->drawn_score, r->question.threshold, r->question.below);
     b->errors += s->draws > 0 ? s->drawn_error : 0;
 }
 
@@ -181,10 +182,10 @@ static int audit_block(audit *a) {
     int error = n > 0 ? sis_task_verify(a->task, a->block, n, found) : SIS_OK;
     if (error == SIS_E_ARGUMENT)
         sis__fail_in(error, "%s", a->path);
-    size_t made = error == SIS_OK ? n : 0;
+    size_t provenance = error == SIS_OK ? n : 0;
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         error = give_findings(a, i, &found[i]);
-    for (size_t i = 0; i < made; i++)
+    for (size_t i = 0; i < provenance; i++)
         sis_audit_release(&found[i]);
     while (a->n_block > 0)
         sis_record_release(&a->block[--a->n_block]);
@@ -309,7 +310,7 @@ static int verify_all(const verify_options *o, const cli_list *args) {
 /* ---- Options that the results tell -------------------------------------------------------------- */
 
 /* How the first of the files was made, nothing if it does not say; released by the caller. */
-static int find_made(const char *path, sis_made *made) {
+static int find_provenance(const char *path, sis_provenance *provenance) {
     sis_results *file;
     sis_record r = {0};
     int status = cli_fail(sis_results_open(path, &file));
@@ -318,8 +319,8 @@ static int find_made(const char *path, sis_made *made) {
     int found = sis_results_next(file, &r);
     if (found < 0)
         status = cli_fail(found);
-    else if (found > 0 && r.made)
-        status = cli_fail(sis_made_parse(r.made, made));
+    else if (found > 0 && r.provenance)
+        status = cli_fail(sis_provenance_parse(r.provenance, provenance));
     sis_record_release(&r);
     sis_results_close(file);
     return status;
@@ -374,19 +375,19 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
 }
 
 /* Those of the words that this command takes, as options. */
-static int parse_words(const verify_options *o, const char *path, const sis_made *made,
+static int parse_words(const verify_options *o, const char *path, const sis_provenance *provenance,
                        verify_options *base) {
-    char **argv = cli_grab(made->n_command + 1, sizeof *argv);
+    char **argv = cli_grab(provenance->n_command + 1, sizeof *argv);
     cli_list args = {0};
     int n = 0, help = 0, status = argv ? CLI_DONE : CLI_FAILED;
     if (argv)
         argv[n++] = "RESULTS";
-    for (size_t i = 2; status == CLI_DONE && i < made->n_command; i++) {
+    for (size_t i = 2; status == CLI_DONE && i < provenance->n_command; i++) {
         int taken = 0;
-        if (strncmp(made->command[i], "--", 2) == 0)
-            status = judge_word(o, path, made->command[i], &taken);
+        if (strncmp(provenance->command[i], "--", 2) == 0)
+            status = judge_word(o, path, provenance->command[i], &taken);
         if (taken)
-            argv[n++] = (char *)made->command[i];
+            argv[n++] = (char *)provenance->command[i];
     }
     if (status == CLI_DONE)
         status = cli_parse(&cli_verify, n, argv, base, &args, &help);
@@ -396,42 +397,42 @@ static int parse_words(const verify_options *o, const char *path, const sis_made
 }
 
 /* The whole command, so that nothing in it goes unseen. */
-static void print_command(const sis_made *made) {
-    for (size_t i = 0; i < made->n_command; i++) {
+static void print_command(const sis_provenance *provenance) {
+    for (size_t i = 0; i < provenance->n_command; i++) {
         fputc(' ', stderr);
-        cli_print_word(stderr, made->command[i]);
+        cli_print_word(stderr, provenance->command[i]);
     }
     fputc('\n', stderr);
 }
 
-static int lacks_source(const char *path, const sis_made *made) {
-    if (!made->n_command)
+static int lacks_source(const char *path, const sis_provenance *provenance) {
+    if (!provenance->n_command)
         return cli_usage("--model MODEL and --input FILE are missing, and %s does not say how it "
                          "was made",
                          path);
     cli_usage("--model MODEL and --input FILE are missing; give them, or --trust to run what %s "
               "names:",
               path);
-    print_command(made);
+    print_command(provenance);
     return CLI_USAGE;
 }
 
 /* Rows, mask and the like as the results have them, but for what was given here; with --trust model
  * and input too. */
-static int verify_as_made(const verify_options *o, const cli_list *args) {
-    sis_made made = {0};
+static int verify_as_provenance(const verify_options *o, const cli_list *args) {
+    sis_provenance provenance = {0};
     cli_list none = {0};
     verify_options *base = cli_options_new(&cli_verify);
-    int status = base ? find_made(args->items[0], &made) : CLI_FAILED;
+    int status = base ? find_provenance(args->items[0], &provenance) : CLI_FAILED;
     int has_source = o->source.model && o->source.input;
-    if (status == CLI_DONE && !has_source && (!o->trust || !made.n_command))
-        status = lacks_source(args->items[0], &made);
-    if (status == CLI_DONE && o->trust && made.n_command) {
+    if (status == CLI_DONE && !has_source && (!o->trust || !provenance.n_command))
+        status = lacks_source(args->items[0], &provenance);
+    if (status == CLI_DONE && o->trust && provenance.n_command) {
         cli_note(0, "%s is trusted with its command:", args->items[0]);
-        print_command(&made);
+        print_command(&provenance);
     }
-    if (status == CLI_DONE && made.n_command)
-        status = parse_words(o, args->items[0], &made, base);
+    if (status == CLI_DONE && provenance.n_command)
+        status = parse_words(o, args->items[0], &provenance, base);
     if (status == CLI_DONE)
         status = cli_options_lay_over(&cli_verify, o, base);
     if (status == CLI_DONE && (!base->source.model || !base->source.input))
@@ -444,14 +445,14 @@ static int verify_as_made(const verify_options *o, const cli_list *args) {
         cli_release(&cli_verify, base, &none);
     }
     free(base);
-    sis_made_release(&made);
+    sis_provenance_release(&provenance);
     return status;
 }
 
 static int run(const void *p, const cli_list *args) {
     const verify_options *o = (const verify_options *)p;
     if (!cli_records_once(args->items[0]))
-        return verify_as_made(o, args);
+        return verify_as_provenance(o, args);
     if (o->source.model && o->source.input)
         return verify_all(o, args);
     return cli_usage("--model MODEL and --input FILE are missing; only a file that can be read "
@@ -486,7 +487,8 @@ const cli_command cli_verify = {
         "record: that each subset alone meets the threshold, that without any one of its "
         "features it does not, that subsets are disjoint, and that everything outside them does "
         "not meet the threshold. Threshold, direction and output come from the records. The first "
-        "record says how the file was made; mask, features, rows, samples, seed and how columns and "
+        "record says how the file was made; mask, features, rows, samples, seed and how "
+        "columns and "
         "images are read come from there unless you give them here. Older results do not say it: "
         "give the options that you gave to sis explain.\n\n"
         "A results file is data. Reading one, with this or any other command, runs no program, "

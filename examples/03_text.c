@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
         for (size_t k = 0; k < c->n_subsets; k++) {
             printf("subset %zu, score %.3f:", k + 1, c->subsets[k].score);
             for (size_t i = 0; i < c->subsets[k].n; i++)
-                printf(" %s", r.words[c->subsets[k].features[i]]);
+                printf(" %s", r.drawing.words[c->subsets[k].features[i]]);
             printf("\n");
         }
     }

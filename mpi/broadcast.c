@@ -135,15 +135,16 @@ static int share_words(char *const *words, size_t n) {
 }
 
 /* With --trust the first record of results says which files they were made of. */
-static int share_made(const char *path) {
+static int share_provenance(const char *path) {
     sis_results *file = NULL;
     sis_record r = {0};
-    sis_made made = {0};
+    sis_provenance provenance = {0};
     int bad = 0;
     if (is_file(path) && sis_results_open(path, &file) == SIS_OK &&
-        sis_results_next(file, &r) > 0 && r.made && sis_made_parse(r.made, &made) == SIS_OK)
-        bad = share_words((char *const *)made.command, made.n_command);
-    sis_made_release(&made);
+        sis_results_next(file, &r) > 0 && r.provenance &&
+        sis_provenance_parse(r.provenance, &provenance) == SIS_OK)
+        bad = share_words((char *const *)provenance.command, provenance.n_command);
+    sis_provenance_release(&provenance);
     sis_record_release(&r);
     sis_results_close(file);
     return bad;
@@ -165,7 +166,7 @@ int mpi_broadcast(int argc, char **argv, int rank) {
     for (int i = 2; i < argc; i++)
         trusts |= strcmp(argv[i], "--trust") == 0;
     for (int i = 2; i < argc && !bad && trusts; i++)
-        bad = share_made(argv[i]);
+        bad = share_provenance(argv[i]);
     return share(NULL, rank) < 0 || bad;
 }
 

@@ -282,7 +282,7 @@ def attacked(runs):
     after = {r["id"]: r for r in runs.records("mnist", "fours.jsonl") if r["status"] == "explained"}
     same = [k for k in before if k in after]
     overlap = mean(len(chosen(before[k]) & chosen(after[k])) / len(chosen(before[k]) | chosen(after[k])) for k in same)
-    turned = sum(after[k]["output"] == 4 for k in same)
+    turned = sum(after[k]["target"] == 4 for k in same)
     return "%d of %d nines became fours; Jaccard index of pixels before and after %.2f" % (turned, len(same), overlap), \
         verdict(same and turned == len(same) and overlap < 0.5)
 
@@ -299,7 +299,7 @@ def spread(record):
 
 def strokes(runs):
     """pixels of the CNN's subsets are nearer to their centre than those of the MLP's, p below 0.05"""
-    far = {net: [spread(r) for r in runs.records("mnist", net + ".jsonl") if r["status"] == "explained" and r["output"] == 4]
+    far = {net: [spread(r) for r in runs.records("mnist", net + ".jsonl") if r["status"] == "explained" and r["target"] == 4]
            for net in ("cnn", "mlp")}
     if not all(far.values()):
         raise Missing("mnist", "fours explained by both networks")

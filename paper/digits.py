@@ -26,8 +26,8 @@ def explained(out, net):
     with open(os.path.join(out, net + ".jsonl")) as f:
         for record in map(json.loads, f):
             if record["status"] == "explained":
-                right = record.get("label") in (None, str(record["output"]))
-                found[record["output"]].append(([len(s["features"]) for s in record["subsets"]], right))
+                right = record.get("label") in (None, str(record["target"]))
+                found[record["target"]].append(([len(s["features"]) for s in record["subsets"]], right))
     return found
 
 

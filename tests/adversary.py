@@ -100,7 +100,7 @@ def attack(net, path, completions, spoil=False):
             radius, ends = domain(r["guarantee"]["domain"])
             for s in r["subsets"][:1]:
                 kept = s["features"][:len(s["features"]) // 4] if spoil else s["features"]
-                a.one(np.array(r["values"], float), r["output"], kept, radius * (4 if spoil else 1), ends, completions)
+                a.one(np.array(r["values"], float), r["target"], kept, radius * (4 if spoil else 1), ends, completions)
                 proofs += 1
     print(f"{proofs} proofs, {a.tried} completions, {a.lost} counterexamples, least lead {a.least:.6g}")
     return proofs, a.lost

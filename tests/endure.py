@@ -77,7 +77,7 @@ class Server:
 def without(line):
     """A record but for seconds and how the file was made."""
     line = re.sub(r'"seconds":[0-9.e-]*', '"seconds":0', line)
-    return re.sub(r',"made":\{.*\}\}\n$', "}\n", line)
+    return re.sub(r',"provenance":\{.*\}\}\n$', "}\n", line)
 
 
 def plain(path):
@@ -253,8 +253,8 @@ def trial(runner, words, way, moment, rng):
         return "--resume: exit status %d: %s" % (code, said), line
     if plain(out) != plain(runner.path("whole.jsonl")):
         return "the file differs from that of an undisturbed run", line
-    anew = set(map(lambda l: re.sub(r',"made":\{.*\}\}\n$', "}\n", l), whole_lines(out)))
-    if any(re.sub(r',"made":\{.*\}\}\n$', "}\n", k) not in anew for k in kept):
+    anew = set(map(lambda l: re.sub(r',"provenance":\{.*\}\}\n$', "}\n", l), whole_lines(out)))
+    if any(re.sub(r',"provenance":\{.*\}\}\n$', "}\n", k) not in anew for k in kept):
         return "records that were there were made again", line
     if lost > 6:
         return "more than two examples a process were done and not written", line

@@ -73,7 +73,7 @@ def test_claims():
         put(out, {"scores": {"a_by_b": {"n": 40, "sufficient": 0.1}}, "joint": {"clusters": [
             {"share": {"a": 1}}, {"share": {"a": 0.05, "b": 0.95}}, {"share": {"a": 0.5, "b": 0.5}}]}}, "mnist", "compare.json")
         record = {"status": "explained", "method": "sis", "direction": ">=", "threshold": 0.7, "rest_score": 0.6, "verified": True,
-                  "output": 4, "id": "1", "shape": [28, 28], "subsets": [{"features": [0, 1]}]}
+                  "target": 4, "id": "1", "shape": [28, 28], "subsets": [{"features": [0, 1]}]}
         apart = dict(record, subsets=[{"features": [27, 28]}])  # ends of two rows, far from each other
         put(out, 5 * (json.dumps(record) + "\n"), "mnist", "cnn.jsonl")
         put(out, 5 * (json.dumps(apart) + "\n"), "mnist", "mlp.jsonl")
@@ -169,8 +169,8 @@ def test_minimum():
 
 def test_digits():
     """Two fours, one of them taken for a nine; of three joint clusters two are of one network."""
-    four = {"status": "explained", "output": 4, "label": "4", "subsets": [{"features": [1, 2]}, {"features": [3, 4, 5, 6]}]}
-    nine = dict(four, output=9, subsets=[{"features": [7]}])
+    four = {"status": "explained", "target": 4, "label": "4", "subsets": [{"features": [1, 2]}, {"features": [3, 4, 5, 6]}]}
+    nine = dict(four, target=9, subsets=[{"features": [7]}])
     with tempfile.TemporaryDirectory() as out:
         put(out, "".join(json.dumps(r) + "\n" for r in (four, nine, {"status": "below"})), "cnn.jsonl")
         put(out, json.dumps(four) + "\n", "mlp.jsonl")

@@ -425,7 +425,7 @@ typedef struct sis_evaluated_method {
 
 typedef struct sis_evaluated_example {
     const char *id;
-    size_t output, n_features;
+    size_t target, n_features;
     int below; /* "direction" */
     double threshold, score;
     double human_score, qhs;  /* of what a person marked */

@@ -8,7 +8,7 @@
  * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at
  * most one torn one at the end. One line, here on several:
  *
- *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"n_outputs":10,
+ *     {"sis":2,"id":"0","model":"m.onnx","method":"sis","target":7,"n_outputs":10,
  *      "direction":">=","threshold":0.7,"score":0.999,"masked_score":0.065,"status":"explained",
  *      "n_features":784,"subsets":[{"features":[233,234],"score":0.704}],"rest_score":0.31,
  *      "verified":true,"complete":true,"evaluations":307723,"seconds":0.15,"kind":"image",
@@ -17,7 +17,9 @@
  * Fields are written in this order; readers take them in any order and ignore those they do not
  * know. "?" marks what may be absent.
  *
- *     sis             1, the version of this format
+ *     sis             2, the version of this format. Version 1, of releases before 1.0, is read too: there
+ *                     `target` is called "output", `target_label` "output_label", `provenance`
+ *                     "made", and the status "not_decided" also "below_threshold"
  *     id              text: what the example is called; its number if it has no name
  *     model, method   text: the model's name (sis_model_name); "sis", "quick", "gradient", "ig", "lime",
  *                     "perturb"
@@ -36,9 +38,9 @@
  *                     the values of everything else, drawn from data. Scores of subsets are then means
  *     keep          ? "class": the decision is that no other output is higher. Scores are how far the
  *                     margin of this one is ahead of the highest other, the threshold is 0
- *     output          which of the model's outputs, from 0
- *     n_outputs     ? how many outputs the model has, more than `output`
- *     output_label  ? text: what that output is called
+ *     target          which of the model's outputs is explained, from 0
+ *     n_outputs     ? how many outputs the model has, more than `target`
+ *     target_label  ? text: what that output is called
  *     direction       ">=" or "<=": how the score must compare with the threshold
  *     threshold       number
  *     score           of the input
@@ -93,7 +95,7 @@
  *     sequence        text with one letter for each feature
  *     human           features that a person marked, each once
  *     row             number of the example in its data set, from 0, where `id` does not say it
- *     made            of the first record of a file: how it was made (below)
+ *     provenance      of the first record of a file: how it was made (below)
  *
  * How results were made is an object, so that they can be checked and made again:
  *
@@ -135,22 +137,21 @@ extern "C" {
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-/* One line. What is absent is NULL, and its length 0. */
-typedef struct sis_record {
-    const char *id, *model, *method;
-    const char *constraint;
-    const sis_guarantee *guarantee; /* NULL: with everything else masked */
-    const char *domain;             /* of a guarantee for all: "any", "data:FILE", "ball:E" */
-    const char *keep;               /* "class"; NULL: the score */
-    size_t output, n_outputs;       /* n_outputs 0: not known */
-    const char *output_label;
+/* What was asked. */
+typedef struct sis_question {
+    const char *method;     /* "sis", "quick", ... */
+    const char *constraint; /* of other methods than "sis" and "quick" */
+    const char *domain;     /* of a guarantee for all: "any", "data:FILE", "ball:E" */
+    const char *keep;       /* "class"; NULL: the score */
+    size_t target;          /* which output, from 0 */
+    size_t n_outputs;       /* of the model; 0: not known */
+    const char *target_label;
     int below; /* direction "<=" */
     double threshold;
-    sis_collection collection;
-    size_t n_attributions;
-    const double *attributions; /* (n_attributions) */
-    const double *completeness; /* (2) sum and difference */
+} sis_question;
 
+/* The example as it is drawn. */
+typedef struct sis_drawing {
     const char *kind;
     size_t rank;
     const size_t *shape; /* (rank) */
@@ -161,9 +162,6 @@ typedef struct sis_record {
     const char *const *names;       /* (n_names) */
     const char *const *value_names; /* (n_values) */
     const int *feature_map;         /* (n_values) */
-    const int
-        *by_feature; /* (n_values) values in the order of their features: sis_record_parse adds
-                              it to a feature_map so that they are found at once. NULL is fine */
     const char *label;
     size_t n_words;
     const char *const *words; /* (n_words) */
@@ -173,14 +171,27 @@ typedef struct sis_record {
     const char *sequence;
     size_t n_human;
     const int *human; /* (n_human) */
-    int has_row;      /* is `row` known? */
-    size_t row;       /* number of the example in its data set */
-    const char *made; /* JSON text of the object, or NULL */
+} sis_drawing;
+
+/* One line. What is absent is NULL, and its length 0. */
+typedef struct sis_record {
+    const char *id, *model;
+    int has_row; /* is `row` known? */
+    size_t row;  /* number of the example in its data set */
+    sis_question question;
+    sis_collection collection;      /* what was found */
+    const sis_guarantee *guarantee; /* what it holds for; NULL: with everything else masked */
+    size_t n_attributions;
+    const double *attributions; /* (n_attributions) */
+    const double *completeness; /* (2) sum and difference */
+    sis_drawing drawing;
+    const char *provenance; /* JSON text of the object, or NULL */
+    const void *held;       /* the library's own: NULL in a record that you fill */
 } sis_record;
 
-/* What `made` says of a file, as far as programs ask; absent texts are NULL. Released with
- * sis_made_release. */
-typedef struct sis_made {
+/* What `provenance` says of a file, as far as programs ask; absent texts are NULL. Released with
+ * sis_provenance_release. */
+typedef struct sis_provenance {
     const char *version;
     size_t n_command;
     const char *const *command; /* (n_command) */
@@ -191,12 +202,12 @@ typedef struct sis_made {
     const char *kernels, *machine;
     size_t shard, shards; /* 0 of 1 without a shard */
     void *held;           /* the library's own */
-} sis_made;
+} sis_provenance;
 
 /* To text (free(*json)), and from the text of a record. */
-int sis_made_format(const sis_made *made, char **json);
-int sis_made_parse(const char *json, sis_made *out);
-void sis_made_release(sis_made *made);
+int sis_provenance_format(const sis_provenance *provenance, char **json);
+int sis_provenance_parse(const char *json, sis_provenance *out);
+void sis_provenance_release(sis_provenance *provenance);
 
 /* The record as one line with its newline: *n bytes and a NUL, free()d by you. `order` and `trace`
  * of the subsets are left out unless with_trace. A record that breaks a rule above is

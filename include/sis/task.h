@@ -227,11 +227,12 @@ double sis_task_threshold(const sis_task *task); /* NaN: none was given */
 
 /* How records of this task are made, as `made` of sis/results.h: the JSON text, free(*made). The words
  * of a command are yours to tell; NULL and 0: there was none. Files are read for their digests. */
-int sis_task_made(const sis_task *task, const char *const *command, size_t n_command, char **made);
+int sis_task_provenance(const sis_task *task, const char *const *command, size_t n_command,
+                        char **provenance);
 
 /* The same for records that were made without a task: what the options name, of so many examples. */
-int sis_task_opt_made(const sis_task_opt *opt, size_t examples, const char *const *command,
-                      size_t n_command, char **made);
+int sis_task_opt_provenance(const sis_task_opt *opt, size_t examples, const char *const *command,
+                            size_t n_command, char **provenance);
 
 /* ---- One example --------------------------------------------------------------------------- */
 

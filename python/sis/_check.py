@@ -114,7 +114,7 @@ def confirm(core, examples, lines, limit, below):
         n = len(asked) * samples
         if asked and not alone:  # the first one
             alone = same_alone(core, example, asked, answers[at:at + n])
-        scores = answers[at:at + n, example["output"]].reshape(len(asked), samples).mean(axis=1)
+        scores = answers[at:at + n, example["target"]].reshape(len(asked), samples).mean(axis=1)
         found.append("close" if not asked else "differs" if not alone else verdict(asked, scores, limit, below))
         at += n
     return found

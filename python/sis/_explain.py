@@ -237,7 +237,7 @@ class Explainer:
             mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
             e = {"id": ids[i], "model": _core.model_name(self.bound.name),
                  "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
-                 "output": int(outputs[i])}
+                 "target": int(outputs[i])}
             e.update(encoder.describe(row, masks))
             if boundless[i]:
                 e["shown"] = False  # a record holds numbers, and null for missing ones
@@ -253,7 +253,7 @@ class Explainer:
             if owner is not None or names is not None:
                 e["names"] = names
             if self.bound.labels and len(self.bound.labels) > outputs[i]:
-                e["output_label"] = self.bound.labels[outputs[i]]
+                e["target_label"] = self.bound.labels[outputs[i]]
             if labels is not None:
                 e["label"] = labels[i]
             examples.append(e)
@@ -410,19 +410,19 @@ class Explainer:
             errand = Errand.of(self, X, threshold, ids, labels)
             if errand is not None:
                 core = self.bound.core
-                made = Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
-                return Results(lines, self, core, errand, made[0].decode())
+                provenance = Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
+                return Results(lines, self, core, errand, provenance[0].decode())
             core, judge, examples, limit = self.prepare(X, threshold, ids, labels)
             Run(self, self._work(core, judge, examples, limit), len(examples), lines)()
         except KeyboardInterrupt:
             raise Interrupted(Results(lines, self, judge, examples)) from None
-        return Results(lines, self, judge, examples, self._made(examples))
+        return Results(lines, self, judge, examples, self._provenance(examples))
 
-    def _made(self, examples):
+    def _provenance(self, examples):
         """How the records were made, for the file they are saved to."""
         samples = max((e["mask"].size // e["values"].size for e in examples if "mask" in e), default=0)
         file = self.model if isinstance(self.model, (str, os.PathLike)) else None
-        return _core.made(None if file is None else os.fspath(file),
+        return _core.provenance(None if file is None else os.fspath(file),
                           self.mask if isinstance(self.mask, str) else None, len(examples),
                           samples if samples > 1 else 0).decode()
 

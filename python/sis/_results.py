@@ -49,7 +49,7 @@ class Explanation:
         self.id, self.score = d["id"], d["score"]
         self.status = "not_decided" if d["status"] == "below_threshold" else d["status"]  # before 1.0
         self.masked_score, self.threshold = d["masked_score"], d["threshold"]
-        self.output, self.output_label = d["output"], d.get("output_label")
+        self.target, self.target_label = d["target"], d.get("target_label")
         self.label, self.below = d.get("label"), d["direction"] == "<="
         self.n_features, self.evaluations = d["n_features"], d.get("evaluations", 0)
         self.rest_score, self.verified = d.get("rest_score"), d.get("verified", False)
@@ -201,7 +201,7 @@ def check_values(e, example):
 def claim(line):
     """What a line says of its example, without traces and what the first line of a file says of the file."""
     record = json.loads(_core.record_format(line, False))
-    record.pop("made", None)
+    record.pop("provenance", None)
     return record
 
 
@@ -215,7 +215,7 @@ def sentence(e):
     else:
         decision = "score %.4g%s %s %g" % (e.score, ", not" if undecided else "", "<=" if e.below else ">=",
                                            e.threshold)
-    label = " for class %s" % (e.output_label or e.output) if e.data.get("n_outputs", 1) > 1 else ""
+    label = " for class %s" % (e.target_label or e.target) if e.data.get("n_outputs", 1) > 1 else ""
     found = {"not_decided": "not decided", "default_decision": "decided by default",
              "cut": "cut short by a limit, %d sufficient subset%s so far" % (n, "" if n == 1 else "s")}.get(
         e.status, _core.record_words(e.line)[0])
@@ -269,17 +269,17 @@ class Results:
     """Explanations in the order of the examples: a list to index, slice and loop over, with
     save, report, to_frame, cluster, compare, verify, summary and plot."""
 
-    def __init__(self, lines, explainer=None, core=None, examples=None, made=None):
-        self.lines, self._made = list(lines), made
+    def __init__(self, lines, explainer=None, core=None, examples=None, provenance=None):
+        self.lines, self._provenance = list(lines), provenance
         self._parsed = [None] * len(self.lines)
         self._explainer, self._core, self._examples = explainer, core, examples
 
     def __getstate__(self):
         """Copies, also those for another process, are as if loaded: without the model."""
-        return {"lines": self.lines, "made": self._made}
+        return {"lines": self.lines, "provenance": self._provenance}
 
     def __setstate__(self, state):
-        self.__init__(state["lines"], made=state["made"])
+        self.__init__(state["lines"], provenance=state["provenance"])
 
     def __len__(self):
         return len(self.lines)
@@ -287,7 +287,7 @@ class Results:
     def __getitem__(self, i):
         if isinstance(i, slice):
             examples = self._examples[i] if isinstance(self._examples, list) else self._examples  # an Errand goes by ids
-            return Results(self.lines[i], self._explainer, self._core, examples, self._made)
+            return Results(self.lines[i], self._explainer, self._core, examples, self._provenance)
         if self._parsed[i] is None:
             self._parsed[i] = Explanation(self.lines[i])
         return self._parsed[i]
@@ -325,28 +325,28 @@ class Results:
     def save(self, path, trace=False):
         """Write the results file, JSON Lines: what the program's --output writes. With trace=True
         it holds the order of each selection, for pages with a threshold to move."""
-        _core.write(path, b"".join(_core.record_format(line, bool(trace), None if i else self._made)
+        _core.write(path, b"".join(_core.record_format(line, bool(trace), None if i else self._provenance)
                                    for i, line in enumerate(self.lines)))
         return self
 
     @property
-    def made(self):
+    def provenance(self):
         """How they were made, as a dict: version, digests of files, machine. A saved file says it
         in its first record."""
-        found = [self._made] if self._made else [
-            json.dumps(e.data["made"]) for e in self[:1] if "made" in e.data]
+        found = [self._provenance] if self._provenance else [
+            json.dumps(e.data["provenance"]) for e in self[:1] if "provenance" in e.data]
         return json.loads(found[0]) if found else {}
 
     @staticmethod
     def load(path):
-        """Read a results file."""
+        """Read a results file, of this version or an older one."""
         with open(path, "rb") as f:
             lines = [line for line in f if line.strip()]
-        for number, line in enumerate(lines, 1):
+        for i, line in enumerate(lines):
             try:
-                _core.record_format(line, True)
+                lines[i] = _core.record_format(line, True)
             except Error as e:
-                raise Error("%s, line %d: %s" % (os.fspath(path), number, e)) from None
+                raise Error("%s, line %d: %s" % (os.fspath(path), i + 1, e)) from None
         return Results(lines)
 
     def report(self, path, title=None):
@@ -361,13 +361,13 @@ class Results:
         import pandas
         rows = []
         for e in self:
-            head = {"id": e.id, "status": e.status, "output": e.output, "label": e.label,
+            head = {"id": e.id, "status": e.status, "target": e.target, "label": e.label,
                     "threshold": e.threshold, "score": e.score, "masked_score": e.masked_score}
             found = [dict(head, subset=k, size=len(s), subset_score=s.score, features=s.features,
                           names=s.names, values=s.values) for k, s in enumerate(e.subsets)]
             rows += found or [dict(head, subset=None, size=0)]
         return pandas.DataFrame(rows, columns=[
-            "id", "status", "output", "label", "threshold", "score", "masked_score", "subset", "size",
+            "id", "status", "target", "label", "threshold", "score", "masked_score", "subset", "size",
             "subset_score", "features", "names", "values"])
 
     # ---- All of them together ---------------------------------------------------------------
@@ -405,7 +405,7 @@ class Results:
             options = dict({"keep": kept} if kept else {}, **options)
             if not isinstance(X, os.PathLike):  # of a file the task reads the domain from the records
                 options = within_domain(self, options)
-            explainer = Explainer(model, target_index=[e.output for e in self], **options)
+            explainer = Explainer(model, target_index=[e.target for e in self], **options)
             ids, threshold = [e.id for e in self], None if kept else self[0].threshold
             examples = Errand.of(explainer, X, threshold, ids, None)
             if examples is None:

@@ -580,8 +580,8 @@ static int shape_item(PyObject *dict, example *e) {
         return 0;
     Py_ssize_t n = PySequence_Size(list);
     e->shape = n >= 0 ? calloc((size_t)n + 1, sizeof *e->shape) : NULL;
-    e->record.shape = e->shape;
-    return e->shape ? sizes_get(list, e->shape, (size_t)n, &e->record.rank) : -1;
+    e->record.drawing.shape = e->shape;
+    return e->shape ? sizes_get(list, e->shape, (size_t)n, &e->record.drawing.rank) : -1;
 }
 
 /* What the record shows of the example: what the model takes, unless "shown" says otherwise (a column
@@ -594,38 +594,39 @@ static int shown_read(PyObject *dict, example *e) {
     if (shown == Py_False)
         return 0;
     if (!shown) {
-        r->n_values = e->input.n_values;
-        r->values = e->input.values;
-        r->feature_map = e->input.feature_of;
-        r->mask = e->input.n_samples == 1 && !r->words ? e->input.mask : NULL;
+        r->drawing.n_values = e->input.n_values;
+        r->drawing.values = e->input.values;
+        r->drawing.feature_map = e->input.feature_of;
+        r->drawing.mask = e->input.n_samples == 1 && !r->drawing.words ? e->input.mask : NULL;
         return 0;
     }
     if (!PyDict_Check(shown) ||
-        buffer_item(shown, "values", sizeof(double), &e->buffers[SHOWN_VALUES], &r->n_values) ||
+        buffer_item(shown, "values", sizeof(double), &e->buffers[SHOWN_VALUES],
+                    &r->drawing.n_values) ||
         buffer_item(shown, "mask", sizeof(double), &e->buffers[SHOWN_MASK], &n_mask) ||
         buffer_item(shown, "feature_map", sizeof(int), &e->buffers[SHOWN_MAP], &n_map) ||
         texts_item(shown, "value_names", &e->value_names, &n_names))
         return -1;
-    if (n_map != r->n_values || (n_mask && n_mask != r->n_values) ||
-        (n_names && n_names != r->n_values)) {
+    if (n_map != r->drawing.n_values || (n_mask && n_mask != r->drawing.n_values) ||
+        (n_names && n_names != r->drawing.n_values)) {
         PyErr_SetString(Error, "what is shown has as many values as names and features of them");
         return -1;
     }
-    r->values = (const double *)e->buffers[SHOWN_VALUES].buf;
-    r->mask = (const double *)e->buffers[SHOWN_MASK].buf;
-    r->feature_map = (const int *)e->buffers[SHOWN_MAP].buf;
-    r->value_names = (const char *const *)e->value_names;
+    r->drawing.values = (const double *)e->buffers[SHOWN_VALUES].buf;
+    r->drawing.mask = (const double *)e->buffers[SHOWN_MASK].buf;
+    r->drawing.feature_map = (const int *)e->buffers[SHOWN_MAP].buf;
+    r->drawing.value_names = (const char *const *)e->value_names;
     return 0;
 }
 
 static int texts_read(PyObject *dict, sis_record *r) {
     r->id = text_item(dict, "id");
     r->model = text_item(dict, "model");
-    r->kind = text_item(dict, "kind");
-    r->label = text_item(dict, "label");
-    r->output_label = text_item(dict, "output_label");
-    r->sequence = text_item(dict, "sequence");
-    r->method = "sis";
+    r->drawing.kind = text_item(dict, "kind");
+    r->drawing.label = text_item(dict, "label");
+    r->question.target_label = text_item(dict, "target_label");
+    r->drawing.sequence = text_item(dict, "sequence");
+    r->question.method = "sis";
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -633,18 +634,18 @@ static int example_read(PyObject *dict, example *e) {
     size_t n_mask, n_map, n_low, n_high, n_missing;
     sis_record *r = &e->record;
     sis_input *in = &e->input;
-    PyObject *output = item(dict, "output");
+    PyObject *output = item(dict, "target");
     if (buffer_item(dict, "values", sizeof(double), &e->buffers[VALUES], &in->n_values) ||
         buffer_item(dict, "mask", sizeof(double), &e->buffers[MASK], &n_mask) ||
         buffer_item(dict, "feature_map", sizeof(int), &e->buffers[MAP], &n_map) ||
         buffer_item(dict, "low", sizeof(double), &e->buffers[LOW], &n_low) ||
         buffer_item(dict, "high", sizeof(double), &e->buffers[HIGH], &n_high) ||
         buffer_item(dict, "missing", 1, &e->buffers[MISSING], &n_missing) ||
-        texts_item(dict, "names", &e->names, &r->n_names) ||
-        texts_item(dict, "words", &e->words, &r->n_words) || shape_item(dict, e) ||
+        texts_item(dict, "names", &e->names, &r->drawing.n_names) ||
+        texts_item(dict, "words", &e->words, &r->drawing.n_words) || shape_item(dict, e) ||
         texts_read(dict, r))
         return -1;
-    in->output = r->output = output ? PyLong_AsSize_t(output) : 0;
+    in->output = r->question.target = output ? PyLong_AsSize_t(output) : 0;
     if (PyErr_Occurred())
         return -1;
     if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
@@ -659,8 +660,8 @@ static int example_read(PyObject *dict, example *e) {
     in->n_samples = n_mask / in->n_values;
     in->feature_of = (const int *)e->buffers[MAP].buf;
     in->name = r->id;
-    r->names = (const char *const *)e->names;
-    r->words = (const char *const *)e->words;
+    r->drawing.names = (const char *const *)e->names;
+    r->drawing.words = (const char *const *)e->words;
     return shown_read(dict, e);
 }
 
@@ -828,17 +829,17 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     const job *j = (const job *)ctx;
     sis_record r = j->e.items[i].record;
     sis_guarantee told;
-    r.method = j->method ? j->method : "sis";
-    r.keep = j->keep_class ? "class" : NULL;
+    r.question.method = j->method ? j->method : "sis";
+    r.question.keep = j->keep_class ? "class" : NULL;
     if (j->for_all) {
-        r.mask = NULL;
+        r.drawing.mask = NULL;
         told = without_examples(j->guarantees[i]);
-        r.guarantee = r.values == j->e.inputs[i].values ? &j->guarantees[i] : &told;
-        r.domain = j->domain ? j->domain : "any";
+        r.guarantee = r.drawing.values == j->e.inputs[i].values ? &j->guarantees[i] : &told;
+        r.question.domain = j->domain ? j->domain : "any";
     }
-    r.n_outputs = j->m->model.n_outputs;
-    r.below = j->opt.below;
-    r.threshold = j->opt.threshold;
+    r.question.n_outputs = j->m->model.n_outputs;
+    r.question.below = j->opt.below;
+    r.question.threshold = j->opt.threshold;
     r.collection = *c;
     r.has_row = 1;
     r.row = i;
@@ -964,35 +965,35 @@ static PyObject *bytes_of(char *text) {
 }
 
 /* How the records were made, to `out`. */
-static int errand_made(errand *e, PyObject *out) {
+static int errand_provenance(errand *e, PyObject *out) {
     const char **words = NULL;
     size_t n = 0;
-    char *made = NULL;
+    char *provenance = NULL;
     if (e->command != Py_None && texts_of(e->command, &words, &n) != 0)
         return SIS_E_ARGUMENT;
-    int error = sis_task_made(e->task, words, n, &made);
+    int error = sis_task_provenance(e->task, words, n, &provenance);
     free(words);
     if (error)
         return error;
-    PyObject *bytes = bytes_of(made);
+    PyObject *bytes = bytes_of(provenance);
     if (!bytes || PyList_Append(out, bytes) != 0)
         error = SIS_E_NOMEM;
     Py_XDECREF(bytes);
     return error;
 }
 
-/* made(model, mask, examples, samples) -> bytes: how records of arrays and frames are made */
-static PyObject *made_of(PyObject *self, PyObject *args) {
+/* provenance(model, mask, examples, samples) -> bytes: how records of arrays and frames are made */
+static PyObject *provenance_of(PyObject *self, PyObject *args) {
     sis_task_opt opt;
     Py_ssize_t count, samples;
-    char *made;
+    char *provenance;
     (void)self;
     sis_task_opt_init(&opt);
     if (!PyArg_ParseTuple(args, "zznn", &opt.model, &opt.mask, &count, &samples))
         return NULL;
     opt.samples = (size_t)samples;
-    int error = sis_task_opt_made(&opt, (size_t)count, NULL, 0, &made);
-    return error ? raise_code(error) : bytes_of(made);
+    int error = sis_task_opt_provenance(&opt, (size_t)count, NULL, 0, &provenance);
+    return error ? raise_code(error) : bytes_of(provenance);
 }
 
 /* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, and say how the
@@ -1042,7 +1043,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (error == SIS_OK)
         error = e.lines == Py_None ? errand_run(&e) : errand_verify(&e, out);
     if (error == SIS_OK && e.lines == Py_None)
-        error = errand_made(&e, out);
+        error = errand_provenance(&e, out);
     sis_task_free(e.task);
     sis_data_free(e.data);
     if (error == SIS_OK)
@@ -1071,20 +1072,20 @@ static int parse_line(PyObject *line, sis_record *r) {
     return error;
 }
 
-/* record_format(line, trace, made) -> the line with or without its traces; with what it says of how
+/* record_format(line, trace, provenance) -> the line with or without its traces; with what it says of how
  * the file was made, unless that is None */
 static PyObject *record_format(PyObject *self, PyObject *args) {
     PyObject *line, *out = NULL;
     int trace;
     sis_record r;
-    const char *made = NULL;
+    const char *provenance = NULL;
     char *text;
     size_t n;
     (void)self;
-    if (!PyArg_ParseTuple(args, "Sp|z", &line, &trace, &made) || parse_line(line, &r) != 0)
+    if (!PyArg_ParseTuple(args, "Sp|z", &line, &trace, &provenance) || parse_line(line, &r) != 0)
         return NULL;
     sis_record told = r;
-    told.made = made ? made : r.made;
+    told.provenance = provenance ? provenance : r.provenance;
     int error = sis_record_format(&told, trace, &text, &n);
     if (error == SIS_OK) {
         out = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
@@ -1135,12 +1136,12 @@ static int audit_record(Model *m, const example *e, const sis_input *in, const s
     sis_prove_opt p;
     if (!r->guarantee || r->guarantee->kind != SIS_GUARANTEE_ALL) {
         sis_model_lead(&m->model, &lead);
-        return sis_verify(r->keep ? &lead : &m->model, in, opt, &r->collection, out);
+        return sis_verify(r->question.keep ? &lead : &m->model, in, opt, &r->collection, out);
     }
-    prove_options(e, opt, r->keep != NULL, &p);
-    p.contrast = r->method && strcmp(r->method, "contrast") == 0;
+    prove_options(e, opt, r->question.keep != NULL, &p);
+    p.contrast = r->question.method && strcmp(r->question.method, "contrast") == 0;
     sis_guarantee told = without_examples(*r->guarantee);
-    int fits = r->n_values == in->n_values;
+    int fits = r->drawing.n_values == in->n_values;
     int error = sis_prover_new(&m->model, &prover);
     if (error == SIS_OK)
         error = sis_prove_audit(prover, in, &p, &r->collection, fits ? r->guarantee : &told, out);
@@ -1156,11 +1157,11 @@ static int audit_line(Model *m, const example *e, PyObject *line, int exhaustive
     if (parse_line(line, &r) != 0)
         return SIS_E_FORMAT;
     sis_opt_init(&opt);
-    opt.threshold = r.threshold;
-    opt.below = r.below;
+    opt.threshold = r.question.threshold;
+    opt.below = r.question.below;
     opt.exhaustive = (size_t)exhaustive;
     sis_input asked = e->input;
-    asked.output = r.output;
+    asked.output = r.question.target;
     int error;
     Py_BEGIN_ALLOW_THREADS error = audit_record(m, e, &asked, &r, &opt, &audit);
     Py_END_ALLOW_THREADS if (error == SIS_OK) error = add_audit(r.id, &audit, out);
@@ -1497,10 +1498,11 @@ static PyMethodDef functions[] = {
     {"verify", verify, METH_VARARGS, "verify(model, examples, lines, exhaustive)"},
     {"task", (PyCFunction)(void (*)(void))task, METH_VARARGS | METH_KEYWORDS,
      "task(model, strings, kind, done, progress, lines, ...)"},
-    {"made", made_of, METH_VARARGS, "made(model, mask, examples, samples) -> bytes"},
+    {"provenance", provenance_of, METH_VARARGS,
+     "provenance(model, mask, examples, samples) -> bytes"},
     {"record_words", record_words, METH_VARARGS, "What a results record says of its subsets."},
     {"record_format", record_format, METH_VARARGS,
-     "record_format(line, trace, made=None) -> bytes"},
+     "record_format(line, trace, provenance=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
     {"pairs", pairs, METH_VARARGS, "pairs(lines, lines) -> list"},

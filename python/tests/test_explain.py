@@ -419,7 +419,7 @@ print(open("r.jsonl").read(), open("r.html").read(), sorted(os.listdir(".")))
             for trace in (False, True):
                 again = sis.Results.load(r.save(path, trace=trace) and path)
                 self.assertEqual(again, r)
-                self.assertEqual(again.made, r.made)
+                self.assertEqual(again.provenance, r.provenance)
                 self.assertEqual([e for e in again], [e for e in r])
                 self.assertEqual(len(set(again) | set(r)), 6)
         self.assertNotEqual(r, other)
@@ -647,7 +647,7 @@ class Files(unittest.TestCase):
         again.save(folder + "/p2.jsonl")
         with open(folder + "/p2.jsonl", "rb") as a, open(folder + "/c.jsonl", "rb") as b:
             self.assertEqual(lines_without_seconds(a.read()), lines_without_seconds(b.read()))
-        self.assertEqual(sis.load(folder + "/p2.jsonl").made, again.made)
+        self.assertEqual(sis.load(folder + "/p2.jsonl").provenance, again.provenance)
         self.assertEqual(subprocess.run([PROGRAM, "verify", folder + "/p2.jsonl", "-q", "--trust"],
                                         stdout=subprocess.DEVNULL).returncode, 0)
         self.assertTrue(all(a["holds"] for a in r.verify()))
@@ -833,17 +833,23 @@ class Frames(unittest.TestCase):
         self.assertEqual(list(r.to_frame()["names"].isna()), [True, True])
         self.assertEqual(len(r[:0].to_frame()["names"]), 0)
 
-    def test_the_old_name_of_a_status_is_read(self):
+    def test_records_of_version_1_are_read(self):
         path = tempfile.mkdtemp() + "/old.jsonl"
         sis.explain(lambda rows: rows[:, 0], np.ones((1, 2)), 5, mask=0).save(path)
         with open(path) as f:
             text = f.read()
         self.assertIn('"status":"not_decided"', text)
         with open(path, "w") as f:
-            f.write(text.replace("not_decided", "below_threshold"))
+            for new, name in (('"sis":2', '"sis":1'), ('"target":', '"output":'), ("not_decided", "below_threshold"),
+                              ('"provenance":', '"made":')):
+                self.assertIn(new, text)
+                text = text.replace(new, name)
+            f.write(text)
         old = sis.load(path)
         self.assertEqual(old.counts, {"not_decided": 1})
         self.assertIn("not decided", repr(old[0]))
+        self.assertEqual(old[0].target, 0)
+        self.assertTrue(old.provenance["version"])
 
     def test_values_and_masks_are_columns_of_the_frame(self):
         frame = self.pandas.DataFrame({"a=b": [1.0, 2.0, 3.0], "home": ["own", "rent", "a=b"], "only": ["x"] * 3})
@@ -919,9 +925,9 @@ class Scikit(unittest.TestCase):
                                     ({"target_index": 1}, 1), ({"target_index": 0}, 0)):
                 r = sis.explain(model, x[:5], 0.7, mask="zero", **options)
                 np.testing.assert_allclose([e.score for e in r], scores[:, column], atol=1e-6)
-                self.assertEqual({e.output_label for e in r}, {str(column + 1)})
+                self.assertEqual({e.target_label for e in r}, {str(column + 1)})
             r = sis.explain(model, x[:5], 0.5, mask="zero", target=list(y[:5]))
-            self.assertEqual([e.output for e in r], list(y[:5] - 1))
+            self.assertEqual([e.target for e in r], list(y[:5] - 1))
             again = sis.Results(r.lines)  # results from a file: checked for the outputs that they name
             self.assertTrue(all(a["holds"] for a in again.verify(model, x[:5], mask="zero")))
             for wrong, words in (({"target": 0}, "1, 2.*target_index"), ({"target": 3}, "no such label"),
@@ -932,7 +938,7 @@ class Scikit(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "target"):
                 sis.explain(model, x[:5], 0.7, mask="zero", output=1)
         margin = Perceptron().fit(x, y)  # one score, of the second class
-        self.assertEqual(sis.explain(margin, x[:5], 0, mask="zero", target=2)[0].output, 0)
+        self.assertEqual(sis.explain(margin, x[:5], 0, mask="zero", target=2)[0].target, 0)
         with self.assertRaisesRegex(sis.Error, "no such label"):
             sis.explain(margin, x[:5], 0, mask="zero", target=1)
 
@@ -1157,7 +1163,7 @@ class TorchModules(unittest.TestCase):
 
         def alone(row):
             with self.torch.no_grad():
-                return float(module(self.torch.tensor(row[None])).ravel()[r[0].output])
+                return float(module(self.torch.tensor(row[None])).ravel()[r[0].target])
         claims_hold(self, alone, x, np.zeros(x.shape[1], dtype=x.dtype), r)
         self.assertTrue(all(a["holds"] for a in r.verify()))
         return r, explainer.engine, [w for w in said if w.category is self.torch.jit.TracerWarning]
@@ -1395,7 +1401,7 @@ class Lifetimes(unittest.TestCase):
             r = explainer(rows)
             for again in (copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))):
                 self.assertEqual(again(r), r)
-                self.assertEqual(again(r).made, r.made)
+                self.assertEqual(again(r).provenance, r.provenance)
                 self.assertEqual(again(r).verify(model, rows, **asked), r.verify())
                 self.assertEqual(lines_without_seconds(again(explainer)(rows).lines[0]), lines_without_seconds(r.lines[0]))
 

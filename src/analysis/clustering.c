@@ -55,8 +55,8 @@ static int put_features(sis__buf *b, const sis_record *r, const sis_subset *s) {
     for (size_t k = 0; error == SIS_OK && k < s->n; k++) {
         if (k)
             sis__buf_char(b, ' ');
-        if (r->words)
-            error = put_word(b, r->words[sorted[k]], &split);
+        if (r->drawing.words)
+            error = put_word(b, r->drawing.words[sorted[k]], &split);
         else
             put_cell(b, r, sorted[k]);
     }
@@ -73,7 +73,7 @@ static int put_pattern(sis__buf *b, const sis_record *r, const sis__item *item) 
         sis__buf_printf(b, "%s%d,%d", k ? " " : "", item->places[2 * k], item->places[2 * k + 1]);
     if (item->n_pixels)
         return SIS_OK;
-    if (!r->sequence)
+    if (!r->drawing.sequence)
         return put_features(b, r, &r->collection.subsets[item->subset]);
     int error = sis_subset_letters(r, item->subset, &letters, &n);
     if (error == SIS_OK)
@@ -127,7 +127,7 @@ void sis_clusterer_free(sis_clusterer *c) {
 
 /* Kind and distance are those of the first record with subsets; the others must agree. */
 static int agree(sis_clusterer *c, const sis_record *r, const char *source) {
-    sis_kind kind = sis_kind_of(r->kind);
+    sis_kind kind = sis_kind_of(r->drawing.kind);
     if (c->points && c->kind != kind)
         return sis__fail(SIS_E_FORMAT,
                          "%s: record \"%s\" is of kind \"%s\", those before of kind \"%s\"; only "
@@ -135,7 +135,7 @@ static int agree(sis_clusterer *c, const sis_record *r, const char *source) {
                          source, r->id, sis_kind_name(kind), sis_kind_name(c->kind));
     if (c->points)
         return SIS_OK;
-    sis_distance distance = sis_distance_of_kind(r->kind);
+    sis_distance distance = sis_distance_of_kind(r->drawing.kind);
     int error = c->opt.distance ? sis_distance_find(c->opt.distance, &distance) : SIS_OK;
     c->kind = kind;
     if (error == SIS_OK)
@@ -183,8 +183,8 @@ int sis_clusterer_add(sis_clusterer *c, const char *source, const sis_record *r)
         return SIS_OK;
     }
     if (c->n_origins == 0)
-        c->first_output = r->output;
-    c->several_outputs |= r->output != c->first_output;
+        c->first_output = r->question.target;
+    c->several_outputs |= r->question.target != c->first_output;
     int error = agree(c, r, source);
     if (error == SIS_OK)
         error = add_origin(c, r, source);

@@ -29,19 +29,19 @@ typedef struct {
 /* ---- Records ------------------------------------------------------------------------------- */
 
 static int check_record(const sis__side *s, const sis_record *r) {
-    if (r->keep || sis_record_is_contrast(r))
+    if (r->question.keep || sis_record_is_contrast(r))
         return sis__fail(SIS_E_ARGUMENT,
                          "%s: record \"%s\" is of %s; sis compare asks whether subsets meet a "
                          "threshold",
                          s->of.name, r->id,
-                         r->keep ? "--keep class, which has no threshold"
-                                 : "--method contrast, whose subsets lose the decision");
-    if (s->of.n > 0 && (r->threshold != s->threshold || r->below != s->below))
+                         r->question.keep ? "--keep class, which has no threshold"
+                                          : "--method contrast, whose subsets lose the decision");
+    if (s->of.n > 0 && (r->question.threshold != s->threshold || r->question.below != s->below))
         return sis__fail(
             SIS_E_ARGUMENT,
             "%s: record \"%s\" is of a decision %s %g, those before %s %g; compare one "
             "decision at a time",
-            s->of.name, r->id, r->below ? "<=" : ">=", r->threshold,
+            s->of.name, r->id, r->question.below ? "<=" : ">=", r->question.threshold,
             s->below ? "<=" : ">=", s->threshold);
     return SIS_OK;
 }
@@ -49,8 +49,8 @@ static int check_record(const sis__side *s, const sis_record *r) {
 static int add_record(comparison *c, size_t side, const sis_record *r) {
     sis__side *s = &c->sides[side];
     int error = check_record(s, r);
-    s->threshold = r->threshold;
-    s->below = r->below;
+    s->threshold = r->question.threshold;
+    s->below = r->question.below;
     s->n_subsets += r->collection.n_subsets;
     c->first[side][s->of.n] = c->clusterer->n;
     s->of.items[s->of.n++] = *r;
@@ -103,8 +103,9 @@ static int is_decided(const sis_record *r) {
 }
 
 static int same_output(const sis_record *a, const sis_record *b) {
-    return a->output_label && b->output_label ? strcmp(a->output_label, b->output_label) == 0
-                                              : a->output == b->output;
+    return a->question.target_label && b->question.target_label
+               ? strcmp(a->question.target_label, b->question.target_label) == 0
+               : a->question.target == b->question.target;
 }
 
 static void count_decisions(const comparison *c) {

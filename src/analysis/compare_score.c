@@ -22,17 +22,17 @@ enum { BATCH = 256 }; /* subsets scored at a time */
 /* Which output of `by` is the one that the record is about: by label, else by number. */
 static int find_output(const sis__side *by, size_t n_outputs, const sis_record *r, size_t *output) {
     char label[256];
-    for (size_t k = 0; r->output_label && k < n_outputs; k++)
+    for (size_t k = 0; r->question.target_label && k < n_outputs; k++)
         if (sis_model_label(&by->model, k, label, sizeof label) == SIS_OK &&
-            strcmp(label, r->output_label) == 0) {
+            strcmp(label, r->question.target_label) == 0) {
             *output = k;
             return SIS_OK;
         }
-    *output = r->output;
-    return r->output < n_outputs
+    *output = r->question.target;
+    return r->question.target < n_outputs
                ? SIS_OK
                : sis__fail(SIS_E_ARGUMENT, "record \"%s\" is about output %zu, %s has %zu", r->id,
-                           r->output, by->model_name, n_outputs);
+                           r->question.target, by->model_name, n_outputs);
 }
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
@@ -40,8 +40,8 @@ static int find_output(const sis__side *by, size_t n_outputs, const sis_record *
 /* The mask that the results of the model have for inputs of n values, or NULL. */
 static const double *own_mask(const sis__side *by, size_t n) {
     for (size_t i = 0; i < by->of.n; i++)
-        if (by->of.items[i].mask && by->of.items[i].n_values == n)
-            return by->of.items[i].mask;
+        if (by->of.items[i].drawing.mask && by->of.items[i].drawing.n_values == n)
+            return by->of.items[i].drawing.mask;
     return NULL;
 }
 
@@ -54,14 +54,14 @@ typedef struct {
 static int find_mask(const sis__side *by, const sis_record *r, mask *m) {
     size_t n = 0;
     *m = (mask){0};
-    m->values = own_mask(by, r->n_values);
+    m->values = own_mask(by, r->drawing.n_values);
     if (m->values)
         return SIS_OK;
     m->own = by->net ? sis_net_mask(by->net, &n) : NULL;
-    if (m->own && n == r->n_values)
+    if (m->own && n == r->drawing.n_values)
         return SIS_OK;
     m->own = NULL;
-    m->values = r->mask;
+    m->values = r->drawing.mask;
     return m->values
                ? SIS_OK
                : sis__fail(SIS_E_ARGUMENT,
@@ -81,7 +81,7 @@ static int reads_texts(const sis__side *by) {
     const sis_record *own = by->of.n ? &by->of.items[0] : NULL;
     if (by->net)
         return sis_net_is_token(by->net) && sis_net_meta_get(by->net, SIS_NET_META_VOCABULARY);
-    return own && own->words && !own->values;
+    return own && own->drawing.words && !own->drawing.values;
 }
 
 /* All records have this, by a place in them. */
@@ -99,15 +99,15 @@ static int all_have(const sis__side *of, size_t offset) {
 static int words_of(const sis__side *of, sis_data_with *with, sis_data **out) {
     size_t n = of->of.n, all = 0, at = 0;
     for (size_t i = 0; i < n; i++)
-        all += of->of.items[i].n_words;
+        all += of->of.items[i].drawing.n_words;
     const char **words = SIS_NEW(const char *, all);
     size_t *n_words = SIS_NEW(size_t, n);
     int error = words && n_words ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
         const sis_record *r = &of->of.items[i];
-        n_words[i] = r->n_words;
-        for (size_t k = 0; k < r->n_words; k++)
-            words[at++] = r->words[k];
+        n_words[i] = r->drawing.n_words;
+        for (size_t k = 0; k < r->drawing.n_words; k++)
+            words[at++] = r->drawing.words[k];
     }
     if (error == SIS_OK)
         error = sis_data_from_words(words, n_words, n, with, out);
@@ -121,7 +121,7 @@ static int sequences_of(const sis__side *of, sis_data_with *with, sis_data **out
     if (!letters)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < of->of.n; i++)
-        letters[i] = of->of.items[i].sequence;
+        letters[i] = of->of.items[i].drawing.sequence;
     int error = sis_data_from_sequences(letters, of->of.n, with, out);
     free(letters);
     return error;
@@ -139,9 +139,9 @@ static int open_evidence(const sis__side *of, const sis__side *by, int jobs, evi
     int error = ids ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; ids && i < of->of.n; i++)
         ids[i] = of->of.items[i].id;
-    if (error == SIS_OK && reads_texts(by) && all_have(of, offsetof(sis_record, words)))
+    if (error == SIS_OK && reads_texts(by) && all_have(of, offsetof(sis_record, drawing.words)))
         error = words_of(of, &with, &e->data);
-    else if (error == SIS_OK && all_have(of, offsetof(sis_record, sequence)))
+    else if (error == SIS_OK && all_have(of, offsetof(sis_record, drawing.sequence)))
         error = sequences_of(of, &with, &e->data);
     free(ids);
     if (error != SIS_OK || !e->data)
@@ -186,16 +186,18 @@ static int leaves_shapes(const sis__side *by) {
 }
 
 static int same_shape(const sis_record *a, const sis_record *b) {
-    return a->rank == b->rank &&
-           (a->rank == 0 || memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0);
+    return a->drawing.rank == b->drawing.rank &&
+           (a->drawing.rank == 0 || memcmp(a->drawing.shape, b->drawing.shape,
+                                           a->drawing.rank * sizeof *a->drawing.shape) == 0);
 }
 
 /* Does the model that scores take the two axes the other way round? As its own results show. */
 static int is_turned(const sis__side *by, const sis_record *r) {
     const sis_record *own = by->of.n ? &by->of.items[0] : NULL;
-    return own && !leaves_shapes(by) && own->rank == 2 && r->rank == 2 &&
-           own->shape[0] == r->shape[1] && own->shape[1] == r->shape[0] &&
-           own->shape[0] != own->shape[1];
+    return own && !leaves_shapes(by) && own->drawing.rank == 2 && r->drawing.rank == 2 &&
+           own->drawing.shape[0] == r->drawing.shape[1] &&
+           own->drawing.shape[1] == r->drawing.shape[0] &&
+           own->drawing.shape[0] != own->drawing.shape[1];
 }
 
 static int encode_values(const sis__side *by, const sis_record *r, const int *kept, size_t n_kept,
@@ -203,22 +205,23 @@ static int encode_values(const sis__side *by, const sis_record *r, const int *ke
     mask m = {0};
     int token = by->net && sis_net_is_token(by->net), turned = is_turned(by, r);
     size_t wanted = by->net ? sis_net_values(by->net) : 0;
-    if (!r->values)
+    if (!r->drawing.values)
         return sis__fail(SIS_E_ARGUMENT, "record \"%s\" has no values, so it cannot be scored",
                          r->id);
-    if (wanted && wanted != r->n_values)
+    if (wanted && wanted != r->drawing.n_values)
         return sis__fail(SIS_E_ARGUMENT, "record \"%s\" has %zu values, %s takes %zu", r->id,
-                         r->n_values, by->model_name, wanted);
+                         r->drawing.n_values, by->model_name, wanted);
     int error = token ? SIS_OK : find_mask(by, r, &m);
     if (error != SIS_OK)
         return error;
-    *n = r->n_values;
+    *n = r->drawing.n_values;
     *row = SIS_NEW(double, *n);
     for (size_t v = 0; *row && v < *n; v++) {
-        int f = r->feature_map ? r->feature_map[v] : (int)v;
-        size_t at = turned ? v % r->shape[1] * r->shape[0] + v / r->shape[1] : v;
+        int f = r->drawing.feature_map ? r->drawing.feature_map[v] : (int)v;
+        size_t at =
+            turned ? v % r->drawing.shape[1] * r->drawing.shape[0] + v / r->drawing.shape[1] : v;
         double missing = token ? SIS_TOKEN_MASK : m.own ? (double)m.own[at] : m.values[at];
-        (*row)[at] = f < 0 || contains(kept, n_kept, f) ? r->values[v] : missing;
+        (*row)[at] = f < 0 || contains(kept, n_kept, f) ? r->drawing.values[v] : missing;
     }
     return *row ? SIS_OK : SIS_E_NOMEM;
 }
@@ -258,11 +261,11 @@ static int find_model(const batch *b, sis_model *model, int *shaped) {
     const sis_record *r = b->of[0];
     int error = SIS_OK;
     *model = b->evidence.task ? *sis_task_model(b->evidence.task) : b->by->model;
-    *shaped = !b->evidence.task && r->rank > 1 && leaves_shapes(b->by);
+    *shaped = !b->evidence.task && r->drawing.rank > 1 && leaves_shapes(b->by);
     if (*shaped) {
         error = sis_model_share(&b->by->model, model);
         if (error == SIS_OK)
-            error = sis_model_take_shape(model, r->shape, r->rank);
+            error = sis_model_take_shape(model, r->drawing.shape, r->drawing.rank);
     }
     return error == SIS_OK ? sis_model_measure(model, b->rows[0], b->inputs[0].n_values) : error;
 }

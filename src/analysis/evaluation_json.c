@@ -106,7 +106,7 @@ static void put_method(sis__buf *b, const sis_evaluation *e, const sis_evaluated
 static void put_example(sis__buf *b, const sis_evaluated_example *x) {
     sis__buf_char(b, '{');
     sis__json_text(b, "id", x->id);
-    sis__json_count(b, "output", x->output);
+    sis__json_count(b, "target", x->target);
     sis__json_text(b, "direction", DIRECTIONS[x->below != 0]);
     sis__json_number(b, "threshold", x->threshold);
     sis__json_number(b, "score", x->score);
@@ -151,7 +151,8 @@ static void take_example(sis__fields *f, sis_evaluated_example *x) {
     size_t n = 0;
     x->threshold = x->score = x->human_score = x->qhs = NAN;
     x->id = sis__take_text(f, "id", SIS__REQUIRED);
-    sis__take_count(f, "output", SIS__OPTIONAL, &x->output);
+    sis__take_count(f, json_object_get(f->object, "target") ? "target" : "output", SIS__OPTIONAL,
+                    &x->target);
     x->below = strcmp(sis__take_text_or(f, "direction", ">="), "<=") == 0;
     sis__take_number(f, "threshold", SIS__OPTIONAL, &x->threshold);
     sis__take_number(f, "score", SIS__OPTIONAL, &x->score);

@@ -21,7 +21,7 @@ static int lacks(const sis_points *p, const sis_record *r, const char *what) {
                      "record \"%.100s\": the distance %s needs %s; this record (kind \"%s\") "
                      "has none",
                      r->id ? r->id : "", sis_distance_name(p->distance), what,
-                     r->kind ? r->kind : "not given");
+                     r->drawing.kind ? r->drawing.kind : "not given");
 }
 
 /* The features of subset k, ascending; NULL after a failure. */
@@ -44,12 +44,12 @@ static int lower(const char *word, sis_words *split, char **out) {
 
 static int add_words(sis_points *p, const sis_record *r, const sis_subset *s) {
     sis_words split = {0};
-    if (!r->words)
+    if (!r->drawing.words)
         return lacks(p, r, "words");
     char **words = SIS_NEW(char *, s->n);
     int code = words ? SIS_OK : SIS_E_NOMEM;
     for (size_t k = 0; k < s->n && code == SIS_OK; k++)
-        code = lower(r->words[s->features[k]], &split, &words[k]);
+        code = lower(r->drawing.words[s->features[k]], &split, &words[k]);
     if (code == SIS_OK)
         code = sis_points_add_words(p, (const char *const *)words, s->n);
     for (size_t k = 0; words && k < s->n; k++)
@@ -70,9 +70,9 @@ static char base_of(char c) {
 int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_t *n) {
     *letters = NULL;
     *n = 0;
-    if (!record->sequence || k >= record->collection.n_subsets)
+    if (!record->drawing.sequence || k >= record->collection.n_subsets)
         return sis__fail(SIS_E_FORMAT, "record \"%.100s\": has no %s", record->id ? record->id : "",
-                         record->sequence ? "such subset" : "sequence");
+                         record->drawing.sequence ? "such subset" : "sequence");
     const sis_subset *s = &record->collection.subsets[k];
     int first = INT_MAX, last = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -86,7 +86,7 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
     memset(text, 'N', *n);
     text[*n] = '\0';
     for (size_t i = 0; i < s->n; i++)
-        text[s->features[i] - first] = base_of(record->sequence[s->features[i]]);
+        text[s->features[i] - first] = base_of(record->drawing.sequence[s->features[i]]);
     *letters = text;
     return SIS_OK;
 }
@@ -94,7 +94,7 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
 static int add_letters(sis_points *p, const sis_record *r, size_t k) {
     char *letters;
     size_t n;
-    if (!r->sequence)
+    if (!r->drawing.sequence)
         return lacks(p, r, "a sequence");
     int code = sis_subset_letters(r, k, &letters, &n);
     if (code == SIS_OK && (code = sis_points_add_letters(p, letters, n)) == SIS_E_ARGUMENT)
@@ -125,14 +125,14 @@ static int by_place(const void *a, const void *b) {
  * room for every value. */
 static size_t find_pixels(const sis_record *r, const sis_raster *g, const int *features, size_t n,
                           pixel *pixels) {
-    size_t values = r->feature_map ? r->n_values : n, found = 0, kept = 0;
+    size_t values = r->drawing.feature_map ? r->drawing.n_values : n, found = 0, kept = 0;
     for (size_t v = 0; v < values; v++) {
-        if (r->feature_map && !has_feature(features, n, r->feature_map[v]))
+        if (r->drawing.feature_map && !has_feature(features, n, r->drawing.feature_map[v]))
             continue;
-        size_t at = r->feature_map ? v : (size_t)features[v];
+        size_t at = r->drawing.feature_map ? v : (size_t)features[v];
         pixels[found++] =
             (pixel){(int)(at / g->row_step % g->rows), (int)(at / g->column_step % g->columns),
-                    r->values ? r->values[at] : 0, 1};
+                    r->drawing.values ? r->drawing.values[at] : 0, 1};
     }
     qsort(pixels, found, sizeof *pixels, by_place);
     for (size_t k = 0; k < found; k++) {
@@ -156,10 +156,10 @@ static int pixels_of(const sis_record *r, const sis_subset *s, pixel **pixels, s
     *pixels = NULL;
     if (!sis_record_raster(r, &g))
         return no_image(r, "its shape is not that of an image");
-    if (!r->feature_map && r->collection.n_features != g.rows * g.columns * g.channels)
+    if (!r->drawing.feature_map && r->collection.n_features != g.rows * g.columns * g.channels)
         return no_image(r, "its shape does not fit its features");
     int *features = ascending(s);
-    *pixels = SIS_NEW(pixel, r->feature_map ? r->n_values : s->n);
+    *pixels = SIS_NEW(pixel, r->drawing.feature_map ? r->drawing.n_values : s->n);
     if (features && *pixels)
         *n = find_pixels(r, &g, features, s->n, *pixels);
     int code = !features || !*pixels ? SIS_E_NOMEM : SIS_OK;
@@ -202,7 +202,7 @@ static int add_pixels(sis_points *p, const sis_record *r, size_t k) {
     int *places;
     double *values;
     size_t n;
-    if (!r->shape)
+    if (!r->drawing.shape)
         return lacks(p, r, "the shape of an image");
     int code = sis_subset_pixels(r, k, &places, &values, &n);
     if (code == SIS_E_FORMAT)
@@ -224,7 +224,7 @@ static double value_of(const sis_record *r, int feature) {
     size_t count, which = 0;
     sis_record_values(r, feature, &count);
     for (size_t k = 0; k < count; k++) {
-        double value = r->values[sis_record_value(r, feature, k)];
+        double value = r->drawing.values[sis_record_value(r, feature, k)];
         if (k == 0 || value > best) {
             best = value;
             which = k;
@@ -235,14 +235,14 @@ static double value_of(const sis_record *r, int feature) {
 
 /* What a feature is called: its own name if there is one for each, else its number. */
 static const char *name_of(const sis_record *r, int feature, char number[NAME_SIZE]) {
-    if (r->names && r->n_names == r->collection.n_features)
-        return r->names[feature];
+    if (r->drawing.names && r->drawing.n_names == r->collection.n_features)
+        return r->drawing.names[feature];
     snprintf(number, NAME_SIZE, "%d", feature);
     return number;
 }
 
 static int add_cells(sis_points *p, const sis_record *r, const sis_subset *s) {
-    if (!r->values)
+    if (!r->drawing.values)
         return lacks(p, r, "values");
     const char **names = SIS_NEW(const char *, s->n);
     char(*numbers)[NAME_SIZE] = (char(*)[NAME_SIZE])sis__alloc(s->n, NAME_SIZE);

@@ -112,7 +112,8 @@ static int count(sis_summary *s, const sis_record *r, const char *name, const ch
     e->last_record = s->records;
     e->seen.right += right == 1;
     e->seen.wrong += right == 0;
-    snprintf(class, sizeof class, "%s%s", r->below ? "not " : "", sis__export_class(r, number));
+    snprintf(class, sizeof class, "%s%s", r->question.below ? "not " : "",
+             sis__export_class(r, number));
     error = tally_add(&e->classes, class);
     return error == SIS_OK ? add_value(e, value, word) : error;
 }
@@ -122,7 +123,7 @@ static int count(sis_summary *s, const sis_record *r, const char *name, const ch
 static void name_feature(const sis_record *r, int feature, char name[NAME]) {
     sis_raster g;
     size_t values;
-    if (sis_kind_of(r->kind) == SIS_KIND_IMAGE && sis_record_raster(r, &g)) {
+    if (sis_kind_of(r->drawing.kind) == SIS_KIND_IMAGE && sis_record_raster(r, &g)) {
         size_t v = sis_record_values(r, feature, &values);
         v = v == SIZE_MAX ? (size_t)feature : v;
         snprintf(name, NAME, "row %zu, column %zu", v / g.row_step % g.rows,
@@ -130,7 +131,7 @@ static void name_feature(const sis_record *r, int feature, char name[NAME]) {
         return;
     }
     sis_record_name(r, feature, name, NAME);
-    for (char *c = name; r->words && *c; c++)
+    for (char *c = name; r->drawing.words && *c; c++)
         *c = sis__lower(*c);
 }
 
@@ -141,7 +142,7 @@ static int by_int(const void *a, const void *b) {
 
 /* Of DNA the letters side by side. */
 static int add_runs(sis_summary *s, const sis_record *r, const sis_subset *subset) {
-    size_t length = strlen(r->sequence);
+    size_t length = strlen(r->drawing.sequence);
     int *at = (int *)sis__copy(subset->features, subset->n, sizeof *at), error = SIS_OK;
     if (!at)
         return SIS_E_NOMEM;
@@ -151,7 +152,7 @@ static int add_runs(sis_summary *s, const sis_record *r, const sis_subset *subse
         size_t n = 0;
         for (to = i; to < subset->n && at[to] == at[i] + (int)(to - i); to++)
             if ((size_t)at[to] < length && n + 1 < sizeof name)
-                name[n++] = r->sequence[at[to]];
+                name[n++] = r->drawing.sequence[at[to]];
         name[n] = '\0';
         error = count(s, r, name, "", 1);
     }
@@ -164,7 +165,8 @@ static int add_features(sis_summary *s, const sis_record *r, const sis_subset *s
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < subset->n; i++) {
         name_feature(r, subset->features[i], name);
-        const char *value = r->words ? "" : sis__export_value(r, subset->features[i], number);
+        const char *value =
+            r->drawing.words ? "" : sis__export_value(r, subset->features[i], number);
         error = count(s, r, name, value, value != number);
     }
     return error;
@@ -181,7 +183,7 @@ int sis_summary_add(sis_summary *s, const sis_record *r) {
     for (size_t k = 0; error == SIS_OK && k < r->collection.n_subsets; k++) {
         const sis_subset *subset = &r->collection.subsets[k];
         s->subsets++;
-        error = r->sequence ? add_runs(s, r, subset) : add_features(s, r, subset);
+        error = r->drawing.sequence ? add_runs(s, r, subset) : add_features(s, r, subset);
     }
     return error;
 }

@@ -22,7 +22,7 @@ static int is_coloured(const sis__report_example *e) {
 /* Red, green or blue of a pixel; a grey picture has one channel for all. */
 static double channel(const sis__report_example *e, size_t pixel, size_t c) {
     size_t k = is_coloured(e) ? c : 0;
-    return e->record.values[sis__pixel_value(e, pixel) + k * e->at.channel_step];
+    return e->record.drawing.values[sis__pixel_value(e, pixel) + k * e->at.channel_step];
 }
 
 /* From the range of the picture's values, at least 0 to 1, to 0..1. */
@@ -32,9 +32,9 @@ typedef struct {
 
 static range find_range(const sis_record *r) {
     double low = 0, high = 1;
-    for (size_t v = 0; v < r->n_values; v++) {
-        low = fmin(low, r->values[v]);
-        high = fmax(high, r->values[v]);
+    for (size_t v = 0; v < r->drawing.n_values; v++) {
+        low = fmin(low, r->drawing.values[v]);
+        high = fmax(high, r->drawing.values[v]);
     }
     return (range){low, 1 / (high / 2 - low / 2) / 2}; /* halves: the difference may overflow */
 }
@@ -164,7 +164,7 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
         sis__buf_str(b, "<figure class=\"attributed\">");
         code = add_picture(b, e, ATTRIBUTIONS, "attributions");
         sis__buf_str(b, "<figcaption>attributions<br><span class=\"soft\">of <bdi>");
-        sis__html_clip(b, e->record.method, 40);
+        sis__html_clip(b, e->record.question.method, 40);
         sis__buf_str(b, "</bdi></span></figcaption></figure>\n");
     }
     sis__buf_str(b, "</div>\n");

@@ -82,10 +82,10 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
 static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) {
     const sis_record *r = &c->e->record;
     const sis__numbers *all = &c->among->numbers[feature];
-    double low = all->items[0], high = all->items[all->n - 1], value = r->values[v];
+    double low = all->items[0], high = all->items[all->n - 1], value = r->drawing.values[v];
     double below = 100 * sis__population_below(c->among, feature, value);
     double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
-    double at[4] = {q[0], q[1], value, r->mask ? r->mask[v] : NAN};
+    double at[4] = {q[0], q[1], value, r->drawing.mask ? r->drawing.mask[v] : NAN};
     for (int k = 0; k < 4; k++) {
         double share = high > low ? (at[k] / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
         at[k] = isnan(at[k]) ? NAN : 100 * fmax(0, fmin(1, share));
@@ -116,7 +116,7 @@ static void add_share(sis__buf *b, const columns *c, int feature, size_t count) 
     for (size_t k = 0; k < count; k++) {
         size_t v = sis_record_value(r, feature, k);
         double share = 100 * (double)c->among->ones[v] / (double)c->among->n;
-        if (r->values[v] == 1)
+        if (r->drawing.values[v] == 1)
             sis__buf_printf(b,
                             "<span class=\"spread share\"><b style=\"left:0;width:%.1f%%\"></b>"
                             "</span> <small>%.0f %% are</small>",
@@ -127,9 +127,9 @@ static void add_share(sis__buf *b, const columns *c, int feature, size_t count) 
 static void add_among(sis__buf *b, const columns *c, int feature) {
     size_t count, v = sis_record_values(&c->e->record, feature, &count);
     sis__buf_str(b, "<td class=\"among\">");
-    if (count == 1 && isfinite(c->e->record.values[v]) && c->among->numbers[feature].n)
+    if (count == 1 && isfinite(c->e->record.drawing.values[v]) && c->among->numbers[feature].n)
         add_spread(b, c, (size_t)feature, v);
-    else if (sis_record_category(&c->e->record, c->e->record.values, feature))
+    else if (sis_record_category(&c->e->record, c->e->record.drawing.values, feature))
         add_share(b, c, feature, count);
     sis__buf_str(b, "</td>");
 }
@@ -139,12 +139,12 @@ static void add_among(sis__buf *b, const columns *c, int feature) {
 static void add_head(sis__buf *b, const columns *c) {
     const sis_record *r = &c->e->record;
     sis__buf_str(b, "<thead><tr><th scope=\"col\">feature</th>");
-    if (r->values)
+    if (r->drawing.values)
         sis__buf_str(b, "<th scope=\"col\">value</th>");
     if (c->among)
         sis__buf_printf(b, "<th scope=\"col\" class=\"among\">among %zu examples</th>",
                         c->among->n);
-    if (r->mask)
+    if (r->drawing.mask)
         sis__buf_str(b, "<th scope=\"col\">masked</th>");
     if (c->most > 0)
         sis__buf_str(b, "<th scope=\"col\">attribution</th>");
@@ -169,7 +169,7 @@ static void add_row(sis__buf *b, const columns *c, int feature, const sis__choic
     add_name(b, name);
     sis__buf_str(b, "</th>");
     for (int masked = 0; masked < 2; masked++) {
-        const double *values = masked ? r->mask : r->values;
+        const double *values = masked ? r->drawing.mask : r->drawing.values;
         if (!values)
             continue;
         sis__buf_printf(b, "<td%s>", masked ? " class=\"soft\"" : "");

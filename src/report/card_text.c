@@ -20,15 +20,17 @@ enum { BLOCK = 10, WORD_MOST = 60, SENTENCE_MOST = 2000, LISTED_MOST = 40, PATTE
 
 /* The features a person marked, sorted. */
 static int sort_human(const sis_record *r, int **out) {
-    *out = (int *)sis__copy(r->human, r->human ? r->n_human : 0, sizeof **out);
+    *out =
+        (int *)sis__copy(r->drawing.human, r->drawing.human ? r->drawing.n_human : 0, sizeof **out);
     if (!*out)
         return SIS_E_NOMEM;
-    qsort(*out, r->human ? r->n_human : 0, sizeof **out, sis__by_int);
+    qsort(*out, r->drawing.human ? r->drawing.n_human : 0, sizeof **out, sis__by_int);
     return SIS_OK;
 }
 
 static int is_human(const sis_record *r, const int *human, int feature) {
-    return r->human && bsearch(&feature, human, r->n_human, sizeof *human, sis__by_int) != NULL;
+    return r->drawing.human &&
+           bsearch(&feature, human, r->drawing.n_human, sizeof *human, sis__by_int) != NULL;
 }
 
 /* What is needed to mark features: released whatever marks_make returned. */
@@ -59,7 +61,7 @@ static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int fea
         sis__buf_printf(b, " data-k=\"%zu\" title=\"subset %zu, rank %zu of %zu\"",
                         choice->subset + 1, choice->subset + 1, choice->rank + 1, choice->of);
     sis__buf_char(b, '>');
-    sis__html_clip(b, text, r->unit ? SENTENCE_MOST : WORD_MOST);
+    sis__html_clip(b, text, r->drawing.unit ? SENTENCE_MOST : WORD_MOST);
     sis__buf_printf(b, "</%s>", tag);
 }
 
@@ -78,14 +80,15 @@ static void add_attributions(sis__buf *b, const sis_record *r) {
         return;
     sis__buf_printf(b, "<details class=\"attributions\"%s><summary>What <bdi>",
                     r->collection.n_subsets ? "" : " open");
-    sis__html_clip(b, r->method, 40);
+    sis__html_clip(b, r->question.method, 40);
     sis__buf_printf(b, "</bdi> attributes to each</summary><p class=\"%s\">",
-                    r->sequence ? "dna" : "text");
+                    r->drawing.sequence ? "dna" : "text");
     for (size_t i = 0; i < r->n_attributions; i++) {
-        char base[2] = {r->sequence ? r->sequence[i] : 0, 0};
+        char base[2] = {r->drawing.sequence ? r->drawing.sequence[i] : 0, 0};
         if (i)
-            sis__buf_str(b, r->sequence ? "" : " ");
-        add_attributed(b, r->attributions[i], most, r->sequence ? base : r->words[i]);
+            sis__buf_str(b, r->drawing.sequence ? "" : " ");
+        add_attributed(b, r->attributions[i], most,
+                       r->drawing.sequence ? base : r->drawing.words[i]);
     }
     sis__buf_str(b, "</p></details>\n");
 }
@@ -102,8 +105,8 @@ static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k
                     k % SIS__SUBSET_COLOURS, k + 1);
     for (size_t i = 0; i < s->n && i < LISTED_MOST; i++) {
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
-        sis__html_clip(b, e->record.words[s->features[i]],
-                       e->record.unit ? SENTENCE_MOST : WORD_MOST);
+        sis__html_clip(b, e->record.drawing.words[s->features[i]],
+                       e->record.drawing.unit ? SENTENCE_MOST : WORD_MOST);
         sis__buf_str(b, "</bdi>");
     }
     if (s->n > LISTED_MOST)
@@ -132,15 +135,15 @@ static void add_gap(sis__buf *b, const char **at, size_t n) {
 
 /* The text as it was written, its features marked. */
 static void add_whole(sis__buf *b, const sis_record *r, const marks *m) {
-    const char *at = r->text;
+    const char *at = r->drawing.text;
     size_t character = 0;
     uint32_t c;
-    for (size_t i = 0; i < r->n_words; i++) {
-        add_gap(b, &at, (size_t)r->spans[2 * i] - character);
-        add_marked(b, r, m, (int)i, r->words[i]);
-        for (int k = r->spans[2 * i]; k < r->spans[2 * i + 1] && *at; k++)
+    for (size_t i = 0; i < r->drawing.n_words; i++) {
+        add_gap(b, &at, (size_t)r->drawing.spans[2 * i] - character);
+        add_marked(b, r, m, (int)i, r->drawing.words[i]);
+        for (int k = r->drawing.spans[2 * i]; k < r->drawing.spans[2 * i + 1] && *at; k++)
             at += sis__utf8_step(at, &c);
-        character = (size_t)r->spans[2 * i + 1];
+        character = (size_t)r->drawing.spans[2 * i + 1];
     }
     add_gap(b, &at, SIZE_MAX);
 }
@@ -148,15 +151,15 @@ static void add_whole(sis__buf *b, const sis_record *r, const marks *m) {
 int sis__card_text(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     marks m;
-    int whole = r->text && r->spans && r->n_spans == 2 * r->n_words;
+    int whole = r->drawing.text && r->drawing.spans && r->drawing.n_spans == 2 * r->drawing.n_words;
     int code = marks_make(r, &m);
     sis__buf_printf(b, "<p class=\"text%s\" dir=\"auto\">", many(r));
     if (code == SIS_OK && whole)
         add_whole(b, r, &m);
-    for (size_t i = 0; code == SIS_OK && !whole && i < r->n_words; i++) {
+    for (size_t i = 0; code == SIS_OK && !whole && i < r->drawing.n_words; i++) {
         if (i)
             sis__buf_char(b, ' ');
-        add_marked(b, r, &m, (int)i, r->words[i]);
+        add_marked(b, r, &m, (int)i, r->drawing.words[i]);
     }
     sis__buf_str(b, "</p>\n");
     if (r->collection.n_subsets)
@@ -190,7 +193,7 @@ int sis__thumb_dna(sis__buf *b, const sis__report_example *e, size_t k) {
         return SIS_E_NOMEM;
     sis__buf_str(b, "<code class=\"pattern\">");
     for (int f = first; f <= end; f++) {
-        char base[2] = {e->record.sequence[f], '\0'};
+        char base[2] = {e->record.drawing.sequence[f], '\0'};
         if (sis__choices_find(&choices, f))
             sis__html_text(b, base);
         else
@@ -216,12 +219,12 @@ static int add_pattern(sis__buf *b, const sis__report_example *e, size_t k) {
 
 int sis__card_dna(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
-    size_t n = strlen(r->sequence);
+    size_t n = strlen(r->drawing.sequence);
     marks m;
     int code = marks_make(r, &m);
     sis__buf_printf(b, "<p class=\"dna%s\">", many(r));
     for (size_t i = 0; code == SIS_OK && i < n; i++) {
-        char base[2] = {r->sequence[i], '\0'};
+        char base[2] = {r->drawing.sequence[i], '\0'};
         if (i % BLOCK == 0 &&
             (i == 0 || n - i >= BLOCK / 2)) /* a short rest joins the last block */
             sis__buf_printf(b, "%s<span data-n=\"%zu\">", i ? "</span> " : "", i + 1);

@@ -54,7 +54,7 @@ static groups find_groups(const sis_report *report, division by) {
     g.by_run = report->n_runs > 1 && report->n_runs <= SIS__COLOURS;
     for (size_t i = 0; !g.by_run && i < report->n; i++)
         if (report->examples[i].record.collection.n_subsets)
-            note_output(&g, report->examples[i].record.output);
+            note_output(&g, report->examples[i].record.question.target);
     qsort(g.outputs, g.n, sizeof *g.outputs, by_output);
     g.n = g.by_run ? report->n_runs : g.n;
     return g;
@@ -67,7 +67,7 @@ static size_t group_of(const groups *g, const sis__report_example *e) {
     if (g->by_run)
         return e->run;
     for (size_t k = 0; k < g->n; k++)
-        if (g->outputs[k] == e->record.output)
+        if (g->outputs[k] == e->record.question.target)
             return k;
     return g->n - 1;
 }
@@ -82,9 +82,9 @@ static void name_group(const sis_report *report, const groups *g, size_t k, char
         return;
     }
     for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].record.output == g->outputs[k]) {
+        if (report->examples[i].record.question.target == g->outputs[k]) {
             int n = snprintf(name, SIS__NAME_SIZE, "%s",
-                             report->examples[i].record.below ? "not " : "");
+                             report->examples[i].record.question.below ? "not " : "");
             sis__output_name(&report->examples[i].record, name + n,
                              (size_t)(SIS__NAME_SIZE - 16 - n));
             break;
@@ -199,7 +199,7 @@ static int map_features(const sis_report *report, const sis__drawing *d, size_t 
 /* The only number that the feature is; NaN: it is something else. */
 static double number_of(const sis_record *r, size_t feature) {
     size_t count, v = sis_record_values(r, (int)feature, &count);
-    return r->values && count == 1 ? r->values[v] : NAN;
+    return r->drawing.values && count == 1 ? r->drawing.values[v] : NAN;
 }
 
 static int add_finite(sis__numbers *v, double x) {

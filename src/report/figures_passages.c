@@ -72,11 +72,12 @@ void sis__example_title(const sis_report *report, const sis__report_example *e, 
     output[0] = '\0';
     if (!sis__output_is_plain(&e->record)) {
         sis__output_name(&e->record, output, sizeof output);
-        n += snprintf(text + n, size - (size_t)n, ": %s%.20s", e->record.below ? "not " : "",
-                      output);
+        n += snprintf(text + n, size - (size_t)n, ": %s%.20s",
+                      e->record.question.below ? "not " : "", output);
     }
-    if (e->record.label && strcmp(e->record.label, output) != 0 && !e->record.below)
-        snprintf(text + n, size - (size_t)n, " (%.12s)", e->record.label);
+    if (e->record.drawing.label && strcmp(e->record.drawing.label, output) != 0 &&
+        !e->record.question.below)
+        snprintf(text + n, size - (size_t)n, " (%.12s)", e->record.drawing.label);
 }
 
 /* ---- One passage ----------------------------------------------------------------------------- */
@@ -90,8 +91,8 @@ typedef struct {
 } writer;
 
 static int is_human(const sis_record *r, size_t feature) {
-    for (size_t i = 0; r->human && i < r->n_human; i++)
-        if ((size_t)r->human[i] == feature)
+    for (size_t i = 0; r->drawing.human && i < r->drawing.n_human; i++)
+        if ((size_t)r->drawing.human[i] == feature)
             return 1;
     return 0;
 }
@@ -130,19 +131,19 @@ static double word_width(const char *word) {
 static void write_words(writer *w) {
     const sis_record *r = &w->e->record;
     char word[WORD_BYTES];
-    for (size_t i = 0; i < r->n_words && i < WORDS_MOST; i++) {
-        size_t n = strlen(r->words[i]), kept = n < sizeof word ? n : sizeof word - 1;
-        while (kept < n && kept > 0 && ((unsigned char)r->words[i][kept] & 0xC0) == 0x80)
+    for (size_t i = 0; i < r->drawing.n_words && i < WORDS_MOST; i++) {
+        size_t n = strlen(r->drawing.words[i]), kept = n < sizeof word ? n : sizeof word - 1;
+        while (kept < n && kept > 0 && ((unsigned char)r->drawing.words[i][kept] & 0xC0) == 0x80)
             kept--;
-        snprintf(word, sizeof word, "%.*s", (int)kept, r->words[i]);
+        snprintf(word, sizeof word, "%.*s", (int)kept, r->drawing.words[i]);
         write_piece(w, i, word, word_width(word), 3);
     }
-    if (r->n_words > WORDS_MOST)
+    if (r->drawing.n_words > WORDS_MOST)
         write_piece(w, SIZE_MAX >> 1, "\xE2\x80\xA6", SIZE, 0);
 }
 
 static void write_bases(writer *w) {
-    const char *s = w->e->record.sequence;
+    const char *s = w->e->record.drawing.sequence;
     for (size_t i = 0; s[i] && i < 4 * WORDS_MOST; i++) {
         char base[2] = {s[i], '\0'};
         write_piece(w, i, base, CELL, 0);

@@ -50,7 +50,7 @@ static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_
     groups g = {.by = BY_OUTPUT};
     for (size_t i = 0; i < report->n; i++)
         if (is_explained(&report->examples[i]) &&
-            !note_output(&g, report->examples[i].record.output))
+            !note_output(&g, report->examples[i].record.question.target))
             return 0;
     memcpy(outputs, g.outputs, g.n * sizeof *outputs);
     return g.n;
@@ -68,7 +68,7 @@ static size_t group_of(const groups *g, const sis__report_example *e) {
     if (g->by == BY_RUN)
         return e->run;
     for (size_t k = 0; g->by == BY_OUTPUT && k < g->n; k++)
-        if (g->outputs[k] == e->record.output)
+        if (g->outputs[k] == e->record.question.target)
             return k;
     return 0;
 }
@@ -76,7 +76,7 @@ static size_t group_of(const groups *g, const sis__report_example *e) {
 /* What the output is called by the first example of it. */
 static void name_output(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
     for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].record.output == output) {
+        if (report->examples[i].record.question.target == output) {
             sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE);
             return;
         }
@@ -208,7 +208,7 @@ static int are_same_scores(const sis_report *report) {
     size_t n = report->n_runs ? report->n / report->n_runs : 0;
     for (size_t i = n; i < report->n; i++) {
         const sis__report_example *a = &report->examples[i - n], *b = &report->examples[i];
-        if (report->runs[b->run].n != n || a->record.output != b->record.output ||
+        if (report->runs[b->run].n != n || a->record.question.target != b->record.question.target ||
             strcmp(a->record.id, b->record.id) != 0 ||
             !(a->record.collection.score == b->record.collection.score))
             return 0;
@@ -322,7 +322,8 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
 /* Are there decisions for high scores and for low ones? */
 static int goes_both_ways(const sis_report *report) {
     for (size_t i = 1; i < report->n; i++)
-        if (!report->examples[i].record.below != !report->examples[0].record.below)
+        if (!report->examples[i].record.question.below !=
+            !report->examples[0].record.question.below)
             return 1;
     return 0;
 }
@@ -394,8 +395,8 @@ static size_t count_decided(const sis_report *report, size_t output, size_t run)
     size_t n = 0;
     for (size_t i = 0; i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        n += e->record.collection.status == SIS_STATUS_EXPLAINED && e->record.output == output &&
-             (run == SIZE_MAX || e->run == run);
+        n += e->record.collection.status == SIS_STATUS_EXPLAINED &&
+             e->record.question.target == output && (run == SIZE_MAX || e->run == run);
     }
     return n;
 }
@@ -433,7 +434,7 @@ static int sizes_at(const sis_report *report, double threshold, sis__numbers *ou
     out->n = 0;
     for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        size_t size = sis__trace_summary_find(&e->traced, threshold, e->record.below);
+        size_t size = sis__trace_summary_find(&e->traced, threshold, e->record.question.below);
         if (size != 0 && size != SIZE_MAX)
             code = sis__numbers_add(out, (double)size);
     }

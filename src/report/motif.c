@@ -31,7 +31,7 @@ static pattern read_pattern(const sis_report *report, const sis__member *m) {
         int at = s->features[i] - first;
         if (at >= COLUMNS_MOST - 2 * MARGIN)
             continue;
-        p.bases[at] = e->record.sequence[s->features[i]];
+        p.bases[at] = e->record.drawing.sequence[s->features[i]];
         p.length = at + 1 > p.length ? at + 1 : p.length;
     }
     return p;

@@ -165,12 +165,13 @@ static void add_word(shared *s, size_t k, const char *word) {
 /* The value of feature k of the set, as this member has it. */
 static void add_value(shared *s, size_t k, const sis_record *r) {
     size_t count, v = sis_record_values(r, s->features[k], &count);
-    const char *word = r->values ? sis_record_category(r, r->values, s->features[k]) : NULL;
+    const char *word =
+        r->drawing.values ? sis_record_category(r, r->drawing.values, s->features[k]) : NULL;
     if (word)
         add_word(s, k, word);
-    else if (r->values && count == 1) {
-        s->low[k] = fmin(s->low[k], r->values[v]);
-        s->high[k] = fmax(s->high[k], r->values[v]);
+    else if (r->drawing.values && count == 1) {
+        s->low[k] = fmin(s->low[k], r->drawing.values[v]);
+        s->high[k] = fmax(s->high[k], r->drawing.values[v]);
     }
 }
 

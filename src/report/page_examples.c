@@ -62,17 +62,17 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
-    int behind = r->keep && c->status == SIS_STATUS_NOT_DECIDED;
+    int behind = r->question.keep && c->status == SIS_STATUS_NOT_DECIDED;
     sis__buf_printf(b, "<p class=\"verdict\">%s <b>",
-                    behind    ? "behind by"
-                    : r->keep ? "ahead by"
-                              : "score");
+                    behind             ? "behind by"
+                    : r->question.keep ? "ahead by"
+                                       : "score");
     sis__html_number(b, behind ? -c->score : c->score);
     sis__buf_str(b, "</b>");
-    if (!r->keep) {
+    if (!r->question.keep) {
         sis__buf_printf(b, " %s%s ", c->status == SIS_STATUS_NOT_DECIDED ? "is not " : "",
-                        r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
-        sis__html_number(b, r->threshold);
+                        r->question.below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
+        sis__html_number(b, r->question.threshold);
     }
     if (!sis__output_is_plain(r)) {
         sis__output_name(r, output, sizeof output);
@@ -136,14 +136,16 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
     sis__buf_str(b, "<header><h3><bdi>");
     sis__html_clip(b, r->id, 60);
     sis__buf_str(b, "</bdi>");
-    if (r->label) {
-        int digit = (r->label[0] == '0' || r->label[0] == '1') && !r->label[1];
-        int named = digit && r->n_outputs == 1 && r->output_label &&
-                    strspn(r->output_label, "0123456789.") < strlen(r->output_label);
+    if (r->drawing.label) {
+        int digit =
+            (r->drawing.label[0] == '0' || r->drawing.label[0] == '1') && !r->drawing.label[1];
+        int named =
+            digit && r->question.n_outputs == 1 && r->question.target_label &&
+            strspn(r->question.target_label, "0123456789.") < strlen(r->question.target_label);
         /* 1 and 0 stand for what the output is called */
         sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
-                        named && r->label[0] == '0' ? "not " : "");
-        sis__html_clip(b, named ? r->output_label : r->label, 40);
+                        named && r->drawing.label[0] == '0' ? "not " : "");
+        sis__html_clip(b, named ? r->question.target_label : r->drawing.label, 40);
         sis__buf_str(b, "</bdi></span>");
     }
     sis__buf_printf(b, " <span class=\"tag status %s\">%s</span>",
@@ -178,8 +180,8 @@ int sis__card_body(sis__buf *b, const sis__report_example *e, const sis__populat
 static void add_order(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     int right = sis_record_is_right(r);
-    sis__buf_printf(b, " data-class=\"%zu\" data-subsets=\"%zu\" data-size=\"%zu\"", r->output,
-                    c->n_subsets, c->n_subsets ? c->subsets[0].n : 0);
+    sis__buf_printf(b, " data-class=\"%zu\" data-subsets=\"%zu\" data-size=\"%zu\"",
+                    r->question.target, c->n_subsets, c->n_subsets ? c->subsets[0].n : 0);
     if (isfinite(c->score))
         sis__buf_printf(b, " data-score=\"%.9g\"", c->score);
     if (right >= 0)
@@ -247,7 +249,7 @@ static void add_class_filter(sis__buf *b, const sis_report *report) {
     for (size_t k = 0; k < MOST; k++)
         first[k] = SIZE_MAX;
     for (size_t i = 0; i < report->n; i++) {
-        size_t output = report->examples[i].record.output;
+        size_t output = report->examples[i].record.question.target;
         if (output < MOST && first[output] == SIZE_MAX) {
             first[output] = i;
             n++;
@@ -316,7 +318,7 @@ static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *la
         size_t first = 0;
         while (!report->examples[first].traced.n_steps)
             first++;
-        add_picker(b, grid, n_grid, report->examples[first].record.threshold);
+        add_picker(b, grid, n_grid, report->examples[first].record.question.threshold);
     }
     sis__buf_str(b, "<div class=\"filters\">");
     add_status_filter(b, report, layout);
@@ -338,7 +340,7 @@ static void add_legend(sis__buf *b, const sis_report *report) {
         seen[e->look] = 1;
         grey |=
             e->look == SIS__IMAGE && sis_record_raster(&e->record, &raster) && raster.channels < 3;
-        human |= e->record.n_human > 0;
+        human |= e->record.drawing.n_human > 0;
         attributed |= e->record.n_attributions > 0;
     }
     sis__buf_str(b, "<p class=\"legend soft\">");

@@ -20,15 +20,16 @@ static int is_drawn(size_t i, size_t n, size_t most) {
 static int is_same(const sis__report_example *a, const sis__report_example *b) {
     const sis_record *x = &a->record, *y = &b->record;
     if (a->look != b->look || x->collection.n_features != y->collection.n_features ||
-        x->n_words != y->n_words || x->n_values != y->n_values)
+        x->drawing.n_words != y->drawing.n_words || x->drawing.n_values != y->drawing.n_values)
         return 0;
-    if (x->sequence && strcmp(x->sequence, y->sequence) != 0)
+    if (x->drawing.sequence && strcmp(x->drawing.sequence, y->drawing.sequence) != 0)
         return 0;
-    for (size_t i = 0; i < x->n_words; i++)
-        if (strcmp(x->words[i], y->words[i]) != 0)
+    for (size_t i = 0; i < x->drawing.n_words; i++)
+        if (strcmp(x->drawing.words[i], y->drawing.words[i]) != 0)
             return 0;
-    return !x->values || !y->values ||
-           memcmp(x->values, y->values, x->n_values * sizeof *x->values) == 0;
+    return !x->drawing.values || !y->drawing.values ||
+           memcmp(x->drawing.values, y->drawing.values,
+                  x->drawing.n_values * sizeof *x->drawing.values) == 0;
 }
 
 /* leader[i]: the first example of that input. Of the examples of one file each leads itself. */

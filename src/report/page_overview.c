@@ -4,8 +4,8 @@
  * table with a column of facts for each results file.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,23 +156,24 @@ static int add_made_mask(sis__buf *b, const sis_record *r) {
                                            {"median", "its median"},
                                            {"mode", "its most frequent value"},
                                            {"uniform", "every letter equally likely"}};
-    sis_made made;
+    sis_provenance provenance;
     int said = 0;
-    if (!r->made || sis_made_parse(r->made, &made) != SIS_OK)
+    if (!r->provenance || sis_provenance_parse(r->provenance, &provenance) != SIS_OK)
         return 0;
-    for (size_t i = 0; made.mask && !said && i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; provenance.mask && !said && i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i][0]);
-        if (strncmp(made.mask, words[i][0], n) != 0 || (made.mask[n] && made.mask[n] != ':'))
+        if (strncmp(provenance.mask, words[i][0], n) != 0 ||
+            (provenance.mask[n] && provenance.mask[n] != ':'))
             continue;
         sis__buf_str(b, words[i][1]);
-        if (made.mask[n]) {
+        if (provenance.mask[n]) {
             sis__buf_str(b, " in <bdi>");
-            sis__html_clip(b, sis__file_name(made.mask + n + 1, NULL), 80);
+            sis__html_clip(b, sis__file_name(provenance.mask + n + 1, NULL), 80);
             sis__buf_str(b, "</bdi>");
         }
         said = 1;
     }
-    sis_made_release(&made);
+    sis_provenance_release(&provenance);
     return said;
 }
 
@@ -182,7 +183,7 @@ static void add_some_masked(sis__buf *b, const sis__report_example *e) {
     sis_record masked = e->record;
     char name[200], number[SIS_NUMBER_SIZE];
     size_t shown = 0;
-    masked.values = e->record.mask;
+    masked.drawing.values = e->record.drawing.mask;
     for (size_t f = 0; f < masked.collection.n_features && shown < SOME; f++) {
         const char *was = sis_record_was(&masked, (int)f, number);
         if (!was)
@@ -205,9 +206,9 @@ static void add_some_masked(sis__buf *b, const sis__report_example *e) {
 static void add_varied_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     double low = INFINITY, high = -INFINITY;
-    for (size_t v = 0; v < r->n_values; v++) {
-        low = fmin(low, r->mask[v]);
-        high = fmax(high, r->mask[v]);
+    for (size_t v = 0; v < r->drawing.n_values; v++) {
+        low = fmin(low, r->drawing.mask[v]);
+        high = fmax(high, r->drawing.mask[v]);
     }
     if (!add_made_mask(b, r)) {
         sis__buf_str(b, "a value of its own");
@@ -226,17 +227,17 @@ static void add_varied_mask(sis__buf *b, const sis__report_example *e) {
 static void add_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     int constant = 1;
-    for (size_t v = 1; r->mask && constant && v < r->n_values; v++)
-        constant = r->mask[v] == r->mask[0];
-    if (r->masking) {
-        add_masking(b, r->masking, e->look == SIS__TEXT);
-    } else if (!r->mask) {
+    for (size_t v = 1; r->drawing.mask && constant && v < r->drawing.n_values; v++)
+        constant = r->drawing.mask[v] == r->drawing.mask[0];
+    if (r->drawing.masking) {
+        add_masking(b, r->drawing.masking, e->look == SIS__TEXT);
+    } else if (!r->drawing.mask) {
         sis__buf_str(b, "something that the results do not hold");
     } else if (!constant) {
         add_varied_mask(b, e);
     } else {
         sis__buf_str(b, e->look == SIS__DNA ? "every base equally likely, " : "the value ");
-        sis__html_number(b, r->mask[0]);
+        sis__html_number(b, r->drawing.mask[0]);
     }
 }
 
@@ -265,12 +266,12 @@ static void add_cost(sis__buf *b, const sis__report_run *run, int masks) {
 
 /* What features outside a subset are, of a proof. */
 static void add_domain(sis__buf *b, const sis_record *r) {
-    if (!r->domain || strcmp(r->domain, "any") == 0) {
+    if (!r->question.domain || strcmp(r->question.domain, "any") == 0) {
         sis__buf_str(b, "any value");
         return;
     }
     sis__buf_str(b, "any value within <bdi>");
-    sis__html_clip(b, r->domain, 80);
+    sis__html_clip(b, r->question.domain, 80);
     sis__buf_str(b, "</bdi>");
 }
 
@@ -305,14 +306,14 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         sis__buf_printf(b, "</bdi>%s", run->mixed ? " and others" : "");
         break;
     case 1:
-        sis__html_clip(b, r->method, 40);
+        sis__html_clip(b, r->question.method, 40);
         break;
     case 2:
-        if (r->keep) {
+        if (r->question.keep) {
             sis__buf_str(b, "no other output is higher");
             break;
         }
-        sis__buf_printf(b, "score %s ", r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
+        sis__buf_printf(b, "score %s ", r->question.below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
         add_range(b, run->threshold_low, run->threshold_high);
         break;
     case 3:

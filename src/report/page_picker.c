@@ -66,7 +66,7 @@ static size_t add_sizes(sis__buf *b, const sis__report_example *e, const double 
     size_t before = 0, largest = 0;
     sis__buf_str(b, "\"k\":[");
     for (size_t g = 0; g < n_grid; g++) {
-        size_t size = sis__trace_summary_find(&e->traced, grid[g], e->record.below);
+        size_t size = sis__trace_summary_find(&e->traced, grid[g], e->record.question.below);
         if (g > 0 && size == before)
             continue;
         sis__buf_printf(b, g ? ",%zu," : "%zu,", g);

@@ -12,7 +12,8 @@
 enum { FEATURES_MOST = 2000 };
 
 static int is_alike(const sis__population *p, const sis__report_example *e) {
-    return e->look == SIS__TABLE && e->record.values && e->record.n_values == p->n_values &&
+    return e->look == SIS__TABLE && e->record.drawing.values &&
+           e->record.drawing.n_values == p->n_values &&
            e->record.collection.n_features == p->n_features;
 }
 
@@ -21,11 +22,11 @@ static int add_record(sis__population *p, const sis_record *r) {
     p->n++;
     for (size_t f = 0; code == SIS_OK && f < p->n_features; f++) {
         size_t count, v = sis_record_values(r, (int)f, &count);
-        if (count == 1 && isfinite(r->values[v]))
-            code = sis__numbers_add(&p->numbers[f], r->values[v]);
+        if (count == 1 && isfinite(r->drawing.values[v]))
+            code = sis__numbers_add(&p->numbers[f], r->drawing.values[v]);
         for (size_t k = 0; count > 1 && k < count; k++) {
             v = sis_record_value(r, (int)f, k);
-            p->ones[v] += r->values[v] == 1;
+            p->ones[v] += r->drawing.values[v] == 1;
         }
     }
     return code;
@@ -36,11 +37,11 @@ static int make_one(const sis_report *report, size_t run, sis__population *p) {
     int code = SIS_OK;
     for (size_t i = report->runs[run].first; code == SIS_OK && i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        if (e->run != run || e->look != SIS__TABLE || !e->record.values)
+        if (e->run != run || e->look != SIS__TABLE || !e->record.drawing.values)
             continue;
         if (!p->numbers && e->record.collection.n_features <= FEATURES_MOST) {
             p->n_features = e->record.collection.n_features;
-            p->n_values = e->record.n_values;
+            p->n_values = e->record.drawing.n_values;
             p->numbers = SIS_NEW(sis__numbers, p->n_features);
             p->ones = SIS_NEW(size_t, p->n_values);
             code = p->numbers && p->ones ? SIS_OK : SIS_E_NOMEM;

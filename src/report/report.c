@@ -51,16 +51,16 @@ void sis_report_free(sis_report *report) {
 
 static sis__look find_look(sis__report_example *e) {
     const sis_record *r = &e->record;
-    int image = sis_kind_of(r->kind) == SIS_KIND_IMAGE;
+    int image = sis_kind_of(r->drawing.kind) == SIS_KIND_IMAGE;
     if (r->collection.n_features == 0)
         return SIS__LIST;
-    if (r->words)
+    if (r->drawing.words)
         return SIS__TEXT;
-    if (r->sequence)
+    if (r->drawing.sequence)
         return SIS__DNA;
-    if (image && r->values && sis_record_raster(r, &e->at) && sis__pixels(e) <= PIXELS_MOST)
+    if (image && r->drawing.values && sis_record_raster(r, &e->at) && sis__pixels(e) <= PIXELS_MOST)
         return SIS__IMAGE;
-    return r->values || r->names ? SIS__TABLE : SIS__LIST;
+    return r->drawing.values || r->drawing.names ? SIS__TABLE : SIS__LIST;
 }
 
 size_t sis__pixels(const sis__report_example *e) {
@@ -74,20 +74,20 @@ size_t sis__pixel_value(const sis__report_example *e, size_t pixel) {
 
 int sis__pixel_feature(const sis__report_example *e, size_t pixel) {
     size_t v = sis__pixel_value(e, pixel);
-    return e->record.feature_map ? e->record.feature_map[v] : (int)v;
+    return e->record.drawing.feature_map ? e->record.drawing.feature_map[v] : (int)v;
 }
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
 void sis__output_name(const sis_record *r, char *text, size_t size) {
-    if (r->output_label)
-        snprintf(text, size, "%s", r->output_label);
+    if (r->question.target_label)
+        snprintf(text, size, "%s", r->question.target_label);
     else
-        snprintf(text, size, "output %zu", r->output);
+        snprintf(text, size, "output %zu", r->question.target);
 }
 
 int sis__output_is_plain(const sis_record *r) {
-    return !r->output_label && r->n_outputs == 1;
+    return !r->question.target_label && r->question.n_outputs == 1;
 }
 
 const char *sis__run_name(const sis_report *report, size_t run) {
@@ -104,7 +104,7 @@ int sis__kind_of(const sis_record *r) {
     const sis_guarantee *g = r->guarantee;
     int more = g && !g->minimal ? SIS__NOT_MINIMAL : 0;
     return sis_record_is_contrast(r)             ? SIS__CONTRAST | more
-           : r->constraint                       ? SIS__RATIONALE
+           : r->question.constraint              ? SIS__RATIONALE
            : !g || g->kind == SIS_GUARANTEE_MASK ? SIS__ENOUGH
            : g->kind == SIS_GUARANTEE_CHANCE     ? SIS__DRAWN | more
                                                  : SIS__PROVED | more;
@@ -147,8 +147,8 @@ static sis__report_run *find_run(sis_report *report, const char *source) {
 }
 
 static int differs(const sis_record *a, const sis_record *b) {
-    return strcmp(a->model, b->model) != 0 || strcmp(a->method, b->method) != 0 ||
-           a->below != b->below;
+    return strcmp(a->model, b->model) != 0 || strcmp(a->question.method, b->question.method) != 0 ||
+           a->question.below != b->question.below;
 }
 
 static void count_record(const sis_report *report, sis__report_run *run,
@@ -163,8 +163,8 @@ static void count_record(const sis_report *report, sis__report_run *run,
     run->traced += e->traced.n_steps > 0;
     run->evaluations += c->evaluations;
     run->seconds += c->seconds;
-    run->threshold_low = fmin(run->threshold_low, r->threshold);
-    run->threshold_high = fmax(run->threshold_high, r->threshold);
+    run->threshold_low = fmin(run->threshold_low, r->question.threshold);
+    run->threshold_high = fmax(run->threshold_high, r->question.threshold);
     if (sis_record_masked_name(r)) {
         run->masked_low = fmin(run->masked_low, c->masked_score); /* fmin passes over NaN */
         run->masked_high = fmax(run->masked_high, c->masked_score);

@@ -27,8 +27,8 @@ static scale find_scale(const sis_record *r) {
     scale s = {INFINITY, -INFINITY};
     take_in(&s, c->score);
     take_in(&s, c->masked_score);
-    if (!r->keep)
-        take_in(&s, r->threshold);
+    if (!r->question.keep)
+        take_in(&s, r->question.threshold);
     for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
         take_in(&s, c->subsets[k].score);
     if (s.low >= 0 && s.high <= 1)
@@ -67,8 +67,8 @@ static void add_words(sis__buf *b, const sis_record *r) {
             snprintf(word + n, sizeof word - (size_t)n, " %zu", k + 1);
         add_word(b, "sub", k % SIS__SUBSET_COLOURS, word, c->subsets[k].score);
     }
-    if (!r->keep)
-        add_word(b, "limit", 0, "threshold", r->threshold);
+    if (!r->question.keep)
+        add_word(b, "limit", 0, "threshold", r->question.threshold);
     add_word(b, "full", 0, "whole input", c->score);
     sis__buf_str(b, "</p>\n");
 }
@@ -84,8 +84,8 @@ void sis__score_bar(sis__buf *b, const sis_record *r) {
                     "<div class=\"scorebar\"><div class=\"track\" aria-hidden=\"true\"><b "
                     "style=\"left:%.1f%%;width:%.1f%%\"></b>",
                     from, to - from);
-    if (!r->keep)
-        add_dot(b, &s, r->threshold, "limit", 0);
+    if (!r->question.keep)
+        add_dot(b, &s, r->question.threshold, "limit", 0);
     if (sis_record_masked_name(r))
         add_dot(b, &s, c->masked_score, "masked", 0);
     add_dot(b, &s, c->score, "full", 0);

@@ -72,7 +72,7 @@ int sis__trace_summarise(const sis_record *record, sis__trace_summary *out) {
     if (c->n_subsets == 0 || c->subsets[0].trace.n == 0)
         return SIS_OK;
     const sis_trace *t = &c->subsets[0].trace;
-    int code = take_steps(t, record->below, out);
+    int code = take_steps(t, record->question.below, out);
     if (code == SIS_OK)
         code = take_order(t, out);
     if (code == SIS_OK)

@@ -18,27 +18,27 @@
 /* ---- What a row says ------------------------------------------------------------------------ */
 
 const char *sis__export_class(const sis_record *r, char number[32]) {
-    snprintf(number, 32, "%zu", r->output);
-    return r->output_label ? r->output_label : number;
+    snprintf(number, 32, "%zu", r->question.target);
+    return r->question.target_label ? r->question.target_label : number;
 }
 
 const char *sis__export_masked(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
     size_t count, first = sis_record_values(r, feature, &count);
-    if (!r->mask || count == 0)
+    if (!r->drawing.mask || count == 0)
         return "";
-    const char *category = sis_record_category(r, r->mask, feature);
+    const char *category = sis_record_category(r, r->drawing.mask, feature);
     if (category || count > 1)
         return category ? category : "";
-    if (isnan(r->mask[first]))
+    if (isnan(r->drawing.mask[first]))
         return "missing";
-    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->mask[first]);
+    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->drawing.mask[first]);
     return number;
 }
 
 /* What a feature was: its base, its value, or nothing that a word could say. */
 const char *sis__export_value(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
-    if (r->sequence && (size_t)feature < strlen(r->sequence)) {
-        number[0] = r->sequence[feature];
+    if (r->drawing.sequence && (size_t)feature < strlen(r->drawing.sequence)) {
+        number[0] = r->drawing.sequence[feature];
         number[1] = '\0';
         return number;
     }
@@ -60,7 +60,7 @@ static const char *take_number(const char *s, size_t *out) {
 /* NAME:START-END, perhaps (-), at the end of an id. The name is what stands behind the last blank,
  * ':' or '|' before it. */
 int sis__export_locate(const sis_record *r, sis__locus *out) {
-    size_t n = r->sequence ? strlen(r->sequence) : 0, start, end;
+    size_t n = r->drawing.sequence ? strlen(r->drawing.sequence) : 0, start, end;
     const char *colon = n && r->id ? strrchr(r->id, ':') : NULL;
     *out = (sis__locus){0};
     if (!colon || colon == r->id)
@@ -151,12 +151,12 @@ static void put_record(sis_export *e, const sis_record *r) {
     char number[32];
     const sis_collection *c = &r->collection;
     put(e, r->id ? r->id : "");
-    put(e, r->label ? r->label : "");
+    put(e, r->drawing.label ? r->drawing.label : "");
     put(e, r->model ? r->model : "");
-    put(e, r->method ? r->method : "");
+    put(e, r->question.method ? r->question.method : "");
     put(e, sis__export_class(r, number));
-    put(e, r->below ? "<=" : ">=");
-    put_number(e, r->threshold);
+    put(e, r->question.below ? "<=" : ">=");
+    put_number(e, r->question.threshold);
     put_number(e, c->score);
     put(e, sis_status_name(c->status));
 }

@@ -188,16 +188,16 @@ int sis__sqlite_add(sis__sqlite *s, const sis_record *r) {
     char number[32];
     put_whole(&f, ++s->records);
     put_text(&f, r->id);
-    put_text(&f, r->label);
+    put_text(&f, r->drawing.label);
     put_text(&f, r->model);
-    put_text(&f, r->method);
+    put_text(&f, r->question.method);
     put_text(&f, sis__export_class(r, number));
-    put_text(&f, r->below ? "<=" : ">=");
-    put_number(&f, r->threshold);
+    put_text(&f, r->question.below ? "<=" : ">=");
+    put_number(&f, r->question.threshold);
     put_number(&f, c->score);
     put_number(&f, c->masked_score);
     put_text(&f, sis_status_name(c->status));
-    put_text(&f, r->kind);
+    put_text(&f, r->drawing.kind);
     put_whole(&f, (sqlite3_int64)c->n_features);
     int error = finish(s, &f);
     for (size_t k = 0; error == SIS_OK && k < c->n_subsets; k++)

@@ -41,22 +41,29 @@ static int by_feature(const void *a, const void *b, void *ctx) {
 }
 
 int sis__record_index(sis_record *r) {
-    int *order = SIS_NEW_RAW(int, r->n_values);
+    int *order = SIS_NEW_RAW(int, r->drawing.n_values);
     if (!order)
         return SIS_E_NOMEM;
-    for (size_t v = 0; v < r->n_values; v++)
+    for (size_t v = 0; v < r->drawing.n_values; v++)
         order[v] = (int)v;
-    sis__sort(order, r->n_values, sizeof *order, by_feature, (void *)(uintptr_t)r->feature_map);
-    r->by_feature = order;
+    sis__sort(order, r->drawing.n_values, sizeof *order, by_feature,
+              (void *)(uintptr_t)r->drawing.feature_map);
+    r->held = order;
     return SIS_OK;
+}
+
+/* Values in the order of their features: what sis_record_parse adds to a feature_map, so that the
+ * values of a feature are found at once. */
+static const int *order_of(const sis_record *r) {
+    return (const int *)r->held;
 }
 
 /* How many values belong to features below this one. */
 static size_t values_below(const sis_record *r, long feature) {
-    size_t low = 0, high = r->n_values;
+    size_t low = 0, high = r->drawing.n_values;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (r->feature_map[r->by_feature[middle]] < feature)
+        if (r->drawing.feature_map[order_of(r)[middle]] < feature)
             low = middle + 1;
         else
             high = middle;
@@ -65,25 +72,25 @@ static size_t values_below(const sis_record *r, long feature) {
 }
 
 size_t sis_record_value(const sis_record *r, int feature, size_t k) {
-    if (!r->feature_map)
+    if (!r->drawing.feature_map)
         return (size_t)feature;
-    if (r->by_feature)
-        return (size_t)r->by_feature[values_below(r, feature) + k];
+    if (r->held)
+        return (size_t)order_of(r)[values_below(r, feature) + k];
     size_t v = 0;
-    for (; v < r->n_values; v++)
-        if (r->feature_map[v] == feature && k-- == 0)
+    for (; v < r->drawing.n_values; v++)
+        if (r->drawing.feature_map[v] == feature && k-- == 0)
             break;
     return v;
 }
 
 size_t sis_record_values(const sis_record *r, int feature, size_t *count) {
-    *count = r->values && (size_t)feature < r->n_values;
-    if (r->values && r->feature_map && r->by_feature)
+    *count = r->drawing.values && (size_t)feature < r->drawing.n_values;
+    if (r->drawing.values && r->drawing.feature_map && r->held)
         *count = values_below(r, (long)feature + 1) - values_below(r, feature);
-    else if (r->values && r->feature_map) {
+    else if (r->drawing.values && r->drawing.feature_map) {
         *count = 0;
-        for (size_t v = 0; v < r->n_values; v++)
-            *count += r->feature_map[v] == feature;
+        for (size_t v = 0; v < r->drawing.n_values; v++)
+            *count += r->drawing.feature_map[v] == feature;
     }
     return *count ? sis_record_value(r, feature, 0) : SIZE_MAX;
 }
@@ -91,12 +98,14 @@ size_t sis_record_values(const sis_record *r, int feature, size_t *count) {
 /* ---- Names --------------------------------------------------------------------------------- */
 
 static int names_features(const sis_record *r) {
-    return r->names && r->n_names == r->collection.n_features;
+    return r->drawing.names && r->drawing.n_names == r->collection.n_features;
 }
 
 /* The names of all values; NULL: they have none of their own. */
 static const char *const *value_names(const sis_record *r) {
-    return r->value_names ? r->value_names : names_features(r) ? NULL : r->names;
+    return r->drawing.value_names ? r->drawing.value_names
+           : names_features(r)    ? NULL
+                                  : r->drawing.names;
 }
 
 /* How many bytes of the names of its values are the name of the feature; 0: they have no such
@@ -104,11 +113,11 @@ static const char *const *value_names(const sis_record *r) {
 static size_t stem_of(const sis_record *r, int feature) {
     const char *const *names = value_names(r);
     size_t count, stem, first = sis_record_values(r, feature, &count);
-    if (!names || first >= r->n_values)
+    if (!names || first >= r->drawing.n_values)
         return 0;
     if (names_features(r)) {
-        stem = strlen(r->names[feature]);
-        return strncmp(names[first], r->names[feature], stem) == 0 &&
+        stem = strlen(r->drawing.names[feature]);
+        return strncmp(names[first], r->drawing.names[feature], stem) == 0 &&
                        is_separator(names[first][stem])
                    ? stem
                    : 0;
@@ -124,11 +133,11 @@ static size_t stem_of(const sis_record *r, int feature) {
 int sis_record_name(const sis_record *r, int feature, char *text, size_t size) {
     size_t count, f = (size_t)feature, first = sis_record_values(r, feature, &count);
     const char *const *names = value_names(r);
-    if (r->words && f < r->n_words)
-        snprintf(text, size, "%s", r->words[f]);
-    else if (names_features(r) && f < r->n_names)
-        snprintf(text, size, "%s", r->names[f]);
-    else if (names && first < r->n_values) {
+    if (r->drawing.words && f < r->drawing.n_words)
+        snprintf(text, size, "%s", r->drawing.words[f]);
+    else if (names_features(r) && f < r->drawing.n_names)
+        snprintf(text, size, "%s", r->drawing.names[f]);
+    else if (names && first < r->drawing.n_values) {
         size_t stem = stem_of(r, feature);
         snprintf(text, stem && stem < size ? stem + 1 : size, "%s", names[first]);
     } else {
@@ -142,7 +151,7 @@ int sis_record_name(const sis_record *r, int feature, char *text, size_t size) {
 
 const char *sis_record_value_name(const sis_record *r, size_t value) {
     const char *const *names = value_names(r);
-    int feature = r->feature_map ? r->feature_map[value] : (int)value;
+    int feature = r->drawing.feature_map ? r->drawing.feature_map[value] : (int)value;
     if (!names)
         return NULL;
     size_t stem = feature < 0 ? 0 : stem_of(r, feature);
@@ -166,17 +175,17 @@ const char *sis_record_category(const sis_record *r, const double *values, int f
         return NULL;
     if (one != SIZE_MAX)
         return sis_record_value_name(r, one);
-    return missing ? "missing" : names_features(r) && r->value_names ? "(none)" : NULL;
+    return missing ? "missing" : names_features(r) && r->drawing.value_names ? "(none)" : NULL;
 }
 
 const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
     size_t count, first = sis_record_values(r, feature, &count);
-    const char *category = count ? sis_record_category(r, r->values, feature) : NULL;
+    const char *category = count ? sis_record_category(r, r->drawing.values, feature) : NULL;
     if (category || count != 1)
         return category;
-    if (isnan(r->values[first]))
+    if (isnan(r->drawing.values[first]))
         return "missing";
-    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->values[first]);
+    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->drawing.values[first]);
     return number;
 }
 
@@ -217,8 +226,8 @@ static int place_channels(const size_t d[3], const int *map, sis_raster *out) {
 }
 
 int sis_record_raster(const sis_record *r, sis_raster *out) {
-    const size_t *d = r->shape;
-    size_t rank = r->rank, n = 1;
+    const size_t *d = r->drawing.shape;
+    size_t rank = r->drawing.rank, n = 1;
     for (; d && rank > 3 && *d == 1; rank--)
         d++;
     if (!d || (rank != 2 && rank != 3))
@@ -226,10 +235,10 @@ int sis_record_raster(const sis_record *r, sis_raster *out) {
     for (size_t k = 0; k < rank; n *= d[k++])
         if (d[k] < 1 || d[k] > AXIS_MOST)
             return 0;
-    if (r->n_values && r->n_values != n)
+    if (r->drawing.n_values && r->drawing.n_values != n)
         return 0;
     *out = (sis_raster){d[0], d[1], 1, d[1], 1, 0};
-    return rank == 2 || place_channels(d, r->n_values ? r->feature_map : NULL, out);
+    return rank == 2 || place_channels(d, r->drawing.n_values ? r->drawing.feature_map : NULL, out);
 }
 
 /* ---- Units --------------------------------------------------------------------------------- */
@@ -239,18 +248,19 @@ static const char *picture_unit(const sis_record *r, const sis_raster *g) {
     size_t pixels = 0, n = r->collection.n_features;
     for (size_t p = 0; p < g->rows * g->columns; p++) {
         size_t v = p / g->columns * g->row_step + p % g->columns * g->column_step;
-        pixels += !r->feature_map || r->feature_map[v] >= 0;
+        pixels += !r->drawing.feature_map || r->drawing.feature_map[v] >= 0;
     }
     return n == pixels ? "pixel" : n < pixels ? "part" : "value";
 }
 
 const char *sis_record_unit(const sis_record *r) {
     sis_raster g;
-    if (r->words)
-        return r->unit ? r->unit : "word";
-    if (r->sequence)
+    if (r->drawing.words)
+        return r->drawing.unit ? r->drawing.unit : "word";
+    if (r->drawing.sequence)
         return "base";
-    if (sis_kind_of(r->kind) == SIS_KIND_IMAGE && r->values && sis_record_raster(r, &g))
+    if (sis_kind_of(r->drawing.kind) == SIS_KIND_IMAGE && r->drawing.values &&
+        sis_record_raster(r, &g))
         return picture_unit(r, &g);
     return "feature";
 }
@@ -274,18 +284,18 @@ static int is_position(const sis_record *r, const char *text) {
     char number[32];
     if (!text)
         return 1;
-    snprintf(number, sizeof number, "%zu", r->output);
+    snprintf(number, sizeof number, "%zu", r->question.target);
     return strcmp(text, number) == 0;
 }
 
 int sis_record_is_target(const sis_record *r, const char *label, const char *position) {
-    int named =
-        label && r->output_label ? strcmp(r->output_label, label) == 0 : is_position(r, label);
+    int named = label && r->question.target_label ? strcmp(r->question.target_label, label) == 0
+                                                  : is_position(r, label);
     return named && is_position(r, position);
 }
 
 int sis_record_is_contrast(const sis_record *r) {
-    return r->guarantee && (r->guarantee->examples || strcmp(r->method, "contrast") == 0);
+    return r->guarantee && (r->guarantee->examples || strcmp(r->question.method, "contrast") == 0);
 }
 
 void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) {
@@ -293,7 +303,7 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
     size_t others = r->collection.n_features - r->collection.subsets[k].n;
     char domain[96], unit[16];
     snprintf(unit, sizeof unit, "%s%s", sis_record_unit(r), others == 1 ? "" : "s");
-    put_domain(r->domain, domain, sizeof domain);
+    put_domain(r->question.domain, domain, sizeof domain);
     if (sis_record_is_contrast(r))
         snprintf(text, size, "to lose the decision, if changed%s", domain);
     else if (!g || g->kind == SIS_GUARANTEE_MASK)
@@ -318,8 +328,9 @@ void sis_record_found(const sis_record *r, char *text, size_t size) {
     const sis_collection *c = &r->collection;
     const char *s = c->n_subsets == 1 ? "" : "s";
     int proved = kind_of(r) == SIS_GUARANTEE_ALL;
-    if (r->constraint) {
-        snprintf(text, size, "rationale%s by %.40s, %.40s", s, r->method, r->constraint);
+    if (r->question.constraint) {
+        snprintf(text, size, "rationale%s by %.40s, %.40s", s, r->question.method,
+                 r->question.constraint);
         return;
     }
     snprintf(text, size, "%zu %s%s%s%s%s%s", c->n_subsets,
@@ -341,10 +352,10 @@ const char *sis_record_score_name(const sis_record *r) {
         {"changes the score to", "changes the lead to"},
     };
     int row = sis_record_is_contrast(r)            ? 4
-              : kind_of(r) == SIS_GUARANTEE_ALL    ? 2 + (r->below && !r->keep)
+              : kind_of(r) == SIS_GUARANTEE_ALL    ? 2 + (r->question.below && !r->question.keep)
               : kind_of(r) == SIS_GUARANTEE_CHANCE ? 1
                                                    : 0;
-    return names[row][r->keep != NULL];
+    return names[row][r->question.keep != NULL];
 }
 
 const char *sis_record_masked_name(const sis_record *r) {
@@ -360,8 +371,8 @@ const char *sis_record_masked_name(const sis_record *r) {
 
 void sis_record_rest(const sis_record *r, char *text, size_t size) {
     const sis_collection *c = &r->collection;
-    const char *what = r->constraint ? "rationale" : "subset";
-    const char *s = r->constraint && c->n_subsets == 1 ? "" : "s";
+    const char *what = r->question.constraint ? "rationale" : "subset";
+    const char *s = r->question.constraint && c->n_subsets == 1 ? "" : "s";
     int all = kind_of(r) == SIS_GUARANTEE_ALL, drawn = kind_of(r) == SIS_GUARANTEE_CHANCE;
     if (sis_record_is_contrast(r))
         snprintf(text, size, "changing these alone can lose the decision%s%s",
@@ -374,36 +385,36 @@ void sis_record_rest(const sis_record *r, char *text, size_t size) {
                     : drawn ? " drawn anew"
                             : " masked",
                     c->rest_score,
-                    c->complete || r->constraint ? ""
-                    : all || drawn               ? " (there may be more subsets)"
-                                                 : " (there are more subsets)");
+                    c->complete || r->question.constraint ? ""
+                    : all || drawn                        ? " (there may be more subsets)"
+                                                          : " (there are more subsets)");
 }
 
 void sis_record_reason(const sis_record *r, char *text, size_t size) {
     const sis_collection *c = &r->collection;
     char domain[96];
-    put_domain(r->domain, domain, sizeof domain);
+    put_domain(r->question.domain, domain, sizeof domain);
     text[0] = '\0';
     if (c->status == SIS_STATUS_NOT_DECIDED)
         snprintf(text, size, "The %s, so there is no decision to explain.",
-                 r->keep ? "model does not choose this output"
-                         : "score does not meet this threshold");
+                 r->question.keep ? "model does not choose this output"
+                                  : "score does not meet this threshold");
     if (c->status != SIS_STATUS_DEFAULT_DECISION)
         return;
     if (kind_of(r) == SIS_GUARANTEE_ALL)
         sis__format(text, size,
                     "Whatever all features are%s, the decision is the same; the %s that was met is "
                     "%.4g.",
-                    domain, r->keep ? "smallest lead" : "nearest score", c->masked_score);
+                    domain, r->question.keep ? "smallest lead" : "nearest score", c->masked_score);
     else if (kind_of(r) == SIS_GUARANTEE_CHANCE)
         sis__format(text, size,
                     "Even with everything drawn anew the decision stays as often as was asked for "
                     "(%s %.4g), so no part of this input is responsible.",
-                    r->keep ? "mean lead" : "mean score", c->masked_score);
+                    r->question.keep ? "mean lead" : "mean score", c->masked_score);
     else
         sis__format(text, size,
                     "Even with everything masked %s %.4g, so no part of this input is responsible.",
-                    r->keep ? "it is ahead by" : "the score is", c->masked_score);
+                    r->question.keep ? "it is ahead by" : "the score is", c->masked_score);
 }
 
 /* ---- Advice -------------------------------------------------------------------------------- */
@@ -451,7 +462,7 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     if (!by_default && c->status != SIS_STATUS_NOT_DECIDED)
         return;
     int for_all = kind_of(r) == SIS_GUARANTEE_ALL;
-    if (r->keep) { /* there is no threshold */
+    if (r->question.keep) { /* there is no threshold */
         snprintf(text, size, "%s",
                  !by_default ? "Another output is higher: ask about that one."
                  : for_all   ? "Ask with another domain."
@@ -459,13 +470,13 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
         return;
     }
     if (kind_of(r) != SIS_GUARANTEE_MASK) {
-        round_to(score, FEW, r->below, at);
+        round_to(score, FEW, r->question.below, at);
         if (by_default)
             snprintf(text, size, "Ask with another threshold, or another %s.",
                      for_all ? "domain" : "hot deck");
         else
             snprintf(text, size, "Ask with a threshold of %s or %s.", at,
-                     r->below ? "more" : "less");
+                     r->question.below ? "more" : "less");
         return;
     }
     if ((float)score == (float)masked || !isfinite(score) || !isfinite(masked)) {
@@ -476,9 +487,9 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     }
     int below = score < masked; /* the direction that can be explained */
     const char *ask = by_default ? "Take another mask, or ask" : "Ask";
-    const char *how = below == r->below ? "with"
-                      : below           ? "with --below and"
-                                        : "without --below and with";
+    const char *how = below == r->question.below ? "with"
+                      : below                    ? "with --below and"
+                                                 : "without --below and with";
     write_ends(score, masked, at, beyond);
     if (below)
         snprintf(text, size, "%s %s a threshold of %s or more, below %s (everything masked).", ask,
@@ -503,27 +514,27 @@ static int is_same_label(const char *a, const char *b) {
 /* Is the label the class of the output? -1: the record does not say. Where the output is called by a
  * name, a label that is a number is its place; the place of an only output is 1, as opposed to 0. */
 static int is_label_of_output(const sis_record *r) {
-    const char *name = r->output_label;
-    size_t place = r->n_outputs == 1 ? 1 : r->output;
+    const char *name = r->question.target_label;
+    size_t place = r->question.n_outputs == 1 ? 1 : r->question.target;
     double label, number;
-    int by_place = is_number(r->label, &label) && !(name && is_number(name, &number));
+    int by_place = is_number(r->drawing.label, &label) && !(name && is_number(name, &number));
     if (!by_place)
-        return name ? is_same_label(r->label, name) : -1;
-    if (name && is_same_label(r->label, name))
+        return name ? is_same_label(r->drawing.label, name) : -1;
+    if (name && is_same_label(r->drawing.label, name))
         return 1;
-    if (r->n_outputs == 0 && r->output == 0 && !name)
+    if (r->question.n_outputs == 0 && r->question.target == 0 && !name)
         return -1; /* the only output, or perhaps: older records do not tell */
-    if (r->n_outputs == 1 && label != 0 && label != 1)
+    if (r->question.n_outputs == 1 && label != 0 && label != 1)
         return name ? 0 : -1;
     return label == (double)place;
 }
 
 int sis_record_is_right(const sis_record *r) {
     sis_status status = r->collection.status;
-    if (!r->label || status == SIS_STATUS_ERROR)
+    if (!r->drawing.label || status == SIS_STATUS_ERROR)
         return -1;
-    int same = is_label_of_output(r), below = r->below;
-    if (same >= 0 && r->n_outputs == 1 && status == SIS_STATUS_NOT_DECIDED)
+    int same = is_label_of_output(r), below = r->question.below;
+    if (same >= 0 && r->question.n_outputs == 1 && status == SIS_STATUS_NOT_DECIDED)
         below = !below; /* the score is on the other side */
     return same < 0 ? -1 : same == !below;
 }

@@ -25,6 +25,8 @@
 #include "data/packed.h"
 #include "results/fields.h"
 
+enum { FORMAT = 2 }; /* the version that is written; 1 is still read */
+
 /* ---- Rules: lists ------------------------------------------------------------------------------ */
 
 /* Is any of the n numbers there twice? *twice is it, or -1. */
@@ -92,20 +94,21 @@ static int check_count(int code, const char *field, size_t found, size_t expecte
 static int check_head(const sis_record *r, int code) {
     const sis_collection *c = &r->collection;
     int failed = c->status == SIS_STATUS_ERROR;
-    if (!r->id || !r->model || !r->method)
+    if (!r->id || !r->model || !r->question.method)
         return sis__fail(code, "field \"%s\": is missing",
                          !r->id      ? "id"
                          : !r->model ? "model"
                                      : "method");
-    if (r->output > PTRDIFF_MAX || c->evaluations > PTRDIFF_MAX)
+    if (r->question.target > PTRDIFF_MAX || c->evaluations > PTRDIFF_MAX)
         return sis__fail(code, "field \"%s\": is too large",
-                         r->output > PTRDIFF_MAX ? "output" : "evaluations");
-    if (r->n_outputs > PTRDIFF_MAX || (r->n_outputs && r->output >= r->n_outputs))
-        return sis__fail(code, "field \"n_outputs\": output %zu is none of %zu", r->output,
-                         r->n_outputs);
+                         r->question.target > PTRDIFF_MAX ? "target" : "evaluations");
+    if (r->question.n_outputs > PTRDIFF_MAX ||
+        (r->question.n_outputs && r->question.target >= r->question.n_outputs))
+        return sis__fail(code, "field \"n_outputs\": target %zu is none of %zu", r->question.target,
+                         r->question.n_outputs);
     if ((unsigned)c->status >= SIS_N_STATUSES)
         return sis__fail(code, "field \"status\": there is no status %d", (int)c->status);
-    if (!isfinite(r->threshold))
+    if (!isfinite(r->question.threshold))
         return sis__fail(code, "field \"threshold\": is not a finite number");
     if (!failed && (isnan(c->score) || isnan(c->masked_score)))
         return sis__fail(code, "field \"%s\": is not a number, but the status is not \"error\"",
@@ -125,7 +128,7 @@ static int check_head(const sis_record *r, int code) {
 
 static int check_guarantee(const sis_record *r, int code) {
     const sis_guarantee *g = r->guarantee;
-    if (r->keep && strcmp(r->keep, "class") != 0)
+    if (r->question.keep && strcmp(r->question.keep, "class") != 0)
         return sis__fail(code, "field \"keep\": expected class");
     if (!g || g->kind != SIS_GUARANTEE_CHANCE)
         return SIS_OK;
@@ -182,19 +185,24 @@ static int check_subsets(const sis_record *r, int code) {
 /* ---- Rules: the drawing ---------------------------------------------------------------------- */
 
 static int check_values(const sis_record *r, int code) {
-    if (!r->values && (r->mask || r->feature_map || r->value_names))
+    if (!r->drawing.values && (r->drawing.mask || r->drawing.feature_map || r->drawing.value_names))
         return sis__fail(code, "field \"%s\": there are no values it could belong to",
-                         r->mask          ? "mask"
-                         : r->feature_map ? "feature_map"
-                                          : "value_names");
-    if (r->values && r->n_values == 0)
+                         r->drawing.mask          ? "mask"
+                         : r->drawing.feature_map ? "feature_map"
+                                                  : "value_names");
+    if (r->drawing.values && r->drawing.n_values == 0)
         return sis__fail(code, "field \"values\": is empty");
-    if (r->shape && (r->rank > SIS_RANK_MAX ||
-                     (r->values && sis__packed_bytes(r->rank, r->shape, 1) != r->n_values)))
-        return sis__fail(code, "field \"shape\": is not that of the %zu values", r->n_values);
-    int result = check_values_finite(code, "values", r->values, r->values ? r->n_values : 0);
+    if (r->drawing.shape &&
+        (r->drawing.rank > SIS_RANK_MAX ||
+         (r->drawing.values &&
+          sis__packed_bytes(r->drawing.rank, r->drawing.shape, 1) != r->drawing.n_values)))
+        return sis__fail(code, "field \"shape\": is not that of the %zu values",
+                         r->drawing.n_values);
+    int result = check_values_finite(code, "values", r->drawing.values,
+                                     r->drawing.values ? r->drawing.n_values : 0);
     if (result == SIS_OK)
-        result = check_values_finite(code, "mask", r->mask, r->mask ? r->n_values : 0);
+        result = check_values_finite(code, "mask", r->drawing.mask,
+                                     r->drawing.mask ? r->drawing.n_values : 0);
     return result;
 }
 
@@ -202,49 +210,54 @@ static int check_values(const sis_record *r, int code) {
 static int check_spans(const sis_record *r, int code) {
     size_t characters = 0;
     uint32_t c;
-    if (!r->text)
+    if (!r->drawing.text)
         return sis__fail(code, "field \"spans\": there is no text");
-    for (const char *s = r->text; *s; characters++)
+    for (const char *s = r->drawing.text; *s; characters++)
         s += sis__utf8_step(s, &c);
-    for (size_t i = 0; i < r->n_spans; i++)
-        if (r->spans[i] < (i ? r->spans[i - 1] : 0) || (size_t)r->spans[i] > characters)
+    for (size_t i = 0; i < r->drawing.n_spans; i++)
+        if (r->drawing.spans[i] < (i ? r->drawing.spans[i - 1] : 0) ||
+            (size_t)r->drawing.spans[i] > characters)
             return sis__fail(code, "field \"spans\": %d is no place in the text, or out of order",
-                             r->spans[i]);
-    return check_count(code, "spans", r->n_spans, 2 * r->collection.n_features, "end of a feature");
+                             r->drawing.spans[i]);
+    return check_count(code, "spans", r->drawing.n_spans, 2 * r->collection.n_features,
+                       "end of a feature");
 }
 
 /* What is held against n_features. */
 static int check_by_feature(const sis_record *r, int code) {
     size_t n_features = r->collection.n_features;
     int result = SIS_OK;
-    if (r->feature_map)
-        result = check_range(r, code, "feature_map", r->feature_map, r->n_values, -1);
-    else if (r->values)
-        result = check_count(code, "values", r->n_values, n_features, "feature (no feature_map)");
+    if (r->drawing.feature_map)
+        result =
+            check_range(r, code, "feature_map", r->drawing.feature_map, r->drawing.n_values, -1);
+    else if (r->drawing.values)
+        result = check_count(code, "values", r->drawing.n_values, n_features,
+                             "feature (no feature_map)");
     if (result == SIS_OK && r->attributions)
         result = check_count(code, "attributions", r->n_attributions, n_features, "feature");
-    if (result == SIS_OK && r->names && r->n_names != r->n_values)
-        result = check_count(code, "names", r->n_names, n_features, "feature");
-    if (result == SIS_OK && r->words)
-        result = check_count(code, "words", r->n_words, n_features, "feature");
-    if (result == SIS_OK && r->spans)
+    if (result == SIS_OK && r->drawing.names && r->drawing.n_names != r->drawing.n_values)
+        result = check_count(code, "names", r->drawing.n_names, n_features, "feature");
+    if (result == SIS_OK && r->drawing.words)
+        result = check_count(code, "words", r->drawing.n_words, n_features, "feature");
+    if (result == SIS_OK && r->drawing.spans)
         result = check_spans(r, code);
-    if (result == SIS_OK && r->sequence)
-        result = check_count(code, "sequence", strlen(r->sequence), n_features, "feature");
-    if (result == SIS_OK && r->human)
-        result = check_features(r, code, "human", r->human, r->n_human);
+    if (result == SIS_OK && r->drawing.sequence)
+        result = check_count(code, "sequence", strlen(r->drawing.sequence), n_features, "feature");
+    if (result == SIS_OK && r->drawing.human)
+        result = check_features(r, code, "human", r->drawing.human, r->drawing.n_human);
     return result;
 }
 
 /* What is written as it is must be JSON, on one line. */
-static int check_made(const sis_record *r, int code) {
+static int check_provenance(const sis_record *r, int code) {
     json_t *root;
-    if (!r->made)
+    if (!r->provenance)
         return SIS_OK;
-    int result = sis__json_read(r->made, strlen(r->made), "how results were made", &root);
+    int result =
+        sis__json_read(r->provenance, strlen(r->provenance), "how results were made", &root);
     if (result == SIS_E_FORMAT || (result == SIS_OK && !json_is_object(root)) ||
-        strchr(r->made, '\n'))
-        result = sis__fail(code, "field \"made\": expected a JSON object on one line");
+        strchr(r->provenance, '\n'))
+        result = sis__fail(code, "field \"provenance\": expected a JSON object on one line");
     json_decref(root);
     return result;
 }
@@ -254,7 +267,7 @@ static int check_record(const sis_record *r, int code) {
     if (result == SIS_OK)
         result = check_guarantee(r, code);
     if (result == SIS_OK)
-        result = check_made(r, code);
+        result = check_provenance(r, code);
     if (result == SIS_OK)
         result = check_subsets(r, code);
     if (result == SIS_OK)
@@ -270,8 +283,9 @@ static void put_subset(sis__buf *b, const sis_record *r, const sis_subset *s, in
     sis__buf_char(b, '{');
     sis__json_ints(b, "features", s->features, s->n);
     sis__json_number(b, "score", s->score);
-    if (r->constraint)
-        sis__json_flag(b, "sufficient", sis_decided(s->score, r->threshold, r->below));
+    if (r->question.constraint)
+        sis__json_flag(b, "sufficient",
+                       sis_decided(s->score, r->question.threshold, r->question.below));
     if (with_trace && s->trace.n > 0) {
         if (!isnan(s->trace.start))
             sis__json_number(b, "start", s->trace.start);
@@ -308,27 +322,27 @@ static void put_guarantee(sis__buf *b, const sis_record *r) {
     sis__json_flag(b, "minimal", g->minimal);
     if (g->smallest)
         sis__json_flag(b, "smallest", 1);
-    sis__json_text(b, "domain", r->domain);
+    sis__json_text(b, "domain", r->question.domain);
     if (g->kind == SIS_GUARANTEE_CHANCE)
         put_shares(b, g);
     sis__buf_char(b, '}');
 }
 
 static void put_decision(sis__buf *b, const sis_record *r) {
-    sis__json_count(b, "sis", 1);
+    sis__json_count(b, "sis", FORMAT);
     sis__json_text(b, "id", r->id);
     sis__json_text(b, "model", r->model);
-    sis__json_text(b, "method", r->method);
-    sis__json_text(b, "constraint", r->constraint);
+    sis__json_text(b, "method", r->question.method);
+    sis__json_text(b, "constraint", r->question.constraint);
     if (r->guarantee)
         put_guarantee(b, r);
-    sis__json_text(b, "keep", r->keep);
-    sis__json_count(b, "output", r->output);
-    if (r->n_outputs)
-        sis__json_count(b, "n_outputs", r->n_outputs);
-    sis__json_text(b, "output_label", r->output_label);
-    sis__json_text(b, "direction", r->below ? "<=" : ">=");
-    sis__json_number(b, "threshold", r->threshold);
+    sis__json_text(b, "keep", r->question.keep);
+    sis__json_count(b, "target", r->question.target);
+    if (r->question.n_outputs)
+        sis__json_count(b, "n_outputs", r->question.n_outputs);
+    sis__json_text(b, "target_label", r->question.target_label);
+    sis__json_text(b, "direction", r->question.below ? "<=" : ">=");
+    sis__json_number(b, "threshold", r->question.threshold);
 }
 
 static void put_attributions(sis__buf *b, const sis_record *r) {
@@ -371,24 +385,24 @@ static void put_collection(sis__buf *b, const sis_record *r, int with_trace) {
 }
 
 static void put_drawing(sis__buf *b, const sis_record *r) {
-    sis__json_text(b, "kind", r->kind);
-    sis__json_counts(b, "shape", r->shape, r->rank);
-    sis__json_numbers(b, "values", r->values, r->n_values);
+    sis__json_text(b, "kind", r->drawing.kind);
+    sis__json_counts(b, "shape", r->drawing.shape, r->drawing.rank);
+    sis__json_numbers(b, "values", r->drawing.values, r->drawing.n_values);
     if (r->guarantee)
         sis__json_numbers(b, "examples", r->guarantee->examples,
-                          r->guarantee->n_examples * r->n_values);
-    sis__json_numbers(b, "mask", r->mask, r->n_values);
-    sis__json_text(b, "masking", r->masking);
-    sis__json_texts(b, "names", r->names, r->n_names);
-    sis__json_texts(b, "value_names", r->value_names, r->n_values);
-    sis__json_ints(b, "feature_map", r->feature_map, r->n_values);
-    sis__json_text(b, "label", r->label);
-    sis__json_texts(b, "words", r->words, r->n_words);
-    sis__json_text(b, "unit", r->unit);
-    sis__json_text(b, "text", r->text);
-    sis__json_ints(b, "spans", r->spans, r->n_spans);
-    sis__json_text(b, "sequence", r->sequence);
-    sis__json_ints(b, "human", r->human, r->n_human);
+                          r->guarantee->n_examples * r->drawing.n_values);
+    sis__json_numbers(b, "mask", r->drawing.mask, r->drawing.n_values);
+    sis__json_text(b, "masking", r->drawing.masking);
+    sis__json_texts(b, "names", r->drawing.names, r->drawing.n_names);
+    sis__json_texts(b, "value_names", r->drawing.value_names, r->drawing.n_values);
+    sis__json_ints(b, "feature_map", r->drawing.feature_map, r->drawing.n_values);
+    sis__json_text(b, "label", r->drawing.label);
+    sis__json_texts(b, "words", r->drawing.words, r->drawing.n_words);
+    sis__json_text(b, "unit", r->drawing.unit);
+    sis__json_text(b, "text", r->drawing.text);
+    sis__json_ints(b, "spans", r->drawing.spans, r->drawing.n_spans);
+    sis__json_text(b, "sequence", r->drawing.sequence);
+    sis__json_ints(b, "human", r->drawing.human, r->drawing.n_human);
 }
 
 /* Where the example stands in its data set, unless its id is that number. */
@@ -397,9 +411,9 @@ static void put_origin(sis__buf *b, const sis_record *r) {
     snprintf(number, sizeof number, "%zu", r->row);
     if (r->has_row && strcmp(number, r->id) != 0)
         sis__json_count(b, "row", r->row);
-    if (r->made) {
-        sis__json_name(b, "made");
-        sis__buf_str(b, r->made);
+    if (r->provenance) {
+        sis__json_name(b, "provenance");
+        sis__buf_str(b, r->provenance);
     }
 }
 
@@ -422,12 +436,32 @@ int sis_record_format(const sis_record *record, int with_trace, char **line, siz
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static void take_version(sis__fields *f) {
-    size_t version = 1;
+/* Give the fields of a version 1 record the names of version 2. */
+static int upgrade_version_1(json_t *record) {
+    static const char *const names[][2] = {
+        {"output", "target"}, {"output_label", "target_label"}, {"made", "provenance"}};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *value = json_object_get(record, names[i][0]);
+        failed |= value && json_object_set(record, names[i][1], value) != 0;
+    }
+    const char *status = json_string_value(json_object_get(record, "status"));
+    if (status && strcmp(status, "below_threshold") == 0)
+        failed |= json_object_set_new(record, "status", json_string("not_decided")) != 0;
+    return failed ? SIS_E_NOMEM : SIS_OK;
+}
+
+static void take_version(sis__fields *f, json_t *record) {
+    size_t version = FORMAT;
     sis__take_count(f, "sis", SIS__REQUIRED, &version);
-    if (f->code == SIS_OK && version != 1)
-        f->code = sis__fail(SIS_E_FORMAT, "field \"sis\": version %zu of the format; expected 1",
-                            version);
+    if (f->code != SIS_OK)
+        return;
+    if (version == 1)
+        f->code = upgrade_version_1(record);
+    else if (version != FORMAT)
+        f->code = sis__fail(SIS_E_FORMAT,
+                            "field \"sis\": version %zu of the format; this program reads 1 and %d",
+                            version, FORMAT);
 }
 
 static void take_shares(sis__fields *f, sis_guarantee *g) {
@@ -471,7 +505,7 @@ static void take_guarantee(sis__fields *f, sis_record *r) {
         sis__take_flag(&inner, "proved", &g->proved);
         sis__take_flag(&inner, "minimal", &g->minimal);
         sis__take_flag(&inner, "smallest", &g->smallest);
-        r->domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
+        r->question.domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
         if (g->kind == SIS_GUARANTEE_CHANCE)
             take_shares(&inner, g);
     }
@@ -480,18 +514,17 @@ static void take_guarantee(sis__fields *f, sis_record *r) {
 
 static void take_decision(sis__fields *f, sis_record *r) {
     static const char *const directions[] = {">=", "<="};
-    take_version(f);
     r->id = sis__take_text(f, "id", SIS__REQUIRED);
     r->model = sis__take_text(f, "model", SIS__REQUIRED);
-    r->method = sis__take_text(f, "method", SIS__REQUIRED);
-    r->constraint = sis__take_text(f, "constraint", SIS__OPTIONAL);
+    r->question.method = sis__take_text(f, "method", SIS__REQUIRED);
+    r->question.constraint = sis__take_text(f, "constraint", SIS__OPTIONAL);
     take_guarantee(f, r);
-    r->keep = sis__take_text(f, "keep", SIS__OPTIONAL);
-    sis__take_count(f, "output", SIS__REQUIRED, &r->output);
-    sis__take_some(f, "n_outputs", &r->n_outputs);
-    r->output_label = sis__take_text(f, "output_label", SIS__OPTIONAL);
-    r->below = (int)sis__take_choice(f, "direction", directions, 2);
-    sis__take_number(f, "threshold", SIS__REQUIRED, &r->threshold);
+    r->question.keep = sis__take_text(f, "keep", SIS__OPTIONAL);
+    sis__take_count(f, "target", SIS__REQUIRED, &r->question.target);
+    sis__take_some(f, "n_outputs", &r->question.n_outputs);
+    r->question.target_label = sis__take_text(f, "target_label", SIS__OPTIONAL);
+    r->question.below = (int)sis__take_choice(f, "direction", directions, 2);
+    sis__take_number(f, "threshold", SIS__REQUIRED, &r->question.threshold);
 }
 
 /* A score that is null if the model failed. */
@@ -549,12 +582,9 @@ static void take_collection(sis__fields *f, sis_collection *c) {
 #define STATUS_NAME(code, text) [SIS_STATUS_##code] = text,
         SIS_STATUSES(STATUS_NAME)
 #undef STATUS_NAME
-            "below_threshold", /* what not_decided was called before 1.0 */
     };
     c->status =
         (sis_status)sis__take_choice(f, "status", statuses, sizeof statuses / sizeof *statuses);
-    if ((int)c->status == SIS_N_STATUSES)
-        c->status = SIS_STATUS_NOT_DECIDED;
     c->message = sis__take_text(f, "message", SIS__OPTIONAL);
     take_score(f, "score", c->status, &c->score);
     take_score(f, "masked_score", c->status, &c->masked_score);
@@ -572,9 +602,10 @@ static void take_collection(sis__fields *f, sis_collection *c) {
 
 /* What the method says of its own subsets. */
 static sis_claim claim_of(const sis_record *r) {
-    if (!r->constraint || strcmp(r->method, "gradient") == 0)
+    if (!r->question.constraint || strcmp(r->question.method, "gradient") == 0)
         return SIS_CLAIM_MINIMAL;
-    return strcmp(r->constraint, "sufficient") == 0 ? SIS_CLAIM_SUFFICIENT : SIS_CLAIM_NOTHING;
+    return strcmp(r->question.constraint, "sufficient") == 0 ? SIS_CLAIM_SUFFICIENT
+                                                             : SIS_CLAIM_NOTHING;
 }
 
 static void take_attributions(sis__fields *f, sis_record *r) {
@@ -603,7 +634,7 @@ static void take_examples(sis__fields *f, sis_record *r) {
     sis_guarantee *g = (sis_guarantee *)(uintptr_t)r->guarantee;
     if (!examples)
         return;
-    if (!g || !r->values || n != r->collection.n_subsets * r->n_values) {
+    if (!g || !r->drawing.values || n != r->collection.n_subsets * r->drawing.n_values) {
         free(examples);
         sis__fields_wrong(f, "examples", "the values of an input for each subset of a proof",
                           json_object_get(f->object, "examples"));
@@ -615,41 +646,41 @@ static void take_examples(sis__fields *f, sis_record *r) {
 
 static void take_drawing(sis__fields *f, sis_record *r) {
     size_t n;
-    r->kind = sis__take_text(f, "kind", SIS__OPTIONAL);
-    r->shape = sis__take_counts(f, "shape", &r->rank);
+    r->drawing.kind = sis__take_text(f, "kind", SIS__OPTIONAL);
+    r->drawing.shape = sis__take_counts(f, "shape", &r->drawing.rank);
     f->nulls = 1; /* missing ones */
-    r->values = sis__take_numbers(f, "values", &r->n_values);
-    r->mask = sis__take_numbers(f, "mask", &n);
+    r->drawing.values = sis__take_numbers(f, "values", &r->drawing.n_values);
+    r->drawing.mask = sis__take_numbers(f, "mask", &n);
     take_examples(f, r);
     f->nulls = 0;
-    if (r->mask)
-        sis__fields_pair(f, "mask", n, "values", r->n_values);
-    r->masking = sis__take_text(f, "masking", SIS__OPTIONAL);
-    r->names = sis__take_texts(f, "names", &r->n_names);
-    r->value_names = sis__take_texts(f, "value_names", &n);
-    if (r->value_names)
-        sis__fields_pair(f, "value_names", n, "values", r->n_values);
-    r->feature_map = sis__take_ints(f, "feature_map", SIS__OPTIONAL, &n);
-    if (r->feature_map)
-        sis__fields_pair(f, "feature_map", n, "values", r->n_values);
-    r->label = sis__take_text(f, "label", SIS__OPTIONAL);
-    r->words = sis__take_texts(f, "words", &r->n_words);
-    r->unit = sis__take_text(f, "unit", SIS__OPTIONAL);
-    r->text = sis__take_text(f, "text", SIS__OPTIONAL);
-    r->spans = sis__take_ints(f, "spans", SIS__OPTIONAL, &r->n_spans);
-    r->sequence = sis__take_text(f, "sequence", SIS__OPTIONAL);
-    r->human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->n_human);
+    if (r->drawing.mask)
+        sis__fields_pair(f, "mask", n, "values", r->drawing.n_values);
+    r->drawing.masking = sis__take_text(f, "masking", SIS__OPTIONAL);
+    r->drawing.names = sis__take_texts(f, "names", &r->drawing.n_names);
+    r->drawing.value_names = sis__take_texts(f, "value_names", &n);
+    if (r->drawing.value_names)
+        sis__fields_pair(f, "value_names", n, "values", r->drawing.n_values);
+    r->drawing.feature_map = sis__take_ints(f, "feature_map", SIS__OPTIONAL, &n);
+    if (r->drawing.feature_map)
+        sis__fields_pair(f, "feature_map", n, "values", r->drawing.n_values);
+    r->drawing.label = sis__take_text(f, "label", SIS__OPTIONAL);
+    r->drawing.words = sis__take_texts(f, "words", &r->drawing.n_words);
+    r->drawing.unit = sis__take_text(f, "unit", SIS__OPTIONAL);
+    r->drawing.text = sis__take_text(f, "text", SIS__OPTIONAL);
+    r->drawing.spans = sis__take_ints(f, "spans", SIS__OPTIONAL, &r->drawing.n_spans);
+    r->drawing.sequence = sis__take_text(f, "sequence", SIS__OPTIONAL);
+    r->drawing.human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->drawing.n_human);
 }
 
 static void take_origin(sis__fields *f, sis_record *r) {
     r->has_row = sis__find_field(f, "row", SIS__OPTIONAL) != NULL;
     sis__take_count(f, "row", SIS__OPTIONAL, &r->row);
-    const json_t *made = sis__find_field(f, "made", SIS__OPTIONAL);
-    if (!made)
+    const json_t *provenance = sis__find_field(f, "provenance", SIS__OPTIONAL);
+    if (!provenance)
         return;
-    if (!json_is_object(made))
-        sis__fields_wrong(f, "made", "an object", made);
-    else if (!(r->made = sis__json_dump(made, JSON_COMPACT)))
+    if (!json_is_object(provenance))
+        sis__fields_wrong(f, "provenance", "an object", provenance);
+    else if (!(r->provenance = sis__json_dump(provenance, JSON_COMPACT)))
         f->code = SIS_E_NOMEM;
 }
 
@@ -662,6 +693,7 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
     sis__fields f = {.object = root};
     if (!json_is_object(root))
         f.code = sis__fail(SIS_E_FORMAT, "not a record: expected a JSON object, found a list");
+    take_version(&f, root);
     take_decision(&f, out);
     take_collection(&f, &out->collection);
     take_attributions(&f, out);
@@ -671,7 +703,7 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
         out->collection.claim = claim_of(out);
         f.code = check_record(out, SIS_E_FORMAT);
     }
-    if (f.code == SIS_OK && out->feature_map)
+    if (f.code == SIS_OK && out->drawing.feature_map)
         f.code = sis__record_index(out);
     if (f.code != SIS_OK)
         sis_record_release(out);
@@ -689,14 +721,32 @@ static void drop(const void *p) {
 void sis_record_release(sis_record *record) {
     if (!record)
         return;
-    const void *const owned[] = {
-        record->id,           record->model,       record->method,     record->output_label,
-        record->kind,         record->shape,       record->values,     record->mask,
-        record->names,        record->feature_map, record->label,      record->words,
-        record->sequence,     record->human,       record->constraint, record->attributions,
-        record->completeness, record->value_names, record->by_feature, record->masking,
-        record->domain,       record->keep,        record->unit,       record->text,
-        record->spans,        record->made};
+    const void *const owned[] = {record->id,
+                                 record->model,
+                                 record->question.method,
+                                 record->question.target_label,
+                                 record->drawing.kind,
+                                 record->drawing.shape,
+                                 record->drawing.values,
+                                 record->drawing.mask,
+                                 record->drawing.names,
+                                 record->drawing.feature_map,
+                                 record->drawing.label,
+                                 record->drawing.words,
+                                 record->drawing.sequence,
+                                 record->drawing.human,
+                                 record->question.constraint,
+                                 record->attributions,
+                                 record->completeness,
+                                 record->drawing.value_names,
+                                 record->held,
+                                 record->drawing.masking,
+                                 record->question.domain,
+                                 record->question.keep,
+                                 record->drawing.unit,
+                                 record->drawing.text,
+                                 record->drawing.spans,
+                                 record->provenance};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     if (record->guarantee)

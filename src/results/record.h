@@ -7,7 +7,7 @@
 
 #include <sis/results.h>
 
-/* Add by_feature to a record with a feature_map. */
+/* Add an order of values to a record with a feature_map. */
 int sis__record_index(sis_record *r);
 
 #endif

@@ -247,10 +247,11 @@ static int is_text(const condition *c, const char *text) {
 /* By label; by number too, unless labels are numbers themselves. */
 static int is_class(const condition *c, const sis_record *r) {
     char number[32];
-    snprintf(number, sizeof number, "%zu", r->output);
-    int by_number = !r->output_label || r->output_label[strspn(r->output_label, "-0123456789")];
+    snprintf(number, sizeof number, "%zu", r->question.target);
+    int by_number = !r->question.target_label ||
+                    r->question.target_label[strspn(r->question.target_label, "-0123456789")];
     int same = (by_number && strcmp(number, c->text) == 0) ||
-               (r->output_label && strcmp(r->output_label, c->text) == 0);
+               (r->question.target_label && strcmp(r->question.target_label, c->text) == 0);
     return same == (c->relation == EQUAL);
 }
 
@@ -259,21 +260,21 @@ static int holds_of_record(const condition *c, const sis_record *r) {
     case EXAMPLE:
         return is_text(c, r->id);
     case LABEL:
-        return is_text(c, r->label);
+        return is_text(c, r->drawing.label);
     case CLASS:
         return is_class(c, r);
     case STATUS:
         return is_text(c, sis_status_name(r->collection.status));
     case KIND:
-        return is_text(c, r->kind);
+        return is_text(c, r->drawing.kind);
     case MODEL:
         return is_text(c, r->model);
     case METHOD:
-        return is_text(c, r->method);
+        return is_text(c, r->question.method);
     case SCORE:
         return compare(c, r->collection.score);
     case THRESHOLD:
-        return compare(c, r->threshold);
+        return compare(c, r->question.threshold);
     default:
         return 1;
     }

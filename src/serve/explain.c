@@ -255,8 +255,8 @@ static int format(const work *w, const sis_record *record, int trace, char **lin
     sis__served_cut(&why);
     r.collection.message = r.collection.message && why.data ? why.data : r.collection.message;
     r.model = w->model->from->name;
-    r.masking = sis__served_option(r.masking, masking);
-    r.domain = sis__served_option(r.domain, domain);
+    r.drawing.masking = sis__served_option(r.drawing.masking, masking);
+    r.question.domain = sis__served_option(r.question.domain, domain);
     int error = sis__buf_error(&why);
     if (!error)
         error = sis_record_format(&r, trace, line, n);

@@ -239,7 +239,7 @@
   function fail(text) {
     byId("answer").replaceChildren(make("p", { class: "trouble", role: "alert" }, text));
   }
-  const label = (record) => record.n_outputs > 1 || !/^1?$/.test(record.output_label || "") ? record.output_label || "output " + record.output : "";
+  const label = (record) => record.n_outputs > 1 || !/^1?$/.test(record.target_label || "") ? record.target_label || "output " + record.target : "";
   function verdict(record) {
     const sign = record.direction === ">=" ? "at least" : "at most", reached = record.status !== "not_decided";
     const p = make("p", { class: "verdict" }, label(record) ? make("b", {}, label(record)) : "The score is", label(record) ? " scores " : " ", make("b", {}, short(record.score)));

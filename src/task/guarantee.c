@@ -300,12 +300,12 @@ static int audit_proof(void *ctx, size_t i, int worker) {
     double *box;
     (void)worker;
     sis_prove_opt_init(&opt);
-    opt.threshold = r->threshold;
-    opt.below = r->below;
-    opt.keep_class = r->keep != NULL;
+    opt.threshold = r->question.threshold;
+    opt.below = r->question.below;
+    opt.keep_class = r->question.keep != NULL;
     opt.tries = 4096; /* an adversary that takes its time */
     opt.counterexamples = t->opt.counterexamples;
-    opt.contrast = strcmp(r->method, "contrast") == 0;
+    opt.contrast = strcmp(r->question.method, "contrast") == 0;
     opt.seed = 2;
     int error = proof_options(&a->d, in, &opt, &box);
     if (!error)
@@ -339,16 +339,17 @@ static int check_domain_file(const char *domain, const sis_record *records, size
     if (!domain || strncmp(domain, "data:", 5) != 0)
         return SIS_OK;
     for (size_t i = 0; !error && i < n; i++) {
-        sis_made made = {0};
-        if (!records[i].made || (error = sis_made_parse(records[i].made, &made)) != SIS_OK)
+        sis_provenance provenance = {0};
+        if (!records[i].provenance ||
+            (error = sis_provenance_parse(records[i].provenance, &provenance)) != SIS_OK)
             continue;
-        if (made.domain_sha256 && sis__sha256_file(domain + 5, digest) &&
-            strcmp(made.domain_sha256, digest) != 0)
+        if (provenance.domain_sha256 && sis__sha256_file(domain + 5, digest) &&
+            strcmp(provenance.domain_sha256, digest) != 0)
             error = sis__fail(SIS_E_ARGUMENT,
                               "%s is not the file of --domain that record \"%s\" was made with; "
                               "give that one",
                               domain + 5, records[i].id);
-        sis_made_release(&made);
+        sis_provenance_release(&provenance);
     }
     return error;
 }
@@ -361,7 +362,7 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
     int error = t->guarantee.prover ? SIS_OK : make_prover(t);
     if (!error)
         error = sis__task_same_widths(t, "--guarantee all", &width);
-    const char *domain = records[0].domain;
+    const char *domain = records[0].question.domain;
     if (!error)
         error = audited_domain(t, &domain);
     if (!error)
@@ -379,8 +380,8 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
 int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input *in,
                            const sis_record *r, sis_audit *out) {
     sis_opt search = t->opt.search;
-    search.threshold = r->threshold;
-    search.below = r->below;
+    search.threshold = r->question.threshold;
+    search.below = r->question.below;
     if (!t->mask.deck)
         return sis__fail(SIS_E_ARGUMENT,
                          "record \"%s\" is about draws; give the --mask hotdeck:FILE it was made "

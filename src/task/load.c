@@ -151,52 +151,53 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     const sis_data *data = t->source.data;
     const char *kind = net ? sis_net_meta_get(net, SIS_NET_META_KIND) : NULL;
     int words = sis__task_has_words(t);
-    r->kind = kind ? kind : words ? "text" : sis_data_kind(data);
-    r->label = sis_data_label(data, e->row);
+    r->drawing.kind = kind ? kind : words ? "text" : sis_data_kind(data);
+    r->drawing.label = sis_data_label(data, e->row);
     if (!t->encoding.pieces.items) { /* numbers of pieces say nothing */
-        r->shape = record_shape(t, e, &r->rank);
-        r->values = e->input.values;
-        r->n_values = e->input.n_values;
-        r->feature_map = e->input.feature_of;
+        r->drawing.shape = record_shape(t, e, &r->drawing.rank);
+        r->drawing.values = e->input.values;
+        r->drawing.n_values = e->input.n_values;
+        r->drawing.feature_map = e->input.feature_of;
     }
     if (words) {
-        r->words = (const char *const *)e->words;
-        r->n_words = e->n_words;
-        r->unit = sis__task_unit(t);
-        r->text = e->spans ? e->text : NULL;
-        r->spans = e->spans;
-        r->n_spans = e->spans ? 2 * e->n_words : 0;
-        r->human = e->human;
-        r->n_human = e->n_human;
+        r->drawing.words = (const char *const *)e->words;
+        r->drawing.n_words = e->n_words;
+        r->drawing.unit = sis__task_unit(t);
+        r->drawing.text = e->spans ? e->text : NULL;
+        r->drawing.spans = e->spans;
+        r->drawing.n_spans = e->spans ? 2 * e->n_words : 0;
+        r->drawing.human = e->human;
+        r->drawing.n_human = e->n_human;
         return;
     }
     if (t->features.by_default) {
-        r->human = sis_data_human(data, e->row, &r->n_human);
-        r->sequence = sis_data_sequence(data, e->row);
+        r->drawing.human = sis_data_human(data, e->row, &r->drawing.n_human);
+        r->drawing.sequence = sis_data_sequence(data, e->row);
     }
-    r->mask = e->input.n_samples == 1 ? e->input.mask : NULL;
-    r->names = (const char *const *)t->features.names;
-    r->n_names = t->features.names ? t->features.n : 0;
-    r->value_names = t->features.value_names;
+    r->drawing.mask = e->input.n_samples == 1 ? e->input.mask : NULL;
+    r->drawing.names = (const char *const *)t->features.names;
+    r->drawing.n_names = t->features.names ? t->features.n : 0;
+    r->drawing.value_names = t->features.value_names;
 }
 
 void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *found, sis_record *r) {
     size_t output = e->input.output;
     *r = (sis_record){.id = e->id,
                       .model = t->name,
-                      .method = t->opt.method,
-                      .constraint = sis__task_minimal(&t->method) ? NULL : t->opt.constraint,
-                      .output = output,
-                      .n_outputs = t->model.n_outputs,
-                      .below = t->opt.search.below,
-                      .threshold = t->threshold,
+                      .question.method = t->opt.method,
+                      .question.constraint =
+                          sis__task_minimal(&t->method) ? NULL : t->opt.constraint,
+                      .question.target = output,
+                      .question.n_outputs = t->model.n_outputs,
+                      .question.below = t->opt.search.below,
+                      .question.threshold = t->threshold,
                       .has_row = !t->alike, /* of a request its number says nothing */
                       .row = e->row};
     if (output < t->outputs.n)
-        r->output_label = t->outputs.labels[output];
-    r->keep = t->guarantee.keep_class ? "class" : NULL;
+        r->question.target_label = t->outputs.labels[output];
+    r->question.keep = t->guarantee.keep_class ? "class" : NULL;
     if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
-        r->domain = t->opt.domain ? t->opt.domain : "any";
+        r->question.domain = t->opt.domain ? t->opt.domain : "any";
     if (t->guarantee.asked.kind != SIS_GUARANTEE_MASK)
         r->guarantee = found && found->guarantee.kind ? &found->guarantee : &t->guarantee.asked;
     if (found) {
@@ -208,6 +209,8 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
         r->completeness = isnan(found->difference) ? NULL : e->completeness;
     }
     describe(t, e, r);
-    if ((!r->mask || t->mask.blur > 0) && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
-        r->masking = t->opt.mask ? t->opt.mask : t->encoding.pieces.items ? "remove" : "own";
+    if ((!r->drawing.mask || t->mask.blur > 0) && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
+        r->drawing.masking = t->opt.mask                ? t->opt.mask
+                             : t->encoding.pieces.items ? "remove"
+                                                        : "own";
 }

@@ -147,9 +147,9 @@ typedef struct {
 static int take_record(sis_task *t, earlier *e, const sis_record *r) {
     size_t at = sis_task_find(t, r->id);
     e->n++;
-    if (e->method && strcmp(r->method, e->method) != 0)
+    if (e->method && strcmp(r->question.method, e->method) != 0)
         return sis__fail(SIS_E_ARGUMENT, "%s: %s: record \"%s\" is of method %s; expected %s",
-                         e->option, e->path, r->id, r->method, e->method);
+                         e->option, e->path, r->id, r->question.method, e->method);
     if (at == SIZE_MAX || e->seen[at])
         return SIS_OK;
     e->seen[at] = 1;

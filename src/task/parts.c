@@ -56,11 +56,13 @@ static double value_at(const picture *p, size_t pixel, size_t channel) {
 
 static int open_picture(const sis_task *t, sis_example *e, picture *p) {
     int *own = SIS_NEW_RAW(int, e->input.n_values);
-    sis_record r = {.n_values = e->input.n_values, .values = e->input.values, .feature_map = own};
+    sis_record r = {.drawing.n_values = e->input.n_values,
+                    .drawing.values = e->input.values,
+                    .drawing.feature_map = own};
     if (!own)
         return SIS_E_NOMEM;
     r.collection.n_features = sis__task_own_features(t, e->row, own);
-    r.shape = sis__task_shape(t, e->row, e->dims, &r.rank);
+    r.drawing.shape = sis__task_shape(t, e->row, e->dims, &r.drawing.rank);
     *p = (picture){.values = e->input.values};
     int is = sis_record_raster(&r, &p->at) && pixels_of(p) * p->at.channels == e->input.n_values;
     free(own);

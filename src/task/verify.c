@@ -23,24 +23,26 @@ static int same_numbers(const double *a, const double *b, size_t n) {
 int sis_task_match(const sis_task *t, const sis_example *e, const sis_record *r) {
     const sis_input *in = &e->input;
     size_t n = t->model.n_outputs;
-    if (r->output >= n)
+    if (r->question.target >= n)
         return sis__fail(
             SIS_E_ARGUMENT,
             "record \"%s\" is about output %zu, the model has %zu; give the --model it "
             "was made with (%s)",
-            r->id, r->output, n, r->model);
-    if (r->n_outputs && r->n_outputs != n)
+            r->id, r->question.target, n, r->model);
+    if (r->question.n_outputs && r->question.n_outputs != n)
         return sis__fail(SIS_E_ARGUMENT,
                          "record \"%s\" is of a model of %zu output%s, this one has %zu; give the "
                          "--model it was made with (%s)",
-                         r->id, r->n_outputs, r->n_outputs > 1 ? "s" : "", n, r->model);
-    if (r->values &&
-        (r->n_values != in->n_values || !same_numbers(r->values, in->values, r->n_values)))
+                         r->id, r->question.n_outputs, r->question.n_outputs > 1 ? "s" : "", n,
+                         r->model);
+    if (r->drawing.values && (r->drawing.n_values != in->n_values ||
+                              !same_numbers(r->drawing.values, in->values, r->drawing.n_values)))
         return sis__fail(SIS_E_ARGUMENT,
                          "record \"%s\" was made of another input than the one given; give the "
                          "same --input",
                          r->id);
-    if (r->mask && (in->n_samples != 1 || !same_numbers(r->mask, in->mask, r->n_values)))
+    if (r->drawing.mask &&
+        (in->n_samples != 1 || !same_numbers(r->drawing.mask, in->mask, r->drawing.n_values)))
         return sis__fail(SIS_E_ARGUMENT,
                          "record \"%s\" was made with another mask than %s; give the same --mask",
                          r->id, t->opt.mask ? "the one given" : "the model's own, or none");
@@ -59,8 +61,8 @@ static sis_guarantee_kind kind_of(const sis_record *r) {
 
 /* Is the same to stay, and for the same? */
 static int same_guarantee(const sis_record *r, const sis_record *now) {
-    return kind_of(r) == kind_of(now) && same_text(r->domain, now->domain) &&
-           same_text(r->keep, now->keep) &&
+    return kind_of(r) == kind_of(now) && same_text(r->question.domain, now->question.domain) &&
+           same_text(r->question.keep, now->question.keep) &&
            (kind_of(r) != SIS_GUARANTEE_CHANCE ||
             (r->guarantee->share == now->guarantee->share &&
              r->guarantee->confidence == now->guarantee->confidence));
@@ -74,27 +76,30 @@ static int says_smallest(const sis_record *r) {
 /* What is asked, apart from the example: the same in both? Earlier records do not name their mask,
  * nor say how many outputs there were. */
 static int same_question(const sis_record *r, const sis_record *now) {
-    return same_text(r->model, now->model) && same_text(r->method, now->method) &&
-           same_text(r->constraint, now->constraint) && same_guarantee(r, now) &&
-           r->threshold == now->threshold && r->below == now->below && r->output == now->output &&
-           (!r->n_outputs || r->n_outputs == now->n_outputs) && !r->mask == !now->mask &&
-           (!r->masking || same_text(r->masking, now->masking));
+    return same_text(r->model, now->model) && same_text(r->question.method, now->question.method) &&
+           same_text(r->question.constraint, now->question.constraint) && same_guarantee(r, now) &&
+           r->question.threshold == now->question.threshold &&
+           r->question.below == now->question.below && r->question.target == now->question.target &&
+           (!r->question.n_outputs || r->question.n_outputs == now->question.n_outputs) &&
+           !r->drawing.mask == !now->drawing.mask &&
+           (!r->drawing.masking || same_text(r->drawing.masking, now->drawing.masking));
 }
 
 static int same_words(const sis_record *r, const sis_record *now) {
-    if (r->n_words != now->n_words)
+    if (r->drawing.n_words != now->drawing.n_words)
         return 0;
-    for (size_t i = 0; i < r->n_words; i++)
-        if (strcmp(r->words[i], now->words[i]) != 0)
+    for (size_t i = 0; i < r->drawing.n_words; i++)
+        if (strcmp(r->drawing.words[i], now->drawing.words[i]) != 0)
             return 0;
     return 1;
 }
 
 /* Are the same values a feature? */
 static int same_map(const sis_record *r, const sis_record *now) {
-    if (!r->feature_map || !now->feature_map)
-        return !r->feature_map && !now->feature_map;
-    return memcmp(r->feature_map, now->feature_map, now->n_values * sizeof *now->feature_map) == 0;
+    if (!r->drawing.feature_map || !now->drawing.feature_map)
+        return !r->drawing.feature_map && !now->drawing.feature_map;
+    return memcmp(r->drawing.feature_map, now->drawing.feature_map,
+                  now->drawing.n_values * sizeof *now->drawing.feature_map) == 0;
 }
 
 int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
@@ -105,10 +110,13 @@ int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
         return 0;
     if (says_smallest(r) && !t->method.contrast && !t->opt.smallest)
         return 0;
-    if (!now.values)
+    if (!now.drawing.values)
         return same_words(r, &now);
-    return r->n_values == now.n_values && same_numbers(r->values, now.values, now.n_values) &&
-           same_map(r, &now) && (!now.mask || same_numbers(r->mask, now.mask, now.n_values));
+    return r->drawing.n_values == now.drawing.n_values &&
+           same_numbers(r->drawing.values, now.drawing.values, now.drawing.n_values) &&
+           same_map(r, &now) &&
+           (!now.drawing.mask ||
+            same_numbers(r->drawing.mask, now.drawing.mask, now.drawing.n_values));
 }
 
 /* ---- Audits -------------------------------------------------------------------------------- */
@@ -130,7 +138,7 @@ static int add_record(const sis_task *t, const sis_record *r, block *b) {
                          "record \"%s\" is of no example that was asked for; give the --input, "
                          "--id and --rows it was made with",
                          r->id);
-    int error = sis__task_load(t, at, NULL, r->output, e);
+    int error = sis__task_load(t, at, NULL, r->question.target, e);
     if (error != SIS_OK)
         return error;
     b->inputs[b->n] = e->input;
@@ -148,8 +156,8 @@ static const sis_model *model_of(const sis_task *t, const sis_record *r) {
 /* How many records from the first on are about the same decision of the same model. */
 static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
     size_t alike = 1;
-    while (alike < n && alike < BLOCK && r[alike].threshold == r[0].threshold &&
-           r[alike].below == r[0].below && same_guarantee(&r[alike], &r[0]) &&
+    while (alike < n && alike < BLOCK && r[alike].question.threshold == r[0].question.threshold &&
+           r[alike].question.below == r[0].question.below && same_guarantee(&r[alike], &r[0]) &&
            model_of(t, &r[alike]) == model_of(t, r))
         alike++;
     return alike;
@@ -197,7 +205,7 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
     if (error)
         return error;
     const sis_model *model = model_of(t, records);
-    if (records->keep) {
+    if (records->question.keep) {
         sis_model_lead(model, &lead);
         model = &lead;
     }
@@ -217,8 +225,8 @@ static int verify_block(sis_task *t, const sis_record *records, size_t n, block 
                         sis_audit *out) {
     sis_opt opt = t->opt.search;
     int error = SIS_OK;
-    opt.threshold = records[0].threshold;
-    opt.below = records[0].below;
+    opt.threshold = records[0].question.threshold;
+    opt.below = records[0].question.below;
     b->n = 0;
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         error = add_record(t, &records[i], b);

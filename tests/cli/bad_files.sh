@@ -43,7 +43,7 @@ try good.csv --features axis:3
 try good.csv --target 4
 try plain.doc
 sis show none.jsonl 2>&1; echo "exit $?"
-printf '{"sis":1,"id":"0"}\n' > broken.jsonl
+printf '{"sis":2,"id":"0"}\n' > broken.jsonl
 sis show broken.jsonl 2>&1; echo "exit $?"
 printf 'hello\n' > broken.jsonl
 sis show broken.jsonl 2>&1; echo "exit $?"

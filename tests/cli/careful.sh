@@ -11,7 +11,7 @@ sis explain -q -m "$model" -i in.csv --mask zero -t 1 -o out.jsonl
 sis verify -q -m "$model" -i in.csv --mask zero out.jsonl -o out.jsonl 2>&1
 cmp in.csv copy.csv && wc -l < out.jsonl
 echo "records without their mask"
-sed 's/,"made":.*}/}/' out.jsonl > old.jsonl
+sed 's/,"provenance":.*}/}/' out.jsonl > old.jsonl
 sis verify -q -m "$model" -i in.csv old.jsonl 2>&1
 echo "records that were tampered with"
 check() { sis verify -q -m "$model" -i in.csv --mask "${1-zero}" false.jsonl 2>&1 | sed 's/"score".*//'; }

@@ -3,7 +3,7 @@ text() { # ID FEATURES WORD...
     id=$1 features=$2
     shift 2
     words=$(printf ',"%s"' "$@")
-    echo "{\"sis\":1,\"id\":\"$id\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":$#,\"subsets\":[$(printf '%s' "$features" | sed 's/[^;]*/{"features":[&],"score":0.85}/g; s/;/,/g')],\"rest_score\":0.2,\"kind\":\"text\",\"words\":[${words#,}]}"
+    echo "{\"sis\":2,\"id\":\"$id\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":$#,\"subsets\":[$(printf '%s' "$features" | sed 's/[^;]*/{"features":[&],"score":0.85}/g; s/;/,/g')],\"rest_score\":0.2,\"kind\":\"text\",\"words\":[${words#,}]}"
 }
 {
     text 0 '1,0' Creme brulee
@@ -27,7 +27,7 @@ echo == eps
 sis cluster a.jsonl b.jsonl --min-size 3 --curve curve.tsv
 cat curve.tsv
 dna() { # ID FEATURES SEQUENCE
-    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":${#3},\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"dna\",\"sequence\":\"$3\"}"
+    echo "{\"sis\":2,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":${#3},\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"dna\",\"sequence\":\"$3\"}"
 }
 echo == DNA
 {
@@ -57,7 +57,7 @@ sis report -q strands.jsonl --clusters both.json -o strands.html
 grep -o 'FOXA1</bdi> <span class="soft"><bdi>MA0148.4</bdi> divergence [0-9.]*' strands.html
 grep -c '<svg' strands.html
 image() { # ID FEATURES
-    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":$3,\"output_label\":\"digit $3\",\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":12,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"image\",\"shape\":[4,3],\"values\":[0,0.5,1,0,0.5,1,0,0.5,1,0,0.5,1]}"
+    echo "{\"sis\":2,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"target\":$3,\"target_label\":\"digit $3\",\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":12,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"image\",\"shape\":[4,3],\"values\":[0,0.5,1,0,0.5,1,0,0.5,1,0,0.5,1]}"
 }
 echo == images
 {
@@ -71,7 +71,7 @@ sis cluster image.jsonl --eps 0.5 --min-size 2 --means means.npy
 od -An -t f8 -w24 -j 128 -N 192 means.npy
 sis cluster image.jsonl --target 'digit 7' --distance energy-sqrt --eps 1 --min-size 2
 table() { # ID FEATURES
-    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":2,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"table\",\"names\":[\"late\",\"income\"],\"values\":[$3]}"
+    echo "{\"sis\":2,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":2,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"table\",\"names\":[\"late\",\"income\"],\"values\":[$3]}"
 }
 echo == tables
 {

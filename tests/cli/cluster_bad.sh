@@ -1,6 +1,6 @@
 # Results that cannot be clustered: one clear line, exit 1; wrong usage: exit 2.
 record() { # ID STATUS SUBSETS REST
-    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"$2\",\"n_features\":4,\"subsets\":[$3],\"rest_score\":0.2$4}"
+    echo "{\"sis\":2,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"$2\",\"n_features\":4,\"subsets\":[$3],\"rest_score\":0.2$4}"
 }
 one='{"features":[0,2],"score":0.85}'
 try() {
@@ -8,7 +8,7 @@ try() {
     echo "exit $?"
 }
 : > empty.jsonl && try empty.jsonl
-echo '{"sis":1' > torn.jsonl && try torn.jsonl
+echo '{"sis":2' > torn.jsonl && try torn.jsonl
 try none.jsonl
 record 0 not_decided '' > below.jsonl && try below.jsonl
 record 0 explained "$one" ',"kind":"text","words":["a","b","c","d"]' > text.jsonl

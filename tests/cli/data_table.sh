@@ -19,12 +19,12 @@ echo "so are columns of 0 and 1 that are put together by their names"
 printf 'age,home_own,home_rent,job=a,job=b\n0,1,0,0,1\n0,0,1,0.5,0.5\n' > hot.csv
 printf '\223NUMPY\001\000\166\000%-117s\n\000\001\001\002\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" > map.npy
 sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 -o hot.jsonl
-grep -o '"names":.*' hot.jsonl | head -1 | sed 's/,"made":.*}/}/'
+grep -o '"names":.*' hot.jsonl | head -1 | sed 's/,"provenance":.*}/}/'
 sis show hot.jsonl
 echo "unless two features would have one name"
 printf '\223NUMPY\001\000\166\000%-117s\n\000\001\001\001\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" > map.npy
 printf 'age,home_x_1,home_x_2,home_y,home\n0,1,0,0,1\n' > hot.csv
-sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*' | sed 's/,"made":.*}/}/'
+sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*' | sed 's/,"provenance":.*}/}/'
 printf '\223NUMPY\001\000\166\000%-117s\n\000\000\001\001\002\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (6,), }" > map.npy
 printf 'x=1,x=2,x=1=p,x=1=q,x=3,x=4\n0,1,0,0,1,0\n' > hot.csv
 sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*"value'

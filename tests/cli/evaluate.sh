@@ -53,7 +53,7 @@ sis explain -q -m "$trees" -i "$rows" -t 0.3 --method contrast --rows 0 -o contr
 sis evaluate contrast.jsonl 2>&1
 sed 's/"id":"0"/"id":"zero"/' contrast.jsonl > other.jsonl
 sis compare contrast.jsonl other.jsonl --model-a "$trees" --model-b "$trees" 2>&1
-sed 's/"output":0/"keep":"class","output":0/; s/"threshold":1/"threshold":0/' sis.jsonl > keep.jsonl
+sed 's/"target":0/"keep":"class","target":0/; s/"threshold":1/"threshold":0/' sis.jsonl > keep.jsonl
 sis evaluate keep.jsonl | head -1
 sis compare keep.jsonl sis.jsonl --model-a "$model" --model-b "$model" 2>&1
 echo "== the study of masks"

@@ -19,12 +19,12 @@ sis show r.jsonl --where 'feature=salary' 2>&1
 sis export r.jsonl --to csv --each subset --where 'feature=salary' 2>&1 | tail -1
 sis summary r.jsonl --where 'feature=salary' 2>&1 | head -1
 echo "cells that need quotes"
-printf '{"sis":1,"id":"a,\\"b","model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":2,"subsets":[{"features":[1],"score":0.8}],"rest_score":0.2,"words":["x\\ty","two\\nlines"]}\n' > odd.jsonl
+printf '{"sis":2,"id":"a,\\"b","model":"m","method":"sis","target":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":2,"subsets":[{"features":[1],"score":0.8}],"rest_score":0.2,"words":["x\\ty","two\\nlines"]}\n' > odd.jsonl
 sis export odd.jsonl --to csv
 sis export odd.jsonl --to tsv | tail -1 | tr '\t' '|'
 echo "on a genome"
 dna() { # ID
-    printf '{"sis":1,"id":"%s","model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":10,"subsets":[{"features":[7,2,3],"score":0.8}],"rest_score":0.2,"kind":"dna","sequence":"ACGTACGTAC"}\n' "$1"
+    printf '{"sis":2,"id":"%s","model":"m","method":"sis","target":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":10,"subsets":[{"features":[7,2,3],"score":0.8}],"rest_score":0.2,"kind":"dna","sequence":"ACGTACGTAC"}\n' "$1"
 }
 { dna chr1:100-110; dna chr1:101-110; dna 'p1::chrX:100-110(-)'; dna chr1:100-300; dna peak; } > dna.jsonl
 sis export dna.jsonl --to bed 2>&1 | tr '\t' ' '

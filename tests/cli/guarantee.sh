@@ -62,7 +62,7 @@ resume --smallest --domain ball:1 -t 0.5 --rows 0 -o least.jsonl
 sed 's/.*"complete":\([a-z]*\).*/\1/' least.jsonl
 resume --smallest --domain ball:1 -t 0.5 --rows 0:3 -o least.jsonl; grep -c . least.jsonl
 resume --domain ball:1 -t 0.5 --rows 0:3 -o least.jsonl
-sed 's/,"made":.*/}/' least.jsonl > bare.jsonl
+sed 's/,"provenance":.*/}/' least.jsonl > bare.jsonl
 resume --domain ball:1 -t 0.5 --rows 0:3 -o bare.jsonl
 resume --smallest --domain ball:1 -t 0.5 --max-subsets 2 --rows 0:3 -o least.jsonl
 # A class that stays on top.

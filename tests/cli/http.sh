@@ -41,7 +41,7 @@ rm -f lib*.so*
 echo "# the same subsets as from the model itself"
 explain() {
     sis explain -m "$1" -i "$SIS_EXAMPLES/credit.csv" --mask "mean:$SIS_EXAMPLES/credit.csv" -t 0.8 --quiet \
-        "$2" "$3" | sed 's/"model":"[^"]*"//; s/"seconds":[0-9.e+-]*//; s/"made":.*//'
+        "$2" "$3" | sed 's/"model":"[^"]*"//; s/"seconds":[0-9.e+-]*//; s/"provenance":.*//'
 }
 explain "cmd:python3 $SIS_EXAMPLES/credit.py" --jobs 1 >local
 for path in ok/v2/models/credit binary/v2/models/credit ok/v1/models/credit tf/v1/models/credit \

@@ -27,14 +27,14 @@ ask -q -o total.jsonl --time-limit-total 0.000000001 || echo "exit $?"
 wc -l < total.jsonl
 ask -q -o total.jsonl --resume && same whole.jsonl total.jsonl
 echo "killed after a record was cut and done again"
-{ cat again.jsonl; grep '"id":"0"' whole.jsonl | sed 's/,"made":.*}/}/'; grep '"id":"2"' whole.jsonl | head -c 300; } > killed.jsonl
+{ cat again.jsonl; grep '"id":"0"' whole.jsonl | sed 's/,"provenance":.*}/}/'; grep '"id":"2"' whole.jsonl | head -c 300; } > killed.jsonl
 ask -q -o killed.jsonl --resume && same whole.jsonl killed.jsonl
 
 echo "a model that dies at every seventh request and hangs once"
 { echo a,b,c,d; i=0; while [ $i -lt 20 ]; do echo "$((i % 7)),$((i % 5)),0.5,$((i % 3))"; i=$((i + 1)); done; } > in.csv
 moody() { sis explain -q -m "cmd:$SIS_MODELS/moody.sh $word" -i in.csv --mask zero -t 5 "$@" 2>&1 | sed 's/model cmd:.*, request [0-9]*/model/'; }
 sum() { sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i in.csv --mask zero -t 5 "$@"; }
-answers() { sed 's/"model":"[^"]*"//; s/"seconds":[0-9.e-]*//; s/,"made":.*}/}/' "$1"; }
+answers() { sed 's/"model":"[^"]*"//; s/"seconds":[0-9.e-]*//; s/,"provenance":.*}/}/' "$1"; }
 word=
 moody --jobs 1 --timeout 20 -o none.jsonl
 touch hang

@@ -5,9 +5,9 @@ cp "$SIS_MODELS/sum.sh" .
 sed 's/: ",") s$/: ",") "[" s "," (-s) "]"/' sum.sh > pair.sh
 chmod +x pair.sh
 sis explain -q -m cmd:./pair.sh -i three.csv --label kind --mask zero -t 4 -o two.jsonl
-grep -o '"output":.,"n_outputs":.' two.jsonl
+grep -o '"target":.,"n_outputs":.' two.jsonl
 sis explain -q -m cmd:./sum.sh -i three.csv --label kind --mask zero -t 4 --rows 0 -o one.jsonl
-grep -o '"output":.,"n_outputs":.' one.jsonl
+grep -o '"target":.,"n_outputs":.' one.jsonl
 sed 's/,"n_outputs":[0-9]*//' two.jsonl > old.jsonl
 for f in two one old; do
     echo "== $f"
@@ -30,6 +30,6 @@ sis explain -m cmd:./pair.sh -i three.csv --label kind --mask zero -t 4 -o on.js
 sed 's/"n_outputs":2/"n_outputs":1/' two.jsonl | sis show - 2>&1 | tail -1
 true
 echo "== a number for a label is called a class"
-sed 's/"n_outputs":1/&,"output_label":"1"/' one.jsonl > numbered.jsonl
+sed 's/"n_outputs":1/&,"target_label":"1"/' one.jsonl > numbered.jsonl
 sis show numbered.jsonl | grep -o 'for class 1'
 sis report numbered.jsonl -q -o - | grep -o '<p class="verdict">.*sufficient subset'

@@ -18,7 +18,7 @@ echo "quiet: $(drawings "try bar --play --quiet" | wc -c) bytes"
 TERM=dumb
 echo "dumb: $(drawings "try bar --play" | wc -c) bytes"
 echo "a terminal gets no control characters of tables, a pipe gets the bytes"
-printf '%s\n' '{"sis":1,"id":"a\u001b[31mb\u009b1mc\u202ed","model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":1,"subsets":[{"features":[0],"score":0.8}],"rest_score":0.3,"verified":true,"complete":true}' > steer.jsonl
+printf '%s\n' '{"sis":2,"id":"a\u001b[31mb\u009b1mc\u202ed","model":"m","method":"sis","target":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":1,"subsets":[{"features":[0],"score":0.8}],"rest_score":0.3,"verified":true,"complete":true}' > steer.jsonl
 for to in "csv" "tsv --each subset"; do
     script -qec "sis export steer.jsonl --to $to" /dev/null < /dev/null | grep -o 'a.\{1,7\}31mb.\{1,4\}1mc.\{1,4\}d' | LC_ALL=C tr '\033' E
 done

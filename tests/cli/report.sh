@@ -30,7 +30,7 @@ sis report --force "$results/text.jsonl" "$results/dna.jsonl" --title 'Two <b>fi
 
 # What cannot be.
 sis report --force nothing.jsonl 2>&1
-echo '{"sis":1}' >bad.jsonl
+echo '{"sis":2}' >bad.jsonl
 sis report --force bad.jsonl -o page.html 2>&1
 echo "exit $?"
 : >empty.jsonl

@@ -16,7 +16,7 @@ kill -9 $pid
 wait $pid 2>/dev/null
 lines=$(wc -l < part.jsonl)
 [ "$lines" -ge 3 ] && [ "$lines" -lt 12 ] && echo "killed in the middle"
-printf '{"sis":1,"id":"9' >> part.jsonl # and the line it was writing
+printf '{"sis":2,"id":"9' >> part.jsonl # and the line it was writing
 ask -o part.jsonl --resume
 plain whole.jsonl > whole
 plain part.jsonl > part

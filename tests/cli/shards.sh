@@ -61,7 +61,7 @@ echo "what is none of this run is refused"
 sis merge part0.jsonl part0.jsonl -o x.jsonl 2>&1
 sis merge part0.jsonl some1.jsonl -o x.jsonl 2>&1
 sis merge part0.jsonl credit.csv -o x.jsonl 2>&1
-sed 's/,"made":.*}/}/' part0.jsonl > old.jsonl
+sed 's/,"provenance":.*}/}/' part0.jsonl > old.jsonl
 sis merge old.jsonl -o x.jsonl 2>&1
 sis merge nothing.jsonl -o x.jsonl 2>&1
 : > empty.jsonl && sis merge empty.jsonl -o x.jsonl 2>&1

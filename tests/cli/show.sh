@@ -1,29 +1,29 @@
 # sis show: every kind, plain and in colour, narrow, several files beside each other.
 export COLUMNS=64
-head='"model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","rest_score":0.3,"verified":true,"complete":true'
+head='"model":"m","method":"sis","target":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","rest_score":0.3,"verified":true,"complete":true'
 cat > text.jsonl << END
-{"sis":1,"id":"a","label":"praise",$head,"n_features":9,"subsets":[{"features":[1,3],"score":0.8},{"features":[6],"score":0.6}],"kind":"text","words":["A","wonderful","and","moving","film","I","loved","every","minute"],"human":[3,4]}
-{"sis":1,"id":"wide",$head,"n_features":4,"subsets":[{"features":[0,2],"score":0.8}],"kind":"text","words":["日本語","🎬🎬","cafe\u0301","averyveryveryveryveryveryveryveryveryveryveryveryverylongword"]}
-{"sis":1,"id":"hostile",$head,"n_features":3,"subsets":[{"features":[0],"score":0.8}],"kind":"text","words":["\u001b[31mred","\u202ebackwards","<script>"]}
+{"sis":2,"id":"a","label":"praise",$head,"n_features":9,"subsets":[{"features":[1,3],"score":0.8},{"features":[6],"score":0.6}],"kind":"text","words":["A","wonderful","and","moving","film","I","loved","every","minute"],"human":[3,4]}
+{"sis":2,"id":"wide",$head,"n_features":4,"subsets":[{"features":[0,2],"score":0.8}],"kind":"text","words":["日本語","🎬🎬","cafe\u0301","averyveryveryveryveryveryveryveryveryveryveryveryverylongword"]}
+{"sis":2,"id":"hostile",$head,"n_features":3,"subsets":[{"features":[0],"score":0.8}],"kind":"text","words":["\u001b[31mred","\u202ebackwards","<script>"]}
 END
 cat > other.jsonl << END
-{"sis":1,"id":"a","label":"praise",$head,"n_features":9,"subsets":[{"features":[8,6,1],"score":0.7}],"kind":"text","words":["A","wonderful","and","moving","film","I","loved","every","minute"]}
+{"sis":2,"id":"a","label":"praise",$head,"n_features":9,"subsets":[{"features":[8,6,1],"score":0.7}],"kind":"text","words":["A","wonderful","and","moving","film","I","loved","every","minute"]}
 END
 cat > dna.jsonl << END
-{"sis":1,"id":"peak",$head,"n_features":24,"subsets":[{"features":[9,8,10,12],"score":0.8},{"features":[20],"score":0.6}],"kind":"dna","sequence":"TTGGCCACTAGGGGGCGCTATTAC"}
+{"sis":2,"id":"peak",$head,"n_features":24,"subsets":[{"features":[9,8,10,12],"score":0.8},{"features":[20],"score":0.6}],"kind":"dna","sequence":"TTGGCCACTAGGGGGCGCTATTAC"}
 END
 cat > image.jsonl << END
-{"sis":1,"id":"grey",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8},{"features":[8,11],"score":0.6}],"kind":"image","shape":[3,4],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
-{"sis":1,"id":"colour",$head,"n_features":4,"subsets":[{"features":[3],"score":0.8}],"kind":"image","shape":[3,2,2],"values":[1,0,0,1,0,1,0,1,0,0,1,1],"feature_map":[0,1,2,3,0,1,2,3,0,1,2,3]}
-{"sis":1,"id":"patches",$head,"n_features":4,"subsets":[{"features":[3,0],"score":0.8}],"kind":"image","shape":[1,4,4],"values":[1,1,0,0,1,1,0,0,0,0,1,1,0,0,1,1],"feature_map":[0,0,1,1,0,0,1,1,2,2,3,3,2,2,3,3]}
-{"sis":1,"id":"flat",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8}],"kind":"image","shape":[1,4,3],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
+{"sis":2,"id":"grey",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8},{"features":[8,11],"score":0.6}],"kind":"image","shape":[3,4],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
+{"sis":2,"id":"colour",$head,"n_features":4,"subsets":[{"features":[3],"score":0.8}],"kind":"image","shape":[3,2,2],"values":[1,0,0,1,0,1,0,1,0,0,1,1],"feature_map":[0,1,2,3,0,1,2,3,0,1,2,3]}
+{"sis":2,"id":"patches",$head,"n_features":4,"subsets":[{"features":[3,0],"score":0.8}],"kind":"image","shape":[1,4,4],"values":[1,1,0,0,1,1,0,0,0,0,1,1,0,0,1,1],"feature_map":[0,0,1,1,0,0,1,1,2,2,3,3,2,2,3,3]}
+{"sis":2,"id":"flat",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8}],"kind":"image","shape":[1,4,3],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
 END
 cat > table.jsonl << END
-{"sis":1,"id":"7",$head,"n_features":3,"subsets":[{"features":[2,0],"score":0.8}],"kind":"table","shape":[3],"values":[1,2,30000],"mask":[0.5,1,2e4],"names":["age","debt","income"]}
+{"sis":2,"id":"7",$head,"n_features":3,"subsets":[{"features":[2,0],"score":0.8}],"kind":"table","shape":[3],"values":[1,2,30000],"mask":[0.5,1,2e4],"names":["age","debt","income"]}
 END
 cat > named.jsonl << END
-{"sis":1,"id":"values",$head,"n_features":2,"subsets":[{"features":[1,0],"score":0.8}],"kind":"table","shape":[4],"values":[1,0,0,7],"names":["home=rent","home=own","home=free","income"],"feature_map":[0,0,0,1]}
-{"sis":1,"id":"features",$head,"n_features":2,"subsets":[{"features":[1,0],"score":0.8}],"kind":"table","shape":[4],"values":[1,0,0,7],"names":["home","income"],"feature_map":[0,0,0,1]}
+{"sis":2,"id":"values",$head,"n_features":2,"subsets":[{"features":[1,0],"score":0.8}],"kind":"table","shape":[4],"values":[1,0,0,7],"names":["home=rent","home=own","home=free","income"],"feature_map":[0,0,0,1]}
+{"sis":2,"id":"features",$head,"n_features":2,"subsets":[{"features":[1,0],"score":0.8}],"kind":"table","shape":[4],"values":[1,0,0,7],"names":["home","income"],"feature_map":[0,0,0,1]}
 END
 for f in text dna image table named; do
     echo "== $f"
@@ -68,5 +68,5 @@ NO_COLOR=1 sis show dna.jsonl | grep -c "$(printf '\033')"
 sis show text.jsonl none.jsonl 2>&1 || echo "exit $?"
 sis show --colour sometimes text.jsonl 2>&1 || echo "exit $?"
 echo "== folded at several spaces"
-sed 's|"status"|"output_label":"good one","status"|' table.jsonl > good.jsonl
+sed 's|"status"|"target_label":"good one","status"|' table.jsonl > good.jsonl
 COLUMNS=86 sis show good.jsonl good.jsonl

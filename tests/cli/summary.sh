@@ -1,6 +1,6 @@
 # What subsets hold, counted: features, words, pieces of DNA, places of pixels.
 record() { # ID OUTPUT LABEL SUBSETS REST
-    printf '{"sis":1,"id":"%s","model":"m","method":"sis","output":%s,"n_outputs":2,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":4,"subsets":%s,"rest_score":0.2,"label":"%s",%s}\n' "$1" "$2" "$4" "$3" "$5"
+    printf '{"sis":2,"id":"%s","model":"m","method":"sis","target":%s,"n_outputs":2,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":4,"subsets":%s,"rest_score":0.2,"label":"%s",%s}\n' "$1" "$2" "$4" "$3" "$5"
 }
 row='"kind":"table","names":["age","home","debt","x"],"value_names":["age","home=own","home=rent","debt","x"],"feature_map":[0,1,1,2,3]'
 {

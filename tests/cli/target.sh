@@ -3,7 +3,7 @@ awk 'BEGIN { srand(3); print "a,b,class"
     for (i = 0; i < 300; i++) { c = 1 + i % 3; printf "%.3f,%.3f,%d\n", (c == 2) * 2 + rand(), (c == 3) * 2 + rand(), c } }' > rows.csv
 sis train mlp -i rows.csv --label class --epochs 30 --rate 0.01 -q -o m.onnx
 cut -d, -f1,2 rows.csv > x.csv
-ask() { sis explain -q -m m.onnx -i x.csv --rows 0 -t 0 --mask zero "$@" 2>&1 | sed 's/.*\("output":[0-9]*\).*\("output_label":"[^"]*"\).*/\1 \2/'; }
+ask() { sis explain -q -m m.onnx -i x.csv --rows 0 -t 0 --mask zero "$@" 2>&1 | sed 's/.*\("target":[0-9]*\).*\("target_label":"[^"]*"\).*/\1 \2/'; }
 ask --target 1
 ask --target 3
 ask --target-index 1
@@ -23,7 +23,7 @@ while read -r line; do
     echo "$line" | sed 's/\[[^][]*\]/[0.25,0.75]/g; s/inputs/outputs/'
 done
 end
-sis explain -q -m 'cmd:sh two.sh' -i two.csv --mask zero -t 0 --target 1 -j 1 | grep -o '"output":[0-9]*'
+sis explain -q -m 'cmd:sh two.sh' -i two.csv --mask zero -t 0 --target 1 -j 1 | grep -o '"target":[0-9]*'
 echo "records by label, by position"
 sis explain -q -m m.onnx -i x.csv --rows 0:30 -t 0.4 --mask mean:x.csv -o r.jsonl
 for which in "--target 2" "--target-index 1" "--target 0" "--target-index 7"; do

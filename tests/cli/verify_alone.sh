@@ -12,7 +12,7 @@ for i in 0 1; do sis explain -q -m credit.onnx -i credit.csv --mask zero -t 0.6 
 sis verify part1.jsonl --trust 2>&1 > audit.jsonl
 sis merge -q part0.jsonl part1.jsonl -o all.jsonl && sis verify all.jsonl --trust 2>&1 > audit.jsonl
 echo "older results do not say it"
-sed 's/,"made":.*}/}/' all.jsonl > old.jsonl
+sed 's/,"provenance":.*}/}/' all.jsonl > old.jsonl
 sis verify old.jsonl --trust 2>&1
 sis verify old.jsonl -m credit.onnx -i credit.csv --mask zero 2>&1 > audit.jsonl
 echo "model and input given, mask and seed as the results have them"

@@ -24,7 +24,7 @@ const ATTACKS = [
 
 function hostile() {
   const all = ATTACKS.map((attack, i) => record(attack.slice(0, 200), {
-    kind: "text", n_features: 3, words: [attack, "word", attack], label: attack, output_label: attack, model: attack,
+    kind: "text", n_features: 3, words: [attack, "word", attack], label: attack, target_label: attack, model: attack,
     subsets: [{ features: [0], score: 0.8, start: 0.9, order: [1, 2, 0], trace: [0.9, 0.8, 0.1] }, { features: [2], score: 0.7 }],
     human: [i % 3],
   }));
@@ -62,7 +62,7 @@ function many() {
     const subsets = [0, 1, 2, 3].map((k) => ({ features: order.slice(784 - 20 * (k + 1), 784 - 20 * k).reverse(), score: 0.71,
       start: 1, order, trace }));
     all.push(record(i, { kind: "image", shape: [28, 28], n_features: 784, values, subsets, threshold: 0.7, score: 1,
-      masked_score: trace[783], output: i % 10, output_label: String(i % 10) }));
+      masked_score: trace[783], target: i % 10, target_label: String(i % 10) }));
   }
   return all;
 }
@@ -81,7 +81,7 @@ function methods(method) {
   const all = [];
   for (let i = 0; i < 12; i++) {
     const job = i % 3;
-    all.push(record("row " + i, { method, kind: "table", n_features: 3, n_outputs: 1, output_label: "good", label: i % 4 ? "good" : "bad", shape: [5],
+    all.push(record("row " + i, { method, kind: "table", n_features: 3, n_outputs: 1, target_label: "good", label: i % 4 ? "good" : "bad", shape: [5],
       values: [100 * i, 20 + i, Number(job === 0), Number(job === 1), Number(job === 2)], mask: [550, 25, 0.5, 0.3, 0.2], feature_map: [0, 1, 2, 2, 2],
       names: ["income", "years_employed", "job"], value_names: ["income", "years_employed", "job=part-time employment", "job=fixed", "job=other"],
       subsets: [{ features: i % 2 ? [0, 2] : [2], score: 0.8 }], attributions: attributions(3) }));

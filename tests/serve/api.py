@@ -79,7 +79,7 @@ def explained(*args):
 
 def alike(record):
     record.pop("seconds", None)
-    record.pop("made", None)
+    record.pop("provenance", None)
     record.pop("model", None)  # a file of the program, a name of the server
     return record
 
@@ -166,12 +166,12 @@ class Protocols(unittest.TestCase):
                 return server.json("/v1/models/m:explain", {"instances": [[1, 2]], "parameters": parameters}, want)
             for parameters, label in (({}, "3"), ({"target": 1}, "1"), ({"target": "2"}, "2"), ({"target_index": 1}, "2"),
                                       ({"target_index": 0}, "1")):
-                self.assertEqual(output(**parameters)["explanations"][0]["output_label"], label)
+                self.assertEqual(output(**parameters)["explanations"][0]["target_label"], label)
             self.assertIn("--target-index", output(400, target=0)["error"])
             self.assertIn("0 to 2", output(400, target_index=3)["error"])
             self.assertIn("one of them", output(400, target=1, target_index=0)["error"])
             far = ["-m", f"http://127.0.0.1:{server.port}/v2/models/m", "-i", self.file("x.csv", "a,b\n1,2\n"), "-t", "0", "--mask", "zero"]
-            self.assertEqual([explained(*far, "--target", t)[0]["output"] for t in "123"], [0, 1, 2])
+            self.assertEqual([explained(*far, "--target", t)[0]["target"] for t in "123"], [0, 1, 2])
             refused = subprocess.run([SIS, "explain", *far, "--target", "0"], capture_output=True, text=True)
             self.assertIn('expected one of "1", "2", "3"', refused.stderr)
             about = server.json("/v1/models/m")["sis"]

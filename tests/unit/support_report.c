@@ -22,14 +22,14 @@ void kinds_make(sample *s, sis_record out[5]) {
     for (int k = 0; k < 5; k++)
         out[k] = s->record;
     for (int k = 1; k < 5; k++)
-        out[k].words = NULL, out[k].n_words = 0;
+        out[k].drawing.words = NULL, out[k].drawing.n_words = 0;
     for (int k = 2; k < 5; k++)
-        out[k].sequence = NULL;
-    out[3].kind = "image";
-    out[4].values = out[4].mask = NULL;
-    out[4].names = out[4].value_names = NULL;
-    out[4].feature_map = NULL;
-    out[4].shape = NULL;
+        out[k].drawing.sequence = NULL;
+    out[3].drawing.kind = "image";
+    out[4].drawing.values = out[4].drawing.mask = NULL;
+    out[4].drawing.names = out[4].drawing.value_names = NULL;
+    out[4].drawing.feature_map = NULL;
+    out[4].drawing.shape = NULL;
 }
 
 size_t occurrences(const char *text, const char *part) {

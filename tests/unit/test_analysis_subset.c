@@ -20,7 +20,7 @@ static int chosen[] = {4, 0, 2};
 static sis_subset subset = {.n = 3, .features = chosen};
 
 static sis_record record(void) {
-    sis_record r = {.id = "7", .model = "m", .method = "sis"};
+    sis_record r = {.id = "7", .model = "m", .question.method = "sis"};
     r.collection.n_features = 6;
     r.collection.n_subsets = 1;
     r.collection.subsets = &subset;
@@ -44,9 +44,9 @@ static void words_are_compared_in_lower_case(void **state) {
     const char *two[] = {"great", "x", "poor", "x", "\xC3\xA9t\xC3\xA9", "x"};
     sis_record a = record(), b = record();
     (void)state;
-    a.words = one;
-    b.words = two;
-    a.n_words = b.n_words = 6;
+    a.drawing.words = one;
+    b.drawing.words = two;
+    a.drawing.n_words = b.drawing.n_words = 6;
     assert_true(between(SIS_DISTANCE_JACCARD, &a, &b) == 1.0 / 3);
     assert_true(between(SIS_DISTANCE_JACCARD_BAG, &a, &b) == 0.5);
 }
@@ -56,13 +56,13 @@ static void letters_run_from_first_to_last(void **state) {
     char *letters;
     size_t n;
     (void)state;
-    r.sequence = "aCxGTA";
+    r.drawing.sequence = "aCxGTA";
     assert_int_equal(sis_subset_letters(&r, 0, &letters, &n), 0);
     assert_string_equal(letters, "ANNNT"); /* x is no base */
     assert_int_equal(n, 5);
     free(letters);
     assert_int_equal(sis_subset_letters(&r, 1, &letters, &n), SIS_E_FORMAT);
-    r.sequence = NULL;
+    r.drawing.sequence = NULL;
     assert_int_equal(sis_subset_letters(&r, 0, &letters, &n), SIS_E_FORMAT);
 }
 
@@ -88,29 +88,29 @@ static void pixels_are_found_in_every_layout(void **state) {
     static const int map_first[] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5};
     sis_record r = record();
     (void)state;
-    r.shape = flat;
-    r.rank = 2;
+    r.drawing.shape = flat;
+    r.drawing.rank = 2;
     pixels_are(&r, "0,0=0 0,2=0 1,1=0 "); /* no values */
-    r.values = values;
-    r.n_values = 6;
+    r.drawing.values = values;
+    r.drawing.n_values = 6;
     pixels_are(&r, "0,0=0 0,2=2 1,1=4 ");
-    r.n_values = 12;
-    r.rank = 3;
-    r.shape = last;
-    r.feature_map = map_last;
+    r.drawing.n_values = 12;
+    r.drawing.rank = 3;
+    r.drawing.shape = last;
+    r.drawing.feature_map = map_last;
     pixels_are(&r, "0,0=0.5 0,2=4.5 1,1=8.5 ");
-    r.shape = first;
-    r.feature_map = map_first;
+    r.drawing.shape = first;
+    r.drawing.feature_map = map_first;
     pixels_are(&r, "0,0=3 0,2=5 1,1=7 ");
     int *places;
     double *none;
     size_t n;
-    r.shape = wrong;
-    r.rank = 1;
+    r.drawing.shape = wrong;
+    r.drawing.rank = 1;
     assert_int_equal(sis_subset_pixels(&r, 0, &places, &none, &n), SIS_E_FORMAT);
-    r.shape = flat;
-    r.rank = 2;
-    r.feature_map = NULL;
+    r.drawing.shape = flat;
+    r.drawing.rank = 2;
+    r.drawing.feature_map = NULL;
     r.collection.n_features = 7; /* more than the image has */
     assert_int_equal(sis_subset_pixels(&r, 0, &places, &none, &n), SIS_E_FORMAT);
 }
@@ -122,18 +122,18 @@ static void cells_are_names_and_values(void **state) {
     static const int map[] = {0, 1, 2, 2, 3, 4, 4, 5, -1};
     sis_record a = record(), b = record();
     (void)state;
-    a.values = one;
-    b.values = two;
-    a.n_values = b.n_values = 6;
+    a.drawing.values = one;
+    b.drawing.values = two;
+    a.drawing.n_values = b.drawing.n_values = 6;
     assert_true(between(SIS_DISTANCE_OVERLAP, &a, &b) == 2.0 / 6); /* two values differ */
-    a.names = b.names = names;
-    a.n_names = b.n_names = 6;
+    a.drawing.names = b.drawing.names = names;
+    a.drawing.n_names = b.drawing.n_names = 6;
     assert_true(between(SIS_DISTANCE_OVERLAP, &a, &b) == 2.0 / 6);
-    a.names = b.names = NULL;
-    a.values = hot;
-    b.values = hot2;
-    a.n_values = b.n_values = 9;
-    a.feature_map = b.feature_map = map;
+    a.drawing.names = b.drawing.names = NULL;
+    a.drawing.values = hot;
+    b.drawing.values = hot2;
+    a.drawing.n_values = b.drawing.n_values = 9;
+    a.drawing.feature_map = b.drawing.feature_map = map;
     assert_true(between(SIS_DISTANCE_OVERLAP, &a, &b) == 1.0 / 6); /* one category differs */
 }
 
@@ -490,13 +490,13 @@ static int add_few(void *ctx) {
     static const double values[] = {0, 1, 2, 3, 4, 5};
     sis_record r = record();
     sis_points *p;
-    r.shape = shape;
-    r.rank = 2;
-    r.words = words;
-    r.n_words = 6;
-    r.values = values;
-    r.n_values = 6;
-    r.sequence = "ACGTAC";
+    r.drawing.shape = shape;
+    r.drawing.rank = 2;
+    r.drawing.words = words;
+    r.drawing.n_words = 6;
+    r.drawing.values = values;
+    r.drawing.n_values = 6;
+    r.drawing.sequence = "ACGTAC";
     int code = sis_points_new(*(sis_distance *)ctx, &p);
     if (code == SIS_OK)
         code = sis_points_add_subset(p, &r, 0);

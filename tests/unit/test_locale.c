@@ -99,7 +99,7 @@ static void add_records(sis__buf *b, const sis_task_opt *o) {
     must(sis_task_open(o, &t));
     while ((got = sis_task_next(t, &r)) == 1) {
         r.collection.seconds = 0;
-        r.made = NULL; /* names the folder */
+        r.provenance = NULL; /* names the folder */
         add_forms(b, &r);
     }
     must(got);

@@ -17,8 +17,8 @@ static const double completeness[2] = {0.84, 0.85};
 
 static void ig_sample(sample *s) {
     sample_make(s);
-    s->record.method = "ig";
-    s->record.constraint = "length";
+    s->record.question.method = "ig";
+    s->record.question.constraint = "length";
     s->record.attributions = attributions;
     s->record.n_attributions = FEATURES;
     s->record.completeness = completeness;
@@ -30,7 +30,7 @@ static void they_come_back_to_the_byte(void **state) {
     sample s;
     ig_sample(&s);
     char *line = record_line(&s.record, 1);
-    assert_non_null(strstr(line, "\"method\":\"ig\",\"constraint\":\"length\",\"output\""));
+    assert_non_null(strstr(line, "\"method\":\"ig\",\"constraint\":\"length\",\"target\""));
     assert_non_null(strstr(line, "\"score\":0.75,\"sufficient\":true,\"start\""));
     assert_non_null(strstr(line, "\"score\":0.5,\"sufficient\":false}"));
     assert_non_null(strstr(line, "\"attributions\":[0.5,-0.25,0,1e-09,0.125,3],\"completeness\":"
@@ -38,7 +38,7 @@ static void they_come_back_to_the_byte(void **state) {
     assert_stable(line);
     sis_record parsed;
     assert_int_equal(sis_record_parse(line, strlen(line), &parsed), SIS_OK);
-    assert_string_equal(parsed.constraint, "length");
+    assert_string_equal(parsed.question.constraint, "length");
     assert_int_equal(parsed.n_attributions, FEATURES);
     assert_memory_equal(parsed.attributions, attributions, sizeof attributions);
     assert_memory_equal(parsed.completeness, completeness, sizeof completeness);
@@ -60,8 +60,8 @@ static void each_method_claims_its_own(void **state) {
         sample s;
         sis_record parsed;
         sample_make(&s);
-        s.record.method = cases[i].method;
-        s.record.constraint = cases[i].constraint;
+        s.record.question.method = cases[i].method;
+        s.record.question.constraint = cases[i].constraint;
         char *line = record_line(&s.record, 0);
         assert_int_equal(!strstr(line, "\"sufficient\""), !cases[i].constraint);
         assert_int_equal(sis_record_parse(line, strlen(line), &parsed), SIS_OK);

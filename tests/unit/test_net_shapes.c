@@ -416,7 +416,7 @@ static sis_task_opt options(const sis_model *model, const char *input) {
 
 static int keep_record(void *ctx, size_t i, const sis_record *r) {
     (void)i;
-    assert_int_equal(r->shape[1] * r->shape[2] * CHANNELS, r->n_values);
+    assert_int_equal(r->drawing.shape[1] * r->drawing.shape[2] * CHANNELS, r->drawing.n_values);
     return r->collection.status == SIS_STATUS_ERROR ? -1 : (++*(size_t *)ctx, 0);
 }
 

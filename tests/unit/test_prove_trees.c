@@ -422,8 +422,9 @@ static void check_enumeration(duel *d, int contrast) {
                 sis__sets_next_contrast(&d->sets, d->order, &other, &own, kept, &found, &proved),
                 SIS_OK);
         else
-            assert_int_equal(sis__sets_smallest(&d->sets, d->order, &own, &other, kept, &found, &proved),
-                             SIS_OK);
+            assert_int_equal(
+                sis__sets_smallest(&d->sets, d->order, &own, &other, kept, &found, &proved),
+                SIS_OK);
         if (found != 1)
             break;
         for (size_t j = 0; contrast && j < forest.columns; j++)

@@ -29,14 +29,14 @@ static void kept_walks_answer_like_traces(void **state) {
         }
         sis_subset s = {.n = 1, .features = order};
         s.trace = (sis_trace){.n = n, .order = order, .scores = scores, .start = 0.9};
-        sis_record r = {.below = round % 2, .collection = {.n_subsets = 1, .subsets = &s}};
+        sis_record r = {.question.below = round % 2, .collection = {.n_subsets = 1, .subsets = &s}};
         r.collection.score = sis__rng_uniform(&rng);
         sis__trace_summary w;
         assert_int_equal(sis__trace_summarise(&r, &w), SIS_OK);
         for (double t = -0.1; t < 1.1; t += 0.01)
-            assert_int_equal(sis__trace_summary_find(&w, t, r.below),
-                             sis_decided(r.collection.score, t, r.below)
-                                 ? sis_trace_find(&s.trace, t, r.below)
+            assert_int_equal(sis__trace_summary_find(&w, t, r.question.below),
+                             sis_decided(r.collection.score, t, r.question.below)
+                                 ? sis_trace_find(&s.trace, t, r.question.below)
                                  : SIZE_MAX);
         for (size_t i = 0; i < w.n_order; i++)
             assert_int_equal(w.order[i], order[n - 1 - i]);
@@ -108,8 +108,8 @@ static void data_stay_data(void **state) {
         for (int i = 0; i < FEATURES; i++)
             s.words[i] = attacks[a];
         for (int k = 0; k < 5; k++) {
-            kinds[k].id = kinds[k].model = kinds[k].method = attacks[a];
-            kinds[k].label = kinds[k].output_label = attacks[a];
+            kinds[k].id = kinds[k].model = kinds[k].question.method = attacks[a];
+            kinds[k].drawing.label = kinds[k].question.target_label = attacks[a];
         }
         char *html = page_of(kinds, 5, &(sis_page_opt){.title = attacks[a]});
         assert_int_equal(occurrences(html, "<script"), occurrences(plain, "<script"));

@@ -232,7 +232,7 @@ static void motifs_are_laid_over_each_other(void **state) {
     memset(examples, 0, sizeof examples);
     for (size_t i = 0; i < 3; i++) {
         examples[i].look = SIS__DNA;
-        examples[i].record.sequence = sequences[i];
+        examples[i].record.drawing.sequence = sequences[i];
         examples[i].record.collection.n_subsets = 1;
         examples[i].record.collection.subsets = &subsets[i];
         members[i] = (sis__member){i, 0};

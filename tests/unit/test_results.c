@@ -19,9 +19,9 @@ static void records_are_written_field_by_field(void **state) {
     char *line = record_line(&s.record, 1);
     assert_string_equal(
         line,
-        "{\"sis\":1,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":3,\"n_"
+        "{\"sis\":2,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"target\":3,\"n_"
         "outputs\":4,"
-        "\"output_label\":\"three\",\"direction\":\">=\",\"threshold\":0.7,\"score\":0.95,"
+        "\"target_label\":\"three\",\"direction\":\">=\",\"threshold\":0.7,\"score\":0.95,"
         "\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":6,\"subsets\":[{\"features\":"
         "[4,1],\"score\":0.75,\"start\":0.95,\"order\":[3,0,2,5,1,4],\"trace\":[0.9,0.85,0.8,0.75,"
         "0.5,0.1]},{\"features\":[5,0,2],\"score\":0.7}],\"rest_score\":0.25,\"verified\":true,"
@@ -47,26 +47,26 @@ static void records_hold_what_was_read(void **state) {
     sample s;
     sis_record r;
     sample_make(&s);
-    s.record.below = 1;
+    s.record.question.below = 1;
     char *line = record_line(&s.record, 1);
     assert_int_equal(sis_record_parse(line, strlen(line), &r), 0);
     const sis_collection *c = &r.collection;
-    assert_true(r.below && r.output == 3 && r.n_outputs == 4 && r.threshold == 0.7 &&
-                r.n_human == 2);
+    assert_true(r.question.below && r.question.target == 3 && r.question.n_outputs == 4 &&
+                r.question.threshold == 0.7 && r.drawing.n_human == 2);
     assert_true(c->verified && c->complete && c->evaluations == 123 && c->seconds == 0.012346);
     assert_true(c->score == 0.95 && c->masked_score == 0.1 && c->rest_score == 0.25);
     assert_true(c->subsets[0].trace.start == 0.95 && isnan(c->subsets[1].trace.start));
     assert_memory_equal(c->subsets[1].features, s.features[1], 3 * sizeof(int));
     assert_memory_equal(c->subsets[0].trace.order, s.order, sizeof s.order);
     assert_memory_equal(c->subsets[0].trace.scores, s.scores, sizeof s.scores);
-    assert_memory_equal(r.values, s.values, sizeof s.values);
-    assert_memory_equal(r.feature_map, s.map, sizeof s.map);
-    assert_memory_equal(r.shape, s.shape, sizeof s.shape);
-    assert_string_equal(r.names[1], "b \"q\"");
-    assert_string_equal(r.value_names[7], "a=2");
-    assert_string_equal(r.words[1], "caf\xC3\xA9");
-    assert_string_equal(r.sequence, "ACGTNA");
-    assert_string_equal(r.output_label, "three");
+    assert_memory_equal(r.drawing.values, s.values, sizeof s.values);
+    assert_memory_equal(r.drawing.feature_map, s.map, sizeof s.map);
+    assert_memory_equal(r.drawing.shape, s.shape, sizeof s.shape);
+    assert_string_equal(r.drawing.names[1], "b \"q\"");
+    assert_string_equal(r.drawing.value_names[7], "a=2");
+    assert_string_equal(r.drawing.words[1], "caf\xC3\xA9");
+    assert_string_equal(r.drawing.sequence, "ACGTNA");
+    assert_string_equal(r.question.target_label, "three");
     sis_record_release(&r);
     assert_null(r.id);
     sis_record_release(&r);
@@ -77,7 +77,7 @@ static void records_hold_what_was_read(void **state) {
 static void short_records_are_enough(void **state) {
     (void)state;
     static const char line[] =
-        "{\"sis\":1,\"id\":\"0\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":7,"
+        "{\"sis\":2,\"id\":\"0\",\"model\":\"m.onnx\",\"method\":\"sis\",\"target\":7,"
         "\"direction\":"
         "\">=\",\"threshold\":0.7,\"score\":0.999,\"masked_score\":0.065,\"status\":\"explained\","
         "\"n_features\":784,\"subsets\":[{\"features\":[233,234],\"score\":0.704,\"order\":[1,234,"
@@ -85,8 +85,9 @@ static void short_records_are_enough(void **state) {
     sis_record r;
     assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
     assert_true(r.collection.subsets[0].trace.start == 0.999);
-    assert_true(!r.collection.verified && !r.collection.complete && !r.values && !r.names);
-    assert_int_equal(r.n_outputs, 0);
+    assert_true(!r.collection.verified && !r.collection.complete && !r.drawing.values &&
+                !r.drawing.names);
+    assert_int_equal(r.question.n_outputs, 0);
     assert_int_equal(r.collection.n_features, 784);
     sis_record_release(&r);
 }
@@ -94,7 +95,7 @@ static void short_records_are_enough(void **state) {
 static void other_statuses_have_no_subsets(void **state) {
     (void)state;
     for (int status = SIS_STATUS_NOT_DECIDED; status <= SIS_STATUS_ERROR; status++) {
-        sis_record r = {.id = "", .model = "", .method = "sis", .threshold = 1};
+        sis_record r = {.id = "", .model = "", .question.method = "sis", .question.threshold = 1};
         char message[] = "the model answered NaN\x1b";
         r.collection =
             (sis_collection){.status = (sis_status)status, .n_features = 3, .score = 0.5};
@@ -179,31 +180,31 @@ static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     sample_make(s);
     c->id = any_text(r, texts[t++]);
     c->model = any_text(r, texts[t++]);
-    c->label = left & 1 ? any_text(r, texts[t++]) : NULL;
-    c->output_label = left & 2 ? any_text(r, texts[t++]) : NULL;
-    c->kind = left & 4 ? any_text(r, texts[t++]) : NULL;
+    c->drawing.label = left & 1 ? any_text(r, texts[t++]) : NULL;
+    c->question.target_label = left & 2 ? any_text(r, texts[t++]) : NULL;
+    c->drawing.kind = left & 4 ? any_text(r, texts[t++]) : NULL;
     for (size_t i = 0; i < FEATURES; i++)
         s->words[i] = any_text(r, texts[t++]);
-    c->words = left & 8 ? s->words : NULL;
-    c->n_words = left & 8 ? FEATURES : 0;
+    c->drawing.words = left & 8 ? s->words : NULL;
+    c->drawing.n_words = left & 8 ? FEATURES : 0;
     for (size_t i = 0; i < VALUES; i++) {
         s->values[i] = any_number(r);
         s->mask[i] = any_number(r);
         s->map[i] = (int)sis__rng_below(r, FEATURES + 1) - 1;
     }
-    c->mask = left & 16 ? s->mask : NULL;
-    c->names = left & 32 ? s->names : NULL;
-    c->n_names = left & 32 ? (left & 64 ? VALUES : FEATURES) : 0;
-    c->value_names = left & 16384 ? s->value_names : NULL;
-    c->sequence = left & 128 ? "GATTAC" : NULL;
-    c->human = left & 256 ? s->human : NULL;
-    c->n_human = left & 512 && c->human ? 2 : 0;
-    c->below = (left & 1024) != 0;
-    c->shape = left & 2048 ? s->shape : NULL;
-    c->rank = left & 2048 ? 2 : 0;
-    c->threshold = any_number(r);
-    c->output = sis__rng_below(r, 1000);
-    c->n_outputs = left & 8192 ? c->output + 1 + sis__rng_below(r, 10) : 0;
+    c->drawing.mask = left & 16 ? s->mask : NULL;
+    c->drawing.names = left & 32 ? s->names : NULL;
+    c->drawing.n_names = left & 32 ? (left & 64 ? VALUES : FEATURES) : 0;
+    c->drawing.value_names = left & 16384 ? s->value_names : NULL;
+    c->drawing.sequence = left & 128 ? "GATTAC" : NULL;
+    c->drawing.human = left & 256 ? s->human : NULL;
+    c->drawing.n_human = left & 512 && c->drawing.human ? 2 : 0;
+    c->question.below = (left & 1024) != 0;
+    c->drawing.shape = left & 2048 ? s->shape : NULL;
+    c->drawing.rank = left & 2048 ? 2 : 0;
+    c->question.threshold = any_number(r);
+    c->question.target = sis__rng_below(r, 1000);
+    c->question.n_outputs = left & 8192 ? c->question.target + 1 + sis__rng_below(r, 10) : 0;
     c->collection.score = any_number(r);
     c->collection.masked_score = any_number(r);
     c->collection.rest_score = any_number(r);
@@ -258,23 +259,23 @@ static void rows_and_origins_are_written_where_they_say_something(void **state) 
     sample_make(&s);
     s.record.has_row = 1;
     s.record.row = 7;
-    s.record.made = "{\"version\":\"1\"}";
+    s.record.provenance = "{\"version\":\"1\"}";
     char *line = record_line(&s.record, 0);
     assert_null(strstr(line, "\"row\"")); /* its id is that number */
-    assert_non_null(strstr(line, ",\"made\":{\"version\":\"1\"}}\n"));
+    assert_non_null(strstr(line, ",\"provenance\":{\"version\":\"1\"}}\n"));
     assert_stable(line);
     free(line);
     s.record.row = 8;
     line = record_line(&s.record, 0);
     assert_int_equal(sis_record_parse(line, strlen(line), &r), 0);
     assert_true(r.has_row && r.row == 8);
-    assert_string_equal(r.made, s.record.made);
+    assert_string_equal(r.provenance, s.record.provenance);
     sis_record_release(&r);
     free(line);
     const char *const bad[] = {"{", "[1]", "{\"a\":1}\n", "{} {}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         size_t n;
-        s.record.made = bad[i];
+        s.record.provenance = bad[i];
         assert_int_equal(sis_record_format(&s.record, 0, &line, &n), SIS_E_ARGUMENT);
     }
 }
@@ -283,32 +284,32 @@ static const char *const words[] = {"sis", "explain", "--model=a \"b\".onnx"};
 
 static int made_round_trip(void *ctx) {
     (void)ctx;
-    sis_made made = {.version = "1.2",
-                     .n_command = 3,
-                     .command = words,
-                     .model_sha256 = "aa",
-                     .examples = 12,
-                     .rows = "0:4",
-                     .mask = "zero",
-                     .samples = 32,
-                     .seed = 7,
-                     .kernels = "base",
-                     .machine = "pdp11",
-                     .shard = 2,
-                     .shards = 8};
-    sis_made back;
+    sis_provenance provenance = {.version = "1.2",
+                                 .n_command = 3,
+                                 .command = words,
+                                 .model_sha256 = "aa",
+                                 .examples = 12,
+                                 .rows = "0:4",
+                                 .mask = "zero",
+                                 .samples = 32,
+                                 .seed = 7,
+                                 .kernels = "base",
+                                 .machine = "pdp11",
+                                 .shard = 2,
+                                 .shards = 8};
+    sis_provenance back;
     char *json = NULL, *again = NULL;
-    int error = sis_made_format(&made, &json);
+    int error = sis_provenance_format(&provenance, &json);
     if (error == SIS_OK)
-        error = sis_made_parse(json, &back);
+        error = sis_provenance_parse(json, &back);
     if (error == SIS_OK) {
         assert_true(back.shard == 2 && back.shards == 8 && back.examples == 12 && back.seed == 7);
         assert_string_equal(back.command[2], words[2]);
         assert_null(back.input_sha256);
-        error = sis_made_format(&back, &again);
+        error = sis_provenance_format(&back, &again);
         if (error == SIS_OK)
             assert_string_equal(again, json);
-        sis_made_release(&back);
+        sis_provenance_release(&back);
     }
     free(json);
     free(again);
@@ -323,13 +324,13 @@ static void how_results_were_made_reads_back(void **state) {
                                       "{\"version\":\"1\",\"shard\":\"x\"}",
                                       "{\"version\":\"1\",\"command\":[1]}",
                                       "{\"version\":\"1\",\"examples\":-1}"};
-    sis_made made;
+    sis_provenance provenance;
     (void)state;
     assert_int_equal(made_round_trip(NULL), 0);
     assert_true(with_failing_allocations(made_round_trip, NULL) > 5);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(sis_made_parse(bad[i], &made), SIS_E_FORMAT);
-    sis_made_release(NULL);
+        assert_int_equal(sis_provenance_parse(bad[i], &provenance), SIS_E_FORMAT);
+    sis_provenance_release(NULL);
 }
 
 static void failing_allocations_are_reported(void **state) {

@@ -9,7 +9,7 @@
 
 static void advises(sis_status status, int below, double score, double masked, const char *wanted) {
     char text[256];
-    sis_record r = {.below = below,
+    sis_record r = {.question.below = below,
                     .collection = {.status = status, .score = score, .masked_score = masked}};
     sis_record_advice(&r, text, sizeof text);
     assert_string_equal(text, wanted);
@@ -77,7 +77,7 @@ static void a_class_to_keep_has_no_threshold(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         sis_guarantee g = {.kind = (sis_guarantee_kind)cases[i].guarantee};
-        sis_record r = {.keep = "class",
+        sis_record r = {.question.keep = "class",
                         .guarantee = cases[i].guarantee < 0 ? NULL : &g,
                         .collection = {.status = cases[i].status, .score = 3, .masked_score = 1}};
         sis_record_advice(&r, text, sizeof text);
@@ -108,8 +108,8 @@ static void advice_for_proofs_is_a_threshold_that_is_met(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
-        sis_record r = {.method = "sis",
-                        .below = cases[i].below,
+        sis_record r = {.question.method = "sis",
+                        .question.below = cases[i].below,
                         .guarantee = cases[i].chance ? &chance : &all,
                         .collection = {.status = (sis_status)cases[i].status,
                                        .score = cases[i].score,
@@ -131,12 +131,12 @@ static sis_record record_of(int kind, sis_status status, size_t n, sis_guarantee
                          .proved = 1,
                          .minimal = 1,
                          .examples = kind == CONTRAST && n ? examples : NULL};
-    return (sis_record){.method = kind == CONTRAST    ? "contrast"
-                                  : kind == RATIONALE ? "ig"
-                                                      : "sis",
-                        .constraint = kind == RATIONALE ? "top" : NULL,
+    return (sis_record){.question.method = kind == CONTRAST    ? "contrast"
+                                           : kind == RATIONALE ? "ig"
+                                                               : "sis",
+                        .question.constraint = kind == RATIONALE ? "top" : NULL,
                         .guarantee = kind == MASKED || kind == RATIONALE ? NULL : g,
-                        .domain = "data:train.csv",
+                        .question.domain = "data:train.csv",
                         .collection = {.status = status,
                                        .n_features = 4,
                                        .score = 0.9,
@@ -177,7 +177,7 @@ static void what_was_found_is_called_what_it_is(void **state) {
         assert_string_equal(text, cases[i].rest);
         assert_string_equal(sis_record_score_name(&r), cases[i].score);
         assert_string_equal(sis_record_masked_name(&r), cases[i].masked);
-        r.below = 1;
+        r.question.below = 1;
         assert_string_equal(sis_record_score_name(&r), cases[i].below);
     }
 }
@@ -214,7 +214,7 @@ static void reasons_say_what_was_done_to_the_input(void **state) {
         char text[256];
         sis_guarantee g;
         sis_record r = record_of(cases[i].kind, cases[i].status, 0, &g);
-        r.keep = cases[i].keep ? "class" : NULL;
+        r.question.keep = cases[i].keep ? "class" : NULL;
         sis_record_reason(&r, text, sizeof text);
         assert_string_equal(text, cases[i].reason);
     }

@@ -11,8 +11,8 @@
 #include <sis/export.h>
 
 static const char line[] =
-    "{\"sis\":1,\"id\":\"chr2:10-14\",\"model\":\"m\",\"method\":\"sis\",\"output\":1,"
-    "\"output_label\":\"yes\",\"direction\":\">=\",\"threshold\":0.5,\"score\":0.9,"
+    "{\"sis\":2,\"id\":\"chr2:10-14\",\"model\":\"m\",\"method\":\"sis\",\"target\":1,"
+    "\"target_label\":\"yes\",\"direction\":\">=\",\"threshold\":0.5,\"score\":0.9,"
     "\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":4,\"subsets\":["
     "{\"features\":[0,1],\"score\":0.8},{\"features\":[2],\"score\":0.6}],\"rest_score\":0.2,"
     "\"kind\":\"dna\",\"label\":\"no\",\"names\":[\"a\",\"b\",\"c\",\"d\"],\"sequence\":\"ACGT\"}";

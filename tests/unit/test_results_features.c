@@ -22,13 +22,13 @@ static void table_make(table *t) {
                  .features = {"age", "housing", "job"},
                  .names = {"age", "housing=free", "housing=own", "housing=", "job_a", "job_b"}};
     t->record = (sis_record){.collection = {.n_features = 3},
-                             .n_values = 6,
-                             .values = t->values,
-                             .mask = t->mask,
-                             .n_names = 3,
-                             .names = t->features,
-                             .value_names = t->names,
-                             .feature_map = t->map};
+                             .drawing.n_values = 6,
+                             .drawing.values = t->values,
+                             .drawing.mask = t->mask,
+                             .drawing.n_names = 3,
+                             .drawing.names = t->features,
+                             .drawing.value_names = t->names,
+                             .drawing.feature_map = t->map};
 }
 
 static void assert_name(const sis_record *r, int feature, const char *name) {
@@ -63,12 +63,12 @@ static void names_of_values_alone_are_enough(void **state) {
     (void)state;
     table t;
     table_make(&t);
-    t.record.value_names = NULL;
+    t.record.drawing.value_names = NULL;
     assert_null(sis_record_category(&t.record, t.values, 1));
     assert_null(sis_record_value_name(&t.record, 1));
     assert_name(&t.record, 1, "housing");
-    t.record.names = t.names;
-    t.record.n_names = 6;
+    t.record.drawing.names = t.names;
+    t.record.drawing.n_names = 6;
     assert_name(&t.record, 0, "age");
     assert_name(&t.record, 1, "housing");
     assert_name(&t.record, 2, "job");
@@ -85,9 +85,9 @@ static void other_groups_are_no_categories(void **state) {
     t.names[1] = "height", t.names[2] = "weight", t.names[3] = "x";
     assert_null(sis_record_category(&t.record, t.values, 1));
     assert_string_equal(sis_record_value_name(&t.record, 2), "weight");
-    t.record.names = t.names;
-    t.record.n_names = 6;
-    t.record.value_names = NULL;
+    t.record.drawing.names = t.names;
+    t.record.drawing.n_names = 6;
+    t.record.drawing.value_names = NULL;
     assert_name(&t.record, 1, "height");
     assert_null(sis_record_category(&t.record, t.values, 1));
 }
@@ -98,18 +98,18 @@ static void features_without_names_have_numbers(void **state) {
     char text[64];
     size_t count;
     table_make(&t);
-    t.record.names = t.record.value_names = NULL;
-    t.record.n_names = 0;
+    t.record.drawing.names = t.record.drawing.value_names = NULL;
+    t.record.drawing.n_names = 0;
     assert_int_equal(sis_record_name(&t.record, 2, text, sizeof text), 0);
     assert_string_equal(text, "feature 2");
     assert_null(sis_record_category(&t.record, t.values, 1));
     assert_int_equal(sis_record_values(&t.record, 1, &count), 1);
     assert_int_equal(count, 3);
-    t.record.values = NULL;
+    t.record.drawing.values = NULL;
     assert_true(sis_record_values(&t.record, 1, &count) == SIZE_MAX && count == 0);
     const char *words[] = {"a", "fine", "film"};
-    t.record.words = words;
-    t.record.n_words = 3;
+    t.record.drawing.words = words;
+    t.record.drawing.n_words = 3;
     assert_name(&t.record, 1, "fine");
 }
 
@@ -120,8 +120,8 @@ static void names_are_cut_to_the_room_there_is(void **state) {
     table_make(&t);
     assert_int_equal(sis_record_name(&t.record, 1, text, sizeof text), 1);
     assert_string_equal(text, "hou");
-    t.record.names = t.names;
-    t.record.n_names = 6;
+    t.record.drawing.names = t.names;
+    t.record.drawing.n_names = 6;
     assert_int_equal(sis_record_name(&t.record, 1, text, sizeof text), 1);
     assert_string_equal(text, "hou");
 }
@@ -141,7 +141,7 @@ static void names_share_what_is_before_a_separator(void **state) {
 static void values_are_found_wherever_they_lie(void **state) {
     (void)state;
     static const char line[] =
-        "{\"sis\":1,\"id\":\"0\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">="
+        "{\"sis\":2,\"id\":\"0\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,\"direction\":\">="
         "\","
         "\"threshold\":0.5,\"score\":0.1,\"masked_score\":0,\"status\":\"not_decided\","
         "\"n_features\":2147483647,\"subsets\":[],\"values\":[1,0,0,3,0,1,0,2],"
@@ -149,9 +149,9 @@ static void values_are_found_wherever_they_lie(void **state) {
     const int features[] = {0, 1, 2, 3, 2147483646};
     sis_record r;
     assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), SIS_OK);
-    assert_non_null(r.by_feature);
+    assert_non_null(r.held);
     sis_record plain = r;
-    plain.by_feature = NULL;
+    plain.held = NULL;
     for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
         size_t n, want;
         assert_true(sis_record_values(&r, features[i], &n) ==
@@ -169,9 +169,9 @@ static void values_are_found_wherever_they_lie(void **state) {
 
 /* Rows, columns and channels of a shape of three axes, and where the channels are. */
 static void assert_raster(const size_t shape[3], const int *map, const size_t wanted[4]) {
-    sis_record r = {.rank = 3, .shape = shape, .feature_map = map};
+    sis_record r = {.drawing.rank = 3, .drawing.shape = shape, .drawing.feature_map = map};
     sis_raster g = {0};
-    r.n_values = shape[0] * shape[1] * shape[2];
+    r.drawing.n_values = shape[0] * shape[1] * shape[2];
     assert_int_equal(sis_record_raster(&r, &g), 1);
     const size_t found[] = {g.rows, g.columns, g.channels, g.channel_step};
     for (size_t i = 0; i < 4; i++)
@@ -209,11 +209,12 @@ static void what_is_no_picture_is_none(void **state) {
         {2, {0, 28}, 0, 0},        {2, {28, (size_t)1 << 40}, 0, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sis_record r = {
-            .rank = cases[i].rank, .shape = cases[i].shape, .n_values = cases[i].n_values};
+        sis_record r = {.drawing.rank = cases[i].rank,
+                        .drawing.shape = cases[i].shape,
+                        .drawing.n_values = cases[i].n_values};
         assert_int_equal(sis_record_raster(&r, &g), cases[i].is);
     }
-    assert_int_equal(sis_record_raster(&(sis_record){.rank = 2}, &g), 0);
+    assert_int_equal(sis_record_raster(&(sis_record){.drawing.rank = 2}, &g), 0);
 }
 
 static void features_are_counted_in_what_they_are(void **state) {
@@ -222,18 +223,22 @@ static void features_are_counted_in_what_they_are(void **state) {
     const double values[16] = {0};
     const int patches[16] = {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3};
     const char *const words[] = {"a"};
-    sis_record r = {.kind = "image", .rank = 2, .shape = shape, .n_values = 16, .values = values};
+    sis_record r = {.drawing.kind = "image",
+                    .drawing.rank = 2,
+                    .drawing.shape = shape,
+                    .drawing.n_values = 16,
+                    .drawing.values = values};
     r.collection.n_features = 16;
     assert_string_equal(sis_record_unit(&r), "pixel");
-    r.feature_map = patches;
+    r.drawing.feature_map = patches;
     r.collection.n_features = 4;
     assert_string_equal(sis_record_unit(&r), "part");
     r.collection.n_features = 17;
     assert_string_equal(sis_record_unit(&r), "value");
-    r.kind = "array";
+    r.drawing.kind = "array";
     assert_string_equal(sis_record_unit(&r), "feature");
-    assert_string_equal(sis_record_unit(&(sis_record){.words = words}), "word");
-    assert_string_equal(sis_record_unit(&(sis_record){.sequence = "A"}), "base");
+    assert_string_equal(sis_record_unit(&(sis_record){.drawing.words = words}), "word");
+    assert_string_equal(sis_record_unit(&(sis_record){.drawing.sequence = "A"}), "base");
 }
 
 static void labels_are_compared_by_name_and_value(void **state) {
@@ -259,11 +264,11 @@ static void labels_are_compared_by_name_and_value(void **state) {
         {"2", NULL, 3, 2, YES, 0, 1},     {"two", NULL, 3, 2, YES, 0, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        sis_record r = {.label = (char *)cases[i].label,
-                        .output_label = (char *)cases[i].output,
-                        .n_outputs = cases[i].n_outputs,
-                        .output = cases[i].place,
-                        .below = cases[i].below};
+        sis_record r = {.drawing.label = (char *)cases[i].label,
+                        .question.target_label = (char *)cases[i].output,
+                        .question.n_outputs = cases[i].n_outputs,
+                        .question.target = cases[i].place,
+                        .question.below = cases[i].below};
         r.collection.status = (sis_status)cases[i].status;
         if (sis_record_is_right(&r) != cases[i].right)
             fail_msg("case %zu: %d, expected %d", i, sis_record_is_right(&r), cases[i].right);

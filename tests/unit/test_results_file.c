@@ -57,16 +57,16 @@ static void files_are_read_record_by_record(void **state) {
     assert_int_equal(n, 0);
     assert_int_equal(count_records(results_file(2, "\n\r\n  \n", NULL), &n), 0);
     assert_int_equal(n, 2);
-    assert_int_equal(count_records(results_file(2, "{\"sis\":2}\n", NULL), &n), SIS_E_FORMAT);
-    assert_message_has("r.jsonl, line 3: field \"sis\": version 2");
-    assert_int_equal(count_records(results_file(2, "{\"sis\":1,\"i", NULL), &n), SIS_E_FORMAT);
+    assert_int_equal(count_records(results_file(2, "{\"sis\":3}\n", NULL), &n), SIS_E_FORMAT);
+    assert_message_has("r.jsonl, line 3: field \"sis\": version 3");
+    assert_int_equal(count_records(results_file(2, "{\"sis\":2,\"i", NULL), &n), SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 3: cut off (was the run interrupted? --resume");
     assert_int_equal(n, 2);
     assert_int_equal(count_records(results_file(2, "hello", NULL), &n), SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 3: not a record");
     assert_int_equal(count_records(results_file(0, "a,b\n1,2\n", NULL), &n), SIS_E_FORMAT);
     assert_message_has("r.jsonl: no results file; expected what sis explain");
-    assert_int_equal(count_records(results_file(0, "{\"id\":\"0\",\"sis\":1}\n", NULL), &n),
+    assert_int_equal(count_records(results_file(0, "{\"id\":\"0\",\"sis\":2}\n", NULL), &n),
                      SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 1: field");
     assert_int_equal(count_records(folder_path("absent.jsonl"), &n), SIS_E_IO);
@@ -129,8 +129,8 @@ static void files_that_are_not_ours_are_not_cut(void **state) {
     } cases[] = {
         {"my thesis", "line 3: not a record of a results file"},
         {"my thesis\n", "line 3: not a record"},
-        {"{\"sis\":1}\n", "line 3: field \"id\": is missing"},
-        {"{\"sis\":1,\"id\"\n", "line 3: not a record"},
+        {"{\"sis\":2}\n", "line 3: field \"id\": is missing"},
+        {"{\"sis\":2,\"id\"\n", "line 3: not a record"},
         {"{\"id\":1", "line 3: not a record of a results file"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

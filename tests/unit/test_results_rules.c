@@ -43,7 +43,7 @@ static const struct {
     const char *field, *value, *part;
 } RULES[] = {
     {"sis", NULL, "\"sis\": is missing"},
-    {"sis", "2", "version 2 of the format; expected 1"},
+    {"sis", "3", "version 3 of the format; this program reads 1 and 2"},
     {"sis", "\"1\"", "\"sis\": expected a number, found text"},
     {"sis", "1.5", "\"sis\": expected a whole number"},
     {"id", NULL, "\"id\": is missing"},
@@ -52,12 +52,12 @@ static const struct {
     {"model", NULL, "\"model\": is missing"},
     {"model", "[]", "\"model\": expected text, found a list"},
     {"method", "{}", "\"method\": expected text, found an object"},
-    {"output", "-1", "\"output\": -1 is out of range"},
-    {"output", "true", "\"output\": expected a number, found true"},
-    {"n_outputs", "3", "\"n_outputs\": output 3 is none of 3"},
+    {"target", "-1", "\"target\": -1 is out of range"},
+    {"target", "true", "\"target\": expected a number, found true"},
+    {"n_outputs", "3", "\"n_outputs\": target 3 is none of 3"},
     {"n_outputs", "0", "\"n_outputs\": 0 is out of range"},
     {"n_outputs", "\"9\"", "\"n_outputs\": expected a number, found text"},
-    {"output_label", "1", "\"output_label\": expected text"},
+    {"target_label", "1", "\"target_label\": expected text"},
     {"direction", "\">\"", "\"direction\": \">\" is none of its values"},
     {"direction", NULL, "\"direction\": is missing"},
     {"direction", "1", "\"direction\": expected text"},
@@ -173,9 +173,9 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
     sample_make(&s);
     s.record.id = NULL;
     not_written(&s, "\"id\"");
-    s.record.n_outputs = 2;
+    s.record.question.n_outputs = 2;
     not_written(&s, "\"n_outputs\"");
-    s.record.threshold = NAN;
+    s.record.question.threshold = NAN;
     not_written(&s, "\"threshold\"");
     s.record.collection.score = NAN;
     not_written(&s, "\"score\"");
@@ -195,11 +195,11 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
     not_written(&s, "\"seconds\"");
     s.record.collection.status = (sis_status)9;
     not_written(&s, "no status 9");
-    s.record.values = NULL;
+    s.record.drawing.values = NULL;
     not_written(&s, "\"mask\": there are no values");
-    s.record.output = SIZE_MAX;
-    not_written(&s, "\"output\": is too large");
-    s.record.n_values = 0;
+    s.record.question.target = SIZE_MAX;
+    not_written(&s, "\"target\": is too large");
+    s.record.drawing.n_values = 0;
     not_written(&s, "\"values\": is empty");
 }
 
@@ -210,10 +210,10 @@ static int line_with_spans(const int *spans, size_t n, sis_record *out) {
     char *line;
     size_t bytes;
     sample_make(&s);
-    s.record.text = "a b\xC3\xA9 c d";
-    s.record.unit = "token";
-    s.record.spans = spans;
-    s.record.n_spans = n;
+    s.record.drawing.text = "a b\xC3\xA9 c d";
+    s.record.drawing.unit = "token";
+    s.record.drawing.spans = spans;
+    s.record.drawing.n_spans = n;
     int code = sis_record_format(&s.record, 0, &line, &bytes);
     if (code != SIS_OK)
         return code;
@@ -235,10 +235,10 @@ static void features_have_places_in_the_text(void **state) {
     sis_record r;
     (void)state;
     assert_int_equal(line_with_spans(good, 12, &r), 0);
-    assert_string_equal(r.text, "a b\xC3\xA9 c d");
+    assert_string_equal(r.drawing.text, "a b\xC3\xA9 c d");
     assert_string_equal(sis_record_unit(&r), "token");
-    assert_int_equal(r.n_spans, 12);
-    assert_memory_equal(r.spans, good, sizeof good);
+    assert_int_equal(r.drawing.n_spans, 12);
+    assert_memory_equal(r.drawing.spans, good, sizeof good);
     sis_record_release(&r);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_int_equal(line_with_spans(wrong[k].spans, wrong[k].n, &r), SIS_E_ARGUMENT);
@@ -277,8 +277,8 @@ static void lines_that_are_no_record_are_refused(void **state) {
                                         "\"x\"",
                                         "{",
                                         "x",
-                                        "{\"sis\":1,\"sis\":1}",
-                                        "{\"sis\":1}{\"sis\":1}",
+                                        "{\"sis\":2,\"sis\":2}",
+                                        "{\"sis\":2}{\"sis\":2}",
                                         "{\"sis\":1e999}",
                                         "{\"sis\":99999999999999999999999}",
                                         "{\"id\":\"\xFF\"}",
@@ -288,8 +288,8 @@ static void lines_that_are_no_record_are_refused(void **state) {
                                         "{\"a\":.5}"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         refuse_line(lines[i], strlen(lines[i]), i == 2 ? "is missing" : "not a record");
-    refuse_line("{\"sis\":1,\"id\":\"a\0b\"}", 20, "not a record");
-    refuse_line("{\"sis\":1\0}", 10, "not a record");
+    refuse_line("{\"sis\":2,\"id\":\"a\0b\"}", 20, "not a record");
+    refuse_line("{\"sis\":2\0}", 10, "not a record");
     refuse_line("\x1b[31m", 5, "not a record");
 }
 

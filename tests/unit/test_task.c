@@ -107,7 +107,7 @@ static int add_line(void *ctx, size_t i, const sis_record *record) {
     size_t n;
     (void)i;
     r.collection.seconds = 0;
-    r.made = NULL; /* of files */
+    r.provenance = NULL; /* of files */
     int error = sis_record_format(&r, 1, &line, &n);
     if (error)
         return error;
@@ -355,18 +355,21 @@ static void data_in_memory_are_checked(void **state) {
 static int hold_against_core(void *ctx, size_t i, const sis_record *r) {
     static const double zero[WIDTH];
     sis_opt opt = decision(4);
-    sis_input in = {
-        .values = rows[i], .mask = zero, .n_values = WIDTH, .output = r->output, .n_samples = 1};
+    sis_input in = {.values = rows[i],
+                    .mask = zero,
+                    .n_values = WIDTH,
+                    .output = r->question.target,
+                    .n_samples = 1};
     sis_collection c;
     double sum = 0;
     for (size_t k = 0; k < WIDTH; k++)
         sum += rows[i][k];
-    assert_int_equal(r->output, sum > 1);
+    assert_int_equal(r->question.target, sum > 1);
     assert_int_equal(sis_collect(&summing, &in, &opt, &c), 0);
     assert_same_subsets(&c, &r->collection);
     assert_int_equal(c.evaluations, r->collection.evaluations);
-    assert_memory_equal(r->values, rows[i], sizeof rows[i]);
-    assert_string_equal(r->names[2], "c");
+    assert_memory_equal(r->drawing.values, rows[i], sizeof rows[i]);
+    assert_string_equal(r->drawing.names[2], "c");
     sis_collection_release(&c);
     ++*(size_t *)ctx;
     return 0;
@@ -754,7 +757,7 @@ static void a_task_takes_another_decision(void **state) {
         assert_int_equal(sis_task_decide(t, NULL, 1, NULL, "1"), 0);
         assert_int_equal(sis_task_decide(t, NULL, 1, NULL, NULL), 0); /* still position 1 */
         assert_int_equal(sis_task_next(t, &r), 1);
-        assert_int_equal(r.output, 1);
+        assert_int_equal(r.question.target, 1);
         assert_int_equal(sis_task_decide(t, "4", 0, "top", NULL), 0);
         all = (lines){0};
         assert_int_equal(take_all(t, &all), 0);
@@ -814,7 +817,7 @@ static void records_are_verified_by_the_task(void **state) {
     o.threshold = NULL; /* records say it */
     o.target = NULL;
     assert_int_equal(sis_task_open(&o, &t), 0);
-    records[5].threshold = 3; /* of its own, and as true */
+    records[5].question.threshold = 3; /* of its own, and as true */
     records[3].collection.score = 100;
     void *both[] = {t, records};
     assert_int_equal(verify_all(both), 0);
@@ -827,7 +830,7 @@ static void records_are_verified_by_the_task(void **state) {
     assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
     assert_message_has("made of another input");
     records[7].id = id;
-    records[7].output = 2;
+    records[7].question.target = 2;
     assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
     assert_message_has("is about output 2, the model has 2");
     sis_task_free(t);
@@ -1030,7 +1033,7 @@ static void options_are_copied(void **state) {
     threshold[0] = '9';
     assert_int_equal(sis_task_next(t, &r), 1);
     assert_string_equal(r.model, "sums");
-    assert_true(r.threshold == 4);
+    assert_true(r.question.threshold == 4);
     sis_task_free(t);
     sis_data_free(data);
 }

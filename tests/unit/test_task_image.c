@@ -122,8 +122,8 @@ static void images_of_another_size_fit(void **state) {
     assert_string_equal(sis_data_note(sis_task_data(task)),
                         "1 of 1 image fitted to 28 x 28 pixels, grey");
     assert_int_equal(sis_task_next(task, &r), 1);
-    assert_int_equal(r.n_values, 784);
-    assert_string_equal(r.kind, "image");
+    assert_int_equal(r.drawing.n_values, 784);
+    assert_string_equal(r.drawing.kind, "image");
     sis_task_free(task);
 }
 

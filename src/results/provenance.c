@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "results/fields.h"
 
-int sis_made_format(const sis_made *m, char **json) {
+int sis_provenance_format(const sis_provenance *m, char **json) {
     sis__buf b;
     size_t n;
     char shard[48];
@@ -39,7 +39,7 @@ int sis_made_format(const sis_made *m, char **json) {
 }
 
 /* "2/8" */
-static void take_shard(sis__fields *f, sis_made *m) {
+static void take_shard(sis__fields *f, sis_provenance *m) {
     const char *text = sis__take_text_or(f, "shard", NULL);
     char rest;
     m->shards = 1;
@@ -49,9 +49,9 @@ static void take_shard(sis__fields *f, sis_made *m) {
         f->code = sis__fail(SIS_E_FORMAT, "field \"shard\": expected a part such as \"2/8\"");
 }
 
-int sis_made_parse(const char *json, sis_made *out) {
+int sis_provenance_parse(const char *json, sis_provenance *out) {
     sis__fields f;
-    *out = (sis_made){0};
+    *out = (sis_provenance){0};
     sis__finding_open(&f, json, strlen(json), "how results were made", "sis explain", "version");
     out->version = sis__take_text_or(&f, "version", NULL);
     out->command = sis__take_texts(&f, "command", &out->n_command);
@@ -71,9 +71,9 @@ int sis_made_parse(const char *json, sis_made *out) {
     return sis__finding_close(&f, &out->held);
 }
 
-void sis_made_release(sis_made *made) {
-    if (!made)
+void sis_provenance_release(sis_provenance *provenance) {
+    if (!provenance)
         return;
-    sis__held_free(made->held);
-    *made = (sis_made){0};
+    sis__held_free(provenance->held);
+    *provenance = (sis_provenance){0};
 }

@@ -60,36 +60,37 @@ static void name_machine(char text[MACHINE]) {
 #endif
 }
 
-int sis_task_opt_made(const sis_task_opt *o, size_t examples, const char *const *command,
-                      size_t n_command, char **made) {
+int sis_task_opt_provenance(const sis_task_opt *o, size_t examples, const char *const *command,
+                            size_t n_command, char **provenance) {
     digest model, input, mask, features, domain;
     int has_file = o->domain && strncmp(o->domain, "data:", 5) == 0;
     char machine[MACHINE];
     name_machine(machine);
-    sis_made m = {.version = sis_version(),
-                  .command = command,
-                  .n_command = n_command,
-                  .model_sha256 = digest_of_model(o->model, model),
-                  .input_sha256 = digest_of(o->input, input),
-                  .mask_sha256 = digest_of(o->mask, mask),
-                  .features_sha256 = digest_of(o->features, features),
-                  .domain_sha256 = has_file ? digest_of(o->domain + 5, domain) : NULL,
-                  .examples = examples,
-                  .rows = o->rows,
-                  .mask = o->mask,
-                  .samples = o->samples,
-                  .seed = (size_t)o->seed,
-                  .kernels = sis_net_kernels(),
-                  .machine = machine,
-                  .shard = o->shard,
-                  .shards = o->shards};
-    return sis_made_format(&m, made);
+    sis_provenance m = {.version = sis_version(),
+                        .command = command,
+                        .n_command = n_command,
+                        .model_sha256 = digest_of_model(o->model, model),
+                        .input_sha256 = digest_of(o->input, input),
+                        .mask_sha256 = digest_of(o->mask, mask),
+                        .features_sha256 = digest_of(o->features, features),
+                        .domain_sha256 = has_file ? digest_of(o->domain + 5, domain) : NULL,
+                        .examples = examples,
+                        .rows = o->rows,
+                        .mask = o->mask,
+                        .samples = o->samples,
+                        .seed = (size_t)o->seed,
+                        .kernels = sis_net_kernels(),
+                        .machine = machine,
+                        .shard = o->shard,
+                        .shards = o->shards};
+    return sis_provenance_format(&m, provenance);
 }
 
-int sis_task_made(const sis_task *t, const char *const *command, size_t n_command, char **made) {
+int sis_task_provenance(const sis_task *t, const char *const *command, size_t n_command,
+                        char **provenance) {
     sis_task_opt o = t->opt;
     if (!o.samples && t->mask.n_samples > 1)
         o.samples = t->mask.n_samples;
-    return sis_task_opt_made(&o, t->source.data ? sis_data_count(t->source.data) : 0, command,
-                             n_command, made);
+    return sis_task_opt_provenance(&o, t->source.data ? sis_data_count(t->source.data) : 0, command,
+                                   n_command, provenance);
 }
