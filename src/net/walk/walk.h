@@ -10,9 +10,9 @@
  *     entry.c      what the first layer that mixes values sees of an input
  *     dense.c      a dense layer on the input: the change is one column
  *     attention.c  transformers: up to the first attention each token by itself
- *     recurrent.c  LSTM, GRU: states before the masked position stay
+ *     recurrent.c  LSTM, GRU: states before the masked position stay (recurrent.h)
  *     trees.c      tree ensembles and linear models: only what reads the feature
- *     window.c     convolution, pooling, element-wise: only a window changes
+ *     window.c     convolution, pooling, element-wise: only a window changes (window.h)
  *     slice.c      scores for each pixel or token: only what one of them is made of
  *
  * A *rule* knows one kind of network up to its cut and answers one question: what stands at the cut
