@@ -143,9 +143,9 @@ static void old_broadcasting_begins_at_its_axis(void **state) {
 /* Numbers that stand for texts: 5 is "red", 9 "green", 2 "red green". */
 static void name_colours(sis_net_builder *b) {
     sis_net_add_input(b, "x", 1, SHAPE(0, 3));
-    sis_net_add_node(b, "ml.CategoryMapper", "x", "names");
-    sis_net_attr_ints(b, "cats_int64s", (const int64_t[]){5, 9, 2}, 3);
-    sis_net_attr_texts(b, "cats_strings", (const char *const[]){"red", "green", "red green"}, 3);
+    sis_net_add_node(b, "ml.LabelEncoder", "x", "names");
+    sis_net_attr_ints(b, "keys_int64s", (const int64_t[]){5, 9, 2}, 3);
+    sis_net_attr_texts(b, "values_strings", (const char *const[]){"red", "green", "red green"}, 3);
     sis_net_attr_text(b, "default_string", "none");
 }
 
@@ -156,7 +156,7 @@ static void number_colours(sis_net_builder *b, const char *from) {
     sis_net_attr_float(b, "default_float", 0.5f);
 }
 
-static void categories_are_mapped_and_labels_encoded(void **state) {
+static void labels_are_encoded(void **state) {
     (void)state;
     const float row[] = {9, 5, 7};
     const double wanted[] = {2.5, -4, 0.5};
@@ -243,7 +243,7 @@ int main(void) {
         cmocka_unit_test(pairs_are_turned_by_their_place),
         cmocka_unit_test(embeddings_are_added_and_normalised),
         cmocka_unit_test(old_broadcasting_begins_at_its_axis),
-        cmocka_unit_test(categories_are_mapped_and_labels_encoded),
+        cmocka_unit_test(labels_are_encoded),
         cmocka_unit_test(texts_are_cut_between_separators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators of ai.onnx.ml that prepare features: ArrayFeatureExtractor, Binarizer, CategoryMapper,
- * FeatureVectorizer, Imputer, LabelEncoder, OneHotEncoder.
+ * Operators of ai.onnx.ml that prepare features: ArrayFeatureExtractor, FeatureVectorizer, Imputer,
+ * LabelEncoder, OneHotEncoder.
  */
 #include <math.h>
 #include <string.h>
@@ -81,25 +81,7 @@ static int extractor_backward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_array_feature_extractor = {
     2, 2, extractor_shape, extractor_forward, extractor_backward, 0, SIS__MOVES};
 
-/* ---- Binarizer, Imputer: each value by itself ------------------------------------------------ */
-
-static int binarizer_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    c->step->p.unary.alpha = sis__attr_float(c, "threshold", 0);
-    if (x->dtype > SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input that is no number");
-    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
-}
-
-static int binarizer_forward(const sis__step *s, sis__run *r) {
-    const sis__tensor *x = sis__tin(s, r, 0);
-    for (size_t i = 0; i < x->count; i++)
-        sis__number_set(x, sis__out(s, r, 0), i,
-                        sis__number_at(x, sis__in(s, r, 0), i) > (double)s->p.unary.alpha);
-    return SIS_OK;
-}
-
-const sis__op sis__op_binarizer = {1, 1, binarizer_shape, binarizer_forward, NULL, 0, SIS__MAPS};
+/* ---- Imputer --------------------------------------------------------------------------------- */
 
 typedef struct {
     const float *floats;
@@ -158,7 +140,7 @@ static int imputer_backward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_imputer = {
     1, 1, imputer_shape, imputer_forward, imputer_backward, 0, SIS__MAPS_PLACES};
 
-/* ---- LabelEncoder, CategoryMapper: keys to values -------------------------------------------- */
+/* ---- LabelEncoder: keys to values ------------------------------------------------------------ */
 
 /* Keys and values in one of three types, and what anything else becomes. */
 typedef struct {
@@ -171,19 +153,6 @@ typedef struct {
     int finds_nan; /* NaN is a key like others, since version 4 */
     int first; /* of a key that is there twice the first counts, as ONNX Runtime has it, not the last */
 } mapping;
-
-static int mapping_output(sis__cx *c, const mapping *m) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    if (x->dtype != m->from)
-        sis__cx_fail(c, SIS_E_FORMAT, "keys of another type than the input");
-    c->step->flops = (double)x->count * (double)(m->n + 1);
-    sis__cx_output(c, 0, m->to, x->rank, x->dims);
-    sis__cx_elem(c, 0,
-                 m->to == SIS__F32    ? SIS__FLOAT
-                 : m->to == SIS__TEXT ? SIS__STRING
-                                      : SIS__INT64);
-    return c->error;
-}
 
 /* A list of keys or values under one of three names. */
 static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
@@ -262,28 +231,16 @@ static int label_encoder_shape(sis__cx *c) {
     m->finds_nan = c->node->opset >= 4;
     m->first = old == 0;
     read_defaults(c, m);
-    return mapping_output(c, m);
-}
-
-static int category_mapper_shape(sis__cx *c) {
-    mapping *m = (mapping *)sis__cx_own(c, sizeof *m);
-    size_t n, texts;
-    const int64_t *words = sis__attr_words(c, "cats_strings", &texts);
-    const int64_t *ints = sis__attr_ints(c, "cats_int64s", &n);
-    int64_t word = word_of(c, "default_string", "_Unused"),
-            i = sis__attr_int(c, "default_int64", -1);
-    int from_text = sis__cx_input(c, 0)->dtype == SIS__TEXT;
-    if (n != texts)
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu texts for %zu integers", texts, n);
-    if (c->error)
-        return c->error;
-    *m =
-        (mapping){.from = from_text ? SIS__TEXT : SIS__I64, .to = from_text ? SIS__I64 : SIS__TEXT};
-    m->keys = from_text ? words : ints;
-    m->values = from_text ? ints : words;
-    m->n = n;
-    m->missing = from_text ? i : word;
-    return mapping_output(c, m);
+    const sis__tensor *x = sis__cx_input(c, 0);
+    if (x->dtype != m->from)
+        sis__cx_fail(c, SIS_E_FORMAT, "keys of another type than the input");
+    c->step->flops = (double)x->count * (double)(m->n + 1);
+    sis__cx_output(c, 0, m->to, x->rank, x->dims);
+    sis__cx_elem(c, 0,
+                 m->to == SIS__F32    ? SIS__FLOAT
+                 : m->to == SIS__TEXT ? SIS__STRING
+                                      : SIS__INT64);
+    return c->error;
 }
 
 static int is_key(const mapping *m, const void *x, size_t i, size_t k) {
@@ -317,8 +274,6 @@ static int mapping_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_label_encoder = {1,    1, label_encoder_shape, mapping_forward,
                                        NULL, 0, SIS__MAPS_TEXTS};
-const sis__op sis__op_category_mapper = {1,    1, category_mapper_shape, mapping_forward,
-                                         NULL, 0, SIS__MAPS_TEXTS};
 
 /* ---- OneHotEncoder --------------------------------------------------------------------------- */
 

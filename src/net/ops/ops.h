@@ -238,22 +238,15 @@
     X(LSTM, "", "LSTM", lstm)                                                                      \
     X(BYTE_LSTM, "sis", "LSTM", byte_lstm)                                                         \
     X(GRU, "", "GRU", gru)                                                                         \
-    /* encode.c, svm.c, text.c */                                                                  \
+    /* encode.c, text.c */                                                                         \
     X(ARRAY_FEATURE_EXTRACTOR, "ml", "ArrayFeatureExtractor", array_feature_extractor)             \
-    X(BINARIZER, "ml", "Binarizer", binarizer)                                                     \
-    X(CATEGORY_MAPPER, "ml", "CategoryMapper", category_mapper)                                    \
     X(FEATURE_VECTORIZER, "ml", "FeatureVectorizer", feature_vectorizer)                           \
     X(IMPUTER, "ml", "Imputer", imputer)                                                           \
     X(LABEL_ENCODER, "ml", "LabelEncoder", label_encoder)                                          \
     X(ONE_HOT_ENCODER, "ml", "OneHotEncoder", one_hot_encoder)                                     \
-    X(SVM_CLASSIFIER, "ml", "SVMClassifier", svm_classifier)                                       \
-    X(SVM_REGRESSOR, "ml", "SVMRegressor", svm_regressor)                                          \
     X(STRING_NORMALIZER, "", "StringNormalizer", string_normalizer)                                \
     X(TF_IDF_VECTORIZER, "", "TfIdfVectorizer", tf_idf_vectorizer)                                 \
     X(TOKENIZER, "ms", "Tokenizer", tokenizer)                                                     \
-    X(REGEX_FULL_MATCH, "", "RegexFullMatch", regex_full_match)                                    \
-    X(STRING_CONCAT, "", "StringConcat", string_concat)                                            \
-    X(STRING_SPLIT, "", "StringSplit", string_split)                                               \
     /* linear.c, trees.c */                                                                        \
     X(LINEAR_CLASSIFIER, "ml", "LinearClassifier", linear_classifier)                              \
     X(LINEAR_REGRESSOR, "ml", "LinearRegressor", linear_regressor)                                 \

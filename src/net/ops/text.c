@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Operators on texts: StringNormalizer (case, words left out), Tokenizer of ONNX Runtime (words
- * between separators, or what an expression finds), TfIdfVectorizer (counts of n-grams, of texts or integers),
- * StringConcat, StringSplit, RegexFullMatch.
+ * between separators, or what an expression finds), TfIdfVectorizer (counts of n-grams, of texts or integers).
  */
 #include <regex.h>
 #include <stdio.h>
@@ -15,7 +14,6 @@
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
 #include "net/ops/axes.h"
-#include "net/ops/broadcast.h"
 #include "net/ops/encode.h"
 #include "net/ops/ops.h"
 
@@ -265,162 +263,17 @@ static int translate(const char *from, char *to, size_t room) {
 }
 
 /* Compile the expression of an attribute; 0: the error says why not. */
-static int compile_pattern(sis__cx *c, const char *attribute, int whole, regex_t *re) {
-    char text[MAX_PATTERN], posix[4 * MAX_PATTERN], all[4 * MAX_PATTERN + 8];
+static int compile_pattern(sis__cx *c, const char *attribute, regex_t *re) {
+    char text[MAX_PATTERN], posix[4 * MAX_PATTERN];
     sis__attr_text(c, attribute, "", text, sizeof text);
     if (c->error)
         return 0;
-    int known = translate(text, posix, sizeof posix) == 0;
-    snprintf(all, sizeof all, whole ? "^(%s)$" : "%s", posix);
-    if (!known || regcomp(re, all, REG_EXTENDED | (whole ? REG_NOSUB : 0)) != 0) {
+    if (translate(text, posix, sizeof posix) != 0 || regcomp(re, posix, REG_EXTENDED) != 0) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "the expression %s", text);
         return 0;
     }
     return 1;
 }
-
-static int match_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    regex_t re;
-    if (need_known_texts(c) != SIS_OK)
-        return c->error;
-    uint8_t *y = (uint8_t *)sis__cx_alloc(c, x->count + 1, 1);
-    if (!y || !compile_pattern(c, "pattern", 1, &re))
-        return c->error;
-    for (size_t i = 0; i < x->count; i++) {
-        size_t n;
-        y[i] =
-            regexec(&re, sis__words_get(c->plan->graph->words, ((const int64_t *)x->data)[i], &n),
-                    0, NULL, 0) == 0;
-    }
-    regfree(&re);
-    sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
-    sis__cx_elem(c, 0, 9);
-    sis__cx_known(c, 0, y);
-    return c->error;
-}
-
-const sis__op sis__op_regex_full_match = {1, 1, match_shape, never_run, NULL, 0, SIS__MIXES_TEXTS};
-
-/* ---- StringConcat ------------------------------------------------------------------------------- */
-
-static int string_concat_shape(sis__cx *c) {
-    const sis__tensor *t[2] = {sis__cx_input(c, 0), sis__cx_input(c, 1)};
-    size_t rank, dims[SIS__MAX_RANK];
-    if (t[0]->dtype != SIS__TEXT || t[1]->dtype != SIS__TEXT ||
-        sis__broadcast_dims(t, 2, &rank, dims) != 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "texts whose shapes do not fit");
-    sis__broadcast_init(&c->step->p.broadcast, rank, dims, t, 2);
-    return sis__cx_output(c, 0, SIS__TEXT, rank, dims);
-}
-
-typedef struct {
-    const sis__step *s;
-    sis__run *r;
-    int error;
-} joining;
-
-static int join_two(sis__words *words, int64_t a, int64_t b, int64_t *to) {
-    size_t n, m;
-    const char *x = sis__words_get(words, a, &n), *z = sis__words_get(words, b, &m);
-    char *both = SIS_NEW_RAW(char, n + m + 1);
-    if (!both)
-        return SIS_E_NOMEM;
-    memcpy(both, x, n);
-    memcpy(both + n, z, m);
-    int error = sis__words_put(words, both, n + m, to);
-    free(both);
-    return error;
-}
-
-static void join_row(void *ctx, const size_t *offset, size_t out) {
-    joining *j = (joining *)ctx;
-    const sis__broadcast *b = &j->s->p.broadcast;
-    const int64_t *x = (const int64_t *)(const void *)sis__in(j->s, j->r, 0);
-    const int64_t *z = (const int64_t *)(const void *)sis__in(j->s, j->r, 1);
-    int64_t *y = (int64_t *)(void *)sis__out(j->s, j->r, 0);
-    for (size_t i = 0; i < sis__broadcast_length(b) && !j->error; i++)
-        j->error = join_two(j->r->plan->graph->words, x[offset[0] + i * sis__broadcast_step(b, 0)],
-                            z[offset[1] + i * sis__broadcast_step(b, 1)], &y[out + i]);
-}
-
-static int string_concat_forward(const sis__step *s, sis__run *r) {
-    joining j = {s, r, SIS_OK};
-    sis__broadcast_rows(&s->p.broadcast, join_row, &j);
-    return j.error;
-}
-
-const sis__op sis__op_string_concat = {2,    2, string_concat_shape, string_concat_forward,
-                                       NULL, 0, SIS__MIXES_TEXTS};
-
-/* ---- StringSplit: parts of each text, shorter lists filled up with empty ones, and their numbers --- */
-
-typedef struct {
-    sis__words *words;
-    char delimiter[64]; /* empty: white space */
-    int64_t most;       /* splits; the rest stays together */
-} splitting;
-
-/* Parts of one text into ids (NULL: only counted). */
-static size_t split_text(const splitting *k, const char *text, size_t n, int64_t *ids, int *error) {
-    size_t parts = 0, from = 0, d = strlen(k->delimiter);
-    if (n == 0)
-        return 0;
-    for (;;) {
-        while (!d && from < n && sis__is_space(text[from]))
-            from++;
-        if (!d && from == n)
-            return parts;
-        size_t to = from, last = (int64_t)parts == k->most;
-        while (to < n && (last || !(d ? n - to >= d && memcmp(text + to, k->delimiter, d) == 0
-                                      : sis__is_space(text[to]))))
-            to++;
-        if (ids && !*error)
-            *error = sis__words_put(k->words, text + from, to - from, &ids[parts]);
-        parts++;
-        if (to == n)
-            return parts;
-        from = to + (d ? d : 1);
-    }
-}
-
-static int string_split_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    splitting k = {.words = c->plan->graph->words};
-    size_t most = 0, n, dims[SIS__MAX_RANK + 1];
-    sis__attr_text(c, "delimiter", "", k.delimiter, sizeof k.delimiter);
-    k.most = sis__attr_int(c, "maxsplit", INT64_MAX);
-    if (need_known_texts(c) != SIS_OK)
-        return c->error;
-    int64_t *count = (int64_t *)sis__cx_alloc(c, x->count + 1, sizeof *count), none = 0;
-    for (size_t i = 0; i < x->count && !c->error; i++) {
-        const char *text = sis__words_get(k.words, ((const int64_t *)x->data)[i], &n);
-        count[i] = (int64_t)split_text(&k, text, n, NULL, &c->error);
-        most = (size_t)count[i] > most ? (size_t)count[i] : most;
-    }
-    if (most && x->count > SIS__MAX_COUNT / most)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "too many parts");
-    int64_t *y = (int64_t *)sis__cx_alloc(c, x->count * most + 1, sizeof *y);
-    if (!c->error)
-        c->error = sis__words_put(k.words, "", 0, &none);
-    for (size_t i = 0; i < x->count * most && !c->error; i++)
-        y[i] = none;
-    for (size_t i = 0; i < x->count && !c->error; i++) {
-        const char *text = sis__words_get(k.words, ((const int64_t *)x->data)[i], &n);
-        split_text(&k, text, n, y + i * most, &c->error);
-    }
-    memcpy(dims, x->dims, sizeof x->dims);
-    dims[x->rank] = most;
-    sis__cx_output(c, 0, SIS__TEXT, x->rank + 1, dims);
-    sis__cx_known(c, 0, y);
-    sis__cx_output(c, 1, SIS__I64, x->rank, x->dims);
-    sis__cx_elem(c, 1, SIS__INT64);
-    sis__cx_known(c, 1, count);
-    return c->error;
-}
-
-const sis__op sis__op_string_split = {1,    1, string_split_shape, never_run,
-                                      NULL, 0, SIS__MIXES_TEXTS};
 
 /* ---- Tokenizer: the words between separators ------------------------------------------------- */
 
@@ -555,7 +408,7 @@ static int tokenizer_shape(sis__cx *c) {
     k.single = n == 0 || expression[0] == '.';
     if (k.single || !finds)
         return cut_all(c, &k, pad);
-    if (!compile_pattern(c, "tokenexp", 0, &re))
+    if (!compile_pattern(c, "tokenexp", &re))
         return c->error;
     k.expression = &re;
     cut_all(c, &k, pad);
