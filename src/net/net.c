@@ -21,7 +21,6 @@
 #include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/recipes.h"
-#include "net/onnx/sparse.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
@@ -306,10 +305,12 @@ static int parse(const void *bytes, size_t n, const char *path, sis_net **out) {
     int error = sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &doc);
     if (error)
         return error;
-    if (path)
+    const Sis__Onnx__Graph *g = ((Sis__Onnx__Model *)doc)->graph;
+    if (g && g->n_sparse_initializer)
+        error = sis__fail(SIS_E_UNSUPPORTED, "sparse tensors are not in the engine; run the model "
+                                             "in ONNX Runtime, or export it without them");
+    if (!error && path)
         error = sis__external_load((Sis__Onnx__Model *)doc, path);
-    if (!error)
-        error = sis__sparse_expand((Sis__Onnx__Model *)doc);
     if (!error)
         error = sis__functions_expand((Sis__Onnx__Model *)doc);
     if (!error)

@@ -220,25 +220,9 @@ static void batch_norm(sis_net_builder *b) {
 }
 
 /* Operators that the standard has given up. */
-static void old_operators(sis_net_builder *b) {
-    NODE("ImageScaler", "x", "a");
-    sis_net_attr_float(b, "scale", 0.5f);
-    sis_net_attr_floats(b, "bias", (float[]){0.1f, 0.2f, 0.3f}, 3);
-    NODE("Crop", "a", "c");
-    INTS("border", 1, 0, 0, 1);
-    NODE("Affine", "c", "d");
-    sis_net_attr_float(b, "alpha", 1.5f);
-    sis_net_attr_float(b, "beta", 0.1f);
-    NODE("ScaledTanh", "d", "e");
-    sis_net_attr_float(b, "alpha", 0.8f);
-    sis_net_attr_float(b, "beta", 1.2f);
-    NODE("ParametricSoftplus", "e", "f");
-    sis_net_attr_float(b, "alpha", 0.8f);
-    sis_net_attr_float(b, "beta", 1.2f);
-    NODE("Scale", "f", "g");
-    sis_net_attr_float(b, "scale", 2.0f);
+static void old_broadcasting(sis_net_builder *b) {
     param(b, "p", SHAPE(3));
-    NODE("Mul", "g p", "y"); /* p along the channels */
+    NODE("Mul", "x p", "y"); /* p along the channels */
     sis_net_attr_int(b, "axis", 1);
     sis_net_attr_int(b, "broadcast", 1);
 }
@@ -525,29 +509,6 @@ static void turned_sequences(sis_net_builder *b) {
     NODE("Mul", "a x", "y");
 }
 
-static void resizes(sis_net_builder *b) {
-    CONSTANT("s", 3, 6);
-    CONSTANT("t", 7, 9);
-    NODE("Resize", "x - - s", "a");
-    sis_net_attr_text(b, "mode", "cubic");
-    INTS("axes", 2, 3);
-    NODE("Resize", "a - - t", "c");
-    sis_net_attr_text(b, "mode", "linear");
-    INTS("axes", 2, 3);
-    NODE("Upsample", "c", "y");
-    sis_net_attr_floats(b, "scales", (float[]){1, 1, 2, 1}, 4);
-}
-
-static void conv_transpose(sis_net_builder *b) {
-    param(b, "w", SHAPE(4, 2, 3, 2));
-    param(b, "q", SHAPE(4));
-    NODE("ConvTranspose", "x w q", "y");
-    INTS("strides", 2, 1);
-    INTS("pads", 1, 0, 0, 1);
-    INTS("dilations", 1, 2);
-    sis_net_attr_int(b, "group", 2);
-}
-
 static void columns(sis_net_builder *b) {
     CONSTANT("c", 2, 0);
     NODE("ml.ArrayFeatureExtractor", "x c", "a");
@@ -555,21 +516,6 @@ static void columns(sis_net_builder *b) {
     sis_net_attr_floats(b, "imputed_value_floats", (float[]){0.5f}, 1);
     sis_net_attr_float(b, "replaced_value_float", 100);
     NODE("ml.FeatureVectorizer", "a d", "y");
-}
-
-static void lp_pools(sis_net_builder *b) {
-    NODE("LpPool", "x", "l");
-    INTS("kernel_shape", 3, 2);
-    INTS("pads", 1, 0, 1, 0);
-    sis_net_attr_int(b, "p", 3);
-    NODE("GlobalLpPool", "x", "g");
-    NODE("Mul", "l g", "m");
-    NODE("MaxPool", "m", "v i");
-    INTS("kernel_shape", 2, 2);
-    INTS("strides", 2, 2);
-    NODE("MaxUnpool", "v i", "y");
-    INTS("kernel_shape", 2, 2);
-    INTS("strides", 2, 2);
 }
 
 static void sequences(sis_net_builder *b) {
@@ -636,7 +582,7 @@ const operator_case operator_cases[] = {
     {"Softmax, LogSoftmax", {3, {0, 3, 4}}, softmax},
     {"reductions", {3, {0, 4, 3}}, reductions},
     {"BatchNormalization", {4, {0, 3, 2, 2}}, batch_norm},
-    {"operators of old", {4, {0, 3, 3, 2}}, old_operators},
+    {"broadcasting of old files", {4, {0, 3, 3, 2}}, old_broadcasting},
     {"tables", {2, {0, 4}}, tables},
     {"Normalizer by maximum", {2, {0, 4}}, normalizer_max},
     {"views", {3, {0, 3, 4}}, views},
@@ -661,10 +607,7 @@ const operator_case operator_cases[] = {
     {"picks", {3, {1, 3, 3}}, picks},
     {"rearrangements", {4, {0, 4, 2, 3}}, rearrangements},
     {"sequences turned round", {3, {3, 2, 4}}, turned_sequences},
-    {"Resize, Upsample", {4, {0, 1, 2, 3}}, resizes},
-    {"ConvTranspose", {4, {0, 4, 3, 2}}, conv_transpose},
     {"columns", {2, {0, 4}}, columns},
-    {"LpPool, GlobalLpPool, MaxUnpool", {4, {0, 2, 4, 5}}, lp_pools},
     {"sequences", {2, {0, 4}}, sequences},
     {"recipes", {3, {0, 3, 3}}, recipes},
     {"FusedMatMul of batches", {3, {3, 2, 4}}, fused_batches},

@@ -120,44 +120,18 @@ static const recipe recipes[] = {
     {"FastGelu", {"?1 Add 0 1 > a", "Gelu a > y {approximate='tanh'}"}},
 };
 
-/* Of the standard, before they were taken out. */
-static const recipe old[] = {
-    {"DynamicSlice", {"Slice 0 1 2 3 > y"}},
-};
-
-/* Of the standard, in forms of their own: broadcasting as it was before opset 7, and statistics of the batch, which files have
- * that were exported for training. */
+/* Broadcasting as it was before opset 7, for nodes whose attribute broadcast is not 0. */
 #define OLD(name)                                                                                  \
     {                                                                                              \
-        "broadcast", {                                                                             \
-            name, {                                                                                \
-                "sis.Align 1 0 > a {axis -broadcast -consumed_inputs}", name " 0 a > y"            \
-            }                                                                                      \
+        name, {                                                                                    \
+            "sis.Align 1 0 > a {axis -broadcast -consumed_inputs}", name " 0 a > y"                \
         }                                                                                          \
     }
-#define IN_TRAINING                                                                                \
-    "sis.BatchNormalization 0 1 2 3 4 > y z x {epsilon momentum -training_mode -spatial -is_test " \
-    "-consumed_inputs}"
-static const struct form {
-    const char *with; /* an attribute that is not 0 */
-    recipe recipe;
-} forms[] = {
-    OLD("Add"),
-    OLD("Sub"),
-    OLD("Mul"),
-    OLD("Div"),
-    OLD("Pow"),
-    OLD("And"),
-    OLD("Or"),
-    OLD("Xor"),
-    OLD("Equal"),
-    OLD("Greater"),
-    OLD("Less"),
-    {"training_mode", {"BatchNormalization", {IN_TRAINING}}},
-    {"several outputs", {"BatchNormalization", {IN_TRAINING}}},
+static const recipe broadcasts[] = {
+    OLD("Add"), OLD("Sub"), OLD("Mul"),   OLD("Div"),     OLD("Pow"),  OLD("And"),
+    OLD("Or"),  OLD("Xor"), OLD("Equal"), OLD("Greater"), OLD("Less"),
 };
 #undef OLD
-#undef IN_TRAINING
 
 /* ---- One node -------------------------------------------------------------------------------- */
 
@@ -528,20 +502,13 @@ static const recipe *recipe_in(const recipe *list, size_t n, const char *name) {
     return NULL;
 }
 
-/* Is a node in that form? */
-static int is_in(const struct form *f, const Sis__Onnx__Node *n) {
+static const recipe *broadcast_recipe(const Sis__Onnx__Node *n) {
     size_t at;
     cook k = {.from = n};
-    const Sis__Onnx__Attribute *a = attribute(&k, f->with, strlen(f->with), &at);
-    int several = n->n_output > 1 && strcmp(f->with, "several outputs") == 0;
-    return strcmp(f->recipe.name, n->op_type) == 0 && ((a && a->i != 0) || several);
-}
-
-static const recipe *form_of(const Sis__Onnx__Node *n) {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (is_in(&forms[i], n))
-            return &forms[i].recipe;
-    return recipe_in(old, sizeof old / sizeof *old, n->op_type);
+    const Sis__Onnx__Attribute *a = attribute(&k, "broadcast", strlen("broadcast"), &at);
+    return a && a->i != 0
+               ? recipe_in(broadcasts, sizeof broadcasts / sizeof *broadcasts, n->op_type)
+               : NULL;
 }
 
 static const recipe *level_recipe(const Sis__Onnx__Node *n) {
@@ -556,7 +523,7 @@ static const recipe *recipe_of(const sis__levels *g, const Sis__Onnx__Node *n) {
     if (r && sis__levels_fit(g, n))
         return r;
     if (!n->domain || !*n->domain || strcmp(n->domain, "ai.onnx") == 0)
-        return form_of(n);
+        return broadcast_recipe(n);
     if (strcmp(n->domain, "com.microsoft") != 0)
         return NULL;
     return recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type);

@@ -39,20 +39,6 @@ static int mod_shape(sis__cx *c) {
 }
 
 /* Integers alone. */
-static int bits_shape(sis__cx *c) {
-    if (sis__cx_input(c, 0)->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "inputs that are not integers");
-    return arithmetic_shape(c);
-}
-
-static int bit_shift_shape(sis__cx *c) {
-    static const char *const names[] = {"RIGHT", "LEFT"};
-    int left = sis__attr_choice(c, "direction", names, 2);
-    bits_shape(c);
-    c->step->p.broadcast.choice = left;
-    return c->error;
-}
-
 static int compare_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     sis__cx_same_types(c, 0, 2);
@@ -228,12 +214,6 @@ static int64_t raise(int elem, int64_t a, int64_t b) {
     return (int64_t)result;
 }
 
-static int64_t shift(int elem, int left, int64_t a, int64_t b) {
-    uint64_t by = (uint64_t)b, v = (uint64_t)a;
-    (void)elem;
-    return by > 63 ? 0 : (int64_t)(left ? v << by : v >> by);
-}
-
 /* The sign of the divisor; with fmod that of the dividend. */
 static int64_t remainder_of(int elem, int truncated, int64_t a, int64_t b) {
     if (elem == SIS__UINT64)
@@ -261,14 +241,6 @@ static int64_t integer_of(int op, int elem, int choice, int64_t a, int64_t b) {
         return before(elem, b, a) ? b : a;
     case SIS__OP_MOD:
         return remainder_of(elem, choice, a, b);
-    case SIS__OP_BIT_SHIFT:
-        return shift(elem, choice, a, b);
-    case SIS__OP_BITWISE_AND:
-        return a & b;
-    case SIS__OP_BITWISE_OR:
-        return a | b;
-    case SIS__OP_BITWISE_XOR:
-        return a ^ b;
     case SIS__OP_PRELU:
         return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
     default:
@@ -452,16 +424,6 @@ const sis__op sis__op_less_or_equal = {2, 2, compare_shape, compare_forward, NUL
 const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_xor = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
-
-static int bits_forward(const sis__step *s, sis__run *r) {
-    run_mixed(s, r, integer_row);
-    return SIS_OK;
-}
-
-const sis__op sis__op_bit_shift = {2, 2, bit_shift_shape, bits_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_bitwise_and = {2, 2, bits_shape, bits_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_bitwise_or = {2, 2, bits_shape, bits_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_bitwise_xor = {2, 2, bits_shape, bits_forward, NULL, 0, SIS__MAPS};
 
 /* ---- Any number of inputs ------------------------------------------------------------------- */
 

@@ -252,34 +252,6 @@ static int slice_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-/* Crop of old files: images without `border` (left, top, right, bottom), or `scale` (height, width) from there. */
-static int crop_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sis__strided *p = &c->step->p.strided;
-    size_t n, sides;
-    const int64_t *border = sis__attr_ints(c, "border", &n);
-    const int64_t *scale = sis__attr_ints(c, "scale", &sides);
-    if (!c->error && (x->rank != 4 || n != 4 || (sides && sides != 2)))
-        sis__cx_fail(c, SIS_E_FORMAT, "a border of %zu numbers for %zu axes", n, x->rank);
-    if (c->error)
-        return c->error;
-    p->rank = 4;
-    memcpy(p->dims, x->dims, sizeof p->dims);
-    strides_of(x, p->stride);
-    for (size_t d = 0; d < 2; d++) {
-        int64_t size = (int64_t)x->dims[2 + d], from = border[1 - d], off = border[3 - d];
-        if (from < 0 || off < 0 || from > size || off > size || from + off > size)
-            return sis__cx_fail(c, SIS_E_FORMAT, "a border wider than the image");
-        int64_t to = sides ? scale[d] : size - from - off;
-        if (to < 0 || to > size - from)
-            return sis__cx_fail(c, SIS_E_FORMAT, "a border wider than the image");
-        p->offset += from * p->stride[2 + d];
-        p->dims[2 + d] = (size_t)to;
-    }
-    return strided_output(c, p);
-}
-
-const sis__op sis__op_crop = {1, 1, crop_shape, strided_forward, strided_backward, 0, SIS__MOVES};
 const sis__op sis__op_transpose = {1, 1,         transpose_shape, strided_forward, strided_backward,
                                    0, SIS__MOVES};
 const sis__op sis__op_expand = {2, 2,         expand_shape, strided_forward, strided_backward,

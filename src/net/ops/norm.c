@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * BatchNormalization (inference), ImageScaler of old files, and from ai.onnx.ml Scaler and Normalizer.
+ * BatchNormalization (inference), and from ai.onnx.ml Scaler and Normalizer.
  */
 #include <math.h>
 
@@ -132,106 +132,6 @@ static int batch_norm_backward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_batch_normalization = {
     5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1, SIS__MAPS_PLACES};
-
-/* ---- The same with mean and variance of the batch, as in training --------------------------------- */
-
-typedef struct {
-    sis__norm norm;
-    float momentum;
-} statistics;
-
-/* -> y, and what training would keep: the old mean and variance on their way to the batch's */
-static int statistics_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    statistics *p = (statistics *)sis__cx_own(c, sizeof *p);
-    float momentum = sis__attr_float(c, "momentum", 0.9f);
-    float epsilon = sis__attr_float(c, "epsilon", 1e-5f);
-    for (size_t i = 0; i < 5; i++)
-        sis__cx_float(c, i);
-    if (!c->error && x->rank < 2)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input of %zu axes", x->rank);
-    if (c->error || measure_channels(c, &p->norm))
-        return c->error;
-    p->norm.epsilon = epsilon;
-    p->momentum = momentum;
-    sis__cx_output(c, 1, SIS__F32, 1, &p->norm.channels);
-    sis__cx_output(c, 2, SIS__F32, 1, &p->norm.channels);
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
-}
-
-static void measure(const sis__norm *m, const float *x, size_t channel, double *mean,
-                    double *variance) {
-    double n = (double)m->outer * (double)m->inner;
-    *mean = *variance = 0;
-    for (size_t o = 0; o < m->outer; o++)
-        for (size_t i = 0; i < m->inner; i++)
-            *mean += (double)x[(o * m->channels + channel) * m->inner + i] / n;
-    for (size_t o = 0; o < m->outer; o++)
-        for (size_t i = 0; i < m->inner; i++) {
-            double off = (double)x[(o * m->channels + channel) * m->inner + i] - *mean;
-            *variance += off * off / n;
-        }
-}
-
-static int statistics_forward(const sis__step *s, sis__run *r) {
-    const statistics *p = (const statistics *)s->p.own;
-    const sis__norm *m = &p->norm;
-    const float *x = sis__in(s, r, 0);
-    for (size_t c = 0; c < m->channels; c++) {
-        double is[2];
-        measure(m, x, c, &is[0], &is[1]);
-        double k = (double)sis__in(s, r, 1)[c] / sqrt(is[1] + (double)m->epsilon);
-        double shift = (double)sis__in(s, r, 2)[c] - is[0] * k;
-        for (size_t j = 0; sis__out(s, r, 0) && j < m->outer * m->inner; j++) {
-            size_t at = (j / m->inner * m->channels + c) * m->inner + j % m->inner;
-            sis__out(s, r, 0)[at] = (float)((double)x[at] * k + shift);
-        }
-        for (size_t i = 0; i < 2; i++)
-            if (sis__out(s, r, 1 + i))
-                sis__out(s, r, 1 + i)[c] = (float)((double)sis__in(s, r, 3 + i)[c] * p->momentum +
-                                                   is[i] * (1 - (double)p->momentum));
-    }
-    return SIS_OK;
-}
-
-const sis__op sis__op_batch_statistics = {
-    5, 5, statistics_shape, statistics_forward, sis__no_gradient, 0, SIS__MIXES};
-
-/* ---- ImageScaler: x * scale + bias of the channel -------------------------------------------- */
-
-static int image_scaler_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sis__norm *m = &c->step->p.norm;
-    size_t n;
-    float scale = sis__attr_float(c, "scale", 1);
-    const float *bias = sis__attr_floats(c, "bias", &n);
-    sis__cx_float(c, 0);
-    if (!c->error && (x->rank != 4 || (bias && n != x->dims[1])))
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu numbers for the channels of an image", n);
-    if (c->error)
-        return c->error;
-    m->channels = x->dims[1];
-    m->outer = x->dims[0];
-    m->inner = x->dims[2] * x->dims[3];
-    float *both = (float *)sis__cx_alloc(c, 2 * m->channels, sizeof *both);
-    for (size_t i = 0; both && i < m->channels; i++) {
-        both[i] = scale;
-        both[m->channels + i] = bias ? bias[i] : 0;
-    }
-    m->scale = both;
-    m->shift = both ? both + m->channels : NULL;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
-}
-
-static int image_scaler_backward(const sis__step *s, sis__run *r) {
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0; dx && i < sis__tin(s, r, 0)->count; i++)
-        dx[i] += s->p.norm.scale[0] * sis__dout(s, r, 0)[i];
-    return SIS_OK;
-}
-
-const sis__op sis__op_image_scaler = {
-    1, 1, image_scaler_shape, batch_norm_forward, image_scaler_backward, 1, SIS__MAPS_PLACES};
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 

@@ -17,9 +17,6 @@
     X(AVERAGE_POOL, "", "AveragePool", average_pool)                                               \
     X(GLOBAL_MAX_POOL, "", "GlobalMaxPool", global_max_pool)                                       \
     X(GLOBAL_AVERAGE_POOL, "", "GlobalAveragePool", global_average_pool)                           \
-    X(LP_POOL, "", "LpPool", lp_pool)                                                              \
-    X(GLOBAL_LP_POOL, "", "GlobalLpPool", global_lp_pool)                                          \
-    X(MAX_UNPOOL, "", "MaxUnpool", max_unpool)                                                     \
     /* dense.c */                                                                                  \
     X(GEMM, "", "Gemm", gemm)                                                                      \
     X(MATMUL, "", "MatMul", matmul)                                                                \
@@ -34,10 +31,6 @@
     X(SUM, "", "Sum", sum)                                                                         \
     X(MEAN, "", "Mean", mean)                                                                      \
     X(MOD, "", "Mod", mod)                                                                         \
-    X(BIT_SHIFT, "", "BitShift", bit_shift)                                                        \
-    X(BITWISE_AND, "", "BitwiseAnd", bitwise_and)                                                  \
-    X(BITWISE_OR, "", "BitwiseOr", bitwise_or)                                                     \
-    X(BITWISE_XOR, "", "BitwiseXor", bitwise_xor)                                                  \
     X(XOR, "", "Xor", xor)                                                                         \
     X(PRELU, "", "PRelu", prelu)                                                                   \
     X(EQUAL, "", "Equal", equal)                                                                   \
@@ -90,11 +83,6 @@
     X(SIGN, "", "Sign", sign)                                                                      \
     X(IS_NAN, "", "IsNaN", is_nan)                                                                 \
     X(IS_INF, "", "IsInf", is_inf)                                                                 \
-    X(BITWISE_NOT, "", "BitwiseNot", bitwise_not)                                                  \
-    X(AFFINE, "", "Affine", affine)                                                                \
-    X(SCALE, "", "Scale", scale)                                                                   \
-    X(SCALED_TANH, "", "ScaledTanh", scaled_tanh)                                                  \
-    X(PARAMETRIC_SOFTPLUS, "", "ParametricSoftplus", parametric_softplus)                          \
     X(CAST_LIKE, "", "CastLike", cast_like)                                                        \
     X(QUICK_GELU, "ms", "QuickGelu", quick_gelu)                                                   \
     X(NOT, "", "Not", not )                                                                        \
@@ -118,8 +106,6 @@
     X(REDUCE_LOG_SUM_EXP, "", "ReduceLogSumExp", reduce_log_sum_exp)                               \
     /* norm.c */                                                                                   \
     X(BATCH_NORMALIZATION, "", "BatchNormalization", batch_normalization)                          \
-    X(BATCH_STATISTICS, "sis", "BatchNormalization", batch_statistics)                             \
-    X(IMAGE_SCALER, "", "ImageScaler", image_scaler)                                               \
     X(NORMALIZER, "ml", "Normalizer", normalizer)                                                  \
     X(SCALER, "ml", "Scaler", scaler)                                                              \
     /* layer_norm.c */                                                                             \
@@ -129,12 +115,6 @@
       simplified_layer_normalization)                                                              \
     X(INSTANCE_NORMALIZATION, "", "InstanceNormalization", instance_normalization)                 \
     X(GROUP_NORMALIZATION, "", "GroupNormalization", group_normalization)                          \
-    X(MEAN_VARIANCE_NORMALIZATION, "", "MeanVarianceNormalization", mean_variance_normalization)   \
-    X(LP_NORMALIZATION, "", "LpNormalization", lp_normalization)                                   \
-    X(LRN, "", "LRN", lrn)                                                                         \
-    /* loss.c */                                                                                   \
-    X(NEGATIVE_LOG_LIKELIHOOD_LOSS, "", "NegativeLogLikelihoodLoss", negative_log_likelihood_loss) \
-    X(SOFTMAX_CROSS_ENTROPY_LOSS, "", "SoftmaxCrossEntropyLoss", softmax_cross_entropy_loss)       \
     /* gather.c */                                                                                 \
     X(GATHER_ELEMENTS, "", "GatherElements", gather_elements)                                      \
     X(GATHER_ND, "", "GatherND", gather_nd)                                                        \
@@ -146,10 +126,6 @@
     X(REVERSE_SEQUENCE, "", "ReverseSequence", reverse_sequence)                                   \
     X(CUM_SUM, "", "CumSum", cum_sum)                                                              \
     X(EYE_LIKE, "", "EyeLike", eye_like)                                                           \
-    /* resize.c, conv_transpose.c */                                                               \
-    X(RESIZE, "", "Resize", resize)                                                                \
-    X(UPSAMPLE, "", "Upsample", upsample)                                                          \
-    X(CONV_TRANSPOSE, "", "ConvTranspose", conv_transpose)                                         \
     /* quant.c */                                                                                  \
     X(QUANTIZE_LINEAR, "", "QuantizeLinear", quantize_linear)                                      \
     X(DEQUANTIZE_LINEAR, "", "DequantizeLinear", dequantize_linear)                                \
@@ -184,9 +160,8 @@
     X(ZEROS, "sis", "Zeros", zeros)                                                                \
     X(POSITIONS, "sis", "Positions", positions)                                                    \
     X(LENGTHS, "sis", "Lengths", lengths)                                                          \
-    /* einsum.c, rnn.c */                                                                          \
+    /* einsum.c */                                                                                 \
     X(EINSUM, "", "Einsum", einsum)                                                                \
-    X(RNN, "", "RNN", rnn)                                                                         \
     X(MS_GELU, "ms", "Gelu", gelu)                                                                 \
     /* control.c */                                                                                \
     X(IF, "", "If", if)                                                                            \
@@ -219,7 +194,6 @@
     /* move.c */                                                                                   \
     X(TRANSPOSE, "", "Transpose", transpose)                                                       \
     X(SLICE, "", "Slice", slice)                                                                   \
-    X(CROP, "", "Crop", crop)                                                                      \
     X(EXPAND, "", "Expand", expand)                                                                \
     /* join.c */                                                                                   \
     X(CONCAT, "", "Concat", concat)                                                                \

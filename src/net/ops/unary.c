@@ -45,10 +45,6 @@ static int constants_shape(sis__cx *c, const constants *k) {
     X(times, "alpha", NULL, 1.0f, 0)                                                               \
     X(quick_gelu, "alpha", NULL, 1.702f, 0)                                                        \
     X(hard_sigmoid, "alpha", "beta", 0.2f, 0.5f)                                                   \
-    X(affine, "alpha", "beta", 1.0f, 0)                                                            \
-    X(scaled_tanh, "alpha", "beta", 1.0f, 1.0f)                                                    \
-    X(parametric_softplus, "alpha", "beta", 1.0f, 1.0f)                                            \
-    X(scale, "scale", NULL, 1.0f, 0)                                                               \
     X(selu, "alpha", "gamma", 1.67326319217681884765625f, 1.05070102214813232421875f)              \
     X(shrink, "lambd", "bias", 0.5f, 0.0f)
 
@@ -135,11 +131,6 @@ static float mish_slope(float x) {
     X(softplus, unary_shape, sis__softplus(x), sigmoid(x))                                         \
     X(hard_sigmoid, hard_sigmoid_shape, sis__hard_sigmoid(x, alpha, beta),                         \
       y > 0 && y < 1 ? alpha : 0)                                                                  \
-    X(affine, affine_shape, alpha *x + beta, alpha)                                                \
-    X(scale, scale_shape, alpha *x, alpha)                                                         \
-    X(scaled_tanh, scaled_tanh_shape, alpha *tanhf(beta *x), beta *(alpha - y * y / alpha))        \
-    X(parametric_softplus, parametric_softplus_shape, alpha *sis__softplus(beta *x),               \
-      alpha *beta *sigmoid(beta *x))                                                               \
     X(hard_swish, unary_shape, x *sis__hard_sigmoid(x, 1.0f / 6, 0.5f),                            \
       x <= -3  ? 0                                                                                 \
       : x >= 3 ? 1                                                                                 \
@@ -330,25 +321,6 @@ static int not_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, 1, SIS__MAPS};
-
-static int bitwise_not_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    if (x->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input that is not integers");
-    return sis__cx_output(c, 0, SIS__I64, x->rank, x->dims);
-}
-
-static int bitwise_not_forward(const sis__step *s, sis__run *r) {
-    const int64_t *x = (const int64_t *)(const void *)sis__in(s, r, 0);
-    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
-    const sis__tensor *t = sis__tin(s, r, 0);
-    for (size_t i = 0; i < t->count; i++)
-        y[i] = sis__elem_wrap(t->elem, ~x[i]);
-    return SIS_OK;
-}
-
-const sis__op sis__op_bitwise_not = {1,    1, bitwise_not_shape, bitwise_not_forward,
-                                     NULL, 1, SIS__MAPS};
 
 /* ---- Clip: bounds are attributes, and inputs since opset 11 ---------------------------------- */
 

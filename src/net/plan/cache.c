@@ -526,7 +526,7 @@ static int mixes_rows(const sis__plan *p, const sis__plan *one) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const sis__step *s = &p->steps[i];
         int cuts = s->op == SIS__OP_SLICE || s->op == SIS__OP_GATHER || s->op == SIS__OP_SPLIT;
-        if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR || s->op == SIS__OP_BATCH_STATISTICS)
+        if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR)
             return 1;
         if (s->n_inputs == 0 || !counts_rows(p, one, s->inputs[0]))
             continue;
