@@ -477,8 +477,8 @@ static void the_program_writes_the_same(void **state) {
         return;
     }
     snprintf(command, sizeof command,
-             SIS_BINARY_DIR "/sis explain -q -m '%s' -i '%s' -t p60 --rows 0:6 --trace", o.model,
-             o.input);
+             "'" SIS_BINARY_DIR "/sis' explain -q -m '%s' -i '%s' -t p60 --rows 0:6 --trace",
+             o.model, o.input);
     FILE *from = popen(command, "r");
     assert_non_null(from);
     lines said = {0};
