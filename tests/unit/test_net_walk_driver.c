@@ -38,8 +38,8 @@ static int open_toy(const sis__net_input *s, sis__ruled **out) {
     t->ruled.exact = 1;
     if (!t->masked || !t->asked)
         return SIS_E_NOMEM;
-    return sis__head_new(s, s->entry->tensor, &s->entry->plan->tensors[s->entry->tensor],
-                         &t->ruled.head);
+    sis__cut cut = {s->entry->tensor, &s->entry->plan->tensors[s->entry->tensor]};
+    return sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->ruled.head);
 }
 
 static int open_rough(const sis__net_input *s, sis__ruled **out) {
@@ -91,8 +91,10 @@ static sis__change row_toy(sis__ruled *r, int feature, float *row) {
 }
 
 /* The same a little off, by a different amount for each. */
-static int rough_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
-    int error = sis__head_margins(r->head, rows, n, margins);
+static int rough_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+                         double *margins) {
+    (void)features;
+    int error = sis__head_margins_rows(r->head, rows, n, margins);
     for (size_t k = 0; k < n; k++)
         margins[k] += 1e-6 * sin(1e4 * margins[k]);
     return error;
@@ -104,8 +106,10 @@ static double rough_size(const sis__ruled *r, double margin) {
 }
 
 /* Right, but for some of which nothing comes out. */
-static int lost_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
-    int error = sis__head_margins(r->head, rows, n, margins);
+static int lost_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+                        double *margins) {
+    (void)features;
+    int error = sis__head_margins_rows(r->head, rows, n, margins);
     for (size_t k = 0; k < n; k += 2)
         margins[k] = NAN;
     return error;
@@ -158,7 +162,8 @@ static int open_whole(const sis__net_input *s, sis__ruled **out) {
     t->masked = SIS_NEW(unsigned char, s->in.n);
     t->asked = SIS_NEW(unsigned char, s->in.n);
     t->ruled.width = s->in.n_values;
-    error = sis__head_new(s, s->fed, &p->tensors[s->fed], &t->ruled.head);
+    sis__cut cut = {s->fed, &p->tensors[s->fed]};
+    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->ruled.head);
     return error == SIS_OK && !(t->masked && t->asked) ? SIS_E_NOMEM : error;
 }
 

@@ -32,40 +32,51 @@ static const size_t NONE = SIZE_MAX, STAYS = SIZE_MAX - 1;
 enum { BLOCK = 32 };  /* rows at a time: whole batches of the head */
 enum { LENGTHS = 2 }; /* candidates have a multiple of so many tokens: few plans serve all */
 
+/* What the head starts from. A row is the values of all cuts. */
+typedef struct {
+    sis__cut *cuts;
+    int *axes; /* (n_cuts) of tokens */
+    size_t n_cuts, width;
+    int *feature, *token; /* (width) behind each value of a row; token NEVER: of none */
+    size_t *alike;        /* (width) values from each on that have both in common */
+    float *x, *z;         /* (width) each value as it is, and masked */
+} row_layout;
+
+typedef struct {
+    size_t n;              /* 0: there is no axis of tokens that all cuts share */
+    int *feature;          /* (n) of each */
+    unsigned char *may_go; /* (n) while masked */
+    unsigned char *gone;   /* (n) in the present state */
+    unsigned char *going;  /* (n) in the next one */
+    size_t stay;           /* how many are there in the present state */
+    int shorter;           /* candidates lack their own token, too */
+    size_t *
+        own; /* (features) the place of the one token that leaves with it; NONE, STAYS: none does */
+} token_axis;
+
+/* The present state, as a row that is as long as its tokens need. */
+typedef struct {
+    unsigned char *masked; /* (features) */
+    size_t version;
+    size_t laid_out;     /* the version that the rest is of */
+    size_t *made;        /* (features) the version when its row was asked for last; 0: never */
+    float *base;         /* (width) the row */
+    size_t *start;       /* (features + 1) of each feature in `place` */
+    size_t *place;       /* (width) where its values lie in the row */
+    float *value;        /* (width) what they are while it is masked */
+    unsigned char *idle; /* (features) masking it changes nothing */
+} present_row;
+
 typedef struct {
     sis__ruled ruled; /* first: see walk.h; its head is one of `heads` */
     const sis__net_input *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
     int **tags; /* (tensors) the feature behind each value; NULL: not one each */
-
-    sis__cut *cuts; /* what the head starts from */
-    int *axes;      /* (n_cuts) of tokens */
-    size_t n_cuts, width;
-    int *feature, *token; /* (width) behind each value of a row; token NEVER: of none */
-    size_t *alike;        /* (width) values from each on that have both in common */
-    float *x, *z;         /* (width) each value as it is, and masked */
-
-    size_t n_tokens; /* 0: there is no axis of tokens that all cuts share */
-    int *feature_of_token;
-    unsigned char *may_go; /* (n_tokens) while masked */
-    unsigned char *gone;   /* (n_tokens) in the present state */
-    unsigned char *going;  /* (n_tokens) in the next one */
-    sis__head **heads;     /* (n_tokens + 1) by the number of tokens; NULL: not made yet */
-    int shorter;           /* candidates lack their own token, too */
-    size_t stay;           /* tokens of the present state */
-    size_t *
-        own; /* (features) the place of the one token that leaves with it; NONE, STAYS: none does */
-
-    unsigned char *masked; /* (features) */
-    size_t version;        /* of the present state */
-    size_t laid_out;       /* the one that `base` and what follows are of */
-    size_t *made;          /* (features) the version when its row was asked for last; 0: never */
-    float *base;           /* (width) the row of the present state, as long as its tokens need */
-    size_t *start;         /* (features + 1) of each feature in `place` */
-    size_t *place;         /* (width) where its values lie in a row */
-    float *value;          /* (width) what they are while it is masked */
-    unsigned char *idle;   /* (features) masking it changes nothing */
+    row_layout row;
+    token_axis tokens;
+    sis__head **heads; /* (tokens + 1) by the number of tokens; NULL: not made yet */
+    present_row now;
 } attention;
 
 /* ---- One token by itself ----------------------------------------------------------------------- */
@@ -260,9 +271,9 @@ static int is_read(const attention *a, int tensor) {
 }
 
 static int find_cuts(attention *a) {
-    a->cuts = SIS_NEW(sis__cut, a->plan->n_tensors);
-    a->axes = SIS_NEW(int, a->plan->n_tensors);
-    if (!a->cuts || !a->axes)
+    a->row.cuts = SIS_NEW(sis__cut, a->plan->n_tensors);
+    a->row.axes = SIS_NEW(int, a->plan->n_tensors);
+    if (!a->row.cuts || !a->row.axes)
         return SIS_E_NOMEM;
     for (size_t t = 0; t < a->plan->n_tensors; t++) {
         const sis__tensor *like = &a->plan->tensors[t];
@@ -271,16 +282,16 @@ static int find_cuts(attention *a) {
         if (like->count == 0 || like->rank == 0 || like->dims[0] != 1 || like->dtype > SIS__BOOL ||
             like->wanted)
             return SIS_E_UNSUPPORTED;
-        a->cuts[a->n_cuts++] = (sis__cut){.value = (int)t, .like = like};
-        a->width += like->count;
+        a->row.cuts[a->row.n_cuts++] = (sis__cut){.value = (int)t, .like = like};
+        a->row.width += like->count;
     }
-    return a->n_cuts && a->width < (size_t)1 << 28 ? SIS_OK : SIS_E_UNSUPPORTED;
+    return a->row.n_cuts && a->row.width < (size_t)1 << 28 ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
 static void see(const attention *a, float *to) {
-    for (size_t c = 0; c < a->n_cuts; c++) {
-        const sis__tensor *t = a->cuts[c].like;
-        const void *data = a->run->data[a->cuts[c].value];
+    for (size_t c = 0; c < a->row.n_cuts; c++) {
+        const sis__tensor *t = a->row.cuts[c].like;
+        const void *data = a->run->data[a->row.cuts[c].value];
         for (size_t i = 0; i < t->count; i++)
             *to++ = t->dtype == SIS__F32   ? ((const float *)data)[i]
                     : t->dtype == SIS__I64 ? (float)((const int64_t *)data)[i]
@@ -320,33 +331,33 @@ static int tokens_along(const sis__tensor *t, const int *tag, size_t axis) {
 
 /* The feature behind each token by a cut that has an axis for them. */
 static void find_tokens(attention *a) {
-    for (size_t c = 0; c < a->n_cuts && !a->n_tokens; c++) {
-        const sis__tensor *t = a->cuts[c].like;
+    for (size_t c = 0; c < a->row.n_cuts && !a->tokens.n; c++) {
+        const sis__tensor *t = a->row.cuts[c].like;
         if (t->dtype == SIS__F32 && t->rank == 3 && t->dims[1] > 1 &&
-            tokens_along(t, a->tags[a->cuts[c].value], 1))
-            a->n_tokens = t->dims[1];
+            tokens_along(t, a->tags[a->row.cuts[c].value], 1))
+            a->tokens.n = t->dims[1];
     }
 }
 
 /* Its axis of tokens; one that is as long but has other features along it means that there is none. */
 static int set_axis(attention *a, size_t cut) {
-    const sis__tensor *t = a->cuts[cut].like;
-    const int *tag = a->tags[a->cuts[cut].value];
-    int *axis = &a->axes[cut];
+    const sis__tensor *t = a->row.cuts[cut].like;
+    const int *tag = a->tags[a->row.cuts[cut].value];
+    int *axis = &a->row.axes[cut];
     sis__axis around;
     for (size_t d = 1; d < t->rank && *axis == 0; d++)
-        if (t->dims[d] == a->n_tokens && tokens_along(t, tag, d))
+        if (t->dims[d] == a->tokens.n && tokens_along(t, tag, d))
             *axis = (int)d;
     if (*axis == 0)
         return 0;
     sis__axis_around(t, (size_t)*axis, &around);
-    for (size_t k = 0; k < a->n_tokens; k++) {
+    for (size_t k = 0; k < a->tokens.n; k++) {
         int f = tag[k * around.inner];
-        if (a->feature_of_token[k] == SEVERAL)
-            a->feature_of_token[k] = f;
-        if (a->feature_of_token[k] == NEVER)
-            a->feature_of_token[k] = f;
-        if (f != NEVER && f != a->feature_of_token[k])
+        if (a->tokens.feature[k] == SEVERAL)
+            a->tokens.feature[k] = f;
+        if (a->tokens.feature[k] == NEVER)
+            a->tokens.feature[k] = f;
+        if (f != NEVER && f != a->tokens.feature[k])
             return 0;
     }
     return 1;
@@ -356,29 +367,29 @@ static int set_axis(attention *a, size_t cut) {
 static int place_values(attention *a) {
     size_t at = 0;
     find_tokens(a);
-    a->feature_of_token = SIS_NEW_RAW(int, a->n_tokens);
-    if (!a->feature_of_token)
+    a->tokens.feature = SIS_NEW_RAW(int, a->tokens.n);
+    if (!a->tokens.feature)
         return SIS_E_NOMEM;
-    for (size_t k = 0; k < a->n_tokens; k++)
-        a->feature_of_token[k] = SEVERAL;
-    for (size_t c = 0; c < a->n_cuts && a->n_tokens; c++)
+    for (size_t k = 0; k < a->tokens.n; k++)
+        a->tokens.feature[k] = SEVERAL;
+    for (size_t c = 0; c < a->row.n_cuts && a->tokens.n; c++)
         if (!set_axis(a, c))
-            a->n_tokens = 0;
-    for (size_t c = 0; c < a->n_cuts; c++) {
-        const sis__tensor *t = a->cuts[c].like;
+            a->tokens.n = 0;
+    for (size_t c = 0; c < a->row.n_cuts; c++) {
+        const sis__tensor *t = a->row.cuts[c].like;
         sis__axis around = {.inner = 1, .size = 1};
-        if (a->n_tokens)
-            sis__axis_around(t, (size_t)a->axes[c], &around);
+        if (a->tokens.n)
+            sis__axis_around(t, (size_t)a->row.axes[c], &around);
         for (size_t i = 0; i < t->count; i++, at++) {
-            a->feature[at] = a->tags[a->cuts[c].value][i];
-            a->token[at] = a->n_tokens ? (int)(i / around.inner % around.size) : NEVER;
+            a->row.feature[at] = a->tags[a->row.cuts[c].value][i];
+            a->row.token[at] = a->tokens.n ? (int)(i / around.inner % around.size) : NEVER;
         }
     }
-    for (size_t i = a->width; i-- > 0;)
-        a->alike[i] =
-            i + 1 < a->width && a->feature[i] == a->feature[i + 1] && a->token[i] == a->token[i + 1]
-                ? a->alike[i + 1] + 1
-                : 1;
+    for (size_t i = a->row.width; i-- > 0;)
+        a->row.alike[i] = i + 1 < a->row.width && a->row.feature[i] == a->row.feature[i + 1] &&
+                                  a->row.token[i] == a->row.token[i + 1]
+                              ? a->row.alike[i + 1] + 1
+                              : 1;
     return SIS_OK;
 }
 
@@ -386,12 +397,16 @@ static int place_values(attention *a) {
 
 /* A head for so many tokens. */
 static int make_head(attention *a, size_t tokens, sis__head **head) {
-    size_t at = a->n_tokens ? tokens : 0;
+    size_t at = a->tokens.n ? tokens : 0;
     int error = SIS_OK;
     if (!a->heads[at])
-        error = sis__head_new_form(a->s, a->cuts, a->n_cuts,
-                                   &(sis__head_form){.axes = at ? a->axes : NULL, .size = tokens},
-                                   &a->heads[at]);
+        error = sis__head_new(a->s,
+                              &(sis__head_spec){.cuts = a->row.cuts,
+                                                .n_cuts = a->row.n_cuts,
+                                                .axes = at ? a->row.axes : NULL,
+                                                .size = tokens,
+                                                .fused = 1},
+                              &a->heads[at]);
     if (error == SIS_OK)
         *head = a->heads[at];
     return error;
@@ -406,21 +421,21 @@ static int get_head(attention *a, size_t tokens) {
 static size_t features_left(const attention *a) {
     size_t left = 0;
     for (size_t j = 0; j < a->s->in.n; j++)
-        left += !a->masked[j] && !a->idle[j];
+        left += !a->now.masked[j] && !a->now.idle[j];
     return left;
 }
 
 /* Tokens that go: masked ones that may, as long as attention has something else to look at whatever is
  * masked next, and up to whole LENGTHS, candidates having one less. Returns how many stay. */
 static size_t let_go(const attention *a, unsigned char *gone) {
-    size_t stay = a->n_tokens, less = (size_t)a->shorter;
+    size_t stay = a->tokens.n, less = (size_t)a->tokens.shorter;
     int none = features_left(a) < 2;
-    for (size_t k = 0; k < a->n_tokens; k++) {
-        int f = a->feature_of_token[k];
-        gone[k] = a->may_go[k] && !none && (f < 0 || a->masked[f]);
+    for (size_t k = 0; k < a->tokens.n; k++) {
+        int f = a->tokens.feature[k];
+        gone[k] = a->tokens.may_go[k] && !none && (f < 0 || a->now.masked[f]);
         stay -= gone[k];
     }
-    for (size_t k = 0; k < a->n_tokens && ((stay - less) % LENGTHS || stay < 2 + less); k++) {
+    for (size_t k = 0; k < a->tokens.n && ((stay - less) % LENGTHS || stay < 2 + less); k++) {
         stay += gone[k];
         gone[k] = 0;
     }
@@ -429,151 +444,175 @@ static size_t let_go(const attention *a, unsigned char *gone) {
 
 /* Its values are all as they are while it is masked? */
 static void find_idle(attention *a) {
-    memset(a->idle, 1, a->s->in.n);
-    for (size_t i = 0; i < a->width; i++)
-        if (a->feature[i] >= 0 && !(a->x[i] == a->z[i]))
-            a->idle[a->feature[i]] = 0;
+    memset(a->now.idle, 1, a->s->in.n);
+    for (size_t i = 0; i < a->row.width; i++)
+        if (a->row.feature[i] >= 0 && !(a->row.x[i] == a->row.z[i]))
+            a->now.idle[a->row.feature[i]] = 0;
 }
 
 /* base, and where each feature lies in it. */
 static void lay_out(attention *a) {
     size_t n = a->s->in.n, now = 0, at = 0;
-    memset(a->start, 0, (n + 1) * sizeof *a->start);
-    for (size_t i = 0, some; i < a->width; i += some) {
-        int f = a->feature[i];
-        some = a->alike[i];
-        if (a->token[i] >= 0 && a->gone[a->token[i]])
+    memset(a->now.start, 0, (n + 1) * sizeof *a->now.start);
+    for (size_t i = 0, some; i < a->row.width; i += some) {
+        int f = a->row.feature[i];
+        some = a->row.alike[i];
+        if (a->row.token[i] >= 0 && a->tokens.gone[a->row.token[i]])
             continue;
-        memcpy(a->base + now, (f >= 0 && a->masked[f] ? a->z : a->x) + i, some * sizeof *a->base);
+        memcpy(a->now.base + now, (f >= 0 && a->now.masked[f] ? a->row.z : a->row.x) + i,
+               some * sizeof *a->now.base);
         now += some;
         if (f >= 0)
-            a->start[f + 1] += some;
+            a->now.start[f + 1] += some;
     }
     for (size_t j = 0; j < n; j++)
-        a->start[j + 1] += a->start[j];
-    for (size_t i = 0, some; i < a->width; i += some) {
-        int f = a->feature[i];
-        some = a->alike[i];
-        if (a->token[i] >= 0 && a->gone[a->token[i]])
+        a->now.start[j + 1] += a->now.start[j];
+    for (size_t i = 0, some; i < a->row.width; i += some) {
+        int f = a->row.feature[i];
+        some = a->row.alike[i];
+        if (a->row.token[i] >= 0 && a->tokens.gone[a->row.token[i]])
             continue;
         for (size_t e = 0; f >= 0 && e < some; e++)
-            a->place[a->start[f] + e] = at + e;
+            a->now.place[a->now.start[f] + e] = at + e;
         if (f >= 0) {
-            memcpy(a->value + a->start[f], a->z + i, some * sizeof *a->value);
-            a->start[f] += some;
+            memcpy(a->now.value + a->now.start[f], a->row.z + i, some * sizeof *a->now.value);
+            a->now.start[f] += some;
         }
         at += some;
     }
     for (size_t j = n; j > 0; j--)
-        a->start[j] = a->start[j - 1];
-    a->start[0] = 0;
-    a->laid_out = a->version;
+        a->now.start[j] = a->now.start[j - 1];
+    a->now.start[0] = 0;
+    a->now.laid_out = a->now.version;
 }
 
 static int is_laid_out(const attention *a) {
-    return a->laid_out == a->version;
+    return a->now.laid_out == a->now.version;
 }
 
 /* Which candidates lack a token: those that have one of their own, which may go, as long as there is something
  * else to look at. */
 static void find_own(attention *a) {
-    int some = a->shorter && features_left(a) >= 2 && a->stay > 2;
+    int some = a->tokens.shorter && features_left(a) >= 2 && a->tokens.stay > 2;
     for (size_t j = 0; j < a->s->in.n; j++)
-        a->own[j] = some ? NONE : STAYS;
-    for (size_t k = 0, place = 0; k < a->n_tokens && some; place += !a->gone[k++]) {
-        int f = a->feature_of_token[k];
-        if (f >= 0 && !a->gone[k])
-            a->own[f] = a->may_go[k] && a->own[f] == NONE ? place : STAYS;
+        a->tokens.own[j] = some ? NONE : STAYS;
+    for (size_t k = 0, place = 0; k < a->tokens.n && some; place += !a->tokens.gone[k++]) {
+        int f = a->tokens.feature[k];
+        if (f >= 0 && !a->tokens.gone[k])
+            a->tokens.own[f] = a->tokens.may_go[k] && a->tokens.own[f] == NONE ? place : STAYS;
     }
 }
 
 /* Heads of other lengths are not asked for again soon: what comes next takes their memory, which is near. */
 static void drop_heads(attention *a) {
-    for (size_t k = 0; a->n_tokens && k <= a->n_tokens; k++)
-        if (a->heads[k] && a->heads[k] != a->ruled.head && k + 1 != a->stay) {
+    for (size_t k = 0; a->tokens.n && k <= a->tokens.n; k++)
+        if (a->heads[k] && a->heads[k] != a->ruled.head && k + 1 != a->tokens.stay) {
             sis__head_free(a->heads[k]);
             a->heads[k] = NULL;
         }
 }
 
 static int enter_state(attention *a) {
-    a->stay = let_go(a, a->gone);
-    int error = get_head(a, a->stay);
+    a->tokens.stay = let_go(a, a->tokens.gone);
+    int error = get_head(a, a->tokens.stay);
     if (error == SIS_OK)
         drop_heads(a);
-    a->version++;
+    a->now.version++;
     find_own(a);
     return error;
 }
 
 static int attention_reset(sis__ruled *r, const unsigned char *masked) {
     attention *a = (attention *)r;
-    memcpy(a->masked, masked, a->s->in.n);
+    memcpy(a->now.masked, masked, a->s->in.n);
     return enter_state(a);
 }
 
 /* As long as no token goes, only what the feature shows changes. */
 static int attention_mask(sis__ruled *r, int feature) {
     attention *a = (attention *)r;
-    a->masked[feature] = 1;
-    let_go(a, a->going);
-    if (memcmp(a->going, a->gone, a->n_tokens) != 0)
+    a->now.masked[feature] = 1;
+    let_go(a, a->tokens.going);
+    if (memcmp(a->tokens.going, a->tokens.gone, a->tokens.n) != 0)
         return enter_state(a);
-    for (size_t i = a->start[feature]; i < a->start[feature + 1] && is_laid_out(a); i++)
-        a->base[a->place[i]] = a->value[i];
-    a->laid_out += (size_t)is_laid_out(a);
-    a->version++;
+    for (size_t i = a->now.start[feature]; i < a->now.start[feature + 1] && is_laid_out(a); i++)
+        a->now.base[a->now.place[i]] = a->now.value[i];
+    a->now.laid_out += (size_t)is_laid_out(a);
+    a->now.version++;
     find_own(a);
     return SIS_OK;
 }
 
-/* A row is the number of its feature: what it changes goes to the head at once. */
+/* Nothing is written: attention_margins tells the head what changes. */
 static sis__change attention_row(sis__ruled *r, int feature, float *row) {
     attention *a = (attention *)r;
-    *row = (float)feature;
+    (void)row;
     if (feature < 0)
         return SIS__CHANGED;
-    if (a->idle[feature])
+    if (a->now.idle[feature])
         return SIS__NOTHING;
-    if (a->made[feature] == a->version)
+    if (a->now.made[feature] == a->now.version)
         return SIS__AS_BEFORE;
-    a->made[feature] = a->version;
+    a->now.made[feature] = a->now.version;
     return SIS__CHANGED;
 }
 
-/* Up to BLOCK rows: those that lack a token, or those that do not. */
-static int margins_of(attention *a, const float *rows, size_t n, int lacking, double *margins) {
+/* Candidates that are run together: up to BLOCK that lack a token, or up to BLOCK that do not. */
+typedef struct {
+    attention *a;
+    int lacking;
+    size_t n, asked[BLOCK]; /* which of those asked for each is */
+    size_t tokens[BLOCK];
     sis__row_change changes[BLOCK];
-    size_t tokens[BLOCK], row[BLOCK], some = 0;
+} group;
+
+static void add_to_group(group *g, int feature, size_t asked) {
+    const attention *a = g->a;
+    size_t from = feature >= 0 ? a->now.start[feature] : 0,
+           to = feature >= 0 ? a->now.start[feature + 1] : 0;
+    g->tokens[g->n] = g->lacking ? a->tokens.own[feature] : STAYS;
+    g->changes[g->n] = (sis__row_change){to - from, a->now.place + from, a->now.value + from};
+    g->asked[g->n++] = asked;
+}
+
+static void write_group(void *ctx, size_t first, size_t n, sis__row_slots *to) {
+    const group *g = (const group *)ctx;
+    (void)n;
+    if (g->lacking)
+        sis__slots_without(to, g->a->now.base, g->a->now.version, g->tokens + first);
+    else
+        sis__slots_near(to, g->a->now.base, g->a->now.version, g->changes + first);
+}
+
+static int run_group(group *g, double *margins) {
     double found[BLOCK];
     sis__head *head = NULL;
-    for (size_t k = 0; k < n; k++) {
-        int f = (int)rows[k];
-        size_t from = f >= 0 ? a->start[f] : 0, to = f >= 0 ? a->start[f + 1] : 0;
-        if ((f >= 0 && a->own[f] < STAYS) != lacking)
-            continue;
-        tokens[some] = lacking ? a->own[f] : STAYS;
-        changes[some] = (sis__row_change){to - from, a->place + from, a->value + from};
-        row[some++] = k;
-    }
-    int error = some ? make_head(a, a->stay - (size_t)lacking, &head) : SIS_OK;
-    if (error == SIS_OK && some)
-        error = lacking ? sis__head_margins_without(head, a->base, a->version, tokens, some, found)
-                        : sis__head_margins_near(head, a->base, a->version, changes, some, found);
-    for (size_t k = 0; k < some && error == SIS_OK; k++)
-        margins[row[k]] = found[k];
+    if (g->n == 0)
+        return SIS_OK;
+    int error = make_head(g->a, g->a->tokens.stay - (size_t)g->lacking, &head);
+    if (error == SIS_OK)
+        error = sis__head_margins(head, &(sis__row_writer){.write = write_group, .ctx = g}, g->n,
+                                  found);
+    for (size_t k = 0; k < g->n && error == SIS_OK; k++)
+        margins[g->asked[k]] = found[k];
     return error;
 }
 
-static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+static int attention_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+                             double *margins) {
     attention *a = (attention *)r;
     int error = SIS_OK;
+    (void)rows;
     if (!is_laid_out(a))
         lay_out(a);
-    for (size_t i = 0, some; i < n && error == SIS_OK; i += some) {
-        some = n - i < BLOCK ? n - i : BLOCK;
-        for (int lacking = 0; lacking < 2 && error == SIS_OK; lacking++)
-            error = margins_of(a, rows + i, some, lacking, margins + i);
+    for (size_t i = 0; i < n && error == SIS_OK; i += BLOCK) {
+        group stay = {.a = a}, leave = {.a = a, .lacking = 1};
+        for (size_t k = i; k < n && k < i + BLOCK; k++)
+            add_to_group(features[k] >= 0 && a->tokens.own[features[k]] < STAYS ? &leave : &stay,
+                         features[k], k);
+        error = run_group(&stay, margins);
+        if (error == SIS_OK)
+            error = run_group(&leave, margins);
     }
     return error;
 }
@@ -583,19 +622,19 @@ static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margi
 /* The margin of the present state with these tokens gone. */
 static int margin_without(attention *a, const unsigned char *gone, double *margin) {
     size_t stay = 0;
-    for (size_t k = 0; k < a->n_tokens; k++)
+    for (size_t k = 0; k < a->tokens.n; k++)
         stay += !gone[k];
-    memcpy(a->gone, gone, a->n_tokens);
+    memcpy(a->tokens.gone, gone, a->tokens.n);
     int error = get_head(a, stay);
-    a->version++;
+    a->now.version++;
     lay_out(a);
-    return error == SIS_OK ? sis__head_margins(a->ruled.head, a->base, 1, margin) : error;
+    return error == SIS_OK ? sis__head_margins_rows(a->ruled.head, a->now.base, 1, margin) : error;
 }
 
 /* Does the margin of a state stay the same, to the bit, if these are not there? */
 static int goes(attention *a, const unsigned char *gone, int *same) {
     double whole = 0, rest = 0;
-    unsigned char *none = SIS_NEW(unsigned char, a->n_tokens);
+    unsigned char *none = SIS_NEW(unsigned char, a->tokens.n);
     int error = none ? margin_without(a, none, &whole) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = margin_without(a, gone, &rest);
@@ -607,19 +646,19 @@ static int goes(attention *a, const unsigned char *gone, int *same) {
 /* Tokens first..last-1 together, nothing else being masked: which of them may go? In halves, until
  * those that have to stay are found or *budget is used up. */
 static int try_range(attention *a, size_t first, size_t last, int *budget) {
-    unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
+    unsigned char *gone = SIS_NEW(unsigned char, a->tokens.n);
     int same = 0, error = gone ? SIS_OK : SIS_E_NOMEM;
-    memset(a->masked, 0, a->s->in.n);
+    memset(a->now.masked, 0, a->s->in.n);
     for (size_t k = first; k < last && error == SIS_OK; k++) {
         gone[k] = 1;
-        if (a->feature_of_token[k] >= 0)
-            a->masked[a->feature_of_token[k]] = 1;
+        if (a->tokens.feature[k] >= 0)
+            a->now.masked[a->tokens.feature[k]] = 1;
     }
     if (error == SIS_OK && --*budget >= 0 && features_left(a) > 0)
         error = goes(a, gone, &same);
     free(gone);
     for (size_t k = first; same && k < last; k++)
-        a->may_go[k] = 1;
+        a->tokens.may_go[k] = 1;
     if (error != SIS_OK || same || last - first < 2 || *budget < 0)
         return error;
     size_t middle = first + (last - first) / 2;
@@ -629,11 +668,11 @@ static int try_range(attention *a, size_t first, size_t last, int *budget) {
 
 /* All that may, in a random state. 0: something has changed. */
 static int try_state(attention *a, sis__rng *r, double share, int *same) {
-    unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
+    unsigned char *gone = SIS_NEW(unsigned char, a->tokens.n);
     if (!gone)
         return SIS_E_NOMEM;
     for (size_t j = 0; j < a->s->in.n; j++)
-        a->masked[j] = sis__rng_uniform(r) < share;
+        a->now.masked[j] = sis__rng_uniform(r) < share;
     let_go(a, gone);
     int error = goes(a, gone, same);
     free(gone);
@@ -642,12 +681,12 @@ static int try_state(attention *a, sis__rng *r, double share, int *same) {
 
 /* The last token and the one in the middle: where neither may go, masking hides nothing. */
 static int try_two(attention *a, int *some) {
-    const size_t two[] = {a->n_tokens - 1, a->n_tokens / 2};
+    const size_t two[] = {a->tokens.n - 1, a->tokens.n / 2};
     int error = SIS_OK;
     for (size_t i = 0; i < 2 && error == SIS_OK && !*some; i++) {
         int budget = 1;
         error = try_range(a, two[i], two[i] + 1, &budget);
-        *some = a->may_go[two[i]];
+        *some = a->tokens.may_go[two[i]];
     }
     return error;
 }
@@ -658,17 +697,17 @@ static int try_tokens(attention *a) {
     int budget = 6, same = 1, hides = 0;
     sis__rng r;
     sis__rng_init(&r, 0xA7);
-    for (size_t n = a->n_tokens; n > 1; n /= 2)
+    for (size_t n = a->tokens.n; n > 1; n /= 2)
         budget += 4;
     int error = try_two(a, &hides);
     if (error == SIS_OK && hides)
-        error = try_range(a, 0, a->n_tokens, &budget);
-    for (size_t k = 0; k < a->n_tokens; k++)
-        some += a->may_go[k];
+        error = try_range(a, 0, a->tokens.n, &budget);
+    for (size_t k = 0; k < a->tokens.n; k++)
+        some += a->tokens.may_go[k];
     for (int i = 0; i < 4 && some && same && error == SIS_OK; i++)
         error = try_state(a, &r, 0.2 + 0.2 * i, &same);
     if (!same)
-        memset(a->may_go, 0, a->n_tokens);
+        memset(a->tokens.may_go, 0, a->tokens.n);
     return error;
 }
 
@@ -676,7 +715,7 @@ static int try_tokens(attention *a) {
 
 static void attention_close(sis__ruled *r) {
     attention *a = (attention *)r;
-    for (size_t k = 0; a->heads && k <= a->n_tokens; k++)
+    for (size_t k = 0; a->heads && k <= a->tokens.n; k++)
         if (a->heads[k] != r->head) /* which the driver frees */
             sis__head_free(a->heads[k]);
     for (size_t t = 0; a->tags && t < a->plan->n_tensors; t++)
@@ -684,26 +723,26 @@ static void attention_close(sis__ruled *r) {
     free((void *)a->tags);
     sis__run_free(a->run);
     sis__plan_free(a->plan);
-    free(a->cuts);
-    free(a->axes);
-    free(a->feature);
-    free(a->token);
-    free(a->alike);
-    free(a->x);
-    free(a->z);
-    free(a->feature_of_token);
-    free(a->may_go);
-    free(a->gone);
-    free(a->going);
+    free(a->row.cuts);
+    free(a->row.axes);
+    free(a->row.feature);
+    free(a->row.token);
+    free(a->row.alike);
+    free(a->row.x);
+    free(a->row.z);
+    free(a->tokens.feature);
+    free(a->tokens.may_go);
+    free(a->tokens.gone);
+    free(a->tokens.going);
     free((void *)a->heads);
-    free(a->masked);
-    free(a->base);
-    free(a->start);
-    free(a->place);
-    free(a->value);
-    free(a->idle);
-    free(a->own);
-    free(a->made);
+    free(a->now.masked);
+    free(a->now.base);
+    free(a->now.start);
+    free(a->now.place);
+    free(a->now.value);
+    free(a->now.idle);
+    free(a->tokens.own);
+    free(a->now.made);
     free(a);
 }
 
@@ -721,22 +760,23 @@ static const sis__step *find_attention(const sis__plan *p) {
 }
 
 static int make_room(attention *a) {
-    size_t n = a->s->in.n, w = a->width;
-    a->feature = SIS_NEW_RAW(int, w);
-    a->token = SIS_NEW_RAW(int, w);
-    a->alike = SIS_NEW_RAW(size_t, w);
-    a->x = SIS_NEW_RAW(float, w);
-    a->z = SIS_NEW_RAW(float, w);
-    a->base = SIS_NEW_RAW(float, w);
-    a->place = SIS_NEW_RAW(size_t, w);
-    a->value = SIS_NEW_RAW(float, w);
-    a->idle = SIS_NEW(unsigned char, n);
-    a->own = SIS_NEW(size_t, n);
-    a->made = SIS_NEW(size_t, n);
-    a->start = SIS_NEW(size_t, n + 1);
-    a->masked = SIS_NEW(unsigned char, n);
-    return a->feature && a->token && a->alike && a->x && a->z && a->base && a->place && a->value &&
-                   a->start && a->masked && a->idle && a->own && a->made
+    size_t n = a->s->in.n, w = a->row.width;
+    a->row.feature = SIS_NEW_RAW(int, w);
+    a->row.token = SIS_NEW_RAW(int, w);
+    a->row.alike = SIS_NEW_RAW(size_t, w);
+    a->row.x = SIS_NEW_RAW(float, w);
+    a->row.z = SIS_NEW_RAW(float, w);
+    a->now.base = SIS_NEW_RAW(float, w);
+    a->now.place = SIS_NEW_RAW(size_t, w);
+    a->now.value = SIS_NEW_RAW(float, w);
+    a->now.idle = SIS_NEW(unsigned char, n);
+    a->tokens.own = SIS_NEW(size_t, n);
+    a->now.made = SIS_NEW(size_t, n);
+    a->now.start = SIS_NEW(size_t, n + 1);
+    a->now.masked = SIS_NEW(unsigned char, n);
+    return a->row.feature && a->row.token && a->row.alike && a->row.x && a->row.z && a->now.base &&
+                   a->now.place && a->now.value && a->now.start && a->now.masked && a->now.idle &&
+                   a->tokens.own && a->now.made
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -744,26 +784,27 @@ static int make_room(attention *a) {
 /* Both values of everything in a row; a token may only go where what is hidden is far below the
  * rest. */
 static int find_values(attention *a, int *apart) {
-    int error = run_row(a, a->masked, a->x, apart);
-    memset(a->masked, 1, a->s->in.n);
+    int error = run_row(a, a->now.masked, a->row.x, apart);
+    memset(a->now.masked, 1, a->s->in.n);
     if (error == SIS_OK)
-        error = run_row(a, a->masked, a->z, apart);
-    memset(a->masked, 0, a->s->in.n);
+        error = run_row(a, a->now.masked, a->row.z, apart);
+    memset(a->now.masked, 0, a->s->in.n);
     return error;
 }
 
 static int find_tokens_that_go(attention *a, int apart) {
-    a->may_go = SIS_NEW(unsigned char, a->n_tokens);
-    a->gone = SIS_NEW(unsigned char, a->n_tokens);
-    a->heads = SIS_NEW(sis__head *, a->n_tokens + 1);
-    a->going = SIS_NEW(unsigned char, a->n_tokens);
-    int error = a->may_go && a->gone && a->going && a->heads ? SIS_OK : SIS_E_NOMEM;
+    a->tokens.may_go = SIS_NEW(unsigned char, a->tokens.n);
+    a->tokens.gone = SIS_NEW(unsigned char, a->tokens.n);
+    a->heads = SIS_NEW(sis__head *, a->tokens.n + 1);
+    a->tokens.going = SIS_NEW(unsigned char, a->tokens.n);
+    int error =
+        a->tokens.may_go && a->tokens.gone && a->tokens.going && a->heads ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
-        error = get_head(a, a->n_tokens);
-    if (error == SIS_OK && a->n_tokens > 2 && a->s->in.n > 2 && apart)
+        error = get_head(a, a->tokens.n);
+    if (error == SIS_OK && a->tokens.n > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a);
-    a->shorter = error == SIS_OK && a->n_tokens > 2 && sis__head_leaves_out(a->ruled.head);
-    memset(a->masked, 0, a->s->in.n);
+    a->tokens.shorter = error == SIS_OK && a->tokens.n > 2 && sis__head_leaves_out(a->ruled.head);
+    memset(a->now.masked, 0, a->s->in.n);
     if (error == SIS_OK)
         error = enter_state(a);
     return error;
@@ -782,7 +823,7 @@ static int open_rule(attention *a, double *saved) {
     }
     if (error == SIS_OK)
         error = find_cuts(a);
-    if (error == SIS_OK && a->width > a->s->memory / 64)
+    if (error == SIS_OK && a->row.width > a->s->memory / 64)
         error = SIS_E_UNSUPPORTED;
     if (error == SIS_OK)
         error = make_room(a);
@@ -804,13 +845,12 @@ static int attention_open(const sis__net_input *s, sis__ruled **out) {
     a->s = s;
     int error = open_rule(a, &saved);
     size_t some = 0;
-    for (size_t k = 0; error == SIS_OK && k < a->n_tokens; k++)
-        some += a->may_go[k];
+    for (size_t k = 0; error == SIS_OK && k < a->tokens.n; k++)
+        some += a->tokens.may_go[k];
     if (some)
         sis__net_input_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
     if (error == SIS_OK && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
-    a->ruled.width = 1;
     a->ruled.exact = 1;
     a->ruled.block = BLOCK;
     return error;

@@ -199,7 +199,11 @@ static int tail_init(margins_tail *e, sis__entry *f, const dense_layer *cut) {
     e->added = SIS_NEW(float, LANES);
     int error = e->z && e->turned && e->start && e->added ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
-        error = sis__head_new(f->s, cut->to, &f->plan->tensors[cut->to], &e->head);
+        error = sis__head_new(
+            f->s,
+            &(sis__head_spec){.cuts = &(sis__cut){cut->to, &f->plan->tensors[cut->to]},
+                              .n_cuts = 1},
+            &e->head);
     if (error == SIS_OK && e->far == NEXT)
         error = take_layer(e, f, cut);
     return error;
@@ -261,7 +265,7 @@ static int far_margins(margins_tail *e, float *rows, size_t n, double *margins) 
     if (e->stride != e->width)
         for (size_t i = 1; i < n; i++)
             memmove(rows + i * e->width, rows + i * e->stride, e->width * sizeof *rows);
-    return sis__head_margins(e->head, rows, n, margins);
+    return sis__head_margins_rows(e->head, rows, n, margins);
 }
 
 /* Margins of n rows. Where it is not far, their pre-activations are in e->z afterwards. */
@@ -526,7 +530,9 @@ static int dense_reset(sis__ruled *r, const unsigned char *masked) {
     return SIS_OK;
 }
 
-static int dense_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+static int dense_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+                         double *margins) {
+    (void)features;
     return tail_margins(&((dense_walk *)r)->tail, rows, n, margins);
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the cut to margins. Plans are compiled for a few batch sizes when they are first needed; n
- * rows are cut into pieces of these, largest first. Rows do not influence each other, so it does not matter how; a network
- * whose rows cannot be run together gets them one by one. Rows are counted along the first axis of a
- * cut, or, where positions stand in front, along another one; then they are copied into place.
+ * From the cuts to margins. Plans are compiled for a few batch sizes when they are first needed; n
+ * rows are divided into batches of these sizes, largest first. Rows do not influence each other, so the
+ * division does not matter. A network whose rows cannot be run together gets them one by one.
+ *
+ * A writer puts rows where the plan reads them. Whole rows of a single cut are read where they lie, others
+ * are copied. A batch keeps its rows, so that rows near a base, or without one of its tokens, are
+ * written by what changes. Rows are counted along the first axis of a cut, or along another one if
+ * positions stand in front.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +25,16 @@ static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
 static const size_t most_arena = (size_t)5 << 19; /* bytes of a run of several rows: what is near */
 
+/* Rows that are run together. */
+typedef struct {
+    sis__shared_plan *plan; /* NULL: not used, or not yet */
+    sis__run *run;
+    int tried;       /* whether plan and run can be had */
+    size_t version;  /* the base that all rows hold; 0: something else */
+    int lacks;       /* they lack a token of it, instead of being near it */
+    size_t *without; /* (rows) which; NULL: tokens cannot be left out */
+} head_batch;
+
 struct sis__head {
     const sis__net_input *s;
     sis__cut *cuts;
@@ -30,17 +44,19 @@ struct sis__head {
     int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
     size_t *along;        /* (n_cuts) the axis that counts rows */
     size_t size;
-    int lean;                         /* nobody asks for sis__head_size */
-    int last;                         /* value that the margins are read from */
-    sis__shared_plan *plans[N_SIZES]; /* NULL: not used, or not yet */
-    sis__run *runs[N_SIZES];
-    int together;             /* rows may be run together */
-    int tried[N_SIZES];       /* whether plan and run can be had */
-    size_t version[N_SIZES];  /* the base that all rows of a run hold; 0: something else */
-    size_t *without[N_SIZES]; /* (rows) the token of that base that each lacks; NULL: none */
-    int lacks[N_SIZES];       /* they do, instead of being near it */
-    int *views;               /* (n_views) a single cut and what else shows its memory */
+    int fused;                 /* see sis__head_spec */
+    int last;                  /* value that the margins are read from */
+    int together;              /* rows may be run together */
+    head_batch batch[N_SIZES]; /* by size */
+    int *views;                /* (n_views) a single cut and what else shows its memory */
     size_t n_views;
+};
+
+struct sis__row_slots {
+    sis__head *h;
+    size_t i, n;                   /* batch, and how many of its rows are asked for */
+    const float *base;             /* sis__slots_near: what becomes of the rows again */
+    const sis__row_change *change; /* (n) NULL: nothing is undone */
 };
 
 /* Values of cut i in one row. */
@@ -79,7 +95,7 @@ static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
                            .one = !h->axes,
                            .asked = h->s->output,
                            .batch = rows,
-                           .keep_all = rows == 1 && !h->lean}; /* see sis__head_size */
+                           .keep_all = rows == 1 && !h->fused}; /* see sis__head_size */
     int error = sis__shared_plan_get(h->s->net, &spec, plan);
     free(feeds);
     return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
@@ -129,25 +145,38 @@ static int check_batches(sis__head *h, int *together) {
     return error;
 }
 
-/* Plan and run of one size, when it is first asked for. Runs of several rows may turn out too large,
- * and are done without. */
-static int get_run(sis__head *h, size_t i) {
-    if (h->tried[i] || (sizes[i] > 1 && !h->together))
+int sis__head_leaves_out(const sis__head *h) {
+    for (size_t c = 0; c < h->n_cuts; c++)
+        if (h->along[c] != 0)
+            return 0;
+    return h->axes != NULL;
+}
+
+/* Plan and run of one size, when it is first asked for. Runs of several rows may turn out too large;
+ * then there is none. */
+static int get_batch(sis__head *h, size_t i) {
+    head_batch *b = &h->batch[i];
+    if (b->tried || (sizes[i] > 1 && !h->together))
         return SIS_OK;
-    h->tried[i] = 1;
-    int error = compile(h, sizes[i], &h->plans[i]);
-    if (error == SIS_OK && (sizes[i] == 1 || h->plans[i]->plan->arena <= most_arena))
-        return sis__run_new(h->plans[i]->plan, &h->runs[i]);
+    b->tried = 1;
+    if (sis__head_leaves_out(h)) {
+        b->without = SIS_NEW(size_t, sizes[i]);
+        if (!b->without)
+            return SIS_E_NOMEM;
+    }
+    int error = compile(h, sizes[i], &b->plan);
+    if (error == SIS_OK && (sizes[i] == 1 || b->plan->plan->arena <= most_arena))
+        return sis__run_new(b->plan->plan, &b->run);
     if (error == SIS_OK) {
-        sis__shared_plan_done(h->plans[i]);
-        h->plans[i] = NULL;
+        sis__shared_plan_done(b->plan);
+        b->plan = NULL;
     }
     return error == SIS_E_UNSUPPORTED && sizes[i] > 1 ? SIS_OK : error;
 }
 
 static int init_plans(sis__head *h) {
     int error = check_batches(h, &h->together);
-    return error == SIS_OK ? get_run(h, N_SIZES - 1) : error;
+    return error == SIS_OK ? get_batch(h, N_SIZES - 1) : error;
 }
 
 /* A single cut is read where the caller has it: find all tensors that lie in its memory. */
@@ -166,22 +195,20 @@ static int find_views(sis__head *h) {
     return SIS_OK;
 }
 
-/* As the two below say. */
-static int new_head(const sis__net_input *s, const sis__cut *cuts, size_t n,
-                    const sis__head_form *form, int lean, sis__head **out) {
-    const int *axes = form->axes;
+int sis__head_new(const sis__net_input *s, const sis__head_spec *spec, sis__head **out) {
+    size_t n = spec->n_cuts;
     *out = NULL;
     sis__head *h = SIS_NEW(sis__head, 1);
     if (!h)
         return SIS_E_NOMEM;
     *h = (sis__head){
-        .s = s, .n_cuts = n, .size = form->size, .lean = lean, .last = s->net->pre_output};
-    h->cuts = (sis__cut *)sis__copy(cuts, n, sizeof *cuts);
-    h->axes = axes ? (int *)sis__copy(axes, n, sizeof *axes) : NULL;
+        .s = s, .n_cuts = n, .size = spec->size, .fused = spec->fused, .last = s->net->pre_output};
+    h->cuts = (sis__cut *)sis__copy(spec->cuts, n, sizeof *spec->cuts);
+    h->axes = spec->axes ? (int *)sis__copy(spec->axes, n, sizeof *spec->axes) : NULL;
     h->along = SIS_NEW(size_t, n);
-    int error = h->cuts && h->along && (h->axes || !axes) ? SIS_OK : SIS_E_NOMEM;
+    int error = h->cuts && h->along && (h->axes || !spec->axes) ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
-        const sis__tensor *like = cuts[i].like;
+        const sis__tensor *like = spec->cuts[i].like;
         if (like->rank == 0 || like->dtype > SIS__BOOL || (like->dtype != SIS__F32 && n == 1))
             error = SIS_E_UNSUPPORTED;
         h->width += count_of(h, i);
@@ -198,24 +225,11 @@ static int new_head(const sis__net_input *s, const sis__cut *cuts, size_t n,
     return SIS_OK;
 }
 
-int sis__head_new_cuts(const sis__net_input *s, const sis__cut *cuts, size_t n, sis__head **out) {
-    return new_head(s, cuts, n, &(sis__head_form){.size = 0}, 0, out);
-}
-
-int sis__head_new_form(const sis__net_input *s, const sis__cut *cuts, size_t n,
-                       const sis__head_form *form, sis__head **out) {
-    return new_head(s, cuts, n, form, 1, out);
-}
-
-int sis__head_new(const sis__net_input *s, int cut, const sis__tensor *like, sis__head **out) {
-    return sis__head_new_cuts(s, &(sis__cut){cut, like}, 1, out);
-}
-
 void sis__head_free(sis__head *h) {
     for (size_t i = 0; h && i < N_SIZES; i++) {
-        sis__run_free(h->runs[i]);
-        sis__shared_plan_done(h->plans[i]);
-        free(h->without[i]);
+        sis__run_free(h->batch[i].run);
+        sis__shared_plan_done(h->batch[i].plan);
+        free(h->batch[i].without);
     }
     if (h) {
         free(h->cuts);
@@ -258,21 +272,24 @@ static int in_place(const sis__head *h, size_t size) {
     return h->n_cuts == 1 && (size == 1 || h->along[0] == 0);
 }
 
-/* Let the run read `size` rows: n, and the last again to fill it up where they are copied. */
-static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n, size_t size) {
+void sis__slots_rows(sis__row_slots *to, const float *rows) {
+    sis__head *h = to->h;
+    size_t size = sizes[to->i];
+    sis__run *r = h->batch[to->i].run;
+    h->batch[to->i].version = 0;
     if (in_place(h, size)) {
         for (size_t i = 0; i < h->n_views; i++)
             r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
         return;
     }
     for (size_t i = 0, at = 0; i < h->n_cuts; at += count_of(h, i++))
-        for (size_t k = 0; k < size; k++)
-            put_row(h, r, i, k, size, rows + (k < n ? k : n - 1) * h->width + at);
+        for (size_t k = 0; k < size; k++) /* the last again to fill it up */
+            put_row(h, r, i, k, size, rows + (k < to->n ? k : to->n - 1) * h->width + at);
 }
 
-/* Run plan i, which has been fed; margins of the first n rows. */
-static int run_fed(sis__head *h, size_t i, size_t n, double *margins) {
-    sis__run *r = h->runs[i];
+/* Run batch i, whose rows are written; margins of the first n. */
+static int run_batch(sis__head *h, size_t i, size_t n, double *margins) {
+    sis__run *r = h->batch[i].run;
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
     size_t outputs = r->plan->tensors[h->last].count / sizes[i]; /* all, or a slice of them */
@@ -281,38 +298,31 @@ static int run_fed(sis__head *h, size_t i, size_t n, double *margins) {
     return error;
 }
 
-/* Run n rows by plan i. */
-static int run_piece(sis__head *h, size_t i, const float *rows, size_t n, double *margins) {
-    feed(h, h->runs[i], rows, n, sizes[i]);
-    h->version[i] = 0;
-    return run_fed(h, i, n, margins);
-}
-
 /* ---- Rows near a base --------------------------------------------------------------------------- */
 
-/* Rows of run i lie in memory of its own. */
+/* Rows of batch i lie in memory of its own. */
 static void own_rows(sis__head *h, size_t i) {
-    sis__run *r = h->runs[i];
+    sis__run *r = h->batch[i].run;
     for (size_t k = 0; k < h->n_views; k++)
         r->data[h->views[k]] = r->base + r->plan->tensors[h->cuts[0].value].offset;
 }
 
-/* All rows of run i become the base. */
+/* All rows of batch i become the base. */
 static void feed_base(sis__head *h, size_t i, const float *base) {
-    sis__run *r = h->runs[i];
+    sis__run *r = h->batch[i].run;
     own_rows(h, i);
     for (size_t c = 0, at = 0; c < h->n_cuts; at += count_of(h, c++))
         for (size_t k = 0; k < sizes[i]; k++)
             put_row(h, r, c, k, sizes[i], base + at);
 }
 
-/* The values of a row of run i that a change speaks of: as it says, or those of the base again. */
+/* Write the changed values of a row of batch i; or, with a base, those of the base again. */
 static void change_row(const sis__head *h, size_t i, size_t row, const sis__row_change *change,
                        const float *base) {
     size_t k = 0;
     for (size_t c = 0, at = 0; c < h->n_cuts; at += count_of(h, c++)) {
         size_t count = count_of(h, c), part = part_of(h, c);
-        void *to = h->runs[i]->data[h->cuts[c].value];
+        void *to = h->batch[i].run->data[h->cuts[c].value];
         for (; k < change->n && change->place[k] < at + count; k++) {
             size_t in = change->place[k] - at;
             size_t place =
@@ -326,39 +336,22 @@ static void change_row(const sis__head *h, size_t i, size_t row, const sis__row_
     }
 }
 
-int sis__head_margins_near(sis__head *h, const float *base, size_t version,
-                           const sis__row_change *changes, size_t n, double *margins) {
-    int error = SIS_OK;
-    for (size_t i = 0; i < N_SIZES && error == SIS_OK; i++) {
-        if (n >= sizes[i])
-            error = get_run(h, i);
-        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
-            if (h->version[i] != version || h->lacks[i])
-                feed_base(h, i, base);
-            h->version[i] = version;
-            h->lacks[i] = 0;
-            for (size_t k = 0; k < sizes[i]; k++)
-                change_row(h, i, k, &changes[k], NULL);
-            error = run_fed(h, i, sizes[i], margins);
-            for (size_t k = 0; k < sizes[i]; k++)
-                change_row(h, i, k, &changes[k], base);
-            changes += sizes[i];
-            margins += sizes[i];
-        }
-    }
-    return error;
+void sis__slots_near(sis__row_slots *to, const float *base, size_t version,
+                     const sis__row_change *changes) {
+    head_batch *b = &to->h->batch[to->i];
+    if (b->version != version || b->lacks)
+        feed_base(to->h, to->i, base);
+    b->version = version;
+    b->lacks = 0;
+    for (size_t k = 0; k < to->n; k++)
+        change_row(to->h, to->i, k, &changes[k], NULL);
+    to->base = base;
+    to->change = changes;
 }
 
 /* ---- Rows that lack a token of a base ----------------------------------------------------------- */
 
-int sis__head_leaves_out(const sis__head *h) {
-    for (size_t c = 0; c < h->n_cuts; c++)
-        if (h->along[c] != 0)
-            return 0;
-    return h->axes != NULL;
-}
-
-/* Tokens of the base from `token` on into those of a row of run i from `to` on. */
+/* Tokens of the base from `token` on into those of a row of batch i from `to` on. */
 static void put_tokens(const sis__head *h, size_t i, size_t row, const float *base, size_t token,
                        size_t to, size_t n) {
     for (size_t c = 0, at = 0; c < h->n_cuts && n; c++) {
@@ -369,61 +362,91 @@ static void put_tokens(const sis__head *h, size_t i, size_t row, const float *ba
         size_t outer = count / inner / h->size;
         for (size_t o = 0; o < outer; o++)
             put_values(like->dtype, base + at + (o * (h->size + 1) + token) * inner, n * inner,
-                       h->runs[i]->data[h->cuts[c].value],
+                       h->batch[i].run->data[h->cuts[c].value],
                        row * count + (o * h->size + to) * inner);
         at += outer * (h->size + 1) * inner;
     }
 }
 
-/* A row of run i becomes the base without this token, from the base without another one. */
+/* A row of batch i becomes the base without this token, from the base without another one. */
 static void leave_out(const sis__head *h, size_t i, size_t row, const float *base, size_t token) {
-    size_t before = h->without[i][row];
+    size_t before = h->batch[i].without[row];
     if (before < token)
         put_tokens(h, i, row, base, before, before, token - before);
     else
         put_tokens(h, i, row, base, token + 1, token, before - token);
-    h->without[i][row] = token;
+    h->batch[i].without[row] = token;
 }
 
-/* All rows of run i become the base without its last token. */
-static int feed_without(sis__head *h, size_t i, const float *base) {
-    if (!h->without[i])
-        h->without[i] = SIS_NEW(size_t, sizes[i]);
-    if (!h->without[i])
-        return SIS_E_NOMEM;
+/* All rows of batch i become the base without its last token. */
+static void feed_without(sis__head *h, size_t i, const float *base) {
     own_rows(h, i);
     for (size_t k = 0; k < sizes[i]; k++) {
         put_tokens(h, i, k, base, 0, 0, h->size);
-        h->without[i][k] = h->size;
+        h->batch[i].without[k] = h->size;
     }
-    return SIS_OK;
 }
 
-int sis__head_margins_without(sis__head *h, const float *base, size_t version, const size_t *token,
-                              size_t n, double *margins) {
+void sis__slots_without(sis__row_slots *to, const float *base, size_t version,
+                        const size_t *tokens) {
+    head_batch *b = &to->h->batch[to->i];
+    if (b->version != version || !b->lacks)
+        feed_without(to->h, to->i, base);
+    b->version = version;
+    b->lacks = 1;
+    for (size_t k = 0; k < to->n; k++)
+        leave_out(to->h, to->i, k, base, tokens[k]);
+}
+
+/* ---- Margins ------------------------------------------------------------------------------------ */
+
+/* How many of n rows a batch takes: as many as it is for, or, if it may be padded, three quarters of
+ * them at least. */
+static size_t piece_of(const sis__head *h, size_t i, size_t n, int pads) {
+    if (n >= sizes[i])
+        return sizes[i];
+    return pads && !in_place(h, sizes[i]) && 4 * n >= 3 * sizes[i] ? n : 0;
+}
+
+int sis__head_margins(sis__head *h, const sis__row_writer *w, size_t n, double *margins) {
     int error = SIS_OK;
-    for (size_t i = 0; i < N_SIZES && error == SIS_OK; i++) {
-        if (n >= sizes[i])
-            error = get_run(h, i);
-        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
-            if (h->version[i] != version || !h->lacks[i])
-                error = feed_without(h, i, base);
-            if (error != SIS_OK)
-                break;
-            h->version[i] = version;
-            h->lacks[i] = 1;
-            for (size_t k = 0; k < sizes[i]; k++)
-                leave_out(h, i, k, base, token[k]);
-            error = run_fed(h, i, sizes[i], margins);
-            token += sizes[i];
-            margins += sizes[i];
+    for (size_t i = 0, row = 0, piece; i < N_SIZES && error == SIS_OK && row < n; i++) {
+        if (piece_of(h, i, n - row, w->pads) > 0)
+            error = get_batch(h, i);
+        while (h->batch[i].run && error == SIS_OK &&
+               (piece = piece_of(h, i, n - row, w->pads)) > 0) {
+            sis__row_slots to = {.h = h, .i = i, .n = piece};
+            w->write(w->ctx, row, piece, &to);
+            error = run_batch(h, i, piece, margins + row);
+            for (size_t k = 0; k < piece && to.change; k++)
+                change_row(h, i, k, &to.change[k], to.base);
+            row += piece;
         }
     }
     return error;
 }
 
+/* Whole rows that lie one behind the other. */
+typedef struct {
+    const float *rows;
+    size_t width;
+} plain_rows;
+
+static void write_plain(void *ctx, size_t first, size_t n, sis__row_slots *to) {
+    const plain_rows *p = (const plain_rows *)ctx;
+    (void)n;
+    sis__slots_rows(to, p->rows + first * p->width);
+}
+
+int sis__head_margins_rows(sis__head *h, const float *rows, size_t n, double *margins) {
+    plain_rows p = {rows, h->width};
+    return sis__head_margins(h, &(sis__row_writer){write_plain, &p, 1}, n, margins);
+}
+
+/* ---- What others ask about it -------------------------------------------------------------------- */
+
 const sis__plan *sis__head_plan(const sis__head *h) {
-    return h->plans[N_SIZES - 1]->plan;
+    return h->batch[N_SIZES - 1].plan->plan;
 }
 
 const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
@@ -451,7 +474,7 @@ static double largest(const sis__run *r, int value) {
 }
 
 double sis__head_size(const sis__head *h) {
-    const sis__run *r = h->runs[N_SIZES - 1];
+    const sis__run *r = h->batch[N_SIZES - 1].run;
     double most = largest(r, h->last);
     for (size_t i = 0; i < h->n_cuts; i++)
         most = fmax(most, largest(r, h->cuts[i].value));
@@ -460,27 +483,4 @@ double sis__head_size(const sis__head *h) {
             if (r->plan->steps[i].outputs[k] >= 0)
                 most = fmax(most, largest(r, r->plan->steps[i].outputs[k]));
     return most;
-}
-
-/* How many of n rows a plan takes: as many as it is for, or, where it may be filled up, three quarters
- * of them at least. */
-static size_t piece_of(const sis__head *h, size_t i, size_t n) {
-    if (n >= sizes[i])
-        return sizes[i];
-    return !in_place(h, sizes[i]) && 4 * n >= 3 * sizes[i] ? n : 0;
-}
-
-int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
-    int error = SIS_OK;
-    for (size_t i = 0, piece; i < N_SIZES && error == SIS_OK && n > 0; i++) {
-        if (piece_of(h, i, n) > 0)
-            error = get_run(h, i);
-        while (h->runs[i] && error == SIS_OK && (piece = piece_of(h, i, n)) > 0) {
-            error = run_piece(h, i, rows, piece, margins);
-            rows += piece * h->width;
-            margins += piece;
-            n -= piece;
-        }
-    }
-    return error;
 }

@@ -311,7 +311,9 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     int error = !m.holds ? SIS_E_NOMEM : tensor < 0 ? SIS_E_UNSUPPORTED : SIS_OK;
     *most = m.steps;
     if (error == SIS_OK)
-        error = sis__head_new(w->s, tensor, &p->tensors[tensor], &w->ruled.head);
+        error = sis__head_new(
+            w->s, &(sis__head_spec){.cuts = &(sis__cut){tensor, &p->tensors[tensor]}, .n_cuts = 1},
+            &w->ruled.head);
     if (error == SIS_OK)
         error = set_stretches(w, c, tensor);
     free(m.holds);

@@ -91,8 +91,9 @@ static int slice_open(const sis__net_input *s, sis__ruled **out) {
     w->now = SIS_NEW(float, s->in.n_values);
     int error = w->read && w->now ? measure_pass(w, &flops) : SIS_E_NOMEM;
     if (error == SIS_OK)
-        error = sis__head_new_form(s, &(sis__cut){s->fed, &w->like}, 1,
-                                   &(sis__head_form){.size = 0}, &w->ruled.head);
+        error = sis__head_new(
+            s, &(sis__head_spec){.cuts = &(sis__cut){s->fed, &w->like}, .n_cuts = 1, .fused = 1},
+            &w->ruled.head);
     if (error != SIS_OK || sis__head_plan(w->ruled.head)->flops > worth * flops)
         return error != SIS_OK ? error : SIS_E_UNSUPPORTED;
     w->ruled.width = w->like.count;

@@ -120,7 +120,8 @@ static int trees_open(const sis__net_input *s, sis__ruled **out) {
         return error;
     w->ruled.width = w->sums->outputs;
     w->ruled.exact = 1;
-    error = sis__head_new(s, scores, &s->entry->plan->tensors[scores], &w->ruled.head);
+    sis__cut cut = {scores, &s->entry->plan->tensors[scores]};
+    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &w->ruled.head);
     return error == SIS_OK ? allocate(w) : error;
 }
 

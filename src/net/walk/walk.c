@@ -171,7 +171,8 @@ typedef struct {
     double *kept;          /* (n_features) margins when they were last computed */
     size_t *kept_at;       /* (n_features) by full passes: the probe that was in */
     float *rows;           /* (block, stride) waiting for the head */
-    size_t *place;         /* (block) whose margins they are, among the features asked for */
+    int *waiting;          /* (block) their features */
+    size_t *place;         /* (block) where their margins go, among those asked for */
     double *fresh;         /* (block) */
     unsigned char *chosen; /* (n_features) of those asked for, which to compute */
     int *asked;            /* (n_features) these, by number */
@@ -197,9 +198,10 @@ static double error_now(const net_walk *w) {
     return w->unit * (w->least_size + w->size);
 }
 
+/* Margins of the first n candidates that wait. */
 static int margins_of(net_walk *w, size_t n, double *margins) {
-    return rule_of(w)->margins ? rule_of(w)->margins(w->rule, w->rows, n, margins)
-                               : sis__head_margins(w->rule->head, w->rows, n, margins);
+    return rule_of(w)->margins ? rule_of(w)->margins(w->rule, w->waiting, w->rows, n, margins)
+                               : sis__head_margins_rows(w->rule->head, w->rows, n, margins);
 }
 
 /* A rule that works with differences may get NaN from numbers that are large but sound; then a full
@@ -223,10 +225,10 @@ static double tell_apart(const net_walk *w, int feature, double margin) {
 }
 
 /* Margins of the rows that wait. */
-static int run_rows(net_walk *w, const int *features, size_t n, double *margins) {
+static int run_rows(net_walk *w, size_t n, double *margins) {
     int error = n ? margins_of(w, n, w->fresh) : SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
-        int j = features[w->place[i]];
+        int j = w->waiting[i];
         error = settle_nan(w, j, &w->fresh[i]);
         margins[w->place[i]] = w->kept[j] = tell_apart(w, j, w->fresh[i]);
     }
@@ -260,16 +262,17 @@ static int compute(net_walk *w, const int *features, size_t n, const unsigned ch
             margins[k] = w->kept[features[k]];
             continue;
         case SIS__CHANGED:
+            w->waiting[waiting] = features[k];
             w->place[waiting++] = k;
         }
         if (waiting < w->block)
             continue;
-        int error = run_rows(w, features, waiting, margins);
+        int error = run_rows(w, waiting, margins);
         if (error != SIS_OK)
             return error;
         waiting = 0;
     }
-    return run_rows(w, features, waiting, margins);
+    return run_rows(w, waiting, margins);
 }
 
 /* ---- The best alone ------------------------------------------------------------------------ */
@@ -439,9 +442,10 @@ static void set_margin(net_walk *w, double margin) {
 static int base_margin(net_walk *w, double *margin) {
     double rough;
     rule_of(w)->row(w->rule, -1, w->rows);
+    w->waiting[0] = -1;
     if (w->rule->exact)
         return margins_of(w, 1, margin);
-    int error = sis__head_margins(w->rule->head, w->rows, 1, margin);
+    int error = sis__head_margins_rows(w->rule->head, w->rows, 1, margin);
     return error == SIS_OK && rule_of(w)->margins ? margins_of(w, 1, &rough) : error;
 }
 
@@ -510,6 +514,7 @@ static void drop_rule(net_walk *w) {
     free(w->kept);
     free(w->kept_at);
     free(w->rows);
+    free(w->waiting);
     free(w->place);
     free(w->fresh);
     free(w->chosen);
@@ -518,6 +523,7 @@ static void drop_rule(net_walk *w) {
     w->kept = w->fresh = NULL;
     w->rows = NULL;
     w->kept_at = NULL;
+    w->waiting = NULL;
     w->place = NULL;
     w->chosen = NULL;
     w->asked = NULL;
@@ -696,9 +702,11 @@ static int allocate(net_walk *w) {
     w->chosen = SIS_NEW(unsigned char, w->input.in.n);
     w->asked = SIS_NEW(int, w->input.in.n);
     w->rows = (float *)sis__alloc(w->block, w->stride * sizeof *w->rows);
+    w->waiting = SIS_NEW(int, w->block);
     w->place = SIS_NEW(size_t, w->block);
     w->fresh = SIS_NEW(double, w->block);
-    return w->kept && w->kept_at && w->chosen && w->asked && w->rows && w->place && w->fresh
+    return w->kept && w->kept_at && w->chosen && w->asked && w->rows && w->waiting && w->place &&
+                   w->fresh
                ? SIS_OK
                : SIS_E_NOMEM;
 }

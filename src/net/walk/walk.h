@@ -81,7 +81,7 @@ typedef struct sis__head sis__head;
 typedef struct sis__ruled {
     const sis__rule *rule; /* the driver sets it */
     sis__head *head;       /* from the cut on; the driver frees it */
-    size_t width;          /* of a row, in floats */
+    size_t width;          /* of a row, in floats; 0: `margins` needs none */
     size_t stride;         /* from one row to the next, at least the width; 0: the width */
     size_t block;          /* rows at a time; 0: the driver's choice */
     int exact;             /* margins are full passes', to the bit; else they are measured */
@@ -110,10 +110,11 @@ struct sis__rule {
     /* Before rows of these features, ascending, are asked for. For what is better done together. */
     void (*update)(sis__ruled *r, const int *features, size_t n);
 
-    /* Margins of n rows, where the rule has something faster than the head. Row by row the same
-     * whatever n. May write to the rows. And how large the numbers are whose rounding shows in the
-     * first of these margins (NULL: the head knows). */
-    int (*margins)(sis__ruled *r, float *rows, size_t n, double *margins);
+    /* Margins of n candidates (features; -1: the present state) whose rows were written last, where the
+     * rule has something faster than giving these rows to the head. Row by row the same whatever n. May
+     * write to the rows. And how large the numbers are whose rounding shows in the first of these margins
+     * (NULL: the head knows). */
+    int (*margins)(sis__ruled *r, const int *features, float *rows, size_t n, double *margins);
     double (*size)(const sis__ruled *r, double margin);
 
     /* Does this feature, whose margin is close to the present one, provably change nothing? */
@@ -168,50 +169,64 @@ void sis__walk_full_from(sis_walk *w, size_t probe);
 
 /* ---- Head ---------------------------------------------------------------------------------- */
 
-/* The network from value `cut`, whose shape for one row is that of `like`, to the input's output.
- * SIS_E_UNSUPPORTED if more than the cut is needed to go on. The cut may be the pre-activation of
- * the output itself. */
-int sis__head_new(const sis__net_input *s, int cut, const sis__tensor *like, sis__head **out);
-void sis__head_free(sis__head *h);
-
-/* The same from several values at once: a row holds them one behind the other, as floats. */
+/* A value that the head starts from, and its shape for one row. */
 typedef struct sis__cut {
     int value;
     const sis__tensor *like;
 } sis__cut;
-int sis__head_new_cuts(const sis__net_input *s, const sis__cut *cuts, size_t n, sis__head **out);
 
-/* The same for sequences of another length: axis axes[i] of each cut is `size` long, whatever `like`
- * says (axes NULL: as it says). sis__head_size knows nothing of it. */
-typedef struct sis__head_form {
-    const int *axes; /* (n) */
+typedef struct sis__head_spec {
+    const sis__cut *cuts; /* (n_cuts) a row holds their values one behind the other, as floats */
+    size_t n_cuts;
+    const int
+        *axes; /* (n_cuts) axis of each cut that is `size` long, whatever `like` says: sequences of
+                        another length; NULL: all are as it says */
     size_t size;
-} sis__head_form;
-int sis__head_new_form(const sis__net_input *s, const sis__cut *cuts, size_t n,
-                       const sis__head_form *form, sis__head **out);
+    int fused; /* one row is computed as several are, by fused operators. sis__head_size knows nothing */
+} sis__head_spec;
 
-/* rows (n, width of the cut) -> margins (n). Row by row the same to the bit as a full pass from
- * there on, whatever n. */
-int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);
+/* The network from the cuts to the input's output. SIS_E_UNSUPPORTED if more than the cuts is needed to
+ * go on. A cut may be the pre-activation of the output itself. */
+int sis__head_new(const sis__net_input *s, const sis__head_spec *spec, sis__head **out);
+void sis__head_free(sis__head *h);
 
-/* Values of a row that are not those of a base. */
+/* Rows go to the head through a writer, which is asked for some of them at a time, in order. It calls one
+ * of the sis__slots functions below. */
+typedef struct sis__row_slots sis__row_slots;
+typedef struct sis__row_writer {
+    void (*write)(void *ctx, size_t first, size_t n, sis__row_slots *to);
+    void *ctx;
+    int pads; /* a batch may have more rows than there are left: cheaper than several small ones */
+} sis__row_writer;
+
+/* Margins (n) of the rows of a writer. Row by row the same to the bit as a full pass from there on,
+ * whatever n. */
+int sis__head_margins(sis__head *h, const sis__row_writer *w, size_t n, double *margins);
+
+/* The same of whole rows (n, width). */
+int sis__head_margins_rows(sis__head *h, const float *rows, size_t n, double *margins);
+
+/* Write whole rows that lie one behind the other, and stay until the margins are computed. */
+void sis__slots_rows(sis__row_slots *to, const float *rows);
+
+/* Values of a row that differ from a base. */
 typedef struct sis__row_change {
     size_t n;
-    const size_t *place; /* (n) in the row, cut by cut */
+    const size_t *place; /* (n) in the row, ascending */
     const float *value;  /* (n) */
 } sis__row_change;
 
-/* The same for rows that are `base` but for these values; only they are copied as long as `version`, any
- * number but 0, is that of the call before. */
-int sis__head_margins_near(sis__head *h, const float *base, size_t version,
-                           const sis__row_change *changes, size_t n, double *margins);
+/* Write rows that are `base` but for these changes, which stay until the margins are computed. Only the
+ * changes are copied as long as `version`, any number but 0, is that of the call before. */
+void sis__slots_near(sis__row_slots *to, const float *base, size_t version,
+                     const sis__row_change *changes);
 
-/* The same for rows that are `base` without one token each: of a head whose cuts have `size` along `axes`,
- * where the base has one more. Only what lies between a row's token and the one that was left out there before
- * is copied. 0: such rows are not laid out one behind the other, and cannot be asked for. */
+/* Write rows that are `base` without one token each. The cuts of the head have `size` tokens along `axes`,
+ * the base has one more. Only what lies between a row's token and the one that was left out there before
+ * is copied. sis__head_leaves_out: 0 if rows of this head cannot be written so. */
 int sis__head_leaves_out(const sis__head *h);
-int sis__head_margins_without(sis__head *h, const float *base, size_t version, const size_t *token,
-                              size_t n, double *margins);
+void sis__slots_without(sis__row_slots *to, const float *base, size_t version,
+                        const size_t *tokens);
 
 /* The dense layer that is all of a head, and what is added to it (or NULL); NULL if that is more or
  * something else. */

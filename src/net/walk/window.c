@@ -9,8 +9,8 @@
  *     bounds  says which candidates can be the best
  *     mask    computes the base anew inside the feature's boxes
  *
- * Candidates that leave the cuts as they are change nothing. Where a cut is a whole map, of
- * which a candidate changes little, a row is the feature's number, and the head is told what changes.
+ * Candidates that leave the cuts as they are change nothing. Where a candidate changes
+ * little of a cut that is a whole map, the head is told what changes.
  */
 #include "net/walk/window.h"
 
@@ -199,7 +199,8 @@ typedef struct {
     size_t most;   /* values of it that a candidate changes; 0: rows are written as a whole */
     size_t *place; /* (NEAR, most) where these are */
     float *value;  /* (NEAR, most) */
-    float *one;    /* (f->row) room for a row */
+    sis__row_change changes[NEAR];
+    float *one; /* (f->row) room for a row */
     /* One of them, or none: every candidate may be the best. */
     bound *bound;
     sis__estimate *estimate;
@@ -325,8 +326,8 @@ static size_t cut_changes(const window_rule *w, sis__keep_point *s, size_t j, si
     return n;
 }
 
-/* The row by its number. */
-static sis__change numbered_row(window_rule *w, int feature, float *row) {
+/* Nothing is written: window_margins tells the head what changes. */
+static sis__change changed_row(window_rule *w, int feature) {
     sis__prefix *f = w->f;
     int changes = feature < 0;
     if (feature >= 0 && w->made[feature] == w->masks)
@@ -335,7 +336,6 @@ static sis__change numbered_row(window_rule *w, int feature, float *row) {
         changes = cut_differs(w, &f->points[i], (size_t)feature);
     if (changes && feature >= 0)
         w->made[feature] = w->masks;
-    *row = (float)feature;
     return changes ? SIS__CHANGED : SIS__NOTHING;
 }
 
@@ -344,7 +344,7 @@ static sis__change window_row(sis__ruled *r, int feature, float *row) {
     sis__prefix *f = w->f;
     int changes = 0;
     if (w->most)
-        return numbered_row(w, feature, row);
+        return changed_row(w, feature);
     if (feature < 0) {
         memcpy(row, w->base, f->row * sizeof *row);
         return SIS__CHANGED;
@@ -369,18 +369,31 @@ static sis__row_change changes_of(const window_rule *w, int feature, size_t *pla
     return (sis__row_change){n, place, value};
 }
 
-static int window_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+/* Candidates whose rows are told by what changes. */
+typedef struct {
+    window_rule *w;
+    const int *features;
+} near_rows;
+
+static void write_near(void *ctx, size_t first, size_t n, sis__row_slots *to) {
+    const near_rows *near = (const near_rows *)ctx;
+    window_rule *w = near->w;
+    for (size_t k = 0; k < n; k++)
+        w->changes[k] = changes_of(w, near->features[first + k], w->place + k * w->most,
+                                   w->value + k * w->most);
+    sis__slots_near(to, w->base, w->version, w->changes);
+}
+
+static int window_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+                          double *margins) {
     window_rule *w = (window_rule *)r;
-    sis__row_change changes[NEAR];
     int error = SIS_OK;
     if (!w->most)
-        return sis__head_margins(r->head, rows, n, margins);
-    for (size_t i = 0, some; i < n && error == SIS_OK; i += some) {
-        some = n - i < NEAR ? n - i : NEAR;
-        for (size_t k = 0; k < some; k++)
-            changes[k] =
-                changes_of(w, (int)rows[i + k], w->place + k * w->most, w->value + k * w->most);
-        error = sis__head_margins_near(r->head, w->base, w->version, changes, some, margins + i);
+        return sis__head_margins_rows(r->head, rows, n, margins);
+    for (size_t i = 0; i < n && error == SIS_OK; i += NEAR) {
+        near_rows near = {w, features + i};
+        error = sis__head_margins(r->head, &(sis__row_writer){.write = write_near, .ctx = &near},
+                                  n - i < NEAR ? n - i : NEAR, margins + i);
     }
     return error;
 }
@@ -489,7 +502,7 @@ static int head_init(window_rule *w) {
         if (f->points[i].kind != SIS__KEEP_CONV)
             cuts[n++] =
                 (sis__cut){f->points[i].cut.value, &f->plan->tensors[f->points[i].cut.value]};
-    int error = sis__head_new_cuts(f->s, cuts, n, &w->ruled.head);
+    int error = sis__head_new(f->s, &(sis__head_spec){.cuts = cuts, .n_cuts = n}, &w->ruled.head);
     free(cuts);
     return error;
 }
@@ -530,8 +543,7 @@ static int near_init(window_rule *w) {
         inside += whole ? sis__box_total(f, &f->maps[s->map]) * (double)f->maps[s->map].channels
                         : (double)f->s->in.n * (double)s->cut.width;
     }
-    if (!wholes || f->s->in.n >= (size_t)1 << 24 ||
-        SPARSE * inside > (double)f->s->in.n * (double)f->row)
+    if (!wholes || SPARSE * inside > (double)f->s->in.n * (double)f->row)
         return SIS_OK;
     w->one = SIS_NEW(float, f->row);
     w->place = (size_t *)sis__alloc_raw(NEAR, most * sizeof *w->place);
@@ -539,7 +551,7 @@ static int near_init(window_rule *w) {
     if (!w->one || !w->place || !w->value)
         return SIS_E_NOMEM;
     w->most = most;
-    w->ruled.width = 1;
+    w->ruled.width = 0;
     w->ruled.block = 4 * NEAR;
     return SIS_OK;
 }

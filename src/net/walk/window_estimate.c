@@ -662,7 +662,7 @@ int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int want
         size_t count = n - from < e->n_rows ? n - from : e->n_rows;
         for (size_t k = 0; k < count; k++)
             e->errors[k] = make_row(e, (size_t)features[from + k], base, e->rows + k * e->f->row);
-        error = sis__head_margins(e->head, e->rows, count, most + from);
+        error = sis__head_margins_rows(e->head, e->rows, count, most + from);
         for (size_t k = from; error == SIS_OK && k < from + count; k++) {
             most[k] = wants * most[k] + e->errors[k - from];
             if (isnan(most[k]))
