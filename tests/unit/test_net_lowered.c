@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transformer operators that are lowered to standard ones (net/onnx/attention.c): plans fuse them and walks follow them.
- * That they give what ONNX Runtime gives is tested by unit.net_onnx_cases; the encoders here are cases of it.
+ * Transformer operators (net/onnx/attention.c) and quantised ones (net/onnx/levels.h) that are lowered to standard ones: plans fuse
+ * them and walks follow them. That they give what ONNX Runtime gives is tested by unit.net_onnx_cases; the networks here are cases
+ * of it.
  */
 #include "support.h"
 
@@ -22,7 +23,7 @@ static const char *const encoders[] = {"encoder_lengths", "encoder_mask", "encod
                                        "encoder_standard", "encoder_rotary"};
 enum { ENCODERS = sizeof encoders / sizeof *encoders };
 
-static sis_net *open_encoder(const char *name) {
+static sis_net *open_network_of(const char *name) {
     sis_net *net;
     assert_int_equal(sis__net_adopt(recorded_model(name), &net), SIS_OK);
     assert_int_equal(sis_net_ready(net), SIS_OK);
@@ -33,7 +34,7 @@ static sis_net *open_encoder(const char *name) {
 static void start_case(walk_case *c, const char *name, sis__rng *r) {
     const float *matrix;
     size_t words, dim;
-    *c = (walk_case){.net = open_encoder(name), .embedded = 1, .n_features = LENGTH};
+    *c = (walk_case){.net = open_network_of(name), .embedded = 1, .n_features = LENGTH};
     sis_net_embedding(c->net, &matrix, &words, &dim);
     assert_non_null(matrix);
     c->n_values = LENGTH * dim;
@@ -78,7 +79,7 @@ static void encoders_are_walked(void **state) {
 static void attention_is_one_step(void **state) {
     (void)state;
     for (size_t i = 0; i < ENCODERS; i++) {
-        sis_net *net = open_encoder(encoders[i]);
+        sis_net *net = open_network_of(encoders[i]);
         sis__feed feed = {.value = net->embedded, .rank = 3, .dims = {1, LENGTH, 8}};
         sis__feed ids = {.value = net->input, .rank = 2, .dims = {1, LENGTH}};
         sis__plan_spec spec = {.feeds = (sis__feed[]){feed, ids},
@@ -140,6 +141,90 @@ static void other_forms_are_refused_by_name(void **state) {
     }
 }
 
+static void quantised_networks_are_walked(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 52);
+    walk_seen seen = {0};
+    for (int k = 0; k < 6; k++) {
+        walk_case c;
+        sis_walk *w;
+        sis_net_walk_opt opt = {0};
+        walk_case_init(&c, open_network_of("qlinear_network"), 0, &r);
+        int error = sis__walk_by(&sis__rule_window, c.net, &c.input, &opt, &w);
+        if (error == SIS_OK) {
+            check_windows(&c, w, &r, 20, &seen);
+            w->ops->free(w);
+        } else { /* features that lie all over the image */
+            assert_int_equal(error, SIS_E_UNSUPPORTED);
+        }
+        walk_case_release(&c);
+    }
+    assert_true(seen.probes > 100 && seen.error == 0);
+}
+
+/* An operator between bytes whose weights and zero points are computed. */
+static sis_net_builder *quantised(const char *op, const char *inputs) {
+    static const int64_t w[4];
+    sis_net_builder *b = sis_net_builder_new("quantised");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 4));
+    sis_net_add_param(b, "scale", &(sis_net_shape){0, {0}}, (float[]){0.5f});
+    sis_net_add_ints(b, "none", &(sis_net_shape){0, {0}}, (int64_t[]){0});
+    sis_net_add_ints(b, "w64", SHAPE(4, 1), w);
+    sis_net_add_node(b, "Cast", "none", "zero");
+    sis_net_attr_int(b, "to", SIS__UINT8);
+    sis_net_add_node(b, "Cast", "w64", "weights");
+    sis_net_attr_int(b, "to", SIS__UINT8);
+    sis_net_add_node(b, "QuantizeLinear", "x scale", "bytes");
+    sis_net_add_node(b, op, inputs, "y");
+    sis_net_add_output(b, "y");
+    return b;
+}
+
+static void computed_weights_are_refused(void **state) {
+    (void)state;
+    static const char *const forms[][2] = {
+        {"MatMulInteger", "bytes weights"},
+        {"ConvInteger", "bytes weights"},
+        {"QLinearMatMul", "bytes scale zero weights scale zero scale zero"},
+        {"QLinearConv", "bytes scale zero weights scale zero scale zero"},
+        {"ms.QLinearAdd", "bytes scale zero bytes scale zero scale zero"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char words[100];
+        sis_net *net = NULL;
+        const char *name = forms[i][0] + (i == 4 ? 3 : 0);
+        assert_int_equal(sis_net_build(quantised(forms[i][0], forms[i][1]), &net),
+                         SIS_E_UNSUPPORTED);
+        snprintf(words, sizeof words, "operator %s with weights, scales or zero points that", name);
+        assert_message_has(words);
+    }
+}
+
+static void sums_that_may_be_inexact_are_refused(void **state) {
+    (void)state;
+    sis_net *net = NULL;
+    Sis__Onnx__Model *m = recorded_model("matmul_integer");
+    for (size_t i = 0; i < m->graph->n_initializer; i++) {
+        Sis__Onnx__Tensor *t = m->graph->initializer[i];
+        if (t->n_dims == 2)
+            memset(t->raw_data.data, 127, t->raw_data.len);
+    }
+    assert_int_equal(sis__net_adopt(m, &net), SIS_OK); /* 300 * 155 * 134 */
+    sis_net_free(net);
+    m = recorded_model("matmul_integer");
+    for (size_t i = 0; i < m->graph->n_initializer; i++) {
+        Sis__Onnx__Tensor *t = m->graph->initializer[i];
+        if (t->n_dims == 2)
+            memset(t->raw_data.data, 127, t->raw_data.len);
+        else if (t->n_dims == 1)
+            memset(t->raw_data.data, 0x80, t->raw_data.len); /* zero points of -128 */
+        else
+            memset(t->raw_data.data, 0, t->raw_data.len);
+    }
+    assert_int_equal(sis__net_adopt(m, &net), SIS_E_UNSUPPORTED); /* 300 * 255 * 255 */
+    assert_message_has("operator MatMulInteger with sums of 2^24 or more");
+}
+
 static int adopt(void *ctx) {
     sis_net *net = NULL;
     sis_net_builder *b = one_node("ms.Attention", "x w", "y");
@@ -160,6 +245,9 @@ int main(void) {
         cmocka_unit_test(encoders_are_walked),
         cmocka_unit_test(attention_is_one_step),
         cmocka_unit_test(other_forms_are_refused_by_name),
+        cmocka_unit_test(quantised_networks_are_walked),
+        cmocka_unit_test(computed_weights_are_refused),
+        cmocka_unit_test(sums_that_may_be_inexact_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

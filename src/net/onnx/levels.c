@@ -4,6 +4,7 @@
  */
 #include "net/onnx/levels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,14 +57,14 @@ void sis__levels_release(sis__levels *l) {
     *l = (sis__levels){0};
 }
 
-static const Sis__Onnx__Node *producer_of(const sis__levels *g, const char *name) {
+static const Sis__Onnx__Node *producer_of(sis__levels *g, const char *name) {
     uint32_t k = sis__names_find(&g->names, name, strlen(name));
     return k == UINT32_MAX ? NULL : g->producers[k];
 }
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-static const Sis__Onnx__Tensor *constant_of(const sis__levels *g, const char *name) {
+static const Sis__Onnx__Tensor *constant_of(sis__levels *g, const char *name) {
     uint32_t k = sis__names_find(&g->names, name, strlen(name));
     if (k != UINT32_MAX && g->constants[k])
         return g->constants[k];
@@ -75,17 +76,20 @@ static const Sis__Onnx__Tensor *constant_of(const sis__levels *g, const char *na
 }
 
 /* A constant; free d->owned. */
-static int decode_plain(const sis__levels *g, const char *name, sis__decoded *d) {
+static int decode_plain(sis__levels *g, const char *name, sis__decoded *d) {
     const Sis__Onnx__Tensor *t = *name ? constant_of(g, name) : NULL;
     *d = (sis__decoded){0};
-    if (t && sis__tensor_decode(t, NULL, d) == SIS_OK)
+    int error = t ? sis__tensor_decode(t, NULL, d) : SIS_E_FORMAT;
+    if (error == SIS_OK)
         return 1;
+    if (error == SIS_E_NOMEM)
+        g->error = error;
     *d = (sis__decoded){0};
     return 0;
 }
 
 /* Give constant values the shape that a Reshape says, if it says all of it. */
-static int reshape(const sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
+static int reshape(sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     sis__decoded shape;
     size_t count = 1, known = 0;
     if (decode_plain(g, name_of(n, 1), &shape) && shape.dtype == SIS__I64 &&
@@ -103,31 +107,65 @@ static int reshape(const sis__levels *g, const Sis__Onnx__Node *n, sis__decoded 
     return fits;
 }
 
-/* Input i as a constant of that type, or one reshaped; free d->owned. */
-static int decode(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, sis__dtype type,
-                  sis__decoded *d) {
-    int found = decode_plain(g, name_of(n, i), d);
-    const Sis__Onnx__Node *from = found ? NULL : producer_of(g, name_of(n, i));
-    if (from && is(from, "", "Reshape"))
-        found = decode_plain(g, name_of(from, 0), d) && reshape(g, from, d);
+static int is_byte(int elem) {
+    return elem == SIS__UINT8 || elem == SIS__INT8;
+}
+
+static int decode_any(sis__levels *g, const char *name, int depth, sis__decoded *d);
+
+/* Constant floats as QuantizeLinear makes bytes of them. */
+static int quantize(sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
+    sis__decoded scale = {0}, zero = {0};
+    int fits = decode_any(g, name_of(n, 1), 0, &scale) && scale.dtype == SIS__F32 &&
+               scale.count == 1 && decode_any(g, name_of(n, 2), 0, &zero) && is_byte(zero.elem) &&
+               zero.count == 1 && d->dtype == SIS__F32 && n->n_attribute == 0;
+    int64_t *levels = fits ? SIS_NEW(int64_t, d->count) : NULL, low, high;
+    if (fits && !levels)
+        g->error = SIS_E_NOMEM;
+    sis__elem_range(zero.elem, &low, &high);
+    for (size_t i = 0; levels && i < d->count; i++) {
+        float v = rintf(((const float *)d->data)[i] / *(const float *)scale.data) +
+                  (float)*(const int64_t *)zero.data;
+        levels[i] = !(v > (float)low) ? low : v > (float)high ? high : (int64_t)v;
+    }
+    if (levels) {
+        free(d->owned);
+        d->data = d->owned = levels;
+        d->dtype = SIS__I64;
+        d->elem = zero.elem;
+    }
+    free(scale.owned);
+    free(zero.owned);
+    return levels != NULL;
+}
+
+/* A constant, or what Reshape or QuantizeLinear make of one. */
+static int decode_any(sis__levels *g, const char *name, int depth, sis__decoded *d) {
+    if (decode_plain(g, name, d))
+        return 1;
+    const Sis__Onnx__Node *from = depth > 0 ? producer_of(g, name) : NULL;
+    int shapes = from && is(from, "", "Reshape"), rounds = from && is(from, "", "QuantizeLinear");
+    int found = (shapes || rounds) && decode_any(g, name_of(from, 0), depth - 1, d) &&
+                (shapes ? reshape(g, from, d) : quantize(g, from, d));
     if (!found) {
         free(d->owned);
         *d = (sis__decoded){0};
-        return 0;
     }
-    if (d->dtype == type && d->count > 0)
+    return found;
+}
+
+/* Input i as a constant of that type; free d->owned. */
+static int decode(sis__levels *g, const Sis__Onnx__Node *n, size_t i, sis__dtype type,
+                  sis__decoded *d) {
+    if (decode_any(g, name_of(n, i), 2, d) && d->dtype == type && d->count > 0)
         return 1;
     free(d->owned);
     *d = (sis__decoded){0};
     return 0;
 }
 
-static int is_byte(int elem) {
-    return elem == SIS__UINT8 || elem == SIS__INT8;
-}
-
 /* Is input i a scale: one number, or n? */
-static int is_scale(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
+static int is_scale(sis__levels *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
     sis__decoded d;
     int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
     free(d.owned);
@@ -135,7 +173,7 @@ static int is_scale(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, si
 }
 
 /* Is it a zero point of 8 bits, or missing where that is allowed? */
-static int is_zero(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, int missing) {
+static int is_zero(sis__levels *g, const Sis__Onnx__Node *n, size_t i, int missing) {
     sis__decoded d;
     if (!*name_of(n, i))
         return missing;
@@ -146,25 +184,51 @@ static int is_zero(const sis__levels *g, const Sis__Onnx__Node *n, size_t i, int
 
 /* ---- Exact sums ------------------------------------------------------------------------------ */
 
-/* Weights (outputs, terms), or (terms, outputs) if `columns`, and what is added to their sums. */
+/* Weights (outputs, terms), or (terms, outputs) if `columns`, and what is added to their sums; the lowest and highest level that
+ * they are multiplied with. */
 typedef struct {
     sis__decoded w, zero, bias;
     size_t outputs, terms;
     int columns;
+    double low, high;
 } layer;
 
-/* Do all sums of one output stay below 2^24, whatever levels (at most 255) they are of? */
+/* Do all sums of one output stay below 2^24, in any order? */
 static int is_exact(const layer *l, size_t j) {
     const int64_t *w = (const int64_t *)l->w.data, *zero = (const int64_t *)l->zero.data;
-    double most = l->bias.data ? (double)llabs(((const int64_t *)l->bias.data)[j]) : 0;
+    double bias = l->bias.data ? (double)llabs(((const int64_t *)l->bias.data)[j]) : 0;
+    double sum[2] = {0}; /* of positive weights, of negative ones */
     int64_t z = zero ? zero[l->zero.count > 1 ? j : 0] : 0;
-    for (size_t k = 0; k < l->terms; k++)
-        most += 255 * (double)llabs(w[l->columns ? k * l->outputs + j : j * l->terms + k] - z);
-    return most < 0x1p24;
+    for (size_t k = 0; k < l->terms; k++) {
+        int64_t v = w[l->columns ? k * l->outputs + j : j * l->terms + k] - z;
+        sum[v < 0] += (double)llabs(v);
+    }
+    double most = l->high * sum[0] - l->low * sum[1], least = l->high * sum[1] - l->low * sum[0];
+    return (most > least ? most : least) + bias < 0x1p24;
 }
 
-/* Inputs of a product: weights, their zero points, and a bias (SIZE_MAX: none). */
-static int layer_fits(const sis__levels *g, const Sis__Onnx__Node *n, layer *l, const size_t *at) {
+static const char *const computed = "with weights, scales or zero points that are not constants";
+static const char *const inexact = "with sums of 2^24 or more";
+
+/* Levels by their zero point, which is input i. */
+static void set_range(sis__levels *g, const Sis__Onnx__Node *n, size_t i, layer *l) {
+    sis__decoded d;
+    l->low = -255;
+    l->high = 255;
+    if (*name_of(n, i) && decode(g, n, i, SIS__I64, &d)) {
+        int64_t least = d.elem == SIS__INT8 ? -128 : 0, zero = *(const int64_t *)d.data;
+        if (d.count == 1 && is_byte(d.elem)) {
+            l->low = (double)(least - zero);
+            l->high = (double)(least + 255 - zero);
+        }
+        free(d.owned);
+    }
+}
+
+/* Inputs of a product: weights, their zero points, a bias (SIZE_MAX: none), and zero points of what they are multiplied with.
+ * NULL: its sums are exact. */
+static const char *refused_layer(sis__levels *g, const Sis__Onnx__Node *n, layer *l,
+                                 const size_t *at) {
     int fits = decode(g, n, at[0], SIS__I64, &l->w) && is_byte(l->w.elem) && l->w.rank >= 2;
     if (fits) {
         l->outputs = (size_t)l->w.dims[l->columns ? l->w.rank - 1 : 0];
@@ -177,12 +241,14 @@ static int layer_fits(const sis__levels *g, const Sis__Onnx__Node *n, layer *l, 
     if (fits && *name_of(n, at[2]))
         fits = decode(g, n, at[2], SIS__I64, &l->bias) && l->bias.elem == SIS__INT32 &&
                l->bias.count == l->outputs;
-    for (size_t j = 0; fits && j < l->outputs; j++)
-        fits = is_exact(l, j);
+    set_range(g, n, at[3], l);
+    int exact = fits;
+    for (size_t j = 0; exact && j < l->outputs; j++)
+        exact = is_exact(l, j);
     free(l->w.owned);
     free(l->zero.owned);
     free(l->bias.owned);
-    return fits;
+    return !fits ? computed : exact ? NULL : inexact;
 }
 
 /* ---- Operators ------------------------------------------------------------------------------- */
@@ -194,30 +260,54 @@ static int has_attribute(const Sis__Onnx__Node *n, const char *name) {
     return 0;
 }
 
-int sis__levels_fit(const sis__levels *g, const Sis__Onnx__Node *n) {
-    layer l = {.columns = is(n, "", "MatMulInteger")};
+static int is_set(const Sis__Onnx__Node *n, const char *name) {
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
+            return n->attribute[i]->i != 0;
+    return 0;
+}
+
+/* Scales of x, of weights and of the result (`optional`: or none), zero points of x and of the result. */
+static int are_scaled(sis__levels *g, const Sis__Onnx__Node *n, const layer *l, size_t to,
+                      int optional) {
+    int none = optional && !*name_of(n, to);
+    return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 4, l->outputs) &&
+           (none || (is_scale(g, n, to, 1) && is_zero(g, n, to + 1, 0)));
+}
+
+static const char *refused_product(sis__levels *g, const Sis__Onnx__Node *n) {
+    layer l = {.columns = !is(n, "", "QLinearConv") && !is_set(n, "transB")};
+    int gemm = is(n, "com.microsoft", "QGemm"), conv = is(n, "", "QLinearConv");
+    const size_t at[4] = {3, 5, conv ? 8 : gemm ? 6 : SIZE_MAX, 2};
+    const char *refused = refused_layer(g, n, &l, at);
+    if (refused)
+        return refused;
+    return are_scaled(g, n, &l, gemm ? 7 : 6, gemm) ? NULL : computed;
+}
+
+const char *sis__levels_refused(sis__levels *g, const Sis__Onnx__Node *n) {
+    int fits = 0;
     if (is(n, "", "QuantizeLinear"))
-        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
+        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
                !has_attribute(n, "block_size");
-    if (is(n, "", "DequantizeLinear"))
-        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !constant_of(g, name_of(n, 0));
-    if (is(n, "", "QLinearConv"))
-        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 6, 1) &&
-               is_zero(g, n, 7, 0) && layer_fits(g, n, &l, (const size_t[]){3, 5, 8}) &&
-               is_scale(g, n, 4, l.outputs);
-    if (is(n, "", "ConvInteger"))
-        return layer_fits(g, n, &l, (const size_t[]){1, 3, SIZE_MAX});
-    if (is(n, "", "MatMulInteger"))
-        return layer_fits(g, n, &l, (const size_t[]){1, 3, SIZE_MAX});
-    return is(n, "com.microsoft", "QLinearAdd") && is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) &&
-           is_scale(g, n, 4, 1) && is_zero(g, n, 5, 0) && is_scale(g, n, 6, 1) &&
-           is_zero(g, n, 7, 0);
+    else if (is(n, "", "DequantizeLinear"))
+        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !constant_of(g, name_of(n, 0));
+    else if (is(n, "", "QLinearConv") || is(n, "", "QLinearMatMul") ||
+             is(n, "com.microsoft", "QGemm"))
+        return refused_product(g, n);
+    else if (is(n, "", "ConvInteger") || is(n, "", "MatMulInteger"))
+        return refused_layer(g, n, &(layer){.columns = is(n, "", "MatMulInteger")},
+                             (const size_t[]){1, 3, SIZE_MAX, 2});
+    else if (is(n, "com.microsoft", "QLinearAdd"))
+        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 4, 1) &&
+               is_zero(g, n, 5, 0) && is_scale(g, n, 6, 1) && is_zero(g, n, 7, 0);
+    return fits ? NULL : computed;
 }
 
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* Are two zero points the same? */
-static int same_zero(const sis__levels *g, const Sis__Onnx__Node *a, const Sis__Onnx__Node *b) {
+static int same_zero(sis__levels *g, const Sis__Onnx__Node *a, const Sis__Onnx__Node *b) {
     sis__decoded d[2];
     if (strcmp(name_of(a, 1), name_of(b, 1)) == 0)
         return 1;

@@ -42,7 +42,7 @@ typedef struct recipe {
     const char *steps[MAX_STEPS];
 } recipe;
 
-/* Quantised operators in levels, where these fit (net/onnx/levels.h). */
+/* Quantised operators in levels (net/onnx/levels.h). They are lowered last, since others become some of them. */
 static const recipe in_levels[] = {
     {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y {bytes=1}"}},
     {"DequantizeLinear", {"sis.Lift 0 2 > l", "Mul l 1 > y"}},
@@ -54,11 +54,24 @@ static const recipe in_levels[] = {
     {"MatMulInteger",
      {"sis.Lift 0 2 > a {from_end=2}", "sis.Lift 1 3 > b {from_end=1}", "MatMul a b > s",
       "sis.Settle s > y"}},
+    {"QLinearMatMul",
+     {"sis.Lift 0 2 > a {from_end=2}", "sis.Lift 3 5 > b {from_end=1}", "MatMul a b > s",
+      "sis.Factor 1 4 6 > f", "sis.Levels s f 7 > l", "sis.Settle l 7 > y"}},
+    {"QGemm",
+     {"sis.Lift 0 2 > a", "sis.Lift 3 5 > b {from_end=1 transB}", "@transB sis.Swap b > w",
+      "MatMul a w > p", "sis.Lift 6 > c", "?6 Add p c > s", "sis.Factor 1 4 7 > f {alpha}",
+      "sis.Levels s f 8 > l", "sis.Settle l 8 > y"}},
     {"QLinearAdd",
      {"sis.Lift 0 2 > a", "sis.Lift 2 > b", "Add a b > c", "sis.Lift 3 5 > d", "sis.Lift 5 > e",
       "Add d e > f", "sis.Sums 1 2 4 5 6 7 > g h i j", "sis.Fused c g i > k", "sis.Fused f h k > m",
       "sis.Levels m j 7 > n {raw=1}", "sis.Lift 7 > o", "Sub n o > l", "sis.Settle l 7 > y"}},
 };
+
+/* QGemm whose results are floats. */
+static const recipe float_gemm = {"QGemm",
+                                  {"sis.Lift 0 2 > a", "sis.Lift 3 5 > b {from_end=1 transB}",
+                                   "@transB sis.Swap b > w", "MatMul a w > p", "sis.Lift 6 > c",
+                                   "?6 Add p c > s", "sis.Factor 1 4 > f {alpha}", "Mul s f > y"}};
 
 static const recipe recipes[] = {
     /* the same under another name */
@@ -69,7 +82,6 @@ static const recipe recipes[] = {
     {"QuantizeLinear", {"QuantizeLinear 0 1 2 > y {*}"}},
     {"DequantizeLinear", {"DequantizeLinear 0 1 2 > y {*}"}},
     {"GatherND", {"GatherND 0 1 > y"}},
-    {"MatMulInteger16", {"MatMulInteger 0 1 > y"}},
     /* fused */
     {"FusedConv", {"Conv 0 1 2 > a {*}", "?3 Add a 3 > b", "! b > y"}},
     {"FusedGemm", {"Gemm 0 1 2 > a {alpha beta transA transB}", "! a > y"}},
@@ -103,19 +115,9 @@ static const recipe recipes[] = {
     {"QLinearConv",
      {"@channels_last Transpose 0 > a " TO_CHANNELS, "QLinearConv a 1 2 3 4 5 6 7 8 > b {*}",
       "@channels_last Transpose b > y " TO_LAST}},
-    /* products of integers that end as floats */
-    {"DynamicQuantizeMatMul",
-     {"DynamicQuantizeLinear 0 > q s o", "MatMulInteger q 1 o 3 > i", "Cast i > f {to=1}",
-      "Mul s 2 > t", "Mul f t > g", "?4 Add g 4 > y"}},
-    {"MatMulIntegerToFloat",
-     {"MatMulInteger 0 1 4 5 > i", "Cast i > f {to=1}", "Mul 2 3 > t", "Mul f t > g",
-      "?6 Add g 6 > y"}},
-    {"DynamicQuantizeLSTM",
-     {"DynamicQuantizeLinear 0 > q s o", "DequantizeLinear q s o > d", "sis.Columns 1 8 9 > w",
-      "sis.Columns 2 10 11 > r", "sis.LSTM d w r 3 4 5 6 7 > y z x {*}"}},
-    {"MatMulNBits",
-     {"sis.Unpack 1 2 3 > w {K N bits block_size -accuracy_level}", "MatMul 0 w > a",
-      "?5 Add a 5 > y"}},
+    {"QLinearMul",
+     {"DequantizeLinear 0 1 2 > a", "DequantizeLinear 3 4 5 > b", "Mul a b > c",
+      "QuantizeLinear c 6 7 > y"}},
     {"BiasGelu", {"Add 0 1 > a", "Gelu a > y"}},
     {"FastGelu", {"?1 Add 0 1 > a", "Gelu a > y {approximate='tanh'}"}},
 };
@@ -511,30 +513,75 @@ static const recipe *broadcast_recipe(const Sis__Onnx__Node *n) {
                : NULL;
 }
 
+/* QLinearConcat: scale and zero point of the result, then value, scale and zero point of each part. */
+static void lower_concat(cook *k) {
+    int64_t axis = sis__lower_int(k, "axis", 0);
+    size_t n = k->from->n_input;
+    if (n < 5 || n % 3 != 2 || n > SIS__MAX_LOWERED)
+        k->refused = "of so many inputs";
+    for (size_t i = 2; !k->refused && i < n; i += 3) {
+        sis__lower_step(k, "DequantizeLinear %zu %zu %zu > p%zu", i, i + 1, i + 2, i);
+        if (i == 2)
+            sis__lower_step(k, "Identity p2 > c2");
+        else
+            sis__lower_step(k, "Concat c%zu p%zu > c%zu {axis=%lld}", i - 3, i, i, (long long)axis);
+    }
+    if (!k->refused)
+        sis__lower_step(k, "QuantizeLinear c%zu 0 1 > y", n - 3);
+}
+
+/* What becomes of a node: nothing, the nodes of a recipe, those that a function makes, or it is refused. */
+typedef struct {
+    const recipe *recipe;
+    sis__lower_fn lower;
+    const char *refused;
+} choice;
+
+static int is_of(const Sis__Onnx__Node *n, const char *domain) {
+    const char *own = n->domain && strcmp(n->domain, "ai.onnx") != 0 ? n->domain : "";
+    return strcmp(own, domain) == 0;
+}
+
 static const recipe *level_recipe(const Sis__Onnx__Node *n) {
-    return n->op_type ? recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type)
-                      : NULL;
+    int ours = n->op_type && (is_of(n, "") || is_of(n, "com.microsoft"));
+    return ours ? recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type) : NULL;
 }
 
-static const recipe *recipe_of(const sis__levels *g, const Sis__Onnx__Node *n) {
-    if (!n->op_type || n->n_output == 0 || !*n->output[0])
-        return NULL;
+/* QuantizeLinear and DequantizeLinear of other forms are operators. */
+static choice choose_level(sis__levels *g, const Sis__Onnx__Node *n) {
     const recipe *r = level_recipe(n);
-    if (r && sis__levels_fit(g, n))
-        return r;
-    if (!n->domain || !*n->domain || strcmp(n->domain, "ai.onnx") == 0)
-        return broadcast_recipe(n);
-    if (strcmp(n->domain, "com.microsoft") != 0)
-        return NULL;
-    return recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type);
+    const char *refused = r ? sis__levels_refused(g, n) : NULL;
+    if (!r || (refused && (r == &in_levels[0] || r == &in_levels[1])))
+        return (choice){0};
+    int floats = strcmp(r->name, "QGemm") == 0 && (n->n_input < 8 || !*n->input[7]);
+    return (choice){.refused = refused, .recipe = refused ? NULL : floats ? &float_gemm : r};
 }
 
-/* The nodes of a recipe in k; none if an attribute is left that no step takes. */
-static int follow(cook *k, const recipe *r, sis__lower_fn lower) {
-    for (size_t i = 0; r && i < MAX_STEPS && r->steps[i] && !k->error; i++)
-        k->error = add_step(k, r->steps[i]);
+/* g: NULL, or the graph's names, where quantised operators are lowered. */
+static choice choose(sis__levels *g, const Sis__Onnx__Node *n) {
+    if (!n->op_type || n->n_output == 0 || !*n->output[0])
+        return (choice){0};
+    if (g)
+        return choose_level(g, n);
+    sis__lower_fn lower = sis__lower_transformer(n);
     if (lower)
-        lower(k);
+        return (choice){.lower = lower};
+    if (is_of(n, ""))
+        return (choice){.recipe = broadcast_recipe(n)};
+    if (!is_of(n, "com.microsoft"))
+        return (choice){0};
+    if (strcmp(n->op_type, "QLinearConcat") == 0)
+        return (choice){.lower = lower_concat};
+    return (choice){.recipe = recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type)};
+}
+
+/* The nodes of a choice in k; none if an attribute is left that no step takes. */
+static int follow(cook *k, const choice *c) {
+    k->refused = c->refused;
+    for (size_t i = 0; c->recipe && i < MAX_STEPS && c->recipe->steps[i] && !k->error; i++)
+        k->error = add_step(k, c->recipe->steps[i]);
+    if (c->lower)
+        c->lower(k);
     int left = k->from->n_attribute > 64 || k->refused;
     for (size_t i = 0; i < k->from->n_attribute && i < 64; i++)
         left |= !(k->used >> i & 1) && k->from->attribute[i]->name != NULL &&
@@ -574,10 +621,9 @@ static int note_lengths(nodes *to, const Sis__Onnx__Node *n) {
 }
 
 /* Append what a node becomes to a list; the node is freed, or is it. */
-static int cook_node(const recipe *r, Sis__Onnx__Node *n, nodes *to) {
+static int cook_node(const choice *c, Sis__Onnx__Node *n, nodes *to) {
     cook k = {.from = n, .lengths = to->lengths};
-    sis__lower_fn lower = r ? NULL : sis__lower_transformer(n);
-    int error = r || lower ? follow(&k, r, lower) : SIS_OK;
+    int error = follow(&k, c);
     if (!error && k.refused)
         error = rename_refused(n, k.refused);
     if (error || k.n == 0)
@@ -594,41 +640,42 @@ static int cook_node(const recipe *r, Sis__Onnx__Node *n, nodes *to) {
     return error;
 }
 
-/* The recipe of each node, or NULL; *found: is there any? Names are numbered only if some operator asks for them. */
-static int choose(const Sis__Onnx__Graph *g, const recipe **chosen, int *found) {
+/* What becomes of each node; *found: is there any that changes? Names are numbered only if some operator asks for them. */
+static int choose_all(const Sis__Onnx__Graph *g, int in_levels_now, choice *chosen, int *found) {
     sis__levels l = {0};
-    int asks = 0, error = SIS_OK;
+    int asks = !in_levels_now, error = SIS_OK;
     for (size_t i = 0; i < g->n_node; i++)
         asks |= level_recipe(g->node[i]) != NULL;
-    if (asks)
+    if (asks && in_levels_now)
         error = sis__levels_index(&l, g);
-    for (size_t i = 0; i < g->n_node && !error; i++) {
-        chosen[i] = recipe_of(&l, g->node[i]);
-        *found |= chosen[i] || sis__lower_transformer(g->node[i]);
+    for (size_t i = 0; i < g->n_node && asks && !error; i++) {
+        chosen[i] = choose(in_levels_now ? &l : NULL, g->node[i]);
+        *found |= chosen[i].recipe || chosen[i].lower || chosen[i].refused;
+        error = l.error;
     }
     sis__levels_release(&l);
     return error;
 }
 
-static int cook_graph(Sis__Onnx__Graph *g) {
+static int cook_graph(Sis__Onnx__Graph *g, int in_levels_now) {
     int found = 0;
-    const recipe **chosen = (const recipe **)sis__alloc(g->n_node + 1, sizeof *chosen);
+    choice *chosen = SIS_NEW(choice, g->n_node + 1);
     if (!chosen)
         return SIS_E_NOMEM;
-    int error = choose(g, chosen, &found);
+    int error = choose_all(g, in_levels_now, chosen, &found);
     for (size_t i = 0; i < g->n_node && !error; i++)
         for (size_t k = 0; k < g->node[i]->n_attribute && !error; k++)
             if (g->node[i]->attribute[k]->g)
-                error = cook_graph(g->node[i]->attribute[k]->g);
+                error = cook_graph(g->node[i]->attribute[k]->g, in_levels_now);
     if (error || !found) {
-        free((void *)chosen);
+        free(chosen);
         return error;
     }
     nodes to = {0};
     size_t done = 0;
-    while (done < g->n_node && !(error = cook_node(chosen[done], g->node[done], &to)))
+    while (done < g->n_node && !(error = cook_node(&chosen[done], g->node[done], &to)))
         done++;
-    free((void *)chosen);
+    free(chosen);
     free(to.lengths);
     for (; done < g->n_node; done++) /* after a failure: what is left goes with the document */
         if (sis__proto_append(&to.list, &to.n, g->node[done]) != SIS_OK)
@@ -636,10 +683,12 @@ static int cook_graph(Sis__Onnx__Graph *g) {
     free((void *)g->node);
     g->node = to.list;
     g->n_node = to.n;
-    return error ? error : sis__levels_join(g);
+    return error || !in_levels_now ? error : sis__levels_join(g);
 }
 
 int sis__recipes_apply(Sis__Onnx__Model *doc) {
-    int error = doc->graph ? cook_graph(doc->graph) : SIS_OK;
+    int error = SIS_OK;
+    for (int in_levels_now = 0; in_levels_now < 2 && doc->graph && !error; in_levels_now++)
+        error = cook_graph(doc->graph, in_levels_now);
     return error || !doc->graph ? error : sis__bias_join(doc->graph);
 }

@@ -11,7 +11,6 @@
 #include "net/kernels/product.h"
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
-#include "net/ops/quant.h"
 #include "net/plan/cache.h"
 
 static int is_turned(const sis__gemm *g);
@@ -234,8 +233,6 @@ static int gemm_backward(const sis__step *s, sis__run *r) {
 /* A vector is a row on the left and a column on the right; that axis goes from the result. */
 static int matmul_shape(sis__cx *c) {
     sis__gemm *g = &c->step->p.gemm;
-    if (sis__cx_input(c, 0)->dtype == SIS__I64)
-        return sis__matmul_whole_shape(c);
     sis__cx_float(c, 0);
     sis__cx_float(c, 1);
     if (c->error)

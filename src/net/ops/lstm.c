@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * LSTM. Per step: gates i o f g = activation(x . w^T + h . r^T + b); c = f c + i g; h = o tanh(c).
- * Peepholes, clipping, coupled gates and other activations take a plain loop; everything else the kernel. Of dynamically quantised
- * layers h is one of 256 numbers when it is multiplied.
+ * Peepholes, clipping, coupled gates and other activations take a plain loop; everything else the kernel.
  */
 #include <string.h>
 
@@ -11,7 +10,6 @@
 #include "net/kernels/product.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
-#include "net/ops/quant.h"
 #include "net/ops/recurrent.h"
 
 /* What forward leaves for backward, per direction: gates, and the states before each time. */
@@ -56,14 +54,6 @@ static void slow_cell(const sis__pass *a, float *gates, float *c, float *h) {
     }
 }
 
-/* h as a product sees it. */
-static const float *multiplied(const sis__pass *a) {
-    if (a->s->op != SIS__OP_BYTE_LSTM)
-        return a->h;
-    sis__bytes_round(a->h, a->rows * a->p->hidden, a->spare);
-    return a->spare;
-}
-
 /* All rows at time t; gates (rows, 4*hidden) hold the projection and, if there is a tape, receive the
  * activations. */
 static void step(const sis__pass *a, size_t t, float *gates) {
@@ -71,11 +61,11 @@ static void step(const sis__pass *a, size_t t, float *gates) {
     const sis__kernels *kn = sis__kernels_best();
     size_t gh = 4 * p->hidden;
     if (is_plain(a)) {
-        sis__cell_step c = {.h = multiplied(a), .gates = a->s->tape ? gates : NULL};
+        sis__cell_step c = {.h = a->h, .gates = a->s->tape ? gates : NULL};
         sis__pass_cells(a, t, gates, &c, kn->lstm);
         return;
     }
-    kn->gemm(a->rows, gh, p->hidden, multiplied(a), p->hidden, 1, a->rz, gates, gh);
+    kn->gemm(a->rows, gh, p->hidden, a->h, p->hidden, 1, a->rz, gates, gh);
     for (size_t b = 0; b < a->rows; b++)
         if (sis__pass_alive(a, t, b))
             slow_cell(a, gates + b * gh, a->c + b * p->hidden, a->h + b * p->hidden);
@@ -267,4 +257,3 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, 0, SIS__MIXES};
-const sis__op sis__op_byte_lstm = {3, 8, lstm_shape, lstm_forward, sis__no_gradient, 0, SIS__MIXES};

@@ -129,18 +129,6 @@
     /* quant.c */                                                                                  \
     X(QUANTIZE_LINEAR, "", "QuantizeLinear", quantize_linear)                                      \
     X(DEQUANTIZE_LINEAR, "", "DequantizeLinear", dequantize_linear)                                \
-    X(DYNAMIC_QUANTIZE_LINEAR, "", "DynamicQuantizeLinear", dynamic_quantize_linear)               \
-    X(MATMUL_INTEGER, "", "MatMulInteger", matmul_integer)                                         \
-    X(QLINEAR_MATMUL, "", "QLinearMatMul", qlinear_matmul)                                         \
-    X(CONV_INTEGER, "", "ConvInteger", conv_integer)                                               \
-    X(QLINEAR_CONV, "", "QLinearConv", qlinear_conv)                                               \
-    X(QGEMM, "ms", "QGemm", qgemm)                                                                 \
-    X(QLINEAR_ADD, "ms", "QLinearAdd", qlinear_add)                                                \
-    X(QLINEAR_MUL, "ms", "QLinearMul", qlinear_mul)                                                \
-    X(QLINEAR_CONCAT, "ms", "QLinearConcat", qlinear_concat)                                       \
-    X(GATHER_BLOCK_QUANTIZED, "ms", "GatherBlockQuantized", gather_block_quantized)                \
-    X(COLUMNS, "sis", "Columns", columns)                                                          \
-    X(UNPACK, "sis", "Unpack", unpack)                                                             \
     X(LIFT, "sis", "Lift", lift)                                                                   \
     X(LEVELS, "sis", "Levels", levels)                                                             \
     X(SETTLE, "sis", "Settle", settle)                                                             \
@@ -210,7 +198,6 @@
     X(RANGE, "", "Range", range)                                                                   \
     /* lstm.c, gru.c */                                                                            \
     X(LSTM, "", "LSTM", lstm)                                                                      \
-    X(BYTE_LSTM, "sis", "LSTM", byte_lstm)                                                         \
     X(GRU, "", "GRU", gru)                                                                         \
     /* encode.c, text.c */                                                                         \
     X(ARRAY_FEATURE_EXTRACTOR, "ml", "ArrayFeatureExtractor", array_feature_extractor)             \

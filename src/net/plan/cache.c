@@ -521,13 +521,11 @@ static int reduces_first(const sis__plan *p, const sis__step *s) {
     return 0;
 }
 
-/* Does a step look at several rows at once: scales of the largest value, sums over rows, some of them cut out? */
+/* Does a step look at several rows at once: sums over rows, some of them cut out? */
 static int mixes_rows(const sis__plan *p, const sis__plan *one) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const sis__step *s = &p->steps[i];
         int cuts = s->op == SIS__OP_SLICE || s->op == SIS__OP_GATHER || s->op == SIS__OP_SPLIT;
-        if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR)
-            return 1;
         if (s->n_inputs == 0 || !counts_rows(p, one, s->inputs[0]))
             continue;
         if (reduces_first(p, s) || (cuts && !counts_rows(p, one, s->outputs[0])))
