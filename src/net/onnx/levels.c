@@ -11,73 +11,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/onnx/graph.h"
+#include "net/onnx/index.h"
 #include "net/onnx/proto.h"
-
-static const char *name_of(const Sis__Onnx__Node *n, size_t input) {
-    return input < n->n_input && n->input[input] ? n->input[input] : "";
-}
-
-static int is(const Sis__Onnx__Node *n, const char *domain, const char *type) {
-    return n->op_type && strcmp(n->op_type, type) == 0 &&
-           strcmp(n->domain ? n->domain : "", domain) == 0;
-}
-
-/* ---- Who makes what -------------------------------------------------------------------------- */
-
-/* The number of a name, a new one if it is not there yet. */
-static int number_of(sis__levels *l, const char *name, uint32_t *number) {
-    return sis__names_add(&l->names, name ? name : "", name ? strlen(name) : 0, number);
-}
-
-int sis__levels_index(sis__levels *l, const Sis__Onnx__Graph *g) {
-    size_t most = g->n_initializer + 1;
-    int error = SIS_OK;
-    uint32_t k;
-    *l = (sis__levels){0};
-    for (size_t i = 0; i < g->n_node; i++)
-        most += g->node[i]->n_output;
-    l->constants = (const Sis__Onnx__Tensor **)sis__alloc(most, sizeof *l->constants);
-    l->producers = (const Sis__Onnx__Node **)sis__alloc(most, sizeof *l->producers);
-    if (!l->constants || !l->producers)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < g->n_initializer && !error; i++)
-        if (!(error = number_of(l, g->initializer[i]->name, &k)) && !l->constants[k])
-            l->constants[k] = g->initializer[i];
-    for (size_t i = 0; i < g->n_node && !error; i++)
-        for (size_t j = 0; j < g->node[i]->n_output && !error; j++)
-            if (!(error = number_of(l, g->node[i]->output[j], &k)) && !l->producers[k])
-                l->producers[k] = g->node[i];
-    return error;
-}
-
-void sis__levels_release(sis__levels *l) {
-    sis__names_release(&l->names);
-    free((void *)l->constants);
-    free((void *)l->producers);
-    *l = (sis__levels){0};
-}
-
-static const Sis__Onnx__Node *producer_of(sis__levels *g, const char *name) {
-    uint32_t k = sis__names_find(&g->names, name, strlen(name));
-    return k == UINT32_MAX ? NULL : g->producers[k];
-}
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-static const Sis__Onnx__Tensor *constant_of(sis__levels *g, const char *name) {
-    uint32_t k = sis__names_find(&g->names, name, strlen(name));
-    if (k != UINT32_MAX && g->constants[k])
-        return g->constants[k];
-    const Sis__Onnx__Node *n = producer_of(g, name);
-    for (size_t i = 0; n && is(n, "", "Constant") && i < n->n_attribute; i++)
-        if (n->attribute[i]->t)
-            return n->attribute[i]->t;
-    return NULL;
-}
-
 /* A constant; free d->owned. */
-static int decode_plain(sis__levels *g, const char *name, sis__decoded *d) {
-    const Sis__Onnx__Tensor *t = *name ? constant_of(g, name) : NULL;
+static int decode_plain(sis__index *g, const char *name, sis__decoded *d) {
+    const Sis__Onnx__Tensor *t = sis__index_of(g, name)->constant;
     *d = (sis__decoded){0};
     int error = t ? sis__tensor_decode(t, NULL, d) : SIS_E_FORMAT;
     if (error == SIS_OK)
@@ -89,10 +30,10 @@ static int decode_plain(sis__levels *g, const char *name, sis__decoded *d) {
 }
 
 /* Give constant values the shape that a Reshape says, if it says all of it. */
-static int reshape(sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
+static int reshape(sis__index *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     sis__decoded shape;
     size_t count = 1, known = 0;
-    if (decode_plain(g, name_of(n, 1), &shape) && shape.dtype == SIS__I64 &&
+    if (decode_plain(g, sis__node_input(n, 1), &shape) && shape.dtype == SIS__I64 &&
         shape.count <= SIS__MAX_RANK)
         for (; known < shape.count; known++) {
             int64_t dim = ((const int64_t *)shape.data)[known];
@@ -111,14 +52,14 @@ static int is_byte(int elem) {
     return elem == SIS__UINT8 || elem == SIS__INT8;
 }
 
-static int decode_any(sis__levels *g, const char *name, int depth, sis__decoded *d);
+static int decode_any(sis__index *g, const char *name, int depth, sis__decoded *d);
 
 /* Constant floats as QuantizeLinear makes bytes of them. */
-static int quantize(sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
+static int quantize(sis__index *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     sis__decoded scale = {0}, zero = {0};
-    int fits = decode_any(g, name_of(n, 1), 0, &scale) && scale.dtype == SIS__F32 &&
-               scale.count == 1 && decode_any(g, name_of(n, 2), 0, &zero) && is_byte(zero.elem) &&
-               zero.count == 1 && d->dtype == SIS__F32 && n->n_attribute == 0;
+    int fits = decode_any(g, sis__node_input(n, 1), 0, &scale) && scale.dtype == SIS__F32 &&
+               scale.count == 1 && decode_any(g, sis__node_input(n, 2), 0, &zero) &&
+               is_byte(zero.elem) && zero.count == 1 && d->dtype == SIS__F32 && n->n_attribute == 0;
     int64_t *levels = fits ? SIS_NEW(int64_t, d->count) : NULL, low, high;
     if (fits && !levels)
         g->error = SIS_E_NOMEM;
@@ -140,12 +81,13 @@ static int quantize(sis__levels *g, const Sis__Onnx__Node *n, sis__decoded *d) {
 }
 
 /* A constant, or what Reshape or QuantizeLinear make of one. */
-static int decode_any(sis__levels *g, const char *name, int depth, sis__decoded *d) {
+static int decode_any(sis__index *g, const char *name, int depth, sis__decoded *d) {
     if (decode_plain(g, name, d))
         return 1;
-    const Sis__Onnx__Node *from = depth > 0 ? producer_of(g, name) : NULL;
-    int shapes = from && is(from, "", "Reshape"), rounds = from && is(from, "", "QuantizeLinear");
-    int found = (shapes || rounds) && decode_any(g, name_of(from, 0), depth - 1, d) &&
+    const Sis__Onnx__Node *from = depth > 0 ? sis__index_of(g, name)->producer : NULL;
+    int shapes = from && sis__node_is(from, "", "Reshape"),
+        rounds = from && sis__node_is(from, "", "QuantizeLinear");
+    int found = (shapes || rounds) && decode_any(g, sis__node_input(from, 0), depth - 1, d) &&
                 (shapes ? reshape(g, from, d) : quantize(g, from, d));
     if (!found) {
         free(d->owned);
@@ -155,9 +97,9 @@ static int decode_any(sis__levels *g, const char *name, int depth, sis__decoded 
 }
 
 /* Input i as a constant of that type; free d->owned. */
-static int decode(sis__levels *g, const Sis__Onnx__Node *n, size_t i, sis__dtype type,
+static int decode(sis__index *g, const Sis__Onnx__Node *n, size_t i, sis__dtype type,
                   sis__decoded *d) {
-    if (decode_any(g, name_of(n, i), 2, d) && d->dtype == type && d->count > 0)
+    if (decode_any(g, sis__node_input(n, i), 2, d) && d->dtype == type && d->count > 0)
         return 1;
     free(d->owned);
     *d = (sis__decoded){0};
@@ -165,7 +107,7 @@ static int decode(sis__levels *g, const Sis__Onnx__Node *n, size_t i, sis__dtype
 }
 
 /* Is input i a scale: one number, or n? */
-static int is_scale(sis__levels *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
+static int is_scale(sis__index *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
     sis__decoded d;
     int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
     free(d.owned);
@@ -173,9 +115,9 @@ static int is_scale(sis__levels *g, const Sis__Onnx__Node *n, size_t i, size_t m
 }
 
 /* Is it a zero point of 8 bits, or missing where that is allowed? */
-static int is_zero(sis__levels *g, const Sis__Onnx__Node *n, size_t i, int missing) {
+static int is_zero(sis__index *g, const Sis__Onnx__Node *n, size_t i, int missing) {
     sis__decoded d;
-    if (!*name_of(n, i))
+    if (!*sis__node_input(n, i))
         return missing;
     int fits = decode(g, n, i, SIS__I64, &d) && is_byte(d.elem) && d.count == 1;
     free(d.owned);
@@ -211,11 +153,11 @@ static const char *const computed = "with weights, scales or zero points that ar
 static const char *const inexact = "with sums of 2^24 or more";
 
 /* Levels by their zero point, which is input i. */
-static void set_range(sis__levels *g, const Sis__Onnx__Node *n, size_t i, layer *l) {
+static void set_range(sis__index *g, const Sis__Onnx__Node *n, size_t i, layer *l) {
     sis__decoded d;
     l->low = -255;
     l->high = 255;
-    if (*name_of(n, i) && decode(g, n, i, SIS__I64, &d)) {
+    if (*sis__node_input(n, i) && decode(g, n, i, SIS__I64, &d)) {
         int64_t least = d.elem == SIS__INT8 ? -128 : 0, zero = *(const int64_t *)d.data;
         if (d.count == 1 && is_byte(d.elem)) {
             l->low = (double)(least - zero);
@@ -227,7 +169,7 @@ static void set_range(sis__levels *g, const Sis__Onnx__Node *n, size_t i, layer 
 
 /* Inputs of a product: weights, their zero points, a bias (SIZE_MAX: none), and zero points of what they are multiplied with.
  * NULL: its sums are exact. */
-static const char *refused_layer(sis__levels *g, const Sis__Onnx__Node *n, layer *l,
+static const char *refused_layer(sis__index *g, const Sis__Onnx__Node *n, layer *l,
                                  const size_t *at) {
     int fits = decode(g, n, at[0], SIS__I64, &l->w) && is_byte(l->w.elem) && l->w.rank >= 2;
     if (fits) {
@@ -235,10 +177,10 @@ static const char *refused_layer(sis__levels *g, const Sis__Onnx__Node *n, layer
         l->terms = l->outputs ? l->w.count / l->outputs : 0;
         fits = l->outputs > 0 && (!l->columns || l->w.rank == 2);
     }
-    if (fits && *name_of(n, at[1]))
+    if (fits && *sis__node_input(n, at[1]))
         fits = decode(g, n, at[1], SIS__I64, &l->zero) && is_byte(l->zero.elem) &&
                (l->zero.count == 1 || l->zero.count == l->outputs);
-    if (fits && *name_of(n, at[2]))
+    if (fits && *sis__node_input(n, at[2]))
         fits = decode(g, n, at[2], SIS__I64, &l->bias) && l->bias.elem == SIS__INT32 &&
                l->bias.count == l->outputs;
     set_range(g, n, at[3], l);
@@ -268,16 +210,16 @@ static int is_set(const Sis__Onnx__Node *n, const char *name) {
 }
 
 /* Scales of x, of weights and of the result (`optional`: or none), zero points of x and of the result. */
-static int are_scaled(sis__levels *g, const Sis__Onnx__Node *n, const layer *l, size_t to,
+static int are_scaled(sis__index *g, const Sis__Onnx__Node *n, const layer *l, size_t to,
                       int optional) {
-    int none = optional && !*name_of(n, to);
+    int none = optional && !*sis__node_input(n, to);
     return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 4, l->outputs) &&
            (none || (is_scale(g, n, to, 1) && is_zero(g, n, to + 1, 0)));
 }
 
-static const char *refused_product(sis__levels *g, const Sis__Onnx__Node *n) {
-    layer l = {.columns = !is(n, "", "QLinearConv") && !is_set(n, "transB")};
-    int gemm = is(n, "com.microsoft", "QGemm"), conv = is(n, "", "QLinearConv");
+static const char *refused_product(sis__index *g, const Sis__Onnx__Node *n) {
+    layer l = {.columns = !sis__node_is(n, "", "QLinearConv") && !is_set(n, "transB")};
+    int gemm = sis__node_is(n, "com.microsoft", "QGemm"), conv = sis__node_is(n, "", "QLinearConv");
     const size_t at[4] = {3, 5, conv ? 8 : gemm ? 6 : SIZE_MAX, 2};
     const char *refused = refused_layer(g, n, &l, at);
     if (refused)
@@ -285,20 +227,21 @@ static const char *refused_product(sis__levels *g, const Sis__Onnx__Node *n) {
     return are_scaled(g, n, &l, gemm ? 7 : 6, gemm) ? NULL : computed;
 }
 
-const char *sis__levels_refused(sis__levels *g, const Sis__Onnx__Node *n) {
+const char *sis__levels_refused(sis__index *g, const Sis__Onnx__Node *n) {
     int fits = 0;
-    if (is(n, "", "QuantizeLinear"))
+    if (sis__node_is(n, "", "QuantizeLinear"))
         fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
                !has_attribute(n, "block_size");
-    else if (is(n, "", "DequantizeLinear"))
-        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !constant_of(g, name_of(n, 0));
-    else if (is(n, "", "QLinearConv") || is(n, "", "QLinearMatMul") ||
-             is(n, "com.microsoft", "QGemm"))
+    else if (sis__node_is(n, "", "DequantizeLinear"))
+        fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) &&
+               !sis__index_of(g, sis__node_input(n, 0))->constant;
+    else if (sis__node_is(n, "", "QLinearConv") || sis__node_is(n, "", "QLinearMatMul") ||
+             sis__node_is(n, "com.microsoft", "QGemm"))
         return refused_product(g, n);
-    else if (is(n, "", "ConvInteger") || is(n, "", "MatMulInteger"))
-        return refused_layer(g, n, &(layer){.columns = is(n, "", "MatMulInteger")},
+    else if (sis__node_is(n, "", "ConvInteger") || sis__node_is(n, "", "MatMulInteger"))
+        return refused_layer(g, n, &(layer){.columns = sis__node_is(n, "", "MatMulInteger")},
                              (const size_t[]){1, 3, SIZE_MAX, 2});
-    else if (is(n, "com.microsoft", "QLinearAdd"))
+    else if (sis__node_is(n, "com.microsoft", "QLinearAdd"))
         fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 4, 1) &&
                is_zero(g, n, 5, 0) && is_scale(g, n, 6, 1) && is_zero(g, n, 7, 0);
     return fits ? NULL : computed;
@@ -307,9 +250,9 @@ const char *sis__levels_refused(sis__levels *g, const Sis__Onnx__Node *n) {
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* Are two zero points the same? */
-static int same_zero(sis__levels *g, const Sis__Onnx__Node *a, const Sis__Onnx__Node *b) {
+static int same_zero(sis__index *g, const Sis__Onnx__Node *a, const Sis__Onnx__Node *b) {
     sis__decoded d[2];
-    if (strcmp(name_of(a, 1), name_of(b, 1)) == 0)
+    if (strcmp(sis__node_input(a, 1), sis__node_input(b, 1)) == 0)
         return 1;
     int one = decode(g, a, 1, SIS__I64, &d[0]), two = decode(g, b, 1, SIS__I64, &d[1]);
     int same = one && two && d[0].count == 1 && d[1].count == 1 &&
@@ -320,47 +263,25 @@ static int same_zero(sis__levels *g, const Sis__Onnx__Node *a, const Sis__Onnx__
 }
 
 static int is_cast_to_float(const Sis__Onnx__Node *n) {
-    for (size_t i = 0; is(n, "", "Cast") && i < n->n_attribute; i++)
+    for (size_t i = 0; sis__node_is(n, "", "Cast") && i < n->n_attribute; i++)
         if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "to") == 0)
             return n->attribute[i]->i == SIS__FLOAT;
     return 0;
 }
 
-/* Let n pass on a value. */
-static int become_identity(Sis__Onnx__Node *n, const char *value) {
-    char *type = sis__strdup("Identity"), *domain = sis__strdup(""), *name = sis__strdup(value);
-    if (!type || !domain || !name) {
-        free(type);
-        free(domain);
-        free(name);
-        return SIS_E_NOMEM;
-    }
-    free(n->op_type);
-    free(n->domain);
-    n->op_type = type;
-    n->domain = domain;
-    for (size_t i = 0; i < n->n_attribute; i++)
-        sis__proto_free(&n->attribute[i]->base);
-    n->n_attribute = 0;
-    for (size_t i = 0; i < n->n_input; i++)
-        free(n->input[i]);
-    n->n_input = 1;
-    n->input[0] = name;
-    return SIS_OK;
-}
-
 int sis__levels_join(Sis__Onnx__Graph *g) {
-    sis__levels l;
-    int error = sis__levels_index(&l, g);
+    sis__index l;
+    int error = sis__index_graph(&l, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {
         Sis__Onnx__Node *n = g->node[i];
-        int lifts = is(n, "sis", "Lift"), casts = is_cast_to_float(n);
-        const Sis__Onnx__Node *from = lifts || casts ? producer_of(&l, name_of(n, 0)) : NULL;
-        if (!from || !is(from, "sis", "Settle"))
+        int lifts = sis__node_is(n, "sis", "Lift"), casts = is_cast_to_float(n);
+        const Sis__Onnx__Node *from =
+            lifts || casts ? sis__index_of(&l, sis__node_input(n, 0))->producer : NULL;
+        if (!from || !sis__node_is(from, "sis", "Settle"))
             continue;
-        if (lifts ? same_zero(&l, n, from) : !*name_of(from, 1))
-            error = become_identity(n, name_of(from, 0));
+        if (lifts ? same_zero(&l, n, from) : !*sis__node_input(from, 1))
+            error = sis__node_become(n, "Identity", sis__node_input(from, 0));
     }
-    sis__levels_release(&l);
+    sis__index_release(&l);
     return error;
 }

@@ -28,6 +28,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "net/onnx/bias.h"
+#include "net/onnx/index.h"
 #include "net/onnx/levels.h"
 #include "net/onnx/proto.h"
 
@@ -548,7 +549,7 @@ static const recipe *level_recipe(const Sis__Onnx__Node *n) {
 }
 
 /* QuantizeLinear and DequantizeLinear of other forms are operators. */
-static choice choose_level(sis__levels *g, const Sis__Onnx__Node *n) {
+static choice choose_level(sis__index *g, const Sis__Onnx__Node *n) {
     const recipe *r = level_recipe(n);
     const char *refused = r ? sis__levels_refused(g, n) : NULL;
     if (!r || (refused && (r == &in_levels[0] || r == &in_levels[1])))
@@ -558,7 +559,7 @@ static choice choose_level(sis__levels *g, const Sis__Onnx__Node *n) {
 }
 
 /* g: NULL, or the graph's names, where quantised operators are lowered. */
-static choice choose(sis__levels *g, const Sis__Onnx__Node *n) {
+static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
     if (!n->op_type || n->n_output == 0 || !*n->output[0])
         return (choice){0};
     if (g)
@@ -642,18 +643,18 @@ static int cook_node(const choice *c, Sis__Onnx__Node *n, nodes *to) {
 
 /* What becomes of each node; *found: is there any that changes? Names are numbered only if some operator asks for them. */
 static int choose_all(const Sis__Onnx__Graph *g, int in_levels_now, choice *chosen, int *found) {
-    sis__levels l = {0};
+    sis__index l = {0};
     int asks = !in_levels_now, error = SIS_OK;
     for (size_t i = 0; i < g->n_node; i++)
         asks |= level_recipe(g->node[i]) != NULL;
     if (asks && in_levels_now)
-        error = sis__levels_index(&l, g);
+        error = sis__index_graph(&l, g);
     for (size_t i = 0; i < g->n_node && asks && !error; i++) {
         chosen[i] = choose(in_levels_now ? &l : NULL, g->node[i]);
         *found |= chosen[i].recipe || chosen[i].lower || chosen[i].refused;
         error = l.error;
     }
-    sis__levels_release(&l);
+    sis__index_release(&l);
     return error;
 }
 
