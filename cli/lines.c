@@ -53,6 +53,7 @@ static int is_same_run(sis_provenance *a, sis_provenance *b) {
     sis_provenance x = *a, y = *b;
     char *one = NULL, *two = NULL;
     x.version = y.version = x.kernels = y.kernels = x.machine = y.machine = NULL;
+    x.engine = y.engine = NULL;
     int failed = sis_provenance_format(&x, &one) || sis_provenance_format(&y, &two);
     int same = !failed && strcmp(one, two) == 0;
     free(one);
@@ -313,7 +314,7 @@ static char *run_of(const char *path) {
         sis_provenance_parse(r.provenance, &provenance) == SIS_OK && provenance.shards > 1) {
         provenance.shards = 1;
         provenance.shard = 0;
-        provenance.version = provenance.kernels = provenance.machine = NULL;
+        provenance.version = provenance.kernels = provenance.engine = provenance.machine = NULL;
         sis_provenance_format(&provenance, &text);
     }
     sis_provenance_release(&provenance);

@@ -305,7 +305,8 @@ void cli_task_close(cli_task *t) {
 }
 
 int cli_is_token(const cli_task *t) {
-    return t->net && sis_net_is_token(t->net);
+    const sis_net *document = sis_model_document(&t->model);
+    return document && sis_net_is_token(document);
 }
 
 int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_t jobs,

@@ -150,6 +150,19 @@ const char *sis_model_note(const sis_model *model);
  * kinds. Lives until the model is closed. */
 const sis_net *sis_model_net(const sis_model *model);
 
+/* What the file of a FILE.onnx or ort: model carries, likewise, and what its inputs are. It may be a
+ * network that another engine runs: ask sis_model_net() for one to run. NULL for other kinds, and if ONNX Runtime
+ * alone can read the file. */
+const sis_net *sis_model_document(const sis_model *model);
+
+/* What computes the scores, if that is another engine: "ONNX Runtime 1.30.0". NULL: sis itself, a child or a
+ * server. */
+const char *sis_model_engine(const sis_model *model);
+
+/* A further folder in which ONNX Runtime's library (libonnxruntime.so*) is looked for, before all others but
+ * $SIS_ORT. Call it before the first model is opened. */
+void sis_model_ort_folder(const char *folder);
+
 /* What an output is called: the class that it scores, as the ONNX file says, in ONNX Runtime too, or the metadata of a
  * server ("labels" of the output's "parameters"). 0, or SIS_E_ARGUMENT if the model does not say. */
 int sis_model_label(const sis_model *model, size_t output, char *text, size_t size);

@@ -282,6 +282,40 @@ int sis_net_label(const sis_net *net, size_t output, char *text, size_t size);
 const float *sis_net_mask(const sis_net *net, size_t *n);
 int sis_net_mask_set(sis_net *net, const float *values, const sis_net_shape *shape);
 
+/* ---- For another engine ---------------------------------------------------------------------- */
+
+/* Read an ONNX file that another engine runs, whatever its operators: what it carries, its inputs, its
+ * embedding and its output can be asked for and set as above. Nothing of it is run here:
+ * SIS_E_UNSUPPORTED. */
+int sis_net_read_document(const char *path, sis_net **out);
+
+typedef enum sis_net_activation {
+    SIS_NET_NO_ACTIVATION,
+    SIS_NET_SIGMOID,
+    SIS_NET_SOFTMAX /* or its logarithm */
+} sis_net_activation;
+
+/* Names live as long as the network. */
+typedef struct sis_net_cut {
+    unsigned char *bytes; /* (n) an ONNX file of the outputs and inputs below; free() it */
+    size_t n;
+    const char *output; /* the scores; NULL: the file has no output of numbers */
+    sis_net_activation activation;
+    const char *before; /* a further output: what the last activation reads; NULL: there is none */
+    int adds_output;    /* it is none of the file's own outputs, and comes behind them */
+    int64_t axis;       /* that a softmax runs along, from the end if negative */
+    int to_the_end;     /* and along all behind it */
+    const char *embedded; /* a further input: embeddings of the ids; the ids only lend their shape.
+                             NULL: ids are looked up, and the network is no token model */
+} sis_net_cut;
+
+/* A document with its last activation and its lookup of token ids cut off. Afterwards the document holds
+ * no weights but its mask and embedding, and can only be asked, not changed. */
+int sis_net_cut_ends(sis_net *net, sis_net_cut *cut);
+
+/* The text that stands for a value of a row (sis_net_word); "" if none does. */
+const char *sis_net_text(const sis_net *net, float value);
+
 /* ---- Building ------------------------------------------------------------------------------ */
 
 /* A network under construction: add everything, then finish. Errors stick: every call after a

@@ -200,6 +200,7 @@ typedef struct sis_provenance {
     const char *rows, *mask;
     size_t samples, seed;
     const char *kernels, *machine;
+    const char *engine;   /* that computed the scores, if it is not that of sis */
     size_t shard, shards; /* 0 of 1 without a shard */
     void *held;           /* the library's own */
 } sis_provenance;

@@ -382,7 +382,7 @@ static int list_add(PyObject *list, const char *text) {
 /* about() -> dict: what an opened network carries, and what the values of a forest are called. */
 static PyObject *model_about(Model *m, PyObject *none) {
     (void)none;
-    const sis_net *net = m->opened ? sis_model_net(&m->model) : NULL;
+    const sis_net *net = m->opened ? sis_model_document(&m->model) : NULL;
     PyObject *meta = PyDict_New(), *labels = PyList_New(0);
     int bad = !meta || !labels;
     for (size_t i = 0; !bad && net && i < sis_net_meta_count(net); i++) {

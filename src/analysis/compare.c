@@ -189,7 +189,7 @@ static int score_all(comparison *c) {
     for (size_t k = 0; k < 2 && error == SIS_OK; k++) {
         sis__side *s = &c->sides[k];
         error = sis_model_open(s->model_name, &c->o->open, &s->model);
-        s->net = error == SIS_OK ? sis_model_net(&s->model) : NULL;
+        s->net = error == SIS_OK ? sis_model_document(&s->model) : NULL;
     }
     for (size_t k = 0; k < 2 && error == SIS_OK; k++)
         error = find_scores(c, k);

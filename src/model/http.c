@@ -694,13 +694,13 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
     return code;
 }
 
-static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
-    http_model *m = ctx;
+static int measure(sis_model *model, const double *row, size_t n_values) {
+    http_model *m = model->ctx;
     size_t asked;
     int code = ask(m, row, 1, n_values, NULL, &asked);
     if (code != SIS_OK)
         m->n_outputs = 0;
-    *n_outputs = m->n_outputs;
+    model->n_outputs = m->n_outputs;
     return code;
 }
 

@@ -22,8 +22,8 @@ typedef struct sis__model_kind {
     /* Open `spec`, all of it. out is zeroed; out->ctx must begin with a sis__opened. */
     int (*open)(const char *spec, const sis_model_opt *opt, sis_model *out);
 
-    /* The number of outputs, by predicting one row. NULL: open sets it. */
-    int (*measure)(void *ctx, const double *row, size_t n_values, size_t *n_outputs);
+    /* Set n_outputs of the model, and its link, by predicting one row. NULL: open sets them. */
+    int (*measure)(sis_model *model, const double *row, size_t n_values);
 
     /* The predict of its models, by which they are known. */
     int (*predict)(void *ctx, const double *rows, size_t n, size_t n_values, double *scores);
@@ -44,6 +44,14 @@ typedef struct sis__model_kind {
     /* A context for sis_model_share(), closed like the first. NULL: nothing can be told to models of
      * this kind. */
     int (*share)(void *ctx, void **twin);
+
+    /* As sis_model_document(), sis_model_engine() say; NULL: it has none. And how token ids become
+     * embeddings (zeroed: they do not). */
+    const sis_net *(*document)(const void *ctx);
+    const char *(*engine)(const void *ctx);
+    struct sis__tokens *(*tokens)(void *ctx);
+    int (*pad_token)(void *ctx,
+                     size_t id); /* it is another one from now on; NULL: tokens() will do */
 
     /* For sis_model_names() and sis_model_describe(); NULL: nothing to say. */
     const char *const *(*names)(const void *ctx);

@@ -193,14 +193,14 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
                             : sis_net_walk(m->net, input, &opt, out);
 }
 
-/* Our engine lacks something, as the error message says; ONNX Runtime may not. Where it is not there
- * either, what is to be done stays in the message. */
+/* The engine lacks something that the file needs, as the error message says; ONNX Runtime may have
+ * it. If it is not there, the message says what to do. */
 static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *out) {
     char why[500], note[400], other[500];
     snprintf(why, sizeof why, "%s", sis_error_detail());
     snprintf(note, sizeof note,
-             "%.*s; ONNX Runtime runs it: a full pass for each masked copy, no faster walk and no "
-             "gradients",
+             "%.*s; ONNX Runtime runs it: without walks (each masked copy is a full pass), "
+             "gradients and proofs",
              (int)(strcspn(why, ";") < 280 ? strcspn(why, ";") : 280), why);
     int error = sis__ort_open(path, opt, note, out);
     if (error == SIS_OK || error == SIS_E_NOMEM)
@@ -275,13 +275,14 @@ static int network_take_batch(sis_model *model) {
 }
 
 /* Only asked of networks of free length. */
-static int network_measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
-    network_model *m = (network_model *)ctx;
+static int network_measure(sis_model *model, const double *row, size_t n_values) {
+    network_model *m = (network_model *)model->ctx;
     sis_net_batch b = batch_of(m, 1, n_values);
     (void)row;
-    int error = sis_net_batch_outputs(m->net, &b, n_outputs);
-    m->n_outputs = error == SIS_OK ? *n_outputs : 0;
-    return error == SIS_OK && *n_outputs == 0
+    int error = sis_net_batch_outputs(m->net, &b, &m->n_outputs);
+    m->n_outputs = error == SIS_OK ? m->n_outputs : 0;
+    model->n_outputs = m->n_outputs;
+    return error == SIS_OK && m->n_outputs == 0
                ? sis__fail(SIS_E_UNSUPPORTED,
                            "how many scores this network gives depends on what "
                            "it is asked; export it with a fixed number of outputs")
@@ -319,7 +320,7 @@ static size_t parse_numbers(const char *text, char end, double *out, const char 
 /* As torchvision's networks were trained. */
 static const char IMAGENET[] = "0.485,0.456,0.406/0.229,0.224,0.225";
 
-static int normalize(sis_net *net, const char *text) {
+int sis__network_normalize(sis_net *net, const char *text) {
     double mean[CHANNELS_MOST], deviation[CHANNELS_MOST];
     const char *rest = strcmp(text, "imagenet") == 0 ? IMAGENET : text;
     size_t n = parse_numbers(rest, '/', mean, &rest);
@@ -353,13 +354,12 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
     if (error == SIS_OK)
         error = set_inputs(m->net, opt);
     if (error == SIS_OK && opt->normalize)
-        error = normalize(m->net, opt->normalize);
+        error = sis__network_normalize(m->net, opt->normalize);
     if (error == SIS_OK && sis_net_is_token(m->net))
         error = sis__tokens_init(&m->tokens, m->net);
     if (error != SIS_OK) {
         network_close(m);
-        return error == SIS_E_UNSUPPORTED && !opt->normalize ? run_elsewhere(spec, opt, out)
-                                                             : error;
+        return error == SIS_E_UNSUPPORTED ? run_elsewhere(spec, opt, out) : error;
     }
     *out = (sis_model){.predict = predict,
                        .ctx = m,
@@ -373,42 +373,25 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
     return SIS_OK;
 }
 
-static network_model *network_of(const sis_model *model) {
-    return model->predict == predict ? (network_model *)model->ctx : NULL;
-}
-
 const sis_net *sis_model_net(const sis_model *model) {
-    const network_model *m = network_of(model);
-    return m ? m->net : NULL;
+    return model->predict == predict ? ((const network_model *)model->ctx)->net : NULL;
 }
 
-int sis_model_mask_token(sis_model *model, const double *embedding, size_t n) {
-    network_model *m = network_of(model);
-    if (!m || !m->tokens.matrix)
-        return sis__fail(SIS_E_ARGUMENT, "only token models have an embedding for masked tokens");
-    if (n != m->tokens.dim)
-        return sis__fail(SIS_E_ARGUMENT, "an embedding of this model has %zu values, not %zu",
-                         m->tokens.dim, n);
-    for (size_t i = 0; i < n; i++)
-        m->tokens.mask[i] = (float)embedding[i];
-    return SIS_OK;
+static const sis_net *network_document(const void *ctx) {
+    return ((const network_model *)ctx)->net;
 }
 
-int sis_model_pad_token(sis_model *model, size_t id, int behind) {
-    network_model *m = network_of(model);
-    if (!m || !m->tokens.matrix || id >= m->tokens.vocabulary)
-        return sis__fail(SIS_E_ARGUMENT, "the model knows no token %zu for padding", id);
-    if (m->borrowed && id != m->tokens.pad)
-        return sis__fail(SIS_E_UNSUPPORTED,
-                         "padding is token %zu, which a model that others use cannot be told; let "
-                         "the task open it",
-                         id);
-    int error = id != m->tokens.pad ? sis_net_set_padding(m->net, (int64_t)id) : SIS_OK;
-    if (error == SIS_OK) {
-        m->tokens.pad = id;
-        m->tokens.behind = behind;
-    }
-    return error;
+static sis__tokens *network_tokens(void *ctx) {
+    return &((network_model *)ctx)->tokens;
+}
+
+static int network_pad_token(void *ctx, size_t id) {
+    const network_model *m = (const network_model *)ctx;
+    return m->borrowed ? sis__fail(SIS_E_UNSUPPORTED,
+                                   "padding is token %zu, which a model that others use cannot be "
+                                   "told; let the task open it",
+                                   id)
+                       : sis_net_set_padding(m->net, (int64_t)id);
 }
 
 const sis__model_kind sis__model_network = {
@@ -422,6 +405,9 @@ const sis__model_kind sis__model_network = {
     .take_rows = network_take_rows,
     .take_batch = network_take_batch,
     .row_shape = network_row_shape,
+    .document = network_document,
+    .tokens = network_tokens,
+    .pad_token = network_pad_token,
     .share = network_share,
     .close = network_close,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the three files behind FILE.onnx share.
+ * What the files behind FILE.onnx and ort:FILE.onnx share.
  */
 #ifndef SIS_MODEL_NETWORK_H
 #define SIS_MODEL_NETWORK_H
@@ -62,6 +62,9 @@ void sis__mixed_free(sis__mixed *c);
 int sis__mixed_row(const sis__mixed *c, const double *from, float *row);
 
 /* ---- network.c ----------------------------------------------------------------------------- */
+
+/* Put (value - mean) / deviation in front of the network, as --normalize says. */
+int sis__network_normalize(sis_net *net, const char *text);
 
 typedef struct network_model {
     sis__opened opened; /* first: see kind.h */

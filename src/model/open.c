@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "model/kind.h"
+#include "model/network.h"
 
 static const sis__model_kind *const kinds[] = {
     &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
@@ -88,7 +89,7 @@ static int check_with(const sis_model_opt *o) {
 /* Options that would do nothing to this kind of model, or two things. */
 static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     int named = kind != &sis__model_command && kind != &sis__model_forest;
-    if (o->normalize && kind != &sis__model_network)
+    if (o->normalize && kind != &sis__model_network && kind != &sis__model_ort)
         return sis__fail(SIS_E_ARGUMENT,
                          "--normalize: only networks in .onnx files are given pixels "
                          "otherwise than they are");
@@ -137,7 +138,7 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
     if (model->n_outputs > 0)
         return SIS_OK;
     const sis__model_kind *kind = kind_of(model);
-    return kind ? kind->measure(model->ctx, row, n_values, &model->n_outputs)
+    return kind ? kind->measure(model, row, n_values)
                 : sis__fail(SIS_E_ARGUMENT, "a model of your own says how many scores it gives");
 }
 
@@ -158,8 +159,50 @@ void sis__opened_free_labels(sis__opened *opened) {
     free(opened->labels);
 }
 
+const sis_net *sis_model_document(const sis_model *model) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->document ? kind->document(model->ctx) : NULL;
+}
+
+const char *sis_model_engine(const sis_model *model) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->engine ? kind->engine(model->ctx) : NULL;
+}
+
+/* How token ids become embeddings; NULL: they do not. */
+static sis__tokens *tokens_of(const sis_model *model) {
+    const sis__model_kind *kind = kind_of(model);
+    sis__tokens *t = kind && kind->tokens ? kind->tokens(model->ctx) : NULL;
+    return t && t->matrix ? t : NULL;
+}
+
+int sis_model_mask_token(sis_model *model, const double *embedding, size_t n) {
+    const sis__tokens *t = tokens_of(model);
+    if (!t)
+        return sis__fail(SIS_E_ARGUMENT, "only token models have an embedding for masked tokens");
+    if (n != t->dim)
+        return sis__fail(SIS_E_ARGUMENT, "an embedding of this model has %zu values, not %zu",
+                         t->dim, n);
+    for (size_t i = 0; i < n; i++)
+        t->mask[i] = (float)embedding[i];
+    return SIS_OK;
+}
+
+int sis_model_pad_token(sis_model *model, size_t id, int behind) {
+    const sis__model_kind *kind = kind_of(model);
+    sis__tokens *t = tokens_of(model);
+    if (!t || id >= t->vocabulary)
+        return sis__fail(SIS_E_ARGUMENT, "the model knows no token %zu for padding", id);
+    int error = id != t->pad && kind->pad_token ? kind->pad_token(model->ctx, id) : SIS_OK;
+    if (error == SIS_OK) {
+        t->pad = id;
+        t->behind = behind;
+    }
+    return error;
+}
+
 int sis_model_label(const sis_model *model, size_t output, char *text, size_t size) {
-    const sis_net *net = sis_model_net(model);
+    const sis_net *net = sis_model_document(model);
     const sis__opened *opened = kind_of(model) ? model->ctx : NULL;
     if (net)
         return sis_net_label(net, output, text, size);

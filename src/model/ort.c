@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * `ort:FILE.onnx`: a network in ONNX Runtime, which is loaded when it is first needed: $SIS_ORT, or
- * else libonnxruntime.so.1 or libonnxruntime.so wherever the system finds them. Nothing of it is
- * needed to build: its only symbol is OrtGetApiBase, which hands out a table of functions that only
- * ever grows, so the slots below stay what they are (test_model_ort.c tries each of them).
+ * `ort:FILE.onnx`: a network in ONNX Runtime. Every masked copy is a full pass.
  *
- * Every masked copy is a full pass here, in batches as long as a trial at the beginning found to be
- * fastest. All threads share the session, and the cores are shared between them and the threads
- * that the session has inside. The scores of a row may differ in the last bits with the length of
- * the batch it stands in.
+ * The file is cut first (sis_net_cut_ends): scores come out in front of the last activation, as
+ * margins, and token models are entered behind their embedding matrix. So a saturated network is
+ * ranked as in the engine, and a mask may be an embedding that belongs to no token.
+ *
+ * The same row has the same scores, to the bit, on every run and for any number of jobs: a pass
+ * always has as many rows as rows_at_once() says, which follows from shapes alone; what is left of
+ * the last one is filled up; and one thread computes it. Threads share the session.
  */
 #include "model/ort.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -22,405 +21,472 @@
 
 #include <sis/net.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/library.h"
 #include "base/mem.h"
-#include "base/parallel.h"
-#include "model/inputs.h"
-#include "model/kind.h"
+#include "model/network.h"
+#include "model/ort_library.h"
+#include "model/ort_session.h"
+#include "model/request.h"
 
-/* ---- The library ----------------------------------------------------------------------------- */
-
-/* Its objects are only ever passed back. A status is NULL if all is well. */
-typedef void status, environment, session_options, session, type_info, tensor_info, allocator,
-    memory_info, run_options, value;
-
-/* slot, name, result, arguments */
-#define CALLS(X)                                                                                   \
-    X(2, error_message, const char *, (const status *))                                            \
-    X(3, create_env, status *, (int level, const char *id, environment **))                        \
-    X(7, create_session, status *,                                                                 \
-      (const environment *, const char *path, const session_options *, session **))                \
-    X(9, run, status *,                                                                            \
-      (session *, const run_options *, const char *const *inputs, const value *const *given,       \
-       size_t n_inputs, const char *const *outputs, size_t n_outputs, value **results))            \
-    X(10, create_options, status *, (session_options **))                                          \
-    X(24, set_threads_inside, status *, (session_options *, int))                                  \
-    X(25, set_threads_between, status *, (session_options *, int))                                 \
-    X(30, input_count, status *, (const session *, size_t *))                                      \
-    X(31, output_count, status *, (const session *, size_t *))                                     \
-    X(33, input_type, status *, (const session *, size_t, type_info **))                           \
-    X(34, output_type, status *, (const session *, size_t, type_info **))                          \
-    X(36, input_name, status *, (const session *, size_t, allocator *, char **))                   \
-    X(37, output_name, status *, (const session *, size_t, allocator *, char **))                  \
-    X(49, tensor_on, status *,                                                                     \
-      (const memory_info *, void *data, size_t bytes, const int64_t *dims, size_t rank, int type,  \
-       value **))                                                                                  \
-    X(51, tensor_data, status *, (value *, void **))                                               \
-    X(55, tensor_of_type, status *, (const type_info *, const tensor_info **))                     \
-    X(56, kind_of_type, status *, (const type_info *, int *))                                      \
-    X(60, element_type, status *, (const tensor_info *, int *))                                    \
-    X(61, rank, status *, (const tensor_info *, size_t *))                                         \
-    X(62, dims, status *, (const tensor_info *, int64_t *, size_t))                                \
-    X(64, element_count, status *, (const tensor_info *, size_t *))                                \
-    X(65, info_of_value, status *, (const value *, tensor_info **))                                \
-    X(67, kind_of_value, status *, (const value *, int *))                                         \
-    X(69, create_memory, status *, (int allocator, int type, memory_info **))                      \
-    X(76, free_memory, status *, (allocator *, void *))                                            \
-    X(78, default_allocator, status *, (allocator **))                                             \
-    X(80, part, status *, (const value *, int, allocator *, value **))                             \
-    X(81, part_count, status *, (const value *, size_t *))                                         \
-    X(93, release_status, void, (status *))                                                        \
-    X(95, release_session, void, (session *))                                                      \
-    X(96, release_value, void, (value *))                                                          \
-    X(98, release_type, void, (type_info *))                                                       \
-    X(99, release_info, void, (tensor_info *))                                                     \
-    X(100, release_options, void, (session_options *))
-
-enum { VERSION = 1, MOST_INPUTS = 256 };
-enum { KIND_TENSOR = 1, KIND_SEQUENCE = 2 }; /* ONNXType */
-enum { LOG_FATAL = 4, ARENA = 1, DEFAULT_MEMORY = 0 };
-
-/* The library, loaded once and never again left. */
-static struct {
-#define POINTER(slot, name, result, arguments) result(*name) arguments;
-    CALLS(POINTER)
-#undef POINTER
-    environment *env;
-    memory_info *memory;
-    allocator *allocator;
-    char problem[512]; /* why it is not there; "": it is */
-} ort;
-
-typedef struct {
-    void *const *(*get)(uint32_t version);
-    const char *(*version)(void);
-} api_base;
-
-/* A status becomes a message of ours. */
-static int check(status *s) {
-    if (!s)
-        return SIS_OK;
-    int code = sis__fail(SIS_E_MODEL, "ONNX Runtime: %.500s", ort.error_message(s));
-    ort.release_status(s);
-    return code;
-}
-
-static void *load_library(void) {
-    const char *file = getenv("SIS_ORT");
-    if (file && *file)
-        return sis__library_open((const char *const[]){file, NULL});
-    return sis__library_open((const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so",
-                                                   "libonnxruntime.dylib", NULL});
-}
-
-static void take_slots(void *const *slots) {
-#define TAKE(slot, name, result, arguments) memcpy(&ort.name, &slots[slot], sizeof ort.name);
-    CALLS(TAKE)
-#undef TAKE
-}
-
-/* dlopen leaves its reason in words. */
-static void not_there(const char *why) {
-    const char *file = getenv("SIS_ORT");
-    if (file && *file)
-        snprintf(ort.problem, sizeof ort.problem, "ONNX Runtime ($SIS_ORT): %.300s", why);
-    else
-        snprintf(ort.problem, sizeof ort.problem,
-                 "ONNX Runtime is not there (libonnxruntime.so.1); install it, for example by "
-                 "tools/install-ort.sh or your package manager, and name its file by SIS_ORT if "
-                 "the system does not find it");
-}
-
-static void load(void) {
-    const api_base *(*get_base)(void) = NULL;
-    void *library = load_library();
-    if (!library || !sis__library_take(library, "OrtGetApiBase", &get_base)) {
-        const char *why = dlerror();
-        not_there(why ? why : "no library");
-        return;
-    }
-    const api_base *base = get_base();
-    void *const *slots = base ? base->get(VERSION) : NULL;
-    if (!slots) {
-        not_there("it does not know version 1 of its own interface");
-        return;
-    }
-    take_slots(slots);
-    if (check(ort.create_env(LOG_FATAL, "sis", &ort.env)) != SIS_OK ||
-        check(ort.create_memory(ARENA, DEFAULT_MEMORY, &ort.memory)) != SIS_OK ||
-        check(ort.default_allocator(&ort.allocator)) != SIS_OK)
-        snprintf(ort.problem, sizeof ort.problem, "%s", sis_error_detail());
-}
-
-/* Is the library there? SIS_E_UNSUPPORTED if not, with what to do in the message. */
-static int ensure_loaded(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return ort.problem[0] ? sis__fail(SIS_E_UNSUPPORTED, "%s", ort.problem) : SIS_OK;
-}
+enum { MAX_INPUTS = SIS__ORT_MAX_INPUTS, MAX_ROWS = 32 };
+static const size_t PASS_BYTES = (size_t)4 << 20; /* of the inputs of a pass of several rows */
 
 /* ---- A model --------------------------------------------------------------------------------- */
+
+/* Memory of a pass. */
+typedef struct {
+    double *rows; /* (n, seen) as inputs see them */
+    float *embedded;
+    double *scores;
+    size_t rows_cap, embedded_cap, scores_cap;
+    struct {
+        void *values; /* in the tensor's type */
+        size_t cap;
+    } given[MAX_INPUTS + 1];
+} memory;
+
+typedef enum { OPENED, SHARED, WORKER } handle_role;
 
 typedef struct {
     sis__opened opened;   /* first: see kind.h */
     pthread_mutex_t lock; /* one pass at a time */
-    int borrowed;         /* session, names and path belong to the model that was opened */
-    char *path;
-    session *session;
-    char *output; /* the library's own string */
-    sis__model_inputs inputs;
+    handle_role role;
+    sis__ort_network *net; /* of the handle that was opened */
+
+    sis__tokens tokens; /* zeroed: rows hold no token ids */
+    sis__mixed mixed;   /* of workers: borrowed */
+    const sis_piece *pieces;
+    size_t n_pieces;
+    int texts; /* rows are numbers of pieces */
+
     size_t n_outputs; /* 0: not measured yet */
-    size_t batch;     /* rows in one pass; 0: not tried yet */
-    struct {
-        void *values; /* of one pass, in the tensor's type */
-        size_t cap;
-    } given[MOST_INPUTS];
-    double *scores; /* (scores_cap) of one pass */
-    size_t scores_cap;
+    int margins;      /* scores are read in front of the last activation */
+    int alone;        /* rows of a pass depend on each other: one at a time */
+    memory memory;
 } ort_model;
 
 static void ort_close(void *ctx) {
     ort_model *m = ctx;
     if (!m)
         return;
-    if (!m->borrowed) {
-        sis__inputs_release(&m->inputs);
-        if (m->output)
-            check(ort.free_memory(ort.allocator, m->output));
-        if (m->session)
-            ort.release_session(m->session);
-        free(m->path);
-        sis__opened_free_labels(&m->opened);
-    }
-    for (size_t i = 0; i < MOST_INPUTS; i++)
-        free(m->given[i].values);
-    free(m->scores);
+    for (size_t i = 0; i <= MAX_INPUTS; i++)
+        free(m->memory.given[i].values);
+    free(m->memory.rows);
+    free(m->memory.embedded);
+    free(m->memory.scores);
+    free(m->tokens.mask);
+    if (m->role != WORKER)
+        sis__mixed_free(&m->mixed);
+    if (m->role == OPENED)
+        sis__ort_network_free(m->net);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
-/* ---- Results --------------------------------------------------------------------------------- */
-
-/* Room for n more scores of this pass behind the first `have`. */
-static int need_scores(ort_model *m, size_t n) {
-    void *p = m->scores;
-    int error = sis__reserve(&p, &m->scores_cap, n, sizeof *m->scores);
-    m->scores = p;
+static int reserve(void *at, size_t *cap, size_t n, size_t size) {
+    void **items = at, *p;
+    memcpy(&p, items, sizeof p);
+    int error = sis__reserve(&p, cap, n, size);
+    memcpy(items, &p, sizeof p);
     return error;
 }
 
-/* Append the numbers of a tensor to the scores; *n counts them, *first is its first axis. */
-static int read_tensor(ort_model *m, value *v, size_t *n, size_t *first) {
-    tensor_info *info = NULL;
-    int64_t dims[SIS__RANK] = {0};
-    size_t rank = 0, count = 0;
+/* ---- Results --------------------------------------------------------------------------------- */
+
+/* The scores of a pass: how many, and the shape of the tensor they came in. */
+typedef struct {
+    size_t count, rank;
+    int64_t dims[SIS__RANK];
+} result_shape;
+
+/* Append the numbers of a tensor to the scores. */
+static int read_tensor(ort_model *m, ort_value *v, result_shape *shape) {
+    ort_tensor_info *info = NULL;
+    size_t count = 0;
     int number = 0;
     void *data = NULL;
-    int code = check(ort.info_of_value(v, &info));
+    int code = sis__ort_check(sis__ort.info_of_value(v, &info));
     if (code == SIS_OK)
-        code = check(ort.element_type(info, &number));
+        code = sis__ort_check(sis__ort.element_type(info, &number));
     if (code == SIS_OK)
-        code = check(ort.element_count(info, &count));
+        code = sis__ort_check(sis__ort.element_count(info, &count));
     if (code == SIS_OK)
-        code = check(ort.rank(info, &rank));
-    if (code == SIS_OK && rank <= SIS__RANK)
-        code = check(ort.dims(info, dims, rank));
+        code = sis__ort_check(sis__ort.rank(info, &shape->rank));
+    if (code == SIS_OK && shape->rank <= SIS__RANK)
+        code = sis__ort_check(sis__ort.dims(info, shape->dims, shape->rank));
     if (info)
-        ort.release_info(info);
+        sis__ort.release_info(info);
     sis__value_type type = sis__value_numbered(number);
-    if (code == SIS_OK && (type == SIS__VALUE_UNKNOWN || type == SIS__VALUE_BYTES))
+    if (code == SIS_OK &&
+        (type == SIS__VALUE_UNKNOWN || type == SIS__VALUE_BYTES || shape->rank > SIS__RANK))
         code = sis__fail(SIS_E_UNSUPPORTED, "output \"%.60s\" holds no numbers (ONNX type %d)",
-                         m->output, number);
+                         m->net->output, number);
     if (code == SIS_OK)
-        code = check(ort.tensor_data(v, &data));
+        code = sis__ort_check(sis__ort.tensor_data(v, &data));
     if (code == SIS_OK)
-        code = need_scores(m, *n + count);
+        code = reserve(&m->memory.scores, &m->memory.scores_cap, shape->count + count,
+                       sizeof *m->memory.scores);
     for (size_t i = 0; code == SIS_OK && i < count; i++)
-        m->scores[(*n)++] = sis__value_get(type, data, i);
-    *first = rank > 0 && dims[0] > 0 ? (size_t)dims[0] : 1;
+        m->memory.scores[shape->count++] = sis__value_get(type, data, i);
     return code;
 }
 
 /* A list with a dictionary for each row, as scikit-learn's exporter makes of probabilities: keys are
  * the classes in order, values the scores. */
-static int read_maps(ort_model *m, value *v, size_t *n, size_t *first) {
-    size_t ignored;
-    int code = check(ort.part_count(v, first));
-    for (size_t i = 0; code == SIS_OK && i < *first; i++) {
-        value *map = NULL, *scores = NULL;
-        code = check(ort.part(v, (int)i, ort.allocator, &map));
+static int read_maps(ort_model *m, ort_value *v, result_shape *shape) {
+    size_t rows = 0;
+    int code = sis__ort_check(sis__ort.part_count(v, &rows));
+    for (size_t i = 0; code == SIS_OK && i < rows; i++) {
+        ort_value *map = NULL, *scores = NULL;
+        code = sis__ort_check(sis__ort.part(v, (int)i, sis__ort.allocator, &map));
         if (code == SIS_OK)
-            code = check(ort.part(map, 1, ort.allocator, &scores));
+            code = sis__ort_check(sis__ort.part(map, 1, sis__ort.allocator, &scores));
         if (code == SIS_OK)
-            code = read_tensor(m, scores, n, &ignored);
+            code = read_tensor(m, scores, shape);
         if (scores)
-            ort.release_value(scores);
+            sis__ort.release_value(scores);
         if (map)
-            ort.release_value(map);
+            sis__ort.release_value(map);
     }
+    shape->rank = 1;
+    shape->dims[0] = (int64_t)rows;
+    return code;
+}
+
+/* z (k) -> the log-odds of each of a softmax: z_c - log of the sum over the others of exp(z_j). Only
+ * for the largest is that sum taken apart: of any other, all less its own loses no digits. */
+static void log_odds(double *z, size_t k) {
+    size_t top = 0;
+    double all = 0, rest = 0, second = -INFINITY;
+    for (size_t c = 1; c < k; c++)
+        top = z[c] > z[top] ? c : top;
+    for (size_t c = 0; c < k; c++)
+        second = c != top && z[c] > second ? z[c] : second;
+    double high = z[top];
+    for (size_t c = 0; c < k; c++) {
+        all += exp(z[c] - high);
+        rest += c == top ? 0 : exp(z[c] - second);
+    }
+    for (size_t c = 0; c < k; c++)
+        z[c] = c == top ? high - second - log(rest) : z[c] - high - log(all - exp(z[c] - high));
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* Values of a row as inputs see it. */
+static size_t seen_values(const ort_model *m, size_t n_values) {
+    return m->texts ? 1 : m->mixed.items ? m->mixed.n : n_values;
+}
+
+static int fit_input(const ort_model *m, size_t i, size_t n_values, sis__fit *fit) {
+    return sis__inputs_fit(&m->net->inputs, i, sis__shapes_find(&m->opened.shapes, n_values),
+                           seen_values(m, n_values), fit);
+}
+
+/* A row of ids -> embeddings, and 1 where a token is, 0 where there is padding: inputs that follow
+ * from the ids ask no more. */
+static int embed(const ort_model *m, const double *ids, size_t n, float *embedded, double *seen) {
+    const sis__tokens *t = &m->tokens;
+    const float *padding = t->matrix + t->pad * t->dim;
+    int code = sis__tokens_embed(t, ids, n, embedded);
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        seen[i] = memcmp(embedded + i * t->dim, padding, t->dim * sizeof *padding) != 0;
+    return code;
+}
+
+/* Words stand in a row by their numbers. */
+static int mix(ort_model *m, const double *row, float *values, double *seen) {
+    int code = sis__mixed_row(&m->mixed, row, values);
+    for (size_t i = 0; code == SIS_OK && i < m->mixed.n; i++)
+        seen[i] = values[i];
+    return code;
+}
+
+/* Rows (n, n_values) as inputs see them. */
+static int see_rows(ort_model *m, const double *rows, size_t n, size_t n_values) {
+    memory *b = &m->memory;
+    size_t seen = seen_values(m, n_values),
+           floats = m->tokens.matrix ? n_values * m->tokens.dim : m->mixed.n;
+    int code = reserve(&b->rows, &b->rows_cap, n * seen, sizeof *b->rows);
+    if (code == SIS_OK)
+        code = reserve(&b->embedded, &b->embedded_cap, n * floats, sizeof *b->embedded);
+    for (size_t r = 0; code == SIS_OK && r < n && !m->texts; r++) {
+        const double *row = rows + r * n_values;
+        double *to = b->rows + r * seen;
+        if (m->tokens.matrix)
+            code = embed(m, row, n_values, b->embedded + r * floats, to);
+        else if (m->mixed.items)
+            code = mix(m, row, b->embedded + r * floats, to);
+        else
+            memcpy(to, row, n_values * sizeof *row);
+    }
+    return code;
+}
+
+/* ---- Tensors --------------------------------------------------------------------------------- */
+
+/* A pass: so many rows, filled up to `filled` by the last. */
+typedef struct {
+    const double *rows; /* (n, n_values) the caller's */
+    size_t n, filled, n_values;
+} ort_pass;
+
+static const int onnx_types[] = {
+#define NUMBER(name, tensorflow, onnx, type, least, most) onnx,
+    SIS__VALUE_TYPES(NUMBER)
+#undef NUMBER
+};
+
+static size_t dims_of(const sis__fit *fit, size_t filled, size_t last, int64_t *dims) {
+    size_t rank = 0;
+    if (fit->batched)
+        dims[rank++] = (int64_t)filled;
+    for (size_t d = 0; d < fit->rank; d++)
+        dims[rank++] = (int64_t)fit->dims[d];
+    if (last)
+        dims[rank++] = (int64_t)last;
+    return rank;
+}
+
+/* Row `copy` of a tensor comes from this one. */
+static size_t source(const ort_pass *p, size_t copy) {
+    return copy < p->n ? copy : p->n - 1;
+}
+
+/* The tensor of an input of numbers. */
+static int make_numbers(ort_model *m, size_t i, const sis__fit *fit, const ort_pass *p,
+                        ort_value **out) {
+    const sis__model_input *in = &m->net->inputs.items[i];
+    size_t count = sis__inputs_count(fit), copies = fit->batched ? p->filled : 1,
+           seen = seen_values(m, p->n_values), bytes = sis__value_size(in->type);
+    int taken = !in->given && in->follow == SIS__FOLLOWS_NOT; /* from the row */
+    int ids = taken && m->tokens.matrix != NULL;              /* of which only the shape is read */
+    int64_t dims[SIS__RANK + 2];
+    void **values = &m->memory.given[i].values;
+    int code = sis__reserve(values, &m->memory.given[i].cap, copies * count, bytes);
+    for (size_t r = 0; code == SIS_OK && r < copies; r++) {
+        const double *row = m->memory.rows + source(p, r) * seen;
+        code = taken && !ids ? sis__values_check(in->type, row + in->part, count) : SIS_OK;
+        for (size_t k = 0; code == SIS_OK && k < count; k++)
+            sis__value_put(in->type, *values, r * count + k,
+                           ids ? 0 : sis__inputs_value(&m->net->inputs, i, row, seen, k));
+    }
+    size_t rank = dims_of(fit, p->filled, 0, dims);
+    return code == SIS_OK
+               ? sis__ort_check(sis__ort.tensor_on(sis__ort.memory, *values, copies * count * bytes,
+                                                   dims, rank, onnx_types[in->type], out))
+               : code;
+}
+
+/* The tensor of embeddings, whose ids fit so. */
+static int make_embedded(ort_model *m, const sis__fit *fit, const ort_pass *p, ort_value **out) {
+    size_t count = sis__inputs_count(fit) * m->tokens.dim, copies = fit->batched ? p->filled : 1,
+           bytes = sis__value_size(m->net->embedding);
+    int64_t dims[SIS__RANK + 2];
+    void **values = &m->memory.given[MAX_INPUTS].values;
+    int code = sis__reserve(values, &m->memory.given[MAX_INPUTS].cap, copies * count, bytes);
+    for (size_t r = 0; code == SIS_OK && r < copies; r++) {
+        const float *row = m->memory.embedded + source(p, r) * count;
+        for (size_t k = 0; k < count; k++)
+            sis__value_put(m->net->embedding, *values, r * count + k, row[k]);
+    }
+    size_t rank = dims_of(fit, p->filled, m->tokens.dim, dims);
+    return code == SIS_OK
+               ? sis__ort_check(sis__ort.tensor_on(sis__ort.memory, *values, copies * count * bytes,
+                                                   dims, rank, onnx_types[m->net->embedding], out))
+               : code;
+}
+
+/* The text of a row: its pieces one behind the other. free(*text). */
+static int join_pieces(const ort_model *m, const ort_pass *p, size_t r, char **text) {
+    sis__request request = {.pieces = m->pieces, .n_pieces = m->n_pieces};
+    size_t n;
+    sis__buf_init(&request.text);
+    int code = sis__request_raw(&request, p->rows + r * p->n_values, p->n_values);
+    if (code == SIS_OK)
+        return sis__buf_give(&request.text, text, &n);
+    sis__buf_release(&request.text);
+    return code;
+}
+
+/* What cell k of input i holds in row r. *owned: to be freed. */
+static int text_of(const ort_model *m, size_t i, const ort_pass *p, size_t r, size_t k,
+                   const char **text, char **owned) {
+    const sis__model_input *in = &m->net->inputs.items[i];
+    if (m->texts) {
+        int code = join_pieces(m, p, r, owned);
+        *text = *owned;
+        return code;
+    }
+    if (!m->mixed.items)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "input %.60s takes texts; give a table with words or texts", in->name);
+    *text = sis_net_text(m->net->document, (float)m->memory.rows[r * m->mixed.n + in->part + k]);
+    return SIS_OK;
+}
+
+/* The tensor of an input of strings. */
+static int make_texts(ort_model *m, size_t i, const sis__fit *fit, const ort_pass *p,
+                      ort_value **out) {
+    size_t count = sis__inputs_count(fit), copies = fit->batched ? p->filled : 1;
+    const char **texts = SIS_NEW(const char *, copies *count);
+    char **owned = SIS_NEW(char *, p->n);
+    int64_t dims[SIS__RANK + 2];
+    int code = texts && owned ? SIS_OK : SIS_E_NOMEM;
+    for (size_t r = 0; code == SIS_OK && r < copies; r++)
+        for (size_t k = 0; code == SIS_OK && k < count; k++) {
+            if (r < p->n)
+                code = text_of(m, i, p, r, k, &texts[r * count + k], &owned[r]);
+            else
+                texts[r * count + k] = texts[(p->n - 1) * count + k];
+        }
+    if (code == SIS_OK)
+        code = sis__ort_check(sis__ort.tensor_new(sis__ort.allocator, dims,
+                                                  dims_of(fit, p->filled, 0, dims),
+                                                  onnx_types[SIS__VALUE_BYTES], out));
+    if (code == SIS_OK)
+        code = sis__ort_check(sis__ort.tensor_put_texts(*out, texts, copies * count));
+    for (size_t r = 0; owned && r < p->n; r++)
+        free(owned[r]);
+    free(owned);
+    free(texts);
     return code;
 }
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
-static int fit_input(const ort_model *m, size_t i, size_t n_values, sis__fit *fit) {
-    return sis__inputs_fit(&m->inputs, i, sis__shapes_find(&m->opened.shapes, n_values), n_values,
-                           fit);
-}
-
-/* Rows (n, n_values) as tensor i of the model: those beyond n repeat the last. */
-static int fill(ort_model *m, size_t i, const sis__fit *fit, const double *rows, size_t n,
-                size_t filled, size_t n_values) {
-    const sis__model_input *in = &m->inputs.items[i];
-    size_t count = sis__inputs_count(fit), copies = fit->batched ? filled : 1;
-    int follows = in->given || in->follow != SIS__FOLLOWS_NOT;
-    int code = sis__reserve(&m->given[i].values, &m->given[i].cap, copies * count,
-                            sis__value_size(in->type));
-    for (size_t r = 0; code == SIS_OK && r < copies; r++) {
-        const double *row = rows + (r < n ? r : n - 1) * n_values;
-        code = follows ? SIS_OK : sis__values_check(in->type, row + in->part, count);
-        for (size_t k = 0; code == SIS_OK && k < count; k++)
-            sis__value_put(in->type, m->given[i].values, r * count + k,
-                           sis__inputs_value(&m->inputs, i, row, n_values, k));
-    }
-    return code;
-}
-
-/* The tensor of an input that was filled. */
-static int make_value(ort_model *m, size_t i, const sis__fit *fit, size_t filled, value **out) {
-    static const int onnx_types[] = {
-#define NUMBER(name, tensorflow, onnx, type, least, most) onnx,
-        SIS__VALUE_TYPES(NUMBER)
-#undef NUMBER
-    };
-    sis__value_type type = m->inputs.items[i].type;
-    int64_t dims[SIS__RANK + 1];
-    size_t rank = 0, count = sis__inputs_count(fit) * (fit->batched ? filled : 1);
-    if (fit->batched)
-        dims[rank++] = (int64_t)filled;
-    for (size_t d = 0; d < fit->rank; d++)
-        dims[rank++] = (int64_t)fit->dims[d];
-    return check(ort.tensor_on(ort.memory, m->given[i].values, count * sis__value_size(type), dims,
-                               rank, onnx_types[type], out));
-}
-
-static int run(ort_model *m, const double *rows, size_t n, size_t filled, size_t n_values,
-               value **result) {
-    value *given[MOST_INPUTS] = {NULL};
-    const char *names[MOST_INPUTS], *const outputs[] = {m->output};
-    int code = SIS_OK;
-    for (size_t i = 0; i < m->inputs.n && code == SIS_OK; i++) {
-        sis__fit fit;
-        names[i] = m->inputs.items[i].name;
-        code = fit_input(m, i, n_values, &fit);
-        if (code == SIS_OK)
-            code = fill(m, i, &fit, rows, n, filled, n_values);
-        if (code == SIS_OK)
-            code = make_value(m, i, &fit, filled, &given[i]);
-    }
-    if (code == SIS_OK)
-        code = check(ort.run(m->session, NULL, names, (const value *const *)given, m->inputs.n,
-                             outputs, 1, result));
-    for (size_t i = 0; i < m->inputs.n; i++)
-        if (given[i])
-            ort.release_value(given[i]);
-    return code;
-}
-
 /* How rows fill the tensor that takes them, or the first that takes a part. */
 static int fit_rows(const ort_model *m, size_t n_values, sis__fit *fit) {
-    size_t i = m->inputs.main;
-    for (size_t k = 0; i == m->inputs.n && k < m->inputs.n; k++)
-        if (!m->inputs.items[k].given)
+    const sis__model_inputs *inputs = &m->net->inputs;
+    size_t i = inputs->main;
+    for (size_t k = inputs->n; i == inputs->n && k-- > 0;)
+        if (!inputs->items[k].given)
             i = k;
     return fit_input(m, i, n_values, fit);
 }
 
-/* One pass over n rows: m->scores (n or more, *count / n). */
-static int pass(ort_model *m, const double *rows, size_t n, size_t n_values, size_t *outputs) {
+static int run(ort_model *m, const ort_pass *p, ort_value **result) {
+    const sis__ort_network *net = m->net;
+    ort_value *given[MAX_INPUTS + 1] = {NULL};
+    const char *names[MAX_INPUTS + 1], *const outputs[] = {m->margins ? net->cut.before
+                                                                      : net->output};
+    size_t n = 0;
     sis__fit fit;
-    value *result = NULL;
-    int kind = 0;
-    size_t count = 0, first = 0;
-    int code = fit_rows(m, n_values, &fit);
-    size_t filled = code == SIS_OK && fit.batched && fit.rows ? fit.rows : n;
+    int code = see_rows(m, p->rows, p->n, p->n_values);
+    for (; code == SIS_OK && n < net->inputs.n; n++) {
+        names[n] = net->inputs.items[n].name;
+        code = fit_input(m, n, p->n_values, &fit);
+        if (code == SIS_OK)
+            code = net->inputs.items[n].type == SIS__VALUE_BYTES
+                       ? make_texts(m, n, &fit, p, &given[n])
+                       : make_numbers(m, n, &fit, p, &given[n]);
+    }
+    if (code == SIS_OK && m->tokens.matrix) {
+        names[n] = net->cut.embedded;
+        code = fit_rows(m, p->n_values, &fit);
+        if (code == SIS_OK)
+            code = make_embedded(m, &fit, p, &given[n++]);
+    }
     if (code == SIS_OK)
-        code = run(m, rows, n, filled, n_values, &result);
-    if (code == SIS_OK)
-        code = check(ort.kind_of_value(result, &kind));
-    if (code == SIS_OK)
-        code = kind == KIND_SEQUENCE ? read_maps(m, result, &count, &first)
-                                     : read_tensor(m, result, &count, &first);
-    if (result)
-        ort.release_value(result);
-    if (code == SIS_OK && (count == 0 || count % filled != 0 || (filled > 1 && first != filled)))
-        code =
-            sis__fail(SIS_E_MODEL, "expected scores for %zu rows, found %zu values", filled, count);
-    *outputs = code == SIS_OK ? count / filled : 0;
+        code = sis__ort_check(sis__ort.run(net->session, NULL, names,
+                                           (const ort_value *const *)given, n, outputs, 1, result));
+    for (size_t i = 0; i <= MAX_INPUTS; i++)
+        if (given[i])
+            sis__ort.release_value(given[i]);
     return code;
 }
 
-/* How many rows may go into one pass. */
-static size_t most_rows(const ort_model *m, size_t n_values) {
+/* One pass: m->memory.scores (filled, shape->count / filled). */
+static int pass(ort_model *m, const ort_pass *p, result_shape *shape) {
+    ort_value *result = NULL;
+    int kind = 0;
+    *shape = (result_shape){0};
+    int code = run(m, p, &result);
+    if (code == SIS_OK)
+        code = sis__ort_check(sis__ort.kind_of_value(result, &kind));
+    if (code == SIS_OK)
+        code =
+            kind == SIS__ORT_SEQUENCE ? read_maps(m, result, shape) : read_tensor(m, result, shape);
+    if (result)
+        sis__ort.release_value(result);
+    int64_t first = shape->rank > 0 ? shape->dims[0] : 1;
+    if (code == SIS_OK && (shape->count == 0 || shape->count % p->filled != 0 ||
+                           (p->filled > 1 && first != (int64_t)p->filled)))
+        code = sis__fail(SIS_E_MODEL, "expected scores for %zu rows, found %zu values", p->filled,
+                         shape->count);
+    size_t k = code == SIS_OK ? shape->count / p->filled : 0;
+    if (m->margins && m->net->cut.activation == SIS_NET_SOFTMAX)
+        for (size_t r = 0; k && r < p->filled; r++)
+            log_odds(m->memory.scores + r * k, k);
+    return code;
+}
+
+/* Bytes of the inputs of one row. */
+static size_t row_bytes(const ort_model *m, size_t n_values) {
+    const sis__model_inputs *inputs = &m->net->inputs;
+    size_t bytes =
+        m->tokens.matrix ? n_values * m->tokens.dim * sis__value_size(m->net->embedding) : 0;
+    for (size_t i = 0; i < inputs->n; i++) {
+        sis__fit fit;
+        if (fit_input(m, i, n_values, &fit) == SIS_OK && fit.batched)
+            bytes += sis__inputs_count(&fit) * sis__value_size(inputs->items[i].type);
+    }
+    return bytes;
+}
+
+/* Rows of a pass: what fits into PASS_BYTES, by a power of two. Some models have no axis for rows, or
+ * a fixed number of them. */
+static size_t rows_at_once(const ort_model *m, size_t n_values) {
     sis__fit fit;
     if (fit_rows(m, n_values, &fit) != SIS_OK || !fit.batched)
         return 1;
-    return fit.rows ? fit.rows : m->batch ? m->batch : 1;
+    if (fit.rows || m->alone)
+        return fit.rows ? fit.rows : 1;
+    size_t rows = MAX_ROWS, bytes = row_bytes(m, n_values);
+    while (rows > 1 && bytes > PASS_BYTES / rows)
+        rows /= 2;
+    return rows;
 }
 
-static int fail_here(int code, const ort_model *m) {
+static int fail_at(int code, const char *path) {
     if (code == SIS_E_MODEL || code == SIS_E_UNSUPPORTED || code == SIS_E_ARGUMENT)
-        sis__fail_in(code, "model ort:%.200s", m->path);
+        sis__fail_in(code, "model ort:%.200s", path);
     return code;
 }
 
 static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores) {
     ort_model *m = ctx;
-    size_t most = most_rows(m, n_values), outputs, n;
-    int code = m->n_outputs ? SIS_OK : sis__fail(SIS_E_ARGUMENT, "its outputs were not measured");
+    ort_pass p = {.filled = rows_at_once(m, n_values), .n_values = n_values};
+    size_t k = m->n_outputs;
+    int code = k ? SIS_OK : sis__fail(SIS_E_ARGUMENT, "its outputs were not measured");
     pthread_mutex_lock(&m->lock);
-    for (; code == SIS_OK && n_rows > 0; n_rows -= n) {
-        n = n_rows < most ? n_rows : most;
-        code = pass(m, rows, n, n_values, &outputs);
-        if (code == SIS_OK && outputs != m->n_outputs)
-            code = sis__fail(SIS_E_MODEL, "expected %zu scores a row, found %zu", m->n_outputs,
-                             outputs);
-        if (code != SIS_OK)
-            break;
-        memcpy(scores, m->scores, n * outputs * sizeof *scores);
-        rows += n * n_values;
-        scores += n * outputs;
+    for (size_t first = 0; code == SIS_OK && first < n_rows; first += p.n) {
+        result_shape shape;
+        p.rows = rows + first * n_values;
+        p.n = n_rows - first < p.filled ? n_rows - first : p.filled;
+        code = pass(m, &p, &shape);
+        if (code == SIS_OK && shape.count != k * p.filled)
+            code = sis__fail(SIS_E_MODEL, "expected %zu scores a row, found %zu", k,
+                             shape.count / p.filled);
+        if (code == SIS_OK)
+            memcpy(scores + first * k, m->memory.scores, p.n * k * sizeof *scores);
     }
     pthread_mutex_unlock(&m->lock);
-    return fail_here(code, m);
+    return fail_at(code, m->net->path);
 }
 
-/* ---- The best length of a batch -------------------------------------------------------------- */
+/* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* Rows a second of passes of b copies of a row; 0 if the model does not take so many. */
-static double rate_of(ort_model *m, const double *copies, size_t b, size_t n_values) {
-    size_t outputs, passes = 0;
-    if (pass(m, copies, b, n_values, &outputs) != SIS_OK || outputs != m->n_outputs)
-        return 0;
-    double begin = sis__seconds(), seconds = 0;
-    while (seconds < 0.005 && passes < 50) {
-        if (pass(m, copies, b, n_values, &outputs) != SIS_OK)
-            return 0;
-        passes++;
-        seconds = sis__seconds() - begin;
-    }
-    return (double)(passes * b) / seconds;
-}
-
-/* A row that is not the same: its values the other way round, which are as large; or its first half, or all 1 if that
- * changes nothing. */
-static void vary(const double *row, size_t n, int turned, double *other) {
+/* Another row. Numbers the other way round (turned), which are as large; or their first half, or all 1
+ * if that changes nothing. Rows with words: nothing is left of it. */
+static void vary(const ort_model *m, const double *row, size_t n, int turned, double *other) {
     int same = 1;
     for (size_t i = 0; i < n; i++) {
-        other[i] = turned ? row[n - 1 - i] : i < n / 2 ? row[i] : 0;
+        other[i] = m->texts || m->mixed.items ? NAN
+                   : turned                   ? row[n - 1 - i]
+                   : i < n / 2                ? row[i]
+                                              : 0;
         same &= other[i] == row[i];
     }
     for (size_t i = 0; same && i < n; i++)
@@ -428,251 +494,177 @@ static void vary(const double *row, size_t n, int turned, double *other) {
 }
 
 /* Does the row have these scores when it is the first or second of a pair? Only a lack of memory is a
- * failure: some models have no axis of rows in their output, and a row that is turned may be none that they take. */
+ * failure: some models have no axis of rows in their output, and a row that is turned may be none
+ * that they take. */
 static int compare_pair(ort_model *m, const double *pair, size_t place, size_t n_values,
-                        const double *alone, int turned, int *same) {
-    size_t outputs = 0;
-    int code = pass(m, pair, 2, n_values, &outputs);
-    *same = code == SIS_OK ? outputs == m->n_outputs : turned;
-    for (size_t i = 0; code == SIS_OK && *same && i < m->n_outputs; i++)
-        *same = fabs(m->scores[place * outputs + i] - alone[i]) <= 1e-4 * fmax(1, fabs(alone[i]));
+                        size_t filled, const double *alone, int turned, int *same) {
+    result_shape shape;
+    size_t k = m->n_outputs;
+    int code = pass(m, &(ort_pass){pair, 2, filled, n_values}, &shape);
+    *same = code == SIS_OK ? shape.count == k * filled : turned;
+    for (size_t i = 0; code == SIS_OK && *same && i < k; i++)
+        *same = fabs(m->memory.scores[place * k + i] - alone[i]) <= 1e-4 * fmax(1, fabs(alone[i]));
     return code == SIS_E_NOMEM ? code : SIS_OK;
 }
 
-/* Does a row keep its scores beside another one, in front of it or behind? Some models mix all rows of a
- * batch. */
-static int may_batch(ort_model *m, const double *row, size_t n_values, int *may) {
-    size_t outputs;
+/* Does a row keep its scores beside another one, in front of it or behind? Some models mix all rows of
+ * a pass. */
+static int may_batch(ort_model *m, const double *row, size_t n_values, size_t filled, int *may) {
     double *pair = SIS_NEW_RAW(double, 2 * n_values + m->n_outputs),
            *alone = pair ? pair + 2 * n_values : NULL;
-    int code = pair ? pass(m, row, 1, n_values, &outputs) : SIS_E_NOMEM;
-    *may = code == SIS_OK && outputs == m->n_outputs;
+    result_shape shape;
+    int code = pair ? pass(m, &(ort_pass){row, 1, filled > 2 ? filled : 1, n_values}, &shape)
+                    : SIS_E_NOMEM;
+    *may = code == SIS_OK;
     if (*may)
-        memcpy(alone, m->scores, m->n_outputs * sizeof *alone);
+        memcpy(alone, m->memory.scores, m->n_outputs * sizeof *alone);
     for (size_t trial = 0; code == SIS_OK && *may && trial < 4; trial++) {
         size_t place = trial % 2;
         memcpy(pair + place * n_values, row, n_values * sizeof *row);
-        vary(row, n_values, trial > 1, pair + (1 - place) * n_values);
-        code = compare_pair(m, pair, place, n_values, alone, trial > 1, may);
+        vary(m, row, n_values, trial > 1, pair + (1 - place) * n_values);
+        code = compare_pair(m, pair, place, n_values, filled, alone, trial > 1, may);
     }
     free(pair);
     return code;
 }
 
-/* A model that always takes several rows has to give each its own scores. */
-static int check_fixed(ort_model *m, const double *row, size_t n_values, size_t rows) {
-    int good = 0, code = may_batch(m, row, n_values, &good);
-    return code != SIS_OK || good
+/* Rows of a pass must have scores of their own. */
+static int check_rows(ort_model *m, const double *row, size_t n_values) {
+    sis__fit fit;
+    int apart = 1, code = fit_rows(m, n_values, &fit);
+    if (code != SIS_OK || !fit.batched || fit.rows == 1)
+        return code;
+    code = may_batch(m, row, n_values, fit.rows ? fit.rows : 2, &apart);
+    m->alone = !apart;
+    return code != SIS_OK || apart || fit.rows == 0
                ? code
                : sis__fail(
                      SIS_E_UNSUPPORTED,
                      "it always takes %zu rows, and their scores depend on each other; export "
                      "it for one row, or give all of them as one example",
-                     rows);
+                     fit.rows);
 }
 
-/* The trial takes a fraction of a second: lengths grow until nothing is gained by it. */
-static int find_batch(ort_model *m, const double *row, size_t n_values) {
-    enum { MOST = 256, GROWTH = 4 };
-    static const double LONGEST = 0.3; /* seconds, all of it */
-    int may, code = may_batch(m, row, n_values, &may);
-    m->batch = 1;
-    if (code != SIS_OK || !may)
-        return code;
-    double *copies = SIS_NEW_RAW(double, MOST *n_values), begin = sis__seconds();
-    if (!copies)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < MOST; i++)
-        memcpy(copies + i * n_values, row, n_values * sizeof *row);
-    double best = rate_of(m, copies, 1, n_values);
-    for (size_t b = GROWTH; b <= MOST && sis__seconds() - begin < LONGEST; b *= GROWTH) {
-        double rate = rate_of(m, copies, b, n_values);
-        if (rate < 1.05 * best)
-            break;
-        best = rate;
-        m->batch = b;
-    }
-    free(copies);
-    return SIS_OK;
+/* A softmax gives margins only if it runs over all scores of a row and nothing else. */
+static int gives_margins(const ort_model *m, const result_shape *s) {
+    const sis_net_cut *cut = &m->net->cut;
+    if (cut->activation == SIS_NET_SIGMOID)
+        return 1;
+    int64_t axis = cut->axis < 0 ? cut->axis + (int64_t)s->rank : cut->axis;
+    size_t along = 1, behind = 1;
+    for (size_t d = 0; d < s->rank; d++)
+        if ((int64_t)d == axis || ((int64_t)d > axis && cut->to_the_end))
+            along *= (size_t)s->dims[d];
+        else if ((int64_t)d > axis)
+            behind *= (size_t)s->dims[d];
+    return axis >= 0 && axis < (int64_t)s->rank && behind == 1 && along == m->n_outputs;
 }
 
-static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
-    ort_model *m = ctx;
+/* The scores of one row: how many, and whether they are margins. */
+static int measure_scores(ort_model *m, const double *row, size_t n_values) {
     sis__fit fit;
-    *n_outputs = 0;
-    int code = pass(m, row, 1, n_values, &m->n_outputs);
+    result_shape shape;
+    int code = fit_rows(m, n_values, &fit);
+    size_t filled = code == SIS_OK && fit.batched && fit.rows ? fit.rows : 1;
+    m->margins = m->net->cut.before != NULL;
+    for (int again = 1; code == SIS_OK && again;) {
+        code = pass(m, &(ort_pass){row, 1, filled, n_values}, &shape);
+        m->n_outputs = code == SIS_OK ? shape.count / filled : 0;
+        again = code == SIS_OK && m->margins && !gives_margins(m, &shape);
+        m->margins &= !again;
+    }
+    return code;
+}
+
+static int measure(sis_model *model, const double *row, size_t n_values) {
+    ort_model *m = model->ctx;
+    int code = measure_scores(m, row, n_values);
     if (code == SIS_OK)
-        code = fit_rows(m, n_values, &fit);
-    if (code == SIS_OK && fit.batched && fit.rows == 0)
-        code = find_batch(m, row, n_values);
-    else if (code == SIS_OK && fit.batched && fit.rows > 1)
-        code = check_fixed(m, row, n_values, fit.rows);
+        code = check_rows(m, row, n_values);
     if (code != SIS_OK)
         m->n_outputs = 0;
-    *n_outputs = m->n_outputs;
-    return fail_here(code, m);
+    model->n_outputs = m->n_outputs;
+    model->link = m->margins ? sis_net_link : NULL;
+    return fail_at(code, m->net->path);
 }
 
-/* ---- Opening --------------------------------------------------------------------------------- */
+/* ---- Handles ------------------------------------------------------------------------------------ */
 
-/* What an input or output is; if it is a tensor, of what (*info, else NULL). */
-static int read_type(const type_info *type, int *kind, const tensor_info **info, int *number) {
-    int code = check(ort.kind_of_type(type, kind));
-    if (code == SIS_OK && *kind == KIND_TENSOR)
-        code = check(ort.tensor_of_type(type, info));
-    if (code == SIS_OK && *info)
-        code = check(ort.element_type(*info, number));
-    return code;
-}
-
-static int read_input(ort_model *m, size_t i, const char *name) {
-    type_info *type = NULL;
-    const tensor_info *info = NULL;
-    sis__shape shape = {0};
-    int64_t dims[SIS__RANK];
-    int number = 0, kind = 0;
-    int code = check(ort.input_type(m->session, i, &type));
-    if (code == SIS_OK)
-        code = read_type(type, &kind, &info, &number);
-    if (code == SIS_OK && info)
-        code = check(ort.rank(info, &shape.rank));
-    if (code == SIS_OK && info && shape.rank <= SIS__RANK)
-        code = check(ort.dims(info, dims, shape.rank));
-    sis__value_type t = sis__value_numbered(number);
-    if (code == SIS_OK &&
-        (t == SIS__VALUE_UNKNOWN || t == SIS__VALUE_BYTES || shape.rank > SIS__RANK))
-        code = sis__fail(SIS_E_UNSUPPORTED,
-                         "input \"%.60s\" is no tensor of numbers (ONNX type %d)", name, number);
-    for (size_t d = 0; code == SIS_OK && d < shape.rank; d++)
-        shape.dims[d] = dims[d];
-    if (type)
-        ort.release_type(type);
-    return code == SIS_OK ? sis__inputs_add(&m->inputs, name, t, &shape) : code;
-}
-
-static int read_inputs(ort_model *m, const sis_model_opt *opt) {
-    size_t n = 0;
-    int code = check(ort.input_count(m->session, &n));
-    if (code == SIS_OK && (n == 0 || n > MOST_INPUTS))
-        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs, and 1 to %d can be fed", n,
-                         MOST_INPUTS);
-    for (size_t i = 0; i < n && code == SIS_OK; i++) {
-        char *name = NULL;
-        code = check(ort.input_name(m->session, i, ort.allocator, &name));
-        if (code == SIS_OK)
-            code = read_input(m, i, name);
-        if (name)
-            check(ort.free_memory(ort.allocator, name));
+/* A handle of its own for the same network; `role`: what it may be told, and what it frees. */
+static int copy_handle(const ort_model *m, handle_role role, void **out) {
+    ort_model *twin = sis__copy(m, 1, sizeof *twin);
+    *out = twin;
+    if (!twin)
+        return SIS_E_NOMEM;
+    pthread_mutex_init(&twin->lock, NULL);
+    twin->role = role;
+    twin->memory = (memory){0};
+    twin->tokens.mask = NULL;
+    if (role == SHARED) {
+        twin->mixed = (sis__mixed){0};
+        twin->texts = 0;
     }
-    return code == SIS_OK ? sis__inputs_settle(&m->inputs, opt) : code;
-}
-
-/* 2: numbers of floating point, or dictionaries of them; 1: other numbers; 0: neither. */
-static int rank_output(const ort_model *m, size_t i, int *rank) {
-    type_info *type = NULL;
-    const tensor_info *info = NULL;
-    int kind = 0, number = 0;
-    int code = check(ort.output_type(m->session, i, &type));
-    if (code == SIS_OK)
-        code = read_type(type, &kind, &info, &number);
-    sis__value_type t = sis__value_numbered(number);
-    *rank = kind == KIND_SEQUENCE || sis__value_is_float(t)    ? 2
-            : t != SIS__VALUE_UNKNOWN && t != SIS__VALUE_BYTES ? 1
-                                                               : 0;
-    if (type)
-        ort.release_type(type);
-    return code;
-}
-
-/* Is output i called so? NULL: any is. */
-static int is_called(const ort_model *m, size_t i, const char *wanted, int *called) {
-    char *name = NULL;
-    int code = check(ort.output_name(m->session, i, ort.allocator, &name));
-    *called = code == SIS_OK && (!wanted || strcmp(name, wanted) == 0);
-    if (name)
-        check(ort.free_memory(ort.allocator, name));
-    return code;
-}
-
-static int no_output(const char *wanted, size_t n) {
-    return wanted ? sis__fail(SIS_E_ARGUMENT,
-                              "none of its %zu outputs is called \"%.60s\" and holds "
-                              "numbers",
-                              n, wanted)
-                  : sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs holds numbers", n);
-}
-
-/* The one that is wanted, by name; NULL: the first output of floating point, since what stands beside
- * probabilities are labels, else the first of numbers. */
-static int choose_output(ort_model *m, const char *wanted) {
-    size_t n = 0, chosen = 0;
-    int best = 0, rank = 0, called = 0;
-    int code = check(ort.output_count(m->session, &n));
-    for (size_t i = 0; code == SIS_OK && i < n; i++) {
-        code = is_called(m, i, wanted, &called);
-        if (code == SIS_OK)
-            code = rank_output(m, i, &rank);
-        if (called && rank > best) {
-            best = rank;
-            chosen = i;
-        }
-    }
-    if (code == SIS_OK && best == 0)
-        code = no_output(wanted, n);
-    return code == SIS_OK ? check(ort.output_name(m->session, chosen, ort.allocator, &m->output))
-                          : code;
-}
-
-/* A session whose own threads leave the cores to the other users of the model. */
-static int start_session(ort_model *m, int jobs) {
-    session_options *options = NULL;
-    int cores = sis__cores(), users = jobs > 0 ? jobs : cores;
-    int code = check(ort.create_options(&options));
-    if (code == SIS_OK)
-        code = check(ort.set_threads_inside(options, users < cores ? cores / users : 1));
-    if (code == SIS_OK)
-        code = check(ort.set_threads_between(options, 1));
-    if (code == SIS_OK)
-        code = check(ort.create_session(ort.env, m->path, options, &m->session));
-    if (options)
-        ort.release_options(options);
-    return code;
-}
-
-/* What the file calls its classes, as our own reader finds it. A file that it cannot read has no labels. */
-static int read_labels(ort_model *m) {
-    char label[256];
-    sis_net *net;
-    int code = sis_net_read(m->path, &net);
-    if (code != SIS_OK)
-        return code == SIS_E_NOMEM ? code : SIS_OK;
-    for (size_t k = 0; code == SIS_OK && sis_net_label(net, k, label, sizeof label) == SIS_OK; k++)
-        code = sis__opened_add_label(&m->opened, label);
-    sis_net_free(net);
-    return code;
-}
-
-static void row_shape(const void *ctx, sis_net_shape *shape) {
-    sis__inputs_row(&((const ort_model *)ctx)->inputs, shape);
+    if (m->tokens.mask)
+        twin->tokens.mask = sis__copy(m->tokens.mask, m->tokens.dim, sizeof *m->tokens.mask);
+    if (!m->tokens.mask || twin->tokens.mask)
+        return SIS_OK;
+    ort_close(twin);
+    *out = NULL;
+    return SIS_E_NOMEM;
 }
 
 static int worker_new(void *ctx, void **worker) {
-    ort_model *w = sis__copy(ctx, 1, sizeof *w);
-    *worker = w;
-    if (!w)
-        return SIS_E_NOMEM;
-    pthread_mutex_init(&w->lock, NULL);
-    w->borrowed = 1;
-    memset(w->given, 0, sizeof w->given);
-    w->scores = NULL;
-    w->scores_cap = 0;
+    return copy_handle(ctx, WORKER, worker);
+}
+
+static int share(void *ctx, void **twin) {
+    return copy_handle(ctx, SHARED, twin);
+}
+
+/* ---- What it can be told --------------------------------------------------------------------- */
+
+static int take_rows(void *ctx, const sis_row_form *form) {
+    ort_model *m = ctx;
+    const sis_net *net = m->net->document;
+    if (!net || !sis_net_takes_words(net))
+        return sis__fail(SIS_E_UNSUPPORTED, "this network takes numbers, no words");
+    sis__mixed_free(&m->mixed);
+    return sis__mixed_init(&m->mixed, net, form);
+}
+
+static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
+    ort_model *m = ctx;
+    const sis__model_inputs *inputs = &m->net->inputs;
+    if (inputs->main == inputs->n || inputs->items[inputs->main].type != SIS__VALUE_BYTES)
+        return sis__fail(SIS_E_UNSUPPORTED, "this network does not take one text a row");
+    m->pieces = pieces;
+    m->n_pieces = n;
+    m->texts = 1;
     return SIS_OK;
 }
 
-/* `path` with `output` of several; NULL: as choose_output says. */
-static int open_output(const char *path, const char *output, const sis_model_opt *opt,
-                       const char *note, sis_model *out) {
-    int code = ensure_loaded();
+static void row_shape(const void *ctx, sis_net_shape *shape) {
+    sis__inputs_row(&((const ort_model *)ctx)->net->inputs, shape);
+}
+
+static const sis_net *document(const void *ctx) {
+    return ((const ort_model *)ctx)->net->document;
+}
+
+static sis__tokens *tokens(void *ctx) {
+    return &((ort_model *)ctx)->tokens;
+}
+
+static const char *engine(const void *ctx) {
+    (void)ctx;
+    return sis__ort.engine;
+}
+
+/* ---- The kind -------------------------------------------------------------------------------- */
+
+static int open_file(const char *path, const char *output, const sis_model_opt *opt,
+                     const char *note, sis_model *out) {
+    int code = sis__ort_load();
     ort_model *m = code == SIS_OK ? SIS_NEW(ort_model, 1) : NULL;
     if (!m)
         return code == SIS_OK ? SIS_E_NOMEM : code;
@@ -680,23 +672,17 @@ static int open_output(const char *path, const char *output, const sis_model_opt
     pthread_mutex_init(&m->lock, NULL);
     if (note)
         snprintf(m->opened.note, sizeof m->opened.note, "%s", note);
-    m->path = sis__strdup(path);
-    code = m->path ? start_session(m, opt->jobs) : SIS_E_NOMEM;
-    if (code == SIS_OK)
-        code = read_inputs(m, opt);
-    if (code == SIS_OK)
-        code = choose_output(m, output);
-    if (code == SIS_OK)
-        code = read_labels(m);
+    code = sis__ort_network_open(path, output, opt, &m->net);
+    if (code == SIS_OK && m->net->cut.embedded)
+        code = sis__tokens_init(&m->tokens, m->net->document);
     if (code != SIS_OK) {
-        if (m->path)
-            fail_here(code, m);
+        fail_at(code, path);
         ort_close(m);
         return code;
     }
     *out = (sis_model){.predict = predict,
                        .ctx = m,
-                       .n_values = sis__inputs_values(&m->inputs),
+                       .n_values = sis__inputs_values(&m->net->inputs),
                        .worker_new = worker_new,
                        .worker_free = ort_close};
     return SIS_OK;
@@ -707,7 +693,7 @@ int sis__ort_open(const char *spec, const sis_model_opt *opt, const char *note, 
     const char *output;
     int code = sis__file_part(spec, &file, &output);
     if (code == SIS_OK)
-        code = open_output(file, output, opt, note, out);
+        code = open_file(file, output, opt, note, out);
     free(file);
     return code;
 }
@@ -721,7 +707,12 @@ const sis__model_kind sis__model_ort = {
     .open = ort_open,
     .measure = measure,
     .predict = predict,
+    .take_texts = take_texts,
+    .take_rows = take_rows,
     .row_shape = row_shape,
-    .share = worker_new,
+    .document = document,
+    .tokens = tokens,
+    .engine = engine,
+    .share = share,
     .close = ort_close,
 };

@@ -339,8 +339,10 @@ static int explain_named(sis_net *net, sis__graph *g) {
 int sis__net_prepare_inputs(sis_net *net, sis__graph *g) {
     put_given(g, net->given);
     if (g->n_inputs == 0)
-        return sis__fail(SIS_E_FORMAT, "the model has no input%s",
-                         net->given ? " that is not given" : "");
+        return net->given ? sis__fail(SIS_E_ARGUMENT,
+                                      "the model has no input that is not given (--with), so that "
+                                      "rows have nowhere to go")
+                          : sis__fail(SIS_E_FORMAT, "the model has no input");
     if (net->explained)
         return explain_named(net, g);
     if (g->n_inputs == 1)
@@ -466,4 +468,9 @@ int sis_net_word(const sis_net *net, const char *text, float *value) {
         error = sis__fail(SIS_E_UNSUPPORTED, "more than 2^24 different texts");
     *value = error ? 0.0f : (float)id;
     return error;
+}
+
+const char *sis_net_text(const sis_net *net, float value) {
+    size_t n;
+    return sis__words_get(net->graph.words, (int64_t)value, &n);
 }

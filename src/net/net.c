@@ -217,7 +217,7 @@ static int settle(sis_net *net) {
         return error;
     find_final(net);
     sis__net_find_embedding(&net->graph, net->input, &net->embedding, &net->embedded);
-    return check_runs(net);
+    return net->document_only ? SIS_OK : check_runs(net);
 }
 
 static int load_graph(sis_net *net, sis__graph *g) {
@@ -257,16 +257,20 @@ int sis__net_reload(sis_net *net) {
     return error;
 }
 
-int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out) {
+/* document_only: nothing of it is run, so operators stay as they are. */
+static int adopt(struct Sis__Onnx__Model *doc, int document_only, sis_net **out) {
     sis_net *net = *out = SIS_NEW(sis_net, 1);
     if (!net) {
         sis__proto_free(&doc->base);
         return SIS_E_NOMEM;
     }
     net->doc = doc;
+    net->document_only = document_only;
     net->cache = sis__cache_new();
     net->words = sis__words_new();
-    int error = net->cache && net->words ? sis__recipes_apply(doc) : SIS_E_NOMEM;
+    int error = net->cache && net->words ? SIS_OK : SIS_E_NOMEM;
+    if (!error && !document_only)
+        error = sis__recipes_apply(doc);
     if (!error)
         error = load_graph(net, &net->graph);
     if (!error)
@@ -278,8 +282,14 @@ int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out) {
     return error;
 }
 
+int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out) {
+    return adopt(doc, 0, out);
+}
+
 int sis_net_ready(const sis_net *net) {
-    return net->refusal ? sis__fail(SIS_E_UNSUPPORTED, "%s", net->refusal) : SIS_OK;
+    return net->refusal         ? sis__fail(SIS_E_UNSUPPORTED, "%s", net->refusal)
+           : net->document_only ? sis__fail(SIS_E_UNSUPPORTED, "another engine runs this network")
+                                : SIS_OK;
 }
 
 const char *sis_net_kernels(void) {
@@ -299,41 +309,49 @@ void sis_net_free(sis_net *net) {
 }
 
 /* path: where values outside of the bytes may lie; NULL: nowhere. */
-static int parse(const void *bytes, size_t n, const char *path, sis_net **out) {
+static int parse(const void *bytes, size_t n, const char *path, int document_only, sis_net **out) {
     ProtobufCMessage *doc;
     *out = NULL;
     int error = sis__proto_parse(&sis__onnx__model__descriptor, bytes, n, &doc);
     if (error)
         return error;
     const Sis__Onnx__Graph *g = ((Sis__Onnx__Model *)doc)->graph;
-    if (g && g->n_sparse_initializer)
+    if (g && g->n_sparse_initializer && !document_only)
         error = sis__fail(SIS_E_UNSUPPORTED, "sparse tensors are not in the engine; run the model "
                                              "in ONNX Runtime, or export it without them");
     if (!error && path)
         error = sis__external_load((Sis__Onnx__Model *)doc, path);
-    if (!error)
+    if (!error && !document_only)
         error = sis__functions_expand((Sis__Onnx__Model *)doc);
     if (!error)
-        return sis__net_adopt((Sis__Onnx__Model *)doc, out);
+        return adopt((Sis__Onnx__Model *)doc, document_only, out);
     sis__proto_free(doc);
     return error;
 }
 
 int sis_net_parse(const void *bytes, size_t n, sis_net **out) {
-    return parse(bytes, n, NULL, out);
+    return parse(bytes, n, NULL, 0, out);
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-int sis_net_read(const char *path, sis_net **out) {
+static int read_file(const char *path, int document_only, sis_net **out) {
     char *bytes = NULL;
     size_t n = 0;
     *out = NULL;
     int error = sis__file_read(path, &bytes, &n);
-    if (!error && (error = parse(bytes, n, path, out)) != 0 && error != SIS_E_NOMEM)
+    if (!error && (error = parse(bytes, n, path, document_only, out)) != 0 && error != SIS_E_NOMEM)
         sis__fail_in(error, "%s", path);
     free(bytes);
     return error;
+}
+
+int sis_net_read(const char *path, sis_net **out) {
+    return read_file(path, 0, out);
+}
+
+int sis_net_read_document(const char *path, sis_net **out) {
+    return read_file(path, 1, out);
 }
 
 int sis_net_pack(const sis_net *net, void **bytes, size_t *n) {

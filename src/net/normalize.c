@@ -134,7 +134,9 @@ int sis_net_normalize(sis_net *net, const double *mean, const double *deviation,
     Sis__Onnx__Model *doc = net->doc;
     const char *input = net->graph.values[net->input].name;
     int error = check_numbers(mean, deviation, n);
-    if (!error && (error = sis_net_ready(net)) == SIS_OK)
+    if (!error && net->refusal)
+        error = sis_net_ready(net);
+    if (!error)
         error = check_document(doc, input);
     if (!error)
         error = find_shape(net, n, &shape);

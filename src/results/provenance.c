@@ -31,6 +31,7 @@ int sis_provenance_format(const sis_provenance *m, char **json) {
     sis__json_count(&b, "samples", m->samples);
     sis__json_count(&b, "seed", m->seed);
     sis__json_text(&b, "kernels", m->kernels);
+    sis__json_text(&b, "engine", m->engine);
     sis__json_text(&b, "machine", m->machine);
     snprintf(shard, sizeof shard, "%zu/%zu", m->shard, m->shards);
     sis__json_text(&b, "shard", m->shards > 1 ? shard : NULL);
@@ -66,6 +67,7 @@ int sis_provenance_parse(const char *json, sis_provenance *out) {
     sis__take_count(&f, "samples", SIS__OPTIONAL, &out->samples);
     sis__take_count(&f, "seed", SIS__OPTIONAL, &out->seed);
     out->kernels = sis__take_text_or(&f, "kernels", NULL);
+    out->engine = sis__take_text_or(&f, "engine", NULL);
     out->machine = sis__take_text_or(&f, "machine", NULL);
     take_shard(&f, out);
     return sis__finding_close(&f, &out->held);

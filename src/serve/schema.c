@@ -245,7 +245,7 @@ static int find_labels(sis__schema *s, const sis_model *model) {
 int sis__schema_init(sis__schema *s, const sis_task *task) {
     const sis_model *model = sis_task_model(task);
     const sis_data *data = sis_task_data(task);
-    const sis_net *net = sis_model_net(model);
+    const sis_net *net = sis_model_document(model);
     *s = (sis__schema){0};
     int error = find_names(s, model, data, net);
     s->kind = kind_of(data, net, s->n_values);

@@ -91,7 +91,8 @@ static int open_tokenizer(sis_task *t) {
 
 int sis__task_encode_open(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
-    e->net = sis_model_net(&t->model);
+    e->net = sis_model_document(&t->model);
+    e->engine = sis_model_net(&t->model) != NULL;
     e->token = e->net && sis_net_is_token(e->net);
     e->read = t->opt.read;
     int error = sis__task_table_open(t);
@@ -322,7 +323,7 @@ static void put_example(const sis_data *data, size_t row, char text[2 * SIS__DIM
 
 /* Values of a row of the model's; 0: that depends, or it does not say. */
 static size_t count_values(const sis__task_encoding *e, const sis_net_shape *s) {
-    size_t n = e->net || s->rank > 0;
+    size_t n = e->engine || s->rank > 0;
     for (size_t d = 0; d < s->rank; d++)
         n *= s->dims[d];
     return n;
@@ -457,7 +458,7 @@ static int is_misfit(const sis_task *t, const sis_net_shape *s, const sis_data *
     if (t->encoding.rows.wanted)
         return 0;
     if (wanted != sis_data_width(data, row))
-        return t->encoding.net != NULL;
+        return t->encoding.engine;
     return is_other_size(s, data, row) || is_turned(t, s, data, row);
 }
 

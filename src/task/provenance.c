@@ -60,8 +60,9 @@ static void name_machine(char text[MACHINE]) {
 #endif
 }
 
-int sis_task_opt_provenance(const sis_task_opt *o, size_t examples, const char *const *command,
-                            size_t n_command, char **provenance) {
+/* engine: that of the model, if it is not that of sis. */
+static int format(const sis_task_opt *o, size_t examples, const char *engine,
+                  const char *const *command, size_t n_command, char **provenance) {
     digest model, input, mask, features, domain;
     int has_file = o->domain && strncmp(o->domain, "data:", 5) == 0;
     char machine[MACHINE];
@@ -79,11 +80,17 @@ int sis_task_opt_provenance(const sis_task_opt *o, size_t examples, const char *
                         .mask = o->mask,
                         .samples = o->samples,
                         .seed = (size_t)o->seed,
-                        .kernels = sis_net_kernels(),
+                        .kernels = engine ? NULL : sis_net_kernels(),
+                        .engine = engine,
                         .machine = machine,
                         .shard = o->shard,
                         .shards = o->shards};
     return sis_provenance_format(&m, provenance);
+}
+
+int sis_task_opt_provenance(const sis_task_opt *o, size_t examples, const char *const *command,
+                            size_t n_command, char **provenance) {
+    return format(o, examples, NULL, command, n_command, provenance);
 }
 
 int sis_task_provenance(const sis_task *t, const char *const *command, size_t n_command,
@@ -91,6 +98,6 @@ int sis_task_provenance(const sis_task *t, const char *const *command, size_t n_
     sis_task_opt o = t->opt;
     if (!o.samples && t->mask.n_samples > 1)
         o.samples = t->mask.n_samples;
-    return sis_task_opt_provenance(&o, t->source.data ? sis_data_count(t->source.data) : 0, command,
-                                   n_command, provenance);
+    return format(&o, t->source.data ? sis_data_count(t->source.data) : 0,
+                  sis_model_engine(&t->model), command, n_command, provenance);
 }

@@ -76,7 +76,8 @@ typedef struct sis__task_rows {
 
 /* From what a data set holds to what the model takes. */
 typedef struct sis__task_encoding {
-    const sis_net *net; /* behind the model, or NULL */
+    const sis_net *net; /* what the model's file carries, or NULL */
+    int engine;         /* the engine runs it */
     char *words;        /* columns that are words, with commas between; NULL: none is named */
     int token;          /* it takes token ids */
     int texts;          /* and is given texts, or the model is that reads them itself */

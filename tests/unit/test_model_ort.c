@@ -121,7 +121,7 @@ static const char *one_operator(const char *op, size_t rank, const int64_t *dims
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
-static void scores_are_those_of_our_engine(void **state) {
+static void margins_are_those_of_our_engine(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -161,12 +161,10 @@ static void scores_are_those_of_our_engine(void **state) {
         assert_true(a && b);
         assert_int_equal(ours.predict(ours.ctx, rows, N, width, a), SIS_OK);
         assert_int_equal(theirs.predict(theirs.ctx, rows, N, width, b), SIS_OK);
-        for (size_t i = 0; i < n; i++) {
-            double score = ours.link ? ours.link(a[i]) : a[i];
-            double other = b[i] < 0 && score > 0 ? exp(b[i]) : b[i]; /* we undo a last logarithm */
-            if (fabs(score - other) > 1e-4 * fmax(1, fabs(score)))
-                fail_msg("%s: %g and %g", families[k].name, score, b[i]);
-        }
+        assert_true(ours.link == theirs.link); /* the same activation is cut */
+        for (size_t i = 0; i < n; i++)
+            if (fabs(a[i] - b[i]) > 1e-4 * fmax(1, fabs(a[i])))
+                fail_msg("%s: %g and %g", families[k].name, a[i], b[i]);
         sis_model_close(&ours);
         sis_model_close(&theirs);
         free(some);
@@ -279,13 +277,15 @@ static double number_at(const json_t *list, size_t i) {
     return json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
 }
 
+/* Scores are probabilities; logarithms of them may have been recorded. */
 static int is_recorded(const json_t *wanted, const double *scores, size_t n) {
-    int same = json_array_size(wanted) == n;
-    for (size_t i = 0; same && i < n; i++) {
-        double w = number_at(wanted, i);
-        same = fabs(w - scores[i]) <= 1e-4 * fmax(1, fabs(w));
+    int same = json_array_size(wanted) == n, logarithms = same;
+    for (size_t i = 0; (same || logarithms) && i < n; i++) {
+        double w = number_at(wanted, i), most = 1e-4 * fmax(1, fabs(w));
+        same &= fabs(w - scores[i]) <= most;
+        logarithms &= fabs(w - log(scores[i])) <= most;
     }
-    return same;
+    return same || logarithms;
 }
 
 /* Sums of two 8-bit products are cut to 16 bits by processors without instructions for four of them; what was
@@ -347,6 +347,8 @@ static int try_model(const char *path, const json_t *run) {
     assert_non_null(again);
     assert_int_equal(model.predict(model.ctx, rows, n, width, again), SIS_OK);
     int same = memcmp(scores, again, sizeof(double) * n * model.n_outputs) == 0;
+    for (size_t i = 0; model.link && i < n * model.n_outputs; i++)
+        scores[i] = model.link(scores[i]);
     free(
         again); /* one model draws random numbers, one scales by the largest value of the batch, and of
                     8-bit products ONNX Runtime saturates pairs of sums where the processor has no others */
@@ -441,8 +443,10 @@ static void attention_masks_follow_from_the_ids(void **state) {
     assert_int_equal(sis_model_measure(&other, rows, LENGTH), SIS_OK);
     assert_int_equal(own.predict(own.ctx, rows, N, LENGTH, margins), SIS_OK);
     assert_int_equal(other.predict(other.ctx, rows, N, LENGTH, scores), SIS_OK);
+    assert_non_null(other.link); /* the engine tries lengths that are too long for this one */
     for (size_t i = 0; i < N * 2; i++)
-        assert_true(fabs((own.link ? own.link(margins[i]) : margins[i]) - scores[i]) < 1e-5);
+        assert_true(fabs((own.link ? own.link(margins[i]) : margins[i]) - other.link(scores[i])) <
+                    1e-5);
     sis_model_close(&own);
     sis_model_close(&other);
 }
@@ -695,7 +699,7 @@ int main(void) {
         cmocka_unit_test(rows_are_cut_or_others_given),
         cmocka_unit_test(the_first_of_integer_outputs_is_explained),
         cmocka_unit_test(labels_are_those_of_the_file),
-        cmocka_unit_test(scores_are_those_of_our_engine),
+        cmocka_unit_test(margins_are_those_of_our_engine),
         cmocka_unit_test(explanations_do_not_depend_on_threads),
         cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),
         cmocka_unit_test(what_neither_can_run_is_told),

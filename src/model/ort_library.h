@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shared library of ONNX Runtime, loaded when it is first needed. Nothing of it is needed to
+ * build: its only symbol is OrtGetApiBase, which hands out a table of functions that only ever grows,
+ * so the slots below stay what they are (test_model_ort.c tries each of them).
+ *
+ * Where it is looked for: the file $SIS_ORT and nothing else, if that is set; the folder that
+ * sis_model_ort_folder() names; the loader's own folders; the onnxruntime wheel of the python3 in
+ * $PATH; ort/ beside the program. Never relative to the working directory.
+ */
+#ifndef SIS_MODEL_ORT_LIBRARY_H
+#define SIS_MODEL_ORT_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Its objects are only ever passed back. A status is NULL if all is well. */
+typedef void ort_status, ort_environment, ort_session_options, ort_session, ort_type_info,
+    ort_tensor_info, ort_allocator, ort_memory_info, ort_run_options, ort_value;
+
+/* slot, name, result, arguments */
+#define SIS__ORT_CALLS(X)                                                                          \
+    X(2, error_message, const char *, (const ort_status *))                                        \
+    X(3, create_env, ort_status *, (int level, const char *id, ort_environment **))                \
+    X(7, create_session, ort_status *,                                                             \
+      (const ort_environment *, const char *path, const ort_session_options *, ort_session **))    \
+    X(8, create_session_from, ort_status *,                                                        \
+      (const ort_environment *, const void *bytes, size_t n, const ort_session_options *,          \
+       ort_session **))                                                                            \
+    X(9, run, ort_status *,                                                                        \
+      (ort_session *, const ort_run_options *, const char *const *inputs,                          \
+       const ort_value *const *given, size_t n_inputs, const char *const *outputs,                 \
+       size_t n_outputs, ort_value **results))                                                     \
+    X(10, create_options, ort_status *, (ort_session_options **))                                  \
+    X(24, set_threads_inside, ort_status *, (ort_session_options *, int))                          \
+    X(25, set_threads_between, ort_status *, (ort_session_options *, int))                         \
+    X(30, input_count, ort_status *, (const ort_session *, size_t *))                              \
+    X(31, output_count, ort_status *, (const ort_session *, size_t *))                             \
+    X(33, input_type, ort_status *, (const ort_session *, size_t, ort_type_info **))               \
+    X(34, output_type, ort_status *, (const ort_session *, size_t, ort_type_info **))              \
+    X(36, input_name, ort_status *, (const ort_session *, size_t, ort_allocator *, char **))       \
+    X(37, output_name, ort_status *, (const ort_session *, size_t, ort_allocator *, char **))      \
+    X(48, tensor_new, ort_status *,                                                                \
+      (ort_allocator *, const int64_t *dims, size_t rank, int type, ort_value **))                 \
+    X(49, tensor_on, ort_status *,                                                                 \
+      (const ort_memory_info *, void *data, size_t bytes, const int64_t *dims, size_t rank,        \
+       int type, ort_value **))                                                                    \
+    X(51, tensor_data, ort_status *, (ort_value *, void **))                                       \
+    X(52, tensor_put_texts, ort_status *, (ort_value *, const char *const *texts, size_t n))       \
+    X(55, tensor_of_type, ort_status *, (const ort_type_info *, const ort_tensor_info **))         \
+    X(56, kind_of_type, ort_status *, (const ort_type_info *, int *))                              \
+    X(60, element_type, ort_status *, (const ort_tensor_info *, int *))                            \
+    X(61, rank, ort_status *, (const ort_tensor_info *, size_t *))                                 \
+    X(62, dims, ort_status *, (const ort_tensor_info *, int64_t *, size_t))                        \
+    X(64, element_count, ort_status *, (const ort_tensor_info *, size_t *))                        \
+    X(65, info_of_value, ort_status *, (const ort_value *, ort_tensor_info **))                    \
+    X(67, kind_of_value, ort_status *, (const ort_value *, int *))                                 \
+    X(69, create_memory, ort_status *, (int allocator, int type, ort_memory_info **))              \
+    X(76, free_memory, ort_status *, (ort_allocator *, void *))                                    \
+    X(78, default_allocator, ort_status *, (ort_allocator **))                                     \
+    X(80, part, ort_status *, (const ort_value *, int, ort_allocator *, ort_value **))             \
+    X(81, part_count, ort_status *, (const ort_value *, size_t *))                                 \
+    X(93, release_status, void, (ort_status *))                                                    \
+    X(95, release_session, void, (ort_session *))                                                  \
+    X(96, release_value, void, (ort_value *))                                                      \
+    X(98, release_type, void, (ort_type_info *))                                                   \
+    X(99, release_info, void, (ort_tensor_info *))                                                 \
+    X(100, release_options, void, (ort_session_options *))
+
+/* The library, loaded once for the life of the process. */
+typedef struct sis__ort_library {
+#define SIS__ORT_POINTER(slot, name, result, arguments) result(*name) arguments;
+    SIS__ORT_CALLS(SIS__ORT_POINTER)
+#undef SIS__ORT_POINTER
+    ort_environment *env;
+    ort_memory_info *memory;
+    ort_allocator *allocator;
+    char engine[64];   /* "ONNX Runtime 1.30.0" */
+    char problem[512]; /* why it is not there; "": it is */
+} sis__ort_library;
+extern sis__ort_library sis__ort;
+
+/* Load it. SIS_E_UNSUPPORTED if it is not there, with what to do in the message. */
+int sis__ort_load(void);
+
+/* A status becomes a message of ours. */
+int sis__ort_check(ort_status *s);
+
+#endif
