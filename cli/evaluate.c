@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
-#include "spread.h"
+#include <sis/net.h>
+
+#include "base/spread.h"
 
 static const cli_option options[] = {
     CLI_OPTIONAL_GROUP(eval_options, source, cli_source, cli_source_options),
@@ -97,76 +98,87 @@ static int check_usage(const eval_options *o, const cli_list *args) {
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static void release(evaluation *ev) {
-    for (size_t e = 0; e < ev->n_examples; e++)
-        free(ev->examples[e].importance);
-    for (size_t k = 0; k < ev->n_methods; k++) {
-        eval_method *m = &ev->methods[k];
-        sis_records_release(&m->results);
-        free(m->name);
-        free(m->of);
-        free(m->items);
-        free(m->first);
-        free(m->faithfulness);
-    }
-    free(ev->methods);
-    free(ev->examples);
-    free(ev->donors);
-    free(ev->study.by_mask);
-    free(ev->study.by_deck);
-    sis_motifs_release(&ev->motifs);
-    cli_task_close(&ev->task);
-}
+/* Model and examples; under a second mask, too, if it is asked for. */
+typedef struct {
+    sis_task *task, *second;
+    const char *second_mask;
+} tasks;
 
-static int open_task(evaluation *ev) {
-    cli_question q = ev->o->question;
-    if (!ev->o->imputation)
+static int open_tasks(const eval_options *o, tasks *t) {
+    sis_task_opt opt;
+    cli_question q = o->question;
+    if (!o->source.model)
+        return CLI_DONE;
+    if (!o->imputation)
         q.target = NULL;
-    int status = cli_task_open(&ev->task, &ev->o->source, &q);
-    ev->with_model = 1;
-    if (status == CLI_DONE)
-        cli_task_note(ev->o->common.quiet, ev->task.task);
-    return status;
+    cli_task_options(&o->source, &q, &opt);
+    int status = cli_fail(sis_task_open(&opt, &t->task));
+    if (status != CLI_DONE)
+        return status;
+    cli_task_note(o->common.quiet, t->task);
+    const sis_net *net = sis_model_net(sis_task_model(t->task));
+    t->second_mask = o->second_mask                 ? o->second_mask
+                     : net && sis_net_is_token(net) ? "pad"
+                                                    : "zero";
+    opt.mask = t->second_mask;
+    return o->robust ? cli_fail(sis_task_open(&opt, &t->second)) : CLI_DONE;
 }
 
-/* All that was asked for, in an order that finds mistakes before it costs time. */
-static int measure(evaluation *ev, const cli_list *args) {
-    const eval_options *o = ev->o;
-    int status = args->n > 0 ? eval_read(ev, args) : CLI_DONE;
-    if (status == CLI_DONE && o->motif)
-        status = eval_motif(ev);
-    if (status == CLI_DONE && o->source.model)
-        status = open_task(ev);
-    if (status == CLI_DONE && ev->with_model && args->n > 0)
-        status = eval_model(ev);
-    if (status == CLI_DONE && o->human)
-        status = eval_human(ev);
-    if (status == CLI_DONE && o->robust)
-        status = eval_robust(ev);
-    if (status == CLI_DONE && o->yardsticks)
-        status = eval_yardsticks(ev);
-    if (status == CLI_DONE && o->imputation && cli_leads())
-        status = eval_imputation(ev);
-    return status;
-}
-
-static int tell(const evaluation *ev) {
-    int status = eval_tables(ev);
-    if (status == CLI_DONE && ev->o->csv)
-        status = eval_csv(ev, ev->o->csv);
-    if (status == CLI_DONE && ev->o->json)
-        status = eval_json(ev, ev->o->json);
+static int evaluate(const eval_options *o, const sis_records *files, size_t n, const tasks *t) {
+    sis_evaluate_opt opt;
+    sis_evaluation found;
+    cli_progress bar;
+    sis_evaluate_opt_init(&opt);
+    opt.task = t->task;
+    opt.second = t->second;
+    opt.mask = o->question.mask;
+    opt.second_mask = t->second_mask;
+    opt.first = o->first;
+    opt.human = o->human;
+    opt.robust = o->robust;
+    opt.metrics = o->yardsticks;
+    opt.imputation = o->imputation;
+    opt.motif = o->motif;
+    opt.draws = o->draws;
+    opt.samples = cli_draws(&o->question);
+    opt.around = o->around;
+    opt.seed = o->question.seed;
+    opt.search.jobs = cli_jobs(&o->source);
+    opt.search.memory = o->question.memory << 20;
+    opt.search.progress = cli_progress_show;
+    opt.search.progress_ctx = &bar;
+    cli_progress_init(&bar, o->common.quiet);
+    int error = sis_evaluate(files, n, &opt, &found);
+    cli_progress_end(&bar);
+    int status = cli_fail(error);
+    if (status == CLI_DONE && sis__leads())
+        status = eval_tell(o, &opt, &found);
+    if (error == SIS_OK)
+        sis_evaluation_release(&found);
     return status;
 }
 
 static int run(const void *p, const cli_list *args) {
-    evaluation ev = {.o = (const eval_options *)p};
-    int status = check_usage(ev.o, args);
+    const eval_options *o = p;
+    tasks t = {0};
+    int status = check_usage(o, args);
+    sis_records *files = status == CLI_DONE ? cli_grab(args->n, sizeof *files) : NULL;
+    if (!files)
+        return status == CLI_DONE ? CLI_FAILED : status;
+    for (size_t k = 0; status == CLI_DONE && k < args->n; k++) {
+        status = cli_records_read(args->items[k], &files[k]);
+        if (status == CLI_DONE)
+            status = cli_fail(sis_records_index(&files[k], 1));
+    }
     if (status == CLI_DONE)
-        status = measure(&ev, args);
-    if (status == CLI_DONE && cli_leads())
-        status = tell(&ev);
-    release(&ev);
+        status = open_tasks(o, &t);
+    if (status == CLI_DONE)
+        status = evaluate(o, files, args->n, &t);
+    sis_task_free(t.task);
+    sis_task_free(t.second);
+    for (size_t k = 0; k < args->n; k++)
+        sis_records_release(&files[k]);
+    free(files);
     return status;
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of sis evaluate: a method a row, against the first one. Medians are over rationales,
- * or over features; signed-rank tests pair the examples, each with the median of its rationales.
+ * The tables of sis evaluate: a method a row, against the first one; and a row a rationale as CSV, an
+ * empty cell where nothing was measured.
  */
 #include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "evaluate.h"
+#include "output.h"
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
@@ -48,13 +48,21 @@ static void put_header(table *t, const char *const *names) {
         put(t, "%s", names[t->columns]);
 }
 
-/* Columns of put_against(), if there is anything to test against. */
-static void put_tests(table *t, const evaluation *ev) {
-    if (ev->n_methods > 1) {
+/* The p-values of each method against the first, if there is anything to test against. */
+static void put_tests(table *t, const sis_evaluation *e) {
+    if (e->n_methods > 1) {
         put(t, "rank-sum p");
         put(t, "signed-rank p");
         t->columns += 2;
     }
+}
+
+static void put_against(table *t, const sis_evaluation *e, size_t method, int quantity) {
+    const sis_quantity *q = &e->methods[method].summary.quantities[quantity];
+    if (e->n_methods == 1)
+        return;
+    put_number(t, "%.2g", method == 0 ? NAN : q->rank_sum_p);
+    put_number(t, "%.2g", method == 0 ? NAN : q->signed_rank_p);
 }
 
 /* Letters, not bytes. */
@@ -92,100 +100,59 @@ static int print_table(table *t, const char *title) {
     return t->status;
 }
 
-/* ---- Comparisons ----------------------------------------------------------------------------- */
-
-/* The two p-values; none for the first method itself. */
-static void put_against(table *t, const evaluation *ev, const eval_method *m,
-                        const eval_against *p) {
-    int itself = m == &ev->methods[0];
-    if (ev->n_methods == 1)
-        return;
-    put_number(t, "%.2g", itself ? NAN : p->sum.p);
-    put_number(t, "%.2g", itself ? NAN : p->pairs.p);
-}
-
-/* Changes of the score are turned round for decisions "<=". */
-static int is_below(const evaluation *ev) {
-    return ev->examples[0].record->question.below;
-}
-
-/* Does every file mask what is outside a rationale? Proofs and draws do not. */
-static int is_masked(const evaluation *ev) {
-    int all = 1;
-    for (size_t k = 0; k < ev->n_methods; k++)
-        for (size_t e = 0; all && e < ev->n_examples; e++)
-            all = !ev->methods[k].of[e]->guarantee ||
-                  ev->methods[k].of[e]->guarantee->kind == SIS_GUARANTEE_MASK;
-    return all;
-}
-
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-static double extreme(const double *x, size_t n, double percent) {
-    double v = NAN;
-    return sis_sample_percentile(x, n, percent, &v) == SIS_OK ? v : NAN;
+/* Changes of the score are negated for decisions "<=". */
+static int is_below(const sis_evaluation *e) {
+    return e->examples[0].below;
 }
 
-static int print_counts(const evaluation *ev) {
+static int print_counts(const sis_evaluation *e) {
     table t = {.texts = 2};
     put_header(&t, (const char *const[]){"method", "file", "rationales", "found per example",
                                          "most", "sufficient examples", NULL});
-    for (size_t k = 0; k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        size_t all, most;
-        eval_count(ev, m, &all, &most);
+    for (size_t k = 0; k < e->n_methods; k++) {
+        const sis_evaluated_method *m = &e->methods[k];
         put(&t, "%s", m->name);
-        put(&t, "%s", cli_last_part(m->results.name));
-        put(&t, "%zu", m->n_items);
-        put(&t, "%.2f", (double)all / (double)ev->n_examples);
-        put(&t, "%zu", most);
-        put(&t, "%.1f %%", 100 * eval_sufficient(ev, m));
+        put(&t, "%s", cli_last_part(m->file));
+        put(&t, "%zu", m->n);
+        put(&t, "%.2f", m->summary.subsets_per_example);
+        put(&t, "%.0f", m->summary.subsets_most);
+        put(&t, "%.1f %%", 100 * m->summary.sufficient_examples);
     }
     return print_table(&t, "Rationales");
 }
 
 /* A quantity of rationales: median, lowest, highest, tests. */
-static int print_quantity(const evaluation *ev, const char *title, size_t offset,
+static int print_quantity(const sis_evaluation *e, const char *title, int quantity,
                           const char *format) {
     table t = {.texts = 1};
     put_header(&t, (const char *const[]){"method", "median", "mean", "lowest", "highest", NULL});
-    put_tests(&t, ev);
-    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        size_t n = 0;
-        eval_against p = {0};
-        double *values = eval_column(m, offset, &n);
-        t.status = values ? eval_compare(ev, m, offset, &p) : CLI_FAILED;
-        put(&t, "%s", m->name);
-        put_number(&t, format, values ? extreme(values, n, 50) : NAN);
-        put_number(&t, format, values ? sis_sample_mean(values, n) : NAN);
-        put_number(&t, format, values ? extreme(values, n, 0) : NAN);
-        put_number(&t, format, values ? extreme(values, n, 100) : NAN);
-        put_against(&t, ev, m, &p);
-        free(values);
+    put_tests(&t, e);
+    for (size_t k = 0; k < e->n_methods; k++) {
+        const sis_quantity *q = &e->methods[k].summary.quantities[quantity];
+        put(&t, "%s", e->methods[k].name);
+        put_number(&t, format, q->median);
+        put_number(&t, format, q->mean);
+        put_number(&t, format, q->lowest);
+        put_number(&t, format, q->highest);
+        put_against(&t, e, k, quantity);
     }
     return print_table(&t, title);
 }
 
-static int print_importance(const evaluation *ev) {
+static int print_importance(const sis_evaluation *e) {
     table t = {.texts = 1};
     put_header(&t, (const char *const[]){"method", "median inside", "median outside", NULL});
-    put_tests(&t, ev);
-    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        size_t n_in, n_out;
-        eval_against p = {0};
-        double *in = eval_importance(ev, m, 1, &n_in, NULL);
-        double *out = eval_importance(ev, m, 0, &n_out, NULL);
-        t.status = in && out ? eval_compare_importance(ev, m, &p) : CLI_FAILED;
-        put(&t, "%s", m->name);
-        put_number(&t, "%.3g", in ? eval_median(in, n_in) : NAN);
-        put_number(&t, "%.3g", out ? eval_median(out, n_out) : NAN);
-        put_against(&t, ev, m, &p);
-        free(in);
-        free(out);
+    put_tests(&t, e);
+    for (size_t k = 0; k < e->n_methods; k++) {
+        const sis_quantity *q = &e->methods[k].summary.quantities[SIS_QUANTITY_IMPORTANCE];
+        put(&t, "%s", e->methods[k].name);
+        put_number(&t, "%.3g", q->median);
+        put_number(&t, "%.3g", q->outside);
+        put_against(&t, e, k, SIS_QUANTITY_IMPORTANCE);
     }
-    return print_table(&t, is_below(ev)
+    return print_table(&t, is_below(e)
                                ? "Importance of single features: what masking one alone adds to "
                                  "the score"
                                : "Importance of single features: what masking one alone takes off "
@@ -194,147 +161,106 @@ static int print_importance(const evaluation *ev) {
 
 /* ---- People ---------------------------------------------------------------------------------- */
 
-static void print_quality(const evaluation *ev) {
-    size_t n = 0, enough = 0;
-    double *qhs = cli_grab(ev->n_examples, sizeof *qhs), marked = 0;
-    for (size_t e = 0; qhs && e < ev->n_examples; e++) {
-        const eval_example *x = &ev->examples[e];
-        if (isnan(x->qhs))
-            continue;
-        qhs[n++] = x->qhs;
-        marked += (double)x->record->drawing.n_human / (double)x->record->collection.n_features;
-        enough += eval_enough(x->record, x->human_score) > 0;
-    }
-    if (n > 0)
-        printf(
-            "  people marked %.1f %% of the features, and these alone are sufficient in %zu of %zu "
-            "examples;\n  QHS, %s: median %.4g, from %.4g "
-            "to %.4g\n",
-            100 * marked / (double)n, enough, n,
-            is_below(ev) ? "the score of the whole input less theirs"
-                         : "their score less that of the whole input",
-            eval_median(qhs, n), extreme(qhs, n, 0), extreme(qhs, n, 100));
-    free(qhs);
-}
-
-static int print_human(const evaluation *ev) {
+static int print_human(const sis_evaluation *e) {
+    const sis_people *p = &e->people;
     char title[128];
     table t = {.texts = 1};
     put_header(&t, (const char *const[]){"method", "median share", "mean share",
                                          "Pearson r with QHS", "its p", NULL});
-    put_tests(&t, ev);
-    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        size_t n = 0;
-        eval_against p = {0};
-        sis_test r = {.statistic = NAN, .p = NAN};
-        double *marked = eval_column(m, offsetof(eval_rationale, marked), &n);
-        t.status = marked ? eval_compare(ev, m, offsetof(eval_rationale, marked), &p) : CLI_FAILED;
-        if (t.status == CLI_DONE && ev->with_model)
-            t.status = eval_correlate(ev, m, &r);
-        put(&t, "%s", m->name);
-        put_number(&t, "%.3f", marked ? extreme(marked, n, 50) : NAN);
-        put_number(&t, "%.3f", marked ? sis_sample_mean(marked, n) : NAN);
-        put_number(&t, "%.3f", r.statistic);
-        put_number(&t, "%.2g", r.p);
-        put_against(&t, ev, m, &p);
-        free(marked);
+    put_tests(&t, e);
+    for (size_t k = 0; k < e->n_methods; k++) {
+        const sis_method_summary *s = &e->methods[k].summary;
+        put(&t, "%s", e->methods[k].name);
+        put_number(&t, "%.3f", s->quantities[SIS_QUANTITY_MARKED].median);
+        put_number(&t, "%.3f", s->quantities[SIS_QUANTITY_MARKED].mean);
+        put_number(&t, "%.3f", s->pearson_r);
+        put_number(&t, "%.2g", s->pearson_p);
+        put_against(&t, e, k, SIS_QUANTITY_MARKED);
     }
     snprintf(title, sizeof title,
              "Agreement with people: share of a rationale inside what a person marked (%zu "
              "examples)",
-             ev->n_human);
+             p->n);
     int status = print_table(&t, title);
-    if (status == CLI_DONE && ev->with_model)
-        print_quality(ev);
-    return status;
+    if (status == CLI_DONE && p->n_scored > 0)
+        printf(
+            "  people marked %.1f %% of the features, and these alone are sufficient in %zu of %zu "
+            "examples;\n  QHS, %s: median %.4g, from %.4g "
+            "to %.4g\n",
+            100 * p->share, p->sufficient, p->n_scored,
+            is_below(e) ? "the score of the whole input less theirs"
+                        : "their score less that of the whole input",
+            p->median, p->lowest, p->highest);
+    if (status == CLI_DONE)
+        status = print_quantity(e,
+                                "Token F1: all that a method shows of an example, against what "
+                                "a person marked",
+                                SIS_QUANTITY_TOKEN_F1, "%.3f");
+    return status == CLI_DONE
+               ? print_quantity(e, "IOU F1: the same, span by span", SIS_QUANTITY_IOU_F1, "%.3f")
+               : status;
 }
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
 
-/* The mean of a quantity, as a share in per cent. */
-static void put_share(table *t, const eval_method *m, size_t offset) {
-    size_t n = 0;
-    double *values = eval_column(m, offset, &n);
-    if (!values)
-        t->status = CLI_FAILED;
-    put_number(t, "%.1f %%", values ? 100 * sis_sample_mean(values, n) : NAN);
-    free(values);
-}
-
-static int print_robust(const evaluation *ev) {
+static int print_robust(const sis_evaluation *e, const sis_evaluate_opt *o) {
     char title[192], second[CELL];
     table t = {.texts = 1};
-    snprintf(second, sizeof second, "mask %s", eval_second_mask(ev));
+    snprintf(second, sizeof second, "mask %s", o->second_mask);
     put_header(&t, (const char *const[]){"method", "own mask", second, "hot-deck",
                                          "neighbours back", "random half back", NULL});
-    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        put(&t, "%s", m->name);
-        put_share(&t, m, offsetof(eval_rationale, sufficient));
-        put_share(&t, m, offsetof(eval_rationale, second_holds));
-        put_share(&t, m, offsetof(eval_rationale, deck_holds));
-        put_share(&t, m, offsetof(eval_rationale, around_holds));
-        put_share(&t, m, offsetof(eval_rationale, half_holds));
+    for (size_t k = 0; k < e->n_methods; k++) {
+        put(&t, "%s", e->methods[k].name);
+        for (size_t i = 0; i < SIS_N_TRIALS; i++)
+            put_number(&t, "%.1f %%", 100 * e->methods[k].summary.holds[i]);
     }
     snprintf(title, sizeof title,
              "Robustness: how often rationales stay sufficient (%zu samples each of hot-deck and "
              "half)",
-             cli_draws(&ev->o->question));
+             o->samples);
     return print_table(&t, title);
 }
 
-/* ---- Yardsticks ------------------------------------------------------------------------------ */
-
-static const char *cut_name(size_t k, char *name, size_t size) {
-    snprintf(name, size, "%g %%", sis_cut_percent(k));
-    return name;
-}
+/* ---- Metrics --------------------------------------------------------------------------------- */
 
 /* A method, and something at each cut. */
 static void put_cut_header(table *t) {
-    char names[SIS_N_CUTS][16];
-    const char *header[SIS_N_CUTS + 2] = {"method"};
+    put(t, "method");
     for (size_t k = 0; k < SIS_N_CUTS; k++)
-        header[k + 1] = cut_name(k, names[k], sizeof names[k]);
-    put_header(t, header);
+        put(t, "%g %%", sis_cut_percent(k));
+    t->columns = 1 + SIS_N_CUTS;
 }
 
 /* A curve, its mean over the cuts, and whether that differs from the first method's example by
  * example. */
-static int print_curve(const evaluation *ev, int curve, size_t offset, const char *title) {
+static int print_curve(const sis_evaluation *e, int curve, int quantity, const char *title) {
     table t = {.texts = 1};
     put_cut_header(&t);
     put(&t, "mean");
     t.columns++;
-    if (ev->n_methods > 1) {
+    if (e->n_methods > 1) {
         put(&t, "signed-rank p");
         t.columns++;
     }
-    for (size_t i = 0; t.status == CLI_DONE && i < ev->n_methods; i++) {
-        const eval_method *m = &ev->methods[i];
-        double curves[SIS_N_CURVES][SIS_N_CUTS];
-        eval_against p = {0};
-        eval_curves(ev, m, curves);
-        t.status = eval_compare(ev, m, offset, &p);
-        put(&t, "%s", m->name);
+    for (size_t i = 0; i < e->n_methods; i++) {
+        const sis_method_summary *s = &e->methods[i].summary;
+        put(&t, "%s", e->methods[i].name);
         for (size_t k = 0; k < SIS_N_CUTS; k++)
-            put_number(&t, "%.3f", curves[curve][k]);
-        put_number(&t, "%.3f", sis_sample_mean(curves[curve], SIS_N_CUTS));
-        if (ev->n_methods > 1)
-            put_number(&t, "%.2g", i == 0 ? NAN : p.pairs.p);
+            put_number(&t, "%.3f", s->curves[curve][k]);
+        put_number(&t, "%.3f", sis_sample_mean(s->curves[curve], SIS_N_CUTS));
+        if (e->n_methods > 1)
+            put_number(&t, "%.2g", i == 0 ? NAN : s->quantities[quantity].signed_rank_p);
     }
     return print_table(&t, title);
 }
 
-static int print_stability(const evaluation *ev) {
+static int print_stability(const sis_evaluation *e, size_t samples) {
     char title[160];
     table t = {.texts = 1};
     put_cut_header(&t);
-    for (size_t i = 0; t.status == CLI_DONE && i < ev->n_methods; i++) {
-        double c[SIS_N_CURVES][SIS_N_CUTS];
-        eval_curves(ev, &ev->methods[i], c);
-        put(&t, "%s", ev->methods[i].name);
+    for (size_t i = 0; i < e->n_methods; i++) {
+        const double *const *c = e->methods[i].summary.curves;
+        put(&t, "%s", e->methods[i].name);
         for (size_t k = 0; k < SIS_N_CUTS; k++)
             put(&t, "%.1f (%.1f-%.1f)", 100 * c[SIS_CURVE_STABLE][k],
                 100 * c[SIS_CURVE_STABLE_LOW][k], 100 * c[SIS_CURVE_STABLE_HIGH][k]);
@@ -342,139 +268,199 @@ static int print_stability(const evaluation *ev) {
     snprintf(title, sizeof title,
              "Stability: per cent that stay sufficient when that share of all others comes back "
              "(%zu draws each, 95 %% interval)",
-             cli_draws(&ev->o->question));
+             samples);
     return print_table(&t, title);
 }
 
-static int print_same(const evaluation *ev) {
+static int print_same(const sis_evaluation *e) {
     table t = {.texts = 1};
     put_header(&t, (const char *const[]){"method", "same subsets", "mean Jaccard", NULL});
-    for (size_t k = 1; t.status == CLI_DONE && k < ev->n_methods; k++) {
-        const eval_method *m = &ev->methods[k];
-        size_t n = 0;
-        double *jaccard = eval_column(m, offsetof(eval_rationale, jaccard), &n);
-        if (!jaccard)
-            t.status = CLI_FAILED;
-        put(&t, "%s", m->name);
-        put_share(&t, m, offsetof(eval_rationale, same));
-        put_number(&t, "%.3f", jaccard ? sis_sample_mean(jaccard, n) : NAN);
-        free(jaccard);
+    for (size_t k = 1; k < e->n_methods; k++) {
+        const sis_quantity *q = e->methods[k].summary.quantities;
+        put(&t, "%s", e->methods[k].name);
+        put_number(&t, "%.1f %%", 100 * q[SIS_QUANTITY_SAME].mean);
+        put_number(&t, "%.3f", q[SIS_QUANTITY_JACCARD].mean);
     }
     return print_table(&t,
                        "The same as the first: examples with equal subsets; all features of both");
 }
 
-static int print_yardsticks(const evaluation *ev) {
-    int status = print_curve(ev, SIS_CURVE_SUFFICIENCY, offsetof(eval_rationale, sufficiency),
-                             is_below(ev) ? "Sufficiency: the rise if only the first features are "
-                                            "left (low is good; mean: AOPC)"
-                                          : "Sufficiency: the fall if only the first features are "
-                                            "left (low is good; mean: AOPC)");
+static int print_metrics(const sis_evaluation *e, size_t samples) {
+    static const struct {
+        int curve, quantity;
+        const char *titles[2]; /* for >=, for <= */
+    } curves[] = {
+        {SIS_CURVE_SUFFICIENCY,
+         SIS_QUANTITY_SUFFICIENCY,
+         {"Sufficiency: the fall if only the first features are left (low is good; mean: AOPC)",
+          "Sufficiency: the rise if only the first features are left (low is good; mean: AOPC)"}},
+        {SIS_CURVE_COMPREHENSIVENESS,
+         SIS_QUANTITY_COMPREHENSIVENESS,
+         {"Comprehensiveness: the fall if they are masked (high is good; mean: AOPC)",
+          "Comprehensiveness: the rise if they are masked (high is good; mean: AOPC)"}},
+        {SIS_CURVE_PGI,
+         SIS_QUANTITY_PGI,
+         {"PGI: the change if they are drawn anew (high is good)",
+          "PGI: the change if they are drawn anew (high is good)"}},
+        {SIS_CURVE_PGU,
+         SIS_QUANTITY_PGU,
+         {"PGU: the change if all others are (low is good)",
+          "PGU: the change if all others are (low is good)"}},
+    };
+    int status = CLI_DONE;
+    for (size_t k = 0; status == CLI_DONE && k < sizeof curves / sizeof *curves; k++)
+        status = print_curve(e, curves[k].curve, curves[k].quantity, curves[k].titles[is_below(e)]);
     if (status == CLI_DONE)
-        status = print_curve(ev, SIS_CURVE_COMPREHENSIVENESS,
-                             offsetof(eval_rationale, comprehensiveness),
-                             is_below(ev) ? "Comprehensiveness: the rise if they are masked (high "
-                                            "is good; mean: AOPC)"
-                                          : "Comprehensiveness: the fall if they are masked (high "
-                                            "is good; mean: AOPC)");
-    if (status == CLI_DONE)
-        status = print_curve(ev, SIS_CURVE_PGI, offsetof(eval_rationale, pgi),
-                             "PGI: the change if they are drawn anew (high is good)");
-    if (status == CLI_DONE)
-        status = print_curve(ev, SIS_CURVE_PGU, offsetof(eval_rationale, pgu),
-                             "PGU: the change if all others are (low is good)");
-    if (status == CLI_DONE)
-        status = print_stability(ev);
-    return status == CLI_DONE && ev->n_methods > 1 ? print_same(ev) : status;
+        status = print_stability(e, samples);
+    return status == CLI_DONE && e->n_methods > 1 ? print_same(e) : status;
 }
 
-/* ERASER's two numbers. */
-static int print_tokens(const evaluation *ev) {
-    int status = print_quantity(ev,
-                                "Token F1: all that a method shows of an example, against what "
-                                "a person marked",
-                                offsetof(eval_rationale, token_f1), "%.3f");
-    return status == CLI_DONE ? print_quantity(ev, "IOU F1: the same, span by span",
-                                               offsetof(eval_rationale, iou_f1), "%.3f")
-                              : status;
-}
-
-static int print_study(const evaluation *ev) {
-    const eval_study *s = &ev->study;
-    const double *changes[] = {s->by_mask, s->by_deck};
+static int print_study(const sis_evaluation *e) {
+    const double *changes[] = {e->by_mask, e->by_hotdeck};
     char title[128];
-    table t = {.texts = 1, .on_top = ev->n_methods == 0};
+    table t = {.texts = 1, .on_top = e->n_methods == 0};
     put_header(&t,
                (const char *const[]){"masked by", "mean", "deviation", "lowest", "highest", NULL});
     for (size_t k = 0; k < 2; k++) {
+        double lowest = NAN, highest = NAN;
+        sis_sample_percentile(changes[k], e->n_draws, 0, &lowest);
+        sis_sample_percentile(changes[k], e->n_draws, 100, &highest);
         put(&t, "%s", k == 0 ? "the mask" : "hot-deck");
-        put_number(&t, "%.4g", sis_sample_mean(changes[k], s->n));
-        put_number(&t, "%.4g", sis_sample_deviation(changes[k], s->n));
-        put_number(&t, "%.4g", extreme(changes[k], s->n, 0));
-        put_number(&t, "%.4g", extreme(changes[k], s->n, 100));
+        put_number(&t, "%.4g", sis_sample_mean(changes[k], e->n_draws));
+        put_number(&t, "%.4g", sis_sample_deviation(changes[k], e->n_draws));
+        put_number(&t, "%.4g", lowest);
+        put_number(&t, "%.4g", highest);
     }
     snprintf(title, sizeof title,
-             "Change of the score when one random feature is masked (%zu draws)", s->n);
+             "Change of the score when one random feature is masked (%zu draws)", e->n_draws);
     return print_table(&t, title);
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- All tables ------------------------------------------------------------------------------ */
 
 /* The decision, if all examples share it. */
-static void print_decision(const evaluation *ev) {
-    const sis_record *first = ev->examples[0].record;
+static void print_decision(const sis_evaluation *e) {
+    const sis_evaluated_example *first = &e->examples[0];
     int same = 1;
-    for (size_t e = 1; e < ev->n_examples; e++)
-        same = same && ev->examples[e].record->question.threshold == first->question.threshold &&
-               ev->examples[e].record->question.below == first->question.below;
-    printf("%zu of %zu example%s explained by %s", ev->n_examples, ev->n_shared,
-           ev->n_shared == 1 ? " is" : "s are", ev->n_methods > 1 ? "every method" : "the method");
-    if (first->question.keep)
+    for (size_t i = 1; i < e->n_examples; i++)
+        same = same && e->examples[i].threshold == first->threshold &&
+               e->examples[i].below == first->below;
+    printf("%zu of %zu example%s explained by %s", e->n_examples, e->n_shared,
+           e->n_shared == 1 ? " is" : "s are", e->n_methods > 1 ? "every method" : "the method");
+    if (e->keep)
         printf("; decision: no other output is higher");
     else if (same)
-        printf("; decision: score %s %g",
-               first->question.below ? "<=" : ">=", first->question.threshold);
+        printf("; decision: score %s %g", first->below ? "<=" : ">=", first->threshold);
     printf("\nmodel ");
-    cli_print_safe(stdout, first->model);
+    cli_print_safe(stdout, e->model);
     putchar('\n');
 }
 
-int eval_tables(const evaluation *ev) {
+static int print_rationales(const sis_evaluation *e, int with_model) {
+    print_decision(e);
+    int status = print_counts(e);
+    if (status == CLI_DONE)
+        status =
+            print_quantity(e, "Length of rationales, in features", SIS_QUANTITY_LENGTH, "%.6g");
+    if (status == CLI_DONE)
+        status = print_quantity(e, "Length of rationales, in per cent of the input",
+                                SIS_QUANTITY_PERCENT, "%.1f %%");
+    if (status == CLI_DONE)
+        status = print_quantity(e,
+                                e->masked ? "Score of the rationale alone, everything else masked"
+                                          : "Score of the rationale: everything else masked; of "
+                                            "proofs the worst met, of draws the mean",
+                                SIS_QUANTITY_SCORE, "%.6g");
+    return status == CLI_DONE && with_model ? print_importance(e) : status;
+}
+
+static int print_all(const sis_evaluation *e, const sis_evaluate_opt *o) {
     char title[128];
-    int status = CLI_DONE;
-    if (ev->n_methods > 0) {
-        print_decision(ev);
-        status = print_counts(ev);
-        if (status == CLI_DONE)
-            status = print_quantity(ev, "Length of rationales, in features",
-                                    offsetof(eval_rationale, length), "%.6g");
-        if (status == CLI_DONE)
-            status = print_quantity(ev, "Length of rationales, in per cent of the input",
-                                    offsetof(eval_rationale, percent), "%.1f %%");
-        if (status == CLI_DONE)
-            status = print_quantity(ev,
-                                    is_masked(ev)
-                                        ? "Score of the rationale alone, everything else masked"
-                                        : "Score of the rationale: everything else masked; of "
-                                          "proofs the worst met, of draws the mean",
-                                    offsetof(eval_rationale, score), "%.6g");
-        if (status == CLI_DONE && ev->with_model)
-            status = print_importance(ev);
+    int status = e->n_methods > 0 ? print_rationales(e, o->task != NULL) : CLI_DONE;
+    if (status == CLI_DONE && o->human)
+        status = print_human(e);
+    if (status == CLI_DONE && e->motif) {
+        snprintf(title, sizeof title, "Divergence from motif %.40s (%.40s), in nats", e->motif_name,
+                 e->motif);
+        status = print_quantity(e, title, SIS_QUANTITY_DIVERGENCE, "%.2f");
     }
-    if (status == CLI_DONE && ev->o->human)
-        status = print_human(ev);
-    if (status == CLI_DONE && ev->o->human)
-        status = print_tokens(ev);
-    if (ev->motif)
-        snprintf(title, sizeof title, "Divergence from motif %.40s (%.40s), in nats",
-                 ev->motif->name, ev->motif->id);
-    if (status == CLI_DONE && ev->motif)
-        status = print_quantity(ev, title, offsetof(eval_rationale, divergence), "%.2f");
-    if (status == CLI_DONE && ev->o->robust)
-        status = print_robust(ev);
-    if (status == CLI_DONE && ev->o->yardsticks)
-        status = print_yardsticks(ev);
-    if (status == CLI_DONE && ev->study.n > 0)
-        status = print_study(ev);
+    if (status == CLI_DONE && o->robust)
+        status = print_robust(e, o);
+    if (status == CLI_DONE && o->metrics)
+        status = print_metrics(e, o->samples);
+    return status == CLI_DONE && e->n_draws > 0 ? print_study(e) : status;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+/* Text as a cell: quoted where it must be. */
+static void put_text(FILE *f, const char *text) {
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *text; text++)
+        fprintf(f, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', f);
+}
+
+static void put_value(FILE *f, double v) {
+    if (isnan(v))
+        fputc(',', f);
+    else
+        fprintf(f, ",%.10g", v);
+}
+
+static void write_row(FILE *f, const sis_evaluation *e, const char *method, const sis_rated *x) {
+    const sis_evaluated_example *of = &e->examples[x->example];
+    put_text(f, method);
+    fputc(',', f);
+    put_text(f, of->id);
+    fprintf(f, ",%zu,%zu", x->subset, of->n_features);
+    put_value(f, of->threshold);
+    put_value(f, of->score);
+    put_value(f, of->qhs);
+    for (int k = 0; k < SIS_N_MEASURES; k++)
+        put_value(f, x->measures[k]);
+    if (x->motif_start < 0)
+        fputs(",,", f);
+    else
+        fprintf(f, ",%ld,%c", x->motif_start, x->reverse ? '-' : '+');
+    fputc('\n', f);
+}
+
+static int write_csv(const sis_evaluation *e, const char *path) {
+    cli_output out;
+    int status = cli_output_open(&out, path);
+    if (status != CLI_DONE)
+        return cli_output_close(&out, status);
+    fputs("method,id,subset,n_features,threshold,input_score,qhs", out.file);
+    for (int k = 0; k < SIS_N_MEASURES; k++)
+        fprintf(out.file, ",%s", sis_measure_name((sis_measure)k));
+    fputs(",motif_start,motif_strand\n", out.file);
+    for (size_t k = 0; k < e->n_methods; k++)
+        for (size_t i = 0; i < e->methods[k].n; i++)
+            write_row(out.file, e, e->methods[k].name, &e->methods[k].rationales[i]);
+    status = ferror(out.file) ? cli_cannot_write(path) : CLI_DONE;
+    return cli_output_close(&out, status);
+}
+
+static int write_json(const sis_evaluation *e, const char *path) {
+    char *text = NULL;
+    size_t n;
+    int status = cli_fail(sis_evaluation_format(e, &text, &n));
+    if (status == CLI_DONE)
+        status = cli_output_all(path, text, n);
+    free(text);
+    return status;
+}
+
+int eval_tell(const eval_options *o, const sis_evaluate_opt *opt, const sis_evaluation *e) {
+    int status = print_all(e, opt);
+    if (status == CLI_DONE && o->csv)
+        status = write_csv(e, o->csv);
+    if (status == CLI_DONE && o->json)
+        status = write_json(e, o->json);
     return status;
 }

@@ -149,17 +149,17 @@ static int answer_record(void *ctx, size_t i, const sis_record *r) {
         error = sis__buf_error(&answer);
     }
     if (error == SIS_OK)
-        error = cli_things_answer(w->things, i, answer.data, answer.len);
+        error = sis__queue_answer(w->things, i, answer.data, answer.len);
     sis__buf_release(&answer);
     free(line);
     return error;
 }
 
 static int next_example(void *ctx, size_t *i) {
-    return cli_things_next(((cli_explaining *)ctx)->things, i, 1) > 0;
+    return sis__queue_next(((cli_explaining *)ctx)->things, i, 1) > 0;
 }
 
-static int work(void *ctx, cli_things *things) {
+static int work(void *ctx, sis__queue *things) {
     cli_explaining *w = ctx;
     w->things = things;
     return sis_task_each(w->task, w->n_todo, next_example, answer_record, w);
@@ -186,7 +186,7 @@ static int write_line(cli_explaining *w, cli_line *place, const char *line) {
     w->bytes += (long long)n;
     w->n_written++;
     if (status == CLI_DONE && w->provenance &&
-        cli_processes_now) /* a file of ours from its beginning */
+        sis__processes_now) /* a file of ours from its beginning */
         status = cli_lines_note(&w->lines, place);
     w->broken |= status != CLI_DONE;
     return w->broken ? SIS_E_IO : SIS_OK;
@@ -242,7 +242,7 @@ static int is_late(cli_explaining *w) {
 /* Progress, and the end of the time that the run has. Of several processes the first knows both. */
 static int watch(void *ctx, const sis_progress *progress) {
     cli_explaining *w = ctx;
-    if (cli_processes_now)
+    if (sis__processes_now)
         return 0;
     cli_progress_show(&w->bar, progress);
     return is_late(w);
@@ -280,15 +280,15 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
 /* All that is to be done, by whoever is there. */
 static int explain_all(cli_explaining *w) {
     cli_progress_init(&w->bar, w->o->common.quiet);
-    int error = cli_spread(&(cli_work){.which = w->todo,
-                                       .n = w->n_todo,
-                                       .jobs = w->jobs,
-                                       .ordered = !cli_processes_now || !w->out.path,
-                                       .work = work,
-                                       .take = take_record,
-                                       .tick = watch_all,
-                                       .cancel = cancel,
-                                       .ctx = w});
+    int error = sis__spread(&(sis__work){.which = w->todo,
+                                         .n = w->n_todo,
+                                         .jobs = w->jobs,
+                                         .ordered = !sis__processes_now || !w->out.path,
+                                         .work = work,
+                                         .take = take_record,
+                                         .tick = watch_all,
+                                         .cancel = cancel,
+                                         .ctx = w});
     cli_progress_end(&w->bar);
     if (w->late && error == SIS_E_CANCELLED)
         return cli_error("the time of the run is over (--time-limit-total)");
@@ -412,7 +412,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w.task);
     if (status == CLI_DONE)
-        status = cli_leads() ? explain(&w) : serve(&w);
+        status = sis__leads() ? explain(&w) : serve(&w);
     free(w.todo);
     free(w.provenance);
     free(w.provenance_anew);

@@ -8,11 +8,11 @@
 #ifndef SIS_CLI_EXPLAIN_H
 #define SIS_CLI_EXPLAIN_H
 
+#include "base/spread.h"
 #include "lines.h"
 #include "method.h"
 #include "output.h"
 #include "records.h"
-#include "spread.h"
 
 typedef struct cli_explain_options {
     const char *shard;
@@ -45,7 +45,7 @@ typedef struct cli_explaining {
     int other_rows;        /* it does */
     cli_lines lines;       /* of such a file, where they are in it, if they come out of order */
     long long bytes;       /* of it so far */
-    cli_things *things;    /* while there is work */
+    sis__queue *things;    /* while there is work */
     int jobs;
     cli_progress bar;
     size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */

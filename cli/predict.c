@@ -6,8 +6,8 @@
 
 #include <sis/results.h>
 
+#include "base/spread.h"
 #include "output.h"
-#include "spread.h"
 #include "task.h"
 
 typedef struct {
@@ -34,7 +34,7 @@ enum { BLOCK = 1 << 16 }; /* examples scored together, at most */
 
 typedef struct {
     sis_task *task;
-    cli_things *things;
+    sis__queue *things;
     size_t block[BLOCK]; /* examples that are scored */
     cli_output out;
     int broken; /* the file cannot be written, and that was said */
@@ -43,14 +43,14 @@ typedef struct {
 static int answer_scores(void *ctx, size_t k, const double *scores) {
     predicting *w = ctx;
     size_t bytes = sis_task_model(w->task)->n_outputs * sizeof *scores;
-    return cli_things_answer(w->things, w->block[k], scores, bytes);
+    return sis__queue_answer(w->things, w->block[k], scores, bytes);
 }
 
-static int work(void *ctx, cli_things *things) {
+static int work(void *ctx, sis__queue *things) {
     predicting *w = ctx;
     int error = SIS_OK;
     w->things = things;
-    for (size_t n; error == SIS_OK && (n = cli_things_next(things, w->block, BLOCK)) > 0;)
+    for (size_t n; error == SIS_OK && (n = sis__queue_next(things, w->block, BLOCK)) > 0;)
         error = sis_task_predict(w->task, w->block, n, answer_scores, w);
     return error;
 }
@@ -68,15 +68,15 @@ static int write_scores(void *ctx, size_t i, const void *scores, size_t bytes) {
 }
 
 static int predict(predicting *w, const char *output, int jobs) {
-    int status = cli_leads() ? cli_output_open(&w->out, output) : CLI_DONE;
+    int status = sis__leads() ? cli_output_open(&w->out, output) : CLI_DONE;
     if (status != CLI_DONE)
         return cli_output_close(&w->out, status);
-    int error = cli_spread(&(cli_work){.n = sis_task_count(w->task),
-                                       .jobs = jobs,
-                                       .ordered = 1,
-                                       .work = work,
-                                       .take = write_scores,
-                                       .ctx = w});
+    int error = sis__spread(&(sis__work){.n = sis_task_count(w->task),
+                                         .jobs = jobs,
+                                         .ordered = 1,
+                                         .work = work,
+                                         .take = write_scores,
+                                         .ctx = w});
     status = w->broken ? CLI_FAILED : cli_fail(error);
     return cli_output_close(&w->out, status);
 }

@@ -4,7 +4,6 @@
  */
 #include "records.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,27 +65,4 @@ int cli_records_read(const char *path, sis_records *out) {
     out->name = path;
     int status = cli_records_each(path, SIZE_MAX, keep_record, out);
     return status == CLI_DONE ? cli_fail(sis_records_index(out, 0)) : status;
-}
-
-/* ---- Against the task ------------------------------------------------------------------------ */
-
-int cli_same_numbers(const double *a, const double *b, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
-            return 0;
-    return 1;
-}
-
-const sis_input *cli_record_input(const cli_task *t, const char *path, const sis_record *r) {
-    size_t at = sis_task_find(t->task, r->id);
-    if (at == SIZE_MAX)
-        cli_error(
-            "%s: record \"%s\" is of no example that was asked for; give the --input, --id and "
-            "--rows it was made with",
-            path, r->id);
-    else if (sis_task_match(t->task, &t->examples[at], r) != SIS_OK)
-        cli_error("%s: %s", path, sis_error_detail());
-    else
-        return &t->inputs[at];
-    return NULL;
 }

@@ -40,13 +40,4 @@ void cli_where_release(cli_where *w);
 /* All records of a file, found by id (sis/analysis.h); with or without the same id twice. */
 int cli_records_read(const char *path, sis_records *out);
 
-/* ---- Against the task ------------------------------------------------------------------------ */
-
-/* The input of the task that a record of a file is of, or NULL after an error line: there is none,
- * or input, mask or outputs are not those that the record was made with. */
-const sis_input *cli_record_input(const cli_task *t, const char *path, const sis_record *r);
-
-/* Are they the same, NaN being NaN? */
-int cli_same_numbers(const double *a, const double *b, size_t n);
-
 #endif

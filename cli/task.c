@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/spread.h"
 #include "output.h"
-#include "spread.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -205,7 +205,7 @@ void cli_question_init(cli_question *q) {
 }
 
 int cli_jobs(const cli_source *s) {
-    return s->jobs ? (int)s->jobs : cli_processes_now ? cli_processes_now->jobs : 0;
+    return s->jobs ? (int)s->jobs : sis__processes_now ? sis__processes_now->jobs : 0;
 }
 
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out) {

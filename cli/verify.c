@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "output.h"
 #include "records.h"
-#include "spread.h"
+#include "base/spread.h"
 
 typedef struct {
     cli_source source;
@@ -74,7 +74,7 @@ typedef struct {
     size_t at, next;   /* next: the number of its next record */
 
     /* Work. */
-    cli_things *things;
+    sis__queue *things;
     sis_record block[BLOCK]; /* (n_block) records that wait for their audit, of one file */
     size_t number[BLOCK], n_block;
     const char *path; /* of that file */
@@ -100,7 +100,7 @@ static int count_records(audit *a) {
         size_t before = a->n;
         if (cli_records_once(a->paths->items[i])) {
             a->n = SIZE_MAX;
-            return cli_processes_now ? cli_error("%s: the records of a pipe cannot be shared out "
+            return sis__processes_now ? cli_error("%s: the records of a pipe cannot be shared out "
                                                  "among processes; name a file",
                                                  a->paths->items[i])
                                      : CLI_DONE;
@@ -148,7 +148,7 @@ static int give(audit *a, size_t number, const brief *b, const char *line, size_
     sis__buf_add(&answer, line, n);
     int error = sis__buf_error(&answer);
     if (error == SIS_OK)
-        error = cli_things_answer(a->things, number, answer.data, answer.len);
+        error = sis__queue_answer(a->things, number, answer.data, answer.len);
     sis__buf_release(&answer);
     return error;
 }
@@ -212,12 +212,12 @@ static int take_in(audit *a, size_t number) {
     return error == SIS_OK ? 1 : error;
 }
 
-static int work(void *ctx, cli_things *things) {
+static int work(void *ctx, sis__queue *things) {
     audit *a = ctx;
     size_t numbers[BLOCK], n;
     int found = 1;
     a->things = things;
-    while (found > 0 && (n = cli_things_next(things, numbers, BLOCK)) > 0) {
+    while (found > 0 && (n = sis__queue_next(things, numbers, BLOCK)) > 0) {
         for (size_t i = 0; found > 0 && i < n; i++)
             found = take_in(a, numbers[i]);
         int error = found >= 0 ? audit_block(a) : found;
@@ -252,7 +252,7 @@ static int take_findings(void *ctx, size_t number, const void *answer, size_t n)
 
 static int audit_all(audit *a) {
     cli_progress_init(&a->bar, a->o->common.quiet);
-    int error = cli_spread(&(cli_work){
+    int error = sis__spread(&(sis__work){
         .n = a->n, .jobs = a->jobs, .ordered = 1, .work = work, .take = take_findings, .ctx = a});
     cli_progress_end(&a->bar);
     sis_results_close(a->file);
@@ -296,15 +296,15 @@ static int verify_all(const verify_options *o, const cli_list *args) {
         status = cli_fail(sis_task_open(&opt, &a.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, a.task);
-    if (status == CLI_DONE && cli_leads())
+    if (status == CLI_DONE && sis__leads())
         status = count_records(&a);
-    if (status == CLI_DONE && cli_leads())
+    if (status == CLI_DONE && sis__leads())
         status = cli_output_open(&a.out, o->output);
     if (status == CLI_DONE)
         status = audit_all(&a);
     status = cli_output_close(&a.out, status);
     sis_task_free(a.task);
-    return status == CLI_DONE && cli_leads() ? conclude(&a) : status;
+    return status == CLI_DONE && sis__leads() ? conclude(&a) : status;
 }
 
 /* ---- Options that the results tell -------------------------------------------------------------- */

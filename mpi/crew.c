@@ -18,7 +18,7 @@
 
 /* ---- What work sees -------------------------------------------------------------------------- */
 
-static size_t next(cli_things *t, size_t *things, size_t most) {
+static size_t next(sis__queue *t, size_t *things, size_t most) {
     crew *c = (crew *)t;
     size_t n = 0;
     pthread_mutex_lock(&c->lock);
@@ -34,7 +34,7 @@ static size_t next(cli_things *t, size_t *things, size_t most) {
     return n;
 }
 
-static int answer(cli_things *t, size_t thing, const void *bytes, size_t n) {
+static int answer(sis__queue *t, size_t thing, const void *bytes, size_t n) {
     static const char zeros[8];
     crew *c = (crew *)t;
     pthread_mutex_lock(&c->lock);
@@ -64,7 +64,7 @@ static void *run(void *ctx) {
 
 /* ---- What the talker does -------------------------------------------------------------------- */
 
-int crew_start(crew *c, const cli_work *w) {
+int crew_start(crew *c, const sis__work *w) {
     *c = (crew){.base = {next, answer}, .work = w};
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);

@@ -2,7 +2,7 @@
  *
  * sis-mpi: the program `sis` over many processes, started by mpirun or srun. Rank 0 runs the command;
  * for explain, predict, verify and evaluate the others run it too: they open the same model and data and
- * take what there is to do from it (cli/spread.h). Other commands are run by rank 0 alone.
+ * take what there is to do from it (base/spread.h). Other commands are run by rank 0 alone.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void leave(FILE *said, int status) {
 
 int main(int argc, char **argv) {
     int rank, ranks, level;
-    static cli_processes processes;
+    static sis__processes processes;
     cli_interrupt_init();
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
         return CLI_FAILED;
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     processes.jobs = mpi_cores_share(spreads && !has_jobs(argc, argv));
     if (spreads && sent && mpi_broadcast(argc, argv, rank) != 0)
         MPI_Abort(MPI_COMM_WORLD, CLI_FAILED);
-    cli_processes_now = spreads && ranks > 1 ? &processes : NULL;
+    sis__processes_now = spreads && ranks > 1 ? &processes : NULL;
     if (rank == 0) {
         status = cli_main(&cli_sis, argc, argv);
         if (mpi_spread_end() != 0)

@@ -154,7 +154,7 @@ static void report(crew *c, sis__buf *answers, double *sent) {
     }
 }
 
-static int serve(const cli_work *w) {
+static int serve(const sis__work *w) {
     crew c;
     sis__buf room, answers;
     char message[512];
@@ -196,8 +196,8 @@ void mpi_spread_leave(const char *reason) {
 /* ---- Leading --------------------------------------------------------------------------------- */
 
 typedef struct {
-    const cli_work *work;
-    cli_desk desk;
+    const sis__work *work;
+    sis__reorder desk;
     crew own;
     size_t given, answered;
     size_t jobs;  /* of all that serve */
@@ -249,7 +249,7 @@ static int take_answer(void *ctx, size_t thing, const void *bytes, size_t n) {
     timing.answers++;
     l->from->has--;
     l->from->done++;
-    return cli_desk_put(&l->desk, thing, bytes, n);
+    return sis__reorder_put(&l->desk, thing, bytes, n);
 }
 
 static int take_answers(lead *l, int rank, const sis__buf *b) {
@@ -313,7 +313,7 @@ static int hear_own(lead *l, double seconds) {
 }
 
 static int lead_on(lead *l) {
-    const cli_work *w = l->work;
+    const sis__work *w = l->work;
     int error = feed(l, 0);
     while (error >= 0 && l->answered < w->n) {
         int heard = hear(l);
@@ -338,7 +338,7 @@ static void dismiss(lead *l, int error) {
     sis_error_set(said);
 }
 
-static int lead_all(const cli_work *w) {
+static int lead_all(const sis__work *w) {
     lead l = {.work = w, .desk.work = w};
     if (!workers)
         return SIS_E_NOMEM;
@@ -355,15 +355,15 @@ static int lead_all(const cli_work *w) {
     timing.seconds += sis__seconds() - began;
     timing.busy += busy_seconds() - busy;
     over |= error != SIS_OK;
-    cli_desk_release(&l.desk);
+    sis__reorder_release(&l.desk);
     sis__buf_release(&l.room);
     sis__buf_release(&l.answers);
     return error;
 }
 
-static int spread(const cli_work *w) {
+static int spread(const sis__work *w) {
     current++;
-    return cli_leads() ? lead_all(w) : serve(w);
+    return sis__leads() ? lead_all(w) : serve(w);
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
@@ -399,8 +399,8 @@ int mpi_spread_end(void) {
     return 0;
 }
 
-void mpi_spread_init(cli_processes *p, int rank, int n) {
+void mpi_spread_init(sis__processes *p, int rank, int n) {
     ranks = n;
     workers = rank == 0 ? SIS_NEW(worker, (size_t)n) : NULL;
-    *p = (cli_processes){.leads = rank == 0, .jobs = 1, .spread = spread};
+    *p = (sis__processes){.leads = rank == 0, .jobs = 1, .spread = spread};
 }

@@ -24,8 +24,8 @@
 
 #include <pthread.h>
 
-#include "../cli/spread.h"
 #include "base/buf.h"
+#include "base/spread.h"
 
 enum {
     SIS_MPI_READY = 1,
@@ -42,8 +42,8 @@ enum {
 /* A thread that runs the command's work, on things that are put in and answers that are taken out by
  * the thread that talks. */
 typedef struct crew {
-    cli_things base;
-    const cli_work *work;
+    sis__queue base;
+    const sis__work *work;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t more, done; /* things; answers, or the end */
@@ -57,7 +57,7 @@ typedef struct crew {
     char message[512];
 } crew;
 
-int crew_start(crew *c, const cli_work *w);
+int crew_start(crew *c, const sis__work *w);
 int crew_put(crew *c, const size_t *things, size_t n);
 
 /* Answers so far, for at most `seconds` if there are none: their number; *out is swapped for them. */
@@ -79,7 +79,7 @@ int crew_each(const char *bytes, size_t n,
 /* ---- spread.c -------------------------------------------------------------------------------- */
 
 /* Fill in what the processes do; rank and ranks as MPI says. */
-void mpi_spread_init(cli_processes *p, int rank, int ranks);
+void mpi_spread_init(sis__processes *p, int rank, int ranks);
 
 /* Of rank 0, after the end: what leading has cost, on stderr. */
 void mpi_spread_tell(void);

@@ -327,7 +327,7 @@ double sis_comparison_agreement(const sis_comparison *comparison);
 /* ---- Evaluations: sis evaluate --json --------------------------------------------------------- */
 
 /* What is measured with --yardsticks, --human and the like, of a rationale and summed up. */
-#define SIS_YARDSTICKS(X)                                                                          \
+#define SIS_METRICS(X)                                                                             \
     X(STABLE, "stable")                                                                            \
     X(SUFFICIENCY, "sufficiency")                                                                  \
     X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
@@ -354,7 +354,7 @@ double sis_comparison_agreement(const sis_comparison *comparison);
     X(AROUND, "around")                                                                            \
     X(HALF, "half")                                                                                \
     X(HALF_HOLDS, "half_holds")                                                                    \
-    SIS_YARDSTICKS(X)
+    SIS_METRICS(X)
 #define SIS_MEASURE_NUMBER(code, name) SIS_MEASURE_##code,
 typedef enum sis_measure { SIS_MEASURES(SIS_MEASURE_NUMBER) SIS_N_MEASURES } sis_measure;
 #undef SIS_MEASURE_NUMBER
@@ -387,7 +387,7 @@ typedef struct sis_quantity {
     X(SCORE, "score")                                                                              \
     X(MARKED, "marked")                                                                            \
     X(DIVERGENCE, "divergence")                                                                    \
-    SIS_YARDSTICKS(X)                                                                              \
+    SIS_METRICS(X)                                                                                 \
     X(IMPORTANCE, "importance")
 #define SIS_QUANTITY_NUMBER(code, name) SIS_QUANTITY_##code,
 enum { SIS_QUANTITIES(SIS_QUANTITY_NUMBER) SIS_N_QUANTITIES };
@@ -407,11 +407,23 @@ enum { SIS_QUANTITIES(SIS_QUANTITY_NUMBER) SIS_N_QUANTITIES };
 enum { SIS_CURVES(SIS_CURVE_NUMBER) SIS_N_CURVES };
 #undef SIS_CURVE_NUMBER
 
+/* Under what rationales are tried by robust: their own mask, the second one, hot-deck masks, with
+ * neighbours put back, with random halves of the other features put back. */
+enum {
+    SIS_TRIAL_OWN,
+    SIS_TRIAL_SECOND,
+    SIS_TRIAL_DECK,
+    SIS_TRIAL_AROUND,
+    SIS_TRIAL_HALF,
+    SIS_N_TRIALS
+};
+
 typedef struct sis_method_summary {
     double subsets_per_example, subsets_most, sufficient_examples;
     sis_quantity quantities[SIS_N_QUANTITIES];
     double pearson_r, pearson_p;
-    size_t n_cuts;                      /* 0: the yardsticks were not asked for */
+    double holds[SIS_N_TRIALS]; /* share of rationales that stay sufficient; not in the file */
+    size_t n_cuts;              /* 0: the metrics were not asked for */
     const double *curves[SIS_N_CURVES]; /* (n_cuts) means over examples; of stability the share of
                                          * draws that hold, and its interval */
 } sis_method_summary;
@@ -432,6 +444,15 @@ typedef struct sis_evaluated_example {
     const double *importance; /* (n_features) or NULL */
 } sis_evaluated_example;
 
+/* The marks of people, and what the model makes of them alone. */
+typedef struct sis_people {
+    size_t n;                       /* examples with marks */
+    size_t n_scored;                /* of these, with a score of the marks alone: */
+    size_t sufficient;              /* examples whose marks are */
+    double share;                   /* of all features that is marked, a mean */
+    double median, lowest, highest; /* of qhs */
+} sis_people;
+
 typedef struct sis_evaluation {
     const char *model, *motif; /* motif NULL: none */
     size_t n_examples;
@@ -440,8 +461,41 @@ typedef struct sis_evaluation {
     const sis_evaluated_method *methods;
     size_t n_draws;                     /* "imputation": what masking one feature does */
     const double *by_mask, *by_hotdeck; /* (n_draws) */
+
+    /* Not in the file. */
+    size_t n_shared;        /* examples in the files, explained or not */
+    const char *keep;       /* of the records: "class", or NULL */
+    int masked;             /* all rationales are of masks; proofs and draws have other scores */
+    const char *motif_name; /* or NULL */
+    sis_people people;
     void *held;
 } sis_evaluation;
+
+typedef struct sis_evaluate_opt {
+    sis_task *task; /* model and examples that the records were made of; NULL: neither is needed */
+    sis_task *second;               /* the same under another mask, for robust */
+    const char *mask, *second_mask; /* what their masks are called, for messages */
+    int first;                      /* only the first subset of each example */
+    int human;                      /* agreement with what people marked */
+    int robust;                     /* do rationales hold under other masks? */
+    int metrics;                    /* sufficiency, comprehensiveness, PGI, PGU, stability */
+    int imputation;                 /* compare the mask with hot-deck values */
+    const char *motif;              /* file of a DNA motif, or NULL */
+    size_t draws;                   /* of imputation, default 10000 */
+    size_t samples;                 /* of hot decks and halves, default SIS_TASK_DRAWS */
+    size_t around;                  /* how far neighbours are put back by robust, default 1 */
+    uint64_t seed;                  /* default 1 */
+    sis_opt search;                 /* jobs, memory, progress */
+} sis_evaluate_opt;
+
+void sis_evaluate_opt_init(sis_evaluate_opt *opt);
+
+/* Several methods over the same decisions, one file each: length, score and importance of their
+ * rationales, and what else was asked for; each method is tested against the first. Only examples
+ * that every file explains count. Without files only the imputation is possible. The files are
+ * indexed (sis_records_index), and *out points into them: release it first. */
+int sis_evaluate(const sis_records *files, size_t n, const sis_evaluate_opt *opt,
+                 sis_evaluation *out);
 
 int sis_evaluation_format(const sis_evaluation *evaluation, char **text, size_t *n);
 int sis_evaluation_parse(const char *text, size_t n, sis_evaluation *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What many records say, by the library alone: clusters with patterns and shares, comparisons of two
- * files and their models, pairs of records.
+ * files and their models, pairs of records, evaluations of methods.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,12 +24,12 @@ static const char *const A[] = {
     "\"subsets\":[],\"values\":[1,0,0],\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}"};
 static const char *const B[] = {
     "{\"sis\":1,\"id\":\"x\",\"model\":\"sh "
-    "b.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
+    "a.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
     "\"threshold\":1.5,\"score\":3,\"masked_score\":0,\"status\":\"explained\",\"n_features\":3,"
     "\"subsets\":[{\"features\":[2,1],\"score\":2}],\"rest_score\":1,\"values\":[1,1,1],"
     "\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}",
     "{\"sis\":1,\"id\":\"y\",\"model\":\"sh "
-    "b.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
+    "a.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
     "\"threshold\":1.5,\"score\":1,\"masked_score\":0,\"status\":\"not_decided\",\"n_features\":3,"
     "\"subsets\":[],\"values\":[1,0,0],\"mask\":[0,0,0],\"names\":[\"a\",\"b\",\"c\"]}"};
 
@@ -127,12 +127,39 @@ static void models_score_the_subsets_of_each_other(void **state) {
     sis_records_release(&sides[1]);
 }
 
+static void methods_are_tested_against_the_first(void **state) {
+    sis_records files[2] = {0};
+    sis_evaluate_opt opt;
+    sis_evaluation e;
+    (void)state;
+    sis_evaluate_opt_init(&opt);
+    assert_int_equal(read_lines(A, "a.jsonl", &files[0]), 0);
+    assert_int_equal(read_lines(B, "b.jsonl", &files[1]), 0);
+    assert_int_equal(sis_evaluate(files, 2, &opt, &e), 0);
+    assert_int_equal(e.n_shared, 2);
+    assert_int_equal(e.n_examples, 1);           /* the other is not explained */
+    assert_string_equal(e.methods[0].name, "a"); /* both are of sis: called by their files */
+    assert_true(e.methods[1].summary.quantities[SIS_QUANTITY_LENGTH].median == 2);
+    assert_true(e.methods[1].summary.quantities[SIS_QUANTITY_LENGTH].signed_rank_p == 1);
+    assert_true(isnan(e.methods[1].summary.quantities[SIS_QUANTITY_IMPORTANCE].median));
+    assert_true(e.masked && e.methods[0].summary.sufficient_examples == 1);
+    sis_evaluation_release(&e);
+    opt.human = 1;
+    assert_int_equal(sis_evaluate(files, 2, &opt, &e), SIS_E_ARGUMENT);
+    assert_non_null(strstr(sis_error_detail(), "--human: no explained record of a.jsonl"));
+    sis_records_release(&files[0]);
+    sis_records_release(&files[1]);
+}
+
 static int everything(void *ctx) {
     sis_records sides[2] = {0};
     sis_clustering c = {0};
     sis_pair *pairs = NULL;
+    sis_evaluate_opt opt;
+    sis_evaluation e = {0};
     size_t n;
     (void)ctx;
+    sis_evaluate_opt_init(&opt);
     int error = read_lines(A, "a.jsonl", &sides[0]);
     if (error == SIS_OK)
         error = read_lines(B, "b.jsonl", &sides[1]);
@@ -140,7 +167,10 @@ static int everything(void *ctx) {
         error = cluster_both(sides, &c);
     if (error == SIS_OK)
         error = sis_pairs_find(&sides[0], &sides[1], &pairs, &n);
+    if (error == SIS_OK)
+        error = sis_evaluate(sides, 2, &opt, &e);
     free(pairs);
+    sis_evaluation_release(&e);
     sis_clustering_release(&c);
     sis_records_release(&sides[0]);
     sis_records_release(&sides[1]);
@@ -157,6 +187,7 @@ int main(void) {
         cmocka_unit_test(clusters_know_their_members),
         cmocka_unit_test(pairs_are_found_by_id),
         cmocka_unit_test(models_score_the_subsets_of_each_other),
+        cmocka_unit_test(methods_are_tested_against_the_first),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

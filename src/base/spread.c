@@ -2,7 +2,7 @@
  *
  * Things shared out among the threads of this process, and answers brought into order. See spread.h.
  */
-#include "spread.h"
+#include "base/spread.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -13,46 +13,46 @@
 
 #include "base/mem.h"
 
-const cli_processes *cli_processes_now;
+const sis__processes *sis__processes_now;
 
-int cli_leads(void) {
-    return !cli_processes_now || cli_processes_now->leads;
+int sis__leads(void) {
+    return !sis__processes_now || sis__processes_now->leads;
 }
 
-size_t cli_things_next(cli_things *t, size_t *things, size_t most) {
+size_t sis__queue_next(sis__queue *t, size_t *things, size_t most) {
     return t->next(t, things, most);
 }
 
-int cli_things_answer(cli_things *t, size_t thing, const void *bytes, size_t n) {
+int sis__queue_answer(sis__queue *t, size_t thing, const void *bytes, size_t n) {
     return t->answer(t, thing, bytes, n);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-struct cli_early {
+struct sis__early {
     size_t thing, n;
     char *bytes;
 };
 
-static void exchange(struct cli_early *a, struct cli_early *b) {
-    struct cli_early c = *a;
+static void exchange(struct sis__early *a, struct sis__early *b) {
+    struct sis__early c = *a;
     *a = *b;
     *b = c;
 }
 
-static int keep_early(cli_desk *d, size_t thing, const void *bytes, size_t n) {
+static int keep_early(sis__reorder *d, size_t thing, const void *bytes, size_t n) {
     int error = sis__reserve(&d->early, &d->room, d->n_early + 1, sizeof *d->early);
     char *copy = error == SIS_OK ? sis__copy(bytes, n, 1) : NULL;
     if (!copy)
         return SIS_E_NOMEM;
     size_t at = d->n_early++;
-    d->early[at] = (struct cli_early){thing, n, copy};
+    d->early[at] = (struct sis__early){thing, n, copy};
     for (; at > 0 && d->early[(at - 1) / 2].thing > thing; at = (at - 1) / 2)
         exchange(&d->early[at], &d->early[(at - 1) / 2]);
     return SIS_OK;
 }
 
-static void drop_top(cli_desk *d) {
+static void drop_top(sis__reorder *d) {
     free(d->early[0].bytes);
     d->early[0] = d->early[--d->n_early];
     for (size_t at = 0, least; at < d->n_early; at = least) {
@@ -65,16 +65,16 @@ static void drop_top(cli_desk *d) {
     }
 }
 
-static int take(cli_desk *d, size_t thing, const void *bytes, size_t n) {
+static int take(sis__reorder *d, size_t thing, const void *bytes, size_t n) {
     d->taken++;
     return d->work->take(d->work->ctx, thing, bytes, n);
 }
 
-static size_t wanted(const cli_desk *d) {
+static size_t wanted(const sis__reorder *d) {
     return d->work->which ? d->work->which[d->taken] : d->taken;
 }
 
-int cli_desk_put(cli_desk *d, size_t thing, const void *bytes, size_t n) {
+int sis__reorder_put(sis__reorder *d, size_t thing, const void *bytes, size_t n) {
     if (d->work->ordered && thing != wanted(d))
         return keep_early(d, thing, bytes, n);
     int error = take(d, thing, bytes, n);
@@ -85,27 +85,27 @@ int cli_desk_put(cli_desk *d, size_t thing, const void *bytes, size_t n) {
     return error;
 }
 
-void cli_desk_release(cli_desk *d) {
+void sis__reorder_release(sis__reorder *d) {
     for (size_t i = 0; i < d->n_early; i++)
         free(d->early[i].bytes);
     free(d->early);
-    *d = (cli_desk){0};
+    *d = (sis__reorder){0};
 }
 
 /* ---- One process ----------------------------------------------------------------------------- */
 
 typedef struct {
-    cli_things base;
-    const cli_work *work;
-    cli_desk desk;
+    sis__queue base;
+    const sis__work *work;
+    sis__reorder desk;
     size_t given;
     int error; /* take() wants no more */
     pthread_mutex_t lock;
 } here;
 
-static size_t next_here(cli_things *t, size_t *things, size_t most) {
+static size_t next_here(sis__queue *t, size_t *things, size_t most) {
     here *h = (here *)t;
-    const cli_work *w = h->work;
+    const sis__work *w = h->work;
     size_t n = 0;
     pthread_mutex_lock(&h->lock);
     for (; h->error == SIS_OK && n < most && h->given < w->n; n++, h->given++)
@@ -114,23 +114,23 @@ static size_t next_here(cli_things *t, size_t *things, size_t most) {
     return n;
 }
 
-static int answer_here(cli_things *t, size_t thing, const void *bytes, size_t n) {
+static int answer_here(sis__queue *t, size_t thing, const void *bytes, size_t n) {
     here *h = (here *)t;
     pthread_mutex_lock(&h->lock);
     if (h->error == SIS_OK)
-        h->error = cli_desk_put(&h->desk, thing, bytes, n);
+        h->error = sis__reorder_put(&h->desk, thing, bytes, n);
     int error = h->error;
     pthread_mutex_unlock(&h->lock);
     return error;
 }
 
-int cli_spread(const cli_work *w) {
-    if (cli_processes_now)
-        return cli_processes_now->spread(w);
+int sis__spread(const sis__work *w) {
+    if (sis__processes_now)
+        return sis__processes_now->spread(w);
     here h = {.base = {next_here, answer_here}, .work = w, .desk.work = w};
     pthread_mutex_init(&h.lock, NULL);
     int error = w->work(w->ctx, &h.base);
-    cli_desk_release(&h.desk);
+    sis__reorder_release(&h.desk);
     pthread_mutex_destroy(&h.lock);
     return error;
 }
