@@ -26,6 +26,7 @@
 #include "net/plan/cache.h"
 #include "net/plan/net.h"
 #include "net/plan/plan.h"
+#include "net/plan/row_layout.h"
 
 /* Rows cannot be fed: keep the message for who tries. */
 static int refuse_rows(sis_net *net, int error) {
@@ -137,8 +138,8 @@ static void find_final(sis_net *net) {
 }
 
 /* A softmax gives margins only if it runs over all scores of a row and nothing else. */
-static void confirm_final(sis_net *net, const sis__geometry *g) {
-    const sis__plan *p = g ? g->plans[SIS__SCORES][0] : NULL;
+static void confirm_final(sis_net *net, const sis__row_layout *g) {
+    const sis__plan *p = g && g->plans[SIS__SCORES][0] ? g->plans[SIS__SCORES][0]->plan : NULL;
     int fits = net->final == SIS__FINAL_SIGMOID || net->final == SIS__FINAL_NONE;
     for (size_t i = 0; p && !fits && i < p->n_steps; i++) {
         const sis__step *s = &p->steps[i];
@@ -166,7 +167,7 @@ static size_t free_sizes(const sis_net *net) {
 
 /* Rows of `places` times what is fixed. Sizes that are free are alike, but for that of colours, which comes first where
  * all three are free. */
-static int try_rows(const sis_net *net, size_t places, sis__geometry **g) {
+static int try_rows(const sis_net *net, size_t places, sis__row_layout **g) {
     sis_net_shape s;
     size_t open = free_sizes(net), n = 1;
     sis_net_input_shape(net, &s);
@@ -177,7 +178,7 @@ static int try_rows(const sis_net *net, size_t places, sis__geometry **g) {
         s.dims[d] = s.dims[d] ? s.dims[d] : coloured && d == 0 ? 3 : side;
         n *= s.dims[d];
     }
-    return sis__cache_geometry(net, &(sis__row_form){.n_values = n, .shape = &s}, g);
+    return sis__row_layout_get(net, &(sis__row_form){.n_values = n, .shape = &s}, g);
 }
 
 /* Compile for the declared shape, or, where lengths are free, for the first guess that fits: what is
@@ -185,7 +186,7 @@ static int try_rows(const sis_net *net, size_t places, sis__geometry **g) {
 static int check_runs(sis_net *net) {
     static const size_t guesses[] = {64, 1024, 224 * 224};
     const sis__value *v = &net->graph.values[net->input];
-    sis__geometry *g = NULL;
+    sis__row_layout *g = NULL;
     int open = free_sizes(net) > 0, error = SIS_OK;
     size_t rest = 1;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
@@ -203,7 +204,7 @@ static int check_runs(sis_net *net) {
         error = try_rows(net, guesses[i], &g);
     confirm_final(net, error ? NULL : g);
     if (!error)
-        sis__cache_done(net, g);
+        sis__row_layout_done(net, g);
     return unfit ? SIS_OK : error;
 }
 
@@ -375,10 +376,10 @@ int sis_net_write(const sis_net *net, const char *path) {
 /* ---- One row ------------------------------------------------------------------------------- */
 
 int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
-    sis__geometry *g;
+    sis__row_layout *g;
     if (net->whole)
         return sis__fail(SIS_E_UNSUPPORTED, "only whole batches of %zu rows can be run", net->rows);
-    int error = sis__cache_geometry(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g);
+    int error = sis__row_layout_get(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g);
     if (error)
         return error;
     sis__feed feed = {.value = g->start};
@@ -386,7 +387,7 @@ int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
         feed.dims[feed.rank++] = 1;
     for (size_t d = 0; d < g->rank; d++)
         feed.dims[feed.rank++] = g->dims[d];
-    sis__cache_done(net, g);
+    sis__row_layout_done(net, g);
     sis__plan_spec spec = {
         .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .keep_all = 1};
     return sis__plan_new(net, &spec, plan);
@@ -495,13 +496,13 @@ size_t sis_net_values(const sis_net *net) {
 
 /* What is known of rows of the declared length; -1 if there is none. */
 static int ask(const sis_net *net, size_t *outputs, double *flops) {
-    sis__geometry *g;
+    sis__row_layout *g;
     size_t n = sis_net_values(net);
-    if (n == 0 || sis__cache_geometry(net, &(sis__row_form){.n_values = n}, &g) != SIS_OK)
+    if (n == 0 || sis__row_layout_get(net, &(sis__row_form){.n_values = n}, &g) != SIS_OK)
         return -1;
     *outputs = g->n_outputs;
     *flops = g->flops;
-    sis__cache_done(net, g);
+    sis__row_layout_done(net, g);
     return 0;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/plan/cache.h"
+#include "net/plan/row_layout.h"
 #include "support_net.h"
 
 static void token_models_start_at_ids_or_embeddings(void **state) {
@@ -131,7 +131,7 @@ static void only_a_softmax_over_all_scores_is_a_link(void **state) {
 static void shape_arithmetic_is_folded(void **state) {
     (void)state;
     sis_net *net;
-    sis__geometry *g;
+    sis__row_layout *g;
     sis__rng r;
     sis__rng_init(&r, 1);
     sis_net_builder *b = sis_net_builder_new("shapes");
@@ -169,9 +169,9 @@ static void shape_arithmetic_is_folded(void **state) {
     if (sis_net_build(b, &net) != 0)
         fail_msg("%s", sis_error_detail());
     assert_int_equal(sis_net_outputs(net), 3);
-    assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = 24}, &g), 0);
+    assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = 24}, &g), 0);
     assert_true(g->batched);
-    assert_int_equal(g->plans[SIS__SCORES][0]->n_steps, 4); /* Reshape Transpose LSTM Squeeze */
+    assert_int_equal(g->plans[SIS__SCORES][0]->plan->n_steps, 4); /* Reshape Transpose LSTM Squeeze */
     sis_net_free(net);
 }
 

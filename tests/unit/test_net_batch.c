@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "net/plan/cache.h"
+#include "net/plan/row_layout.h"
 #include "support_net.h"
 
 enum { ROWS = 75 };
@@ -66,10 +66,10 @@ static void rows_run_together_where_that_is_the_same(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
         sis_net *net;
-        sis__geometry *g;
+        sis__row_layout *g;
         assert_int_equal(families[i].build(1, &net), 0);
         assert_int_equal(
-            sis__cache_geometry(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g), 0);
+            sis__row_layout_get(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g), 0);
         if (strcmp(families[i].name, "mixing") == 0)
             assert_false(g->batched);
         else if (!g->batched)
@@ -226,7 +226,7 @@ static void rows_that_are_mixed_now_and_then_run_alone(void **state) {
         x[i] = (float)(i * 7 % 31) - 10;
     for (mixture m = OF_INTEGERS; m < N_MIXTURES; m++) {
         sis_net *net = build_mixture(m);
-        sis__geometry *g;
+        sis__row_layout *g;
         size_t k = sis_net_outputs(net);
         for (size_t i = 0; i < N; i++) {
             sis_net_batch one = {.rows = x + i * WIDTH, .n_rows = 1, .n_values = WIDTH};
@@ -235,7 +235,7 @@ static void rows_that_are_mixed_now_and_then_run_alone(void **state) {
         sis_net_batch many = {.rows = x, .n_rows = N, .n_values = WIDTH};
         assert_int_equal(sis_net_forward(net, &many, all), 0);
         assert_memory_equal(all, alone, N * k * sizeof *all);
-        assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = WIDTH}, &g), 0);
+        assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = WIDTH}, &g), 0);
         assert_int_equal(g->batched, m == OVER_TIMES);
         sis_net_free(net);
     }
@@ -248,14 +248,14 @@ static void reusing_memory_changes_nothing(void **state) {
     for (size_t i = 0; i < n_families; i++) {
         sis_net *net;
         sis__rng r;
-        sis__geometry *g;
+        sis__row_layout *g;
         size_t p;
         assert_int_equal(families[i].build(1, &net), 0);
         sis__rng_init(&r, 12);
         float *x = random_rows(net, &r, 1, &p), scores[64];
         sis_net_batch one = {x, 1, p, 0, 1, NULL};
         assert_int_equal(sis_net_forward(net, &one, scores), 0);
-        assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = p}, &g), 0);
+        assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = p}, &g), 0);
         sis__feed feed = {.value = net->input, .rank = 1, .dims = {1}};
         for (size_t d = 0; d < g->rank; d++)
             feed.dims[feed.rank++] = g->dims[d];
@@ -269,13 +269,13 @@ static void reusing_memory_changes_nothing(void **state) {
         sis__run *run;
         assert_int_equal(sis__plan_new(net, &spec, &plan), 0);
         assert_int_equal(sis__run_new(plan, &run), 0);
-        sis__feed_row(g, run, 0, x);
+        sis__row_layout_feed(g, run, 0, x);
         assert_int_equal(sis__run_forward(run), 0);
         if (memcmp(run->data[net->output], scores, g->n_outputs * sizeof *scores) != 0)
             fail_msg("%s differs when everything is kept", families[i].name);
         sis__run_free(run);
         sis__plan_free(plan);
-        sis__cache_done(net, g);
+        sis__row_layout_done(net, g);
         free(x);
         sis_net_free(net);
     }

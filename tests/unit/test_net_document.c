@@ -14,8 +14,8 @@
 #include "net/onnx/external.h"
 #include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
-#include "net/plan/cache.h"
 #include "net/plan/net.h"
+#include "net/plan/row_layout.h"
 #include "support_net.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
@@ -347,13 +347,13 @@ static void loops_take_as_many_rows_as_a_round_can(void **state) {
     enum { ROWS = 70, N = TIMES * WIDE };
     Sis__Onnx__Model *doc = sum_over_time();
     sis_net *net = net_of(doc, 0);
-    sis__geometry *g;
+    sis__row_layout *g;
     float *x = malloc((size_t)ROWS * N * sizeof *x), *y = malloc((size_t)ROWS * WIDE * sizeof *y);
     for (size_t i = 0; i < (size_t)ROWS * N; i++)
         x[i] = (float)(i % 13) - (float)(i / N);
-    assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = N}, &g), 0);
+    assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = N}, &g), 0);
     assert_true(g->chunk >= 64);
-    sis__cache_done(net, g);
+    sis__row_layout_done(net, g);
     sis_net_batch batch = {.rows = x, .n_rows = ROWS, .n_values = N, .jobs = 1};
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     for (size_t k = 0; k < (size_t)ROWS * WIDE; k++) {

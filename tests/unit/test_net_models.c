@@ -12,7 +12,7 @@
 #include <sis/net.h>
 
 #include "net/onnx/proto.h"
-#include "net/plan/cache.h"
+#include "net/plan/row_layout.h"
 
 static Sis__Onnx__Tensor *read_tensor(const char *name, sis__decoded *d) {
     const char *path = shared_data(name);
@@ -71,8 +71,8 @@ static void mnist_8_gives_its_recorded_outputs(void **state) {
         assert_int_equal(sis_net_forward(net, &one, alone), 0);
         assert_memory_equal(alone, got + i * 10, sizeof alone);
     }
-    sis__geometry *g;
-    assert_int_equal(sis__cache_geometry(net, &(sis__row_form){.n_values = 784}, &g), 0);
+    sis__row_layout *g;
+    assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = 784}, &g), 0);
     assert_true(g->batched);
     sis_net_free(net);
 }

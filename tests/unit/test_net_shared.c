@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans that serve one walk after the other: found again, told apart, forgotten, by several threads.
+ * The plans of a network: found again, told apart, forgotten, by several threads.
  */
 #include "support.h"
 
@@ -9,6 +9,7 @@
 
 #include "net/plan/cache.h"
 #include "net/plan/net.h"
+#include "net/plan/row_layout.h"
 #include "net/plan/shared.h"
 #include "support_net.h"
 
@@ -65,6 +66,26 @@ static void the_same_question_gets_the_same_plan(void **state) {
     sis__shared_plan_done(again);
     sis__shared_plan_done(NULL);
     assert_null(ask(net, 0, 0, 0, 0)); /* no such shape */
+    sis_net_free(net);
+}
+
+static void full_passes_share_plans_with_walks(void **state) {
+    (void)state;
+    sis_net *net = build();
+    sis__row_layout *g;
+    sis__shared_plan *p;
+    sis__feed feed = {.value = net->input, .rank = 3, .dims = {1, 1, 9}};
+    sis__plan_spec spec = {
+        .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .batch = 1};
+    assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = 9}, &g), SIS_OK);
+    assert_int_equal(sis__shared_plan_get(net, &spec, &p), SIS_OK);
+    assert_ptr_equal(p->plan, g->plans[SIS__SCORES][0]->plan);
+    sis__shared_plan_done(p);
+    spec.gradients = 1;
+    assert_int_equal(sis__shared_plan_get(net, &spec, &p), SIS_OK);
+    assert_ptr_not_equal(p->plan, g->plans[SIS__SCORES][0]->plan);
+    sis__shared_plan_done(p);
+    sis__row_layout_done(net, g);
     sis_net_free(net);
 }
 
@@ -125,6 +146,7 @@ static void threads_share_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_question_gets_the_same_plan),
+        cmocka_unit_test(full_passes_share_plans_with_walks),
         cmocka_unit_test(what_is_in_use_stays),
         cmocka_unit_test(threads_share_them),
     };

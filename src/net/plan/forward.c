@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "net/kernels/kernels.h"
-#include "net/plan/cache.h"
 #include "net/plan/forward.h"
+#include "net/plan/row_layout.h"
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
@@ -71,18 +71,18 @@ double sis_net_link(double margin) {
 typedef struct {
     const sis_net *net;
     const sis_net_batch *batch;
-    sis__geometry *g;
+    sis__row_layout *g;
     sis__target target;
     float *scores;
     double *margins;
 } job;
 
-int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g) {
+int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__row_layout **g) {
     if (b->embedded && net->embedding < 0)
         return sis__fail(SIS_E_ARGUMENT, "the model has no embeddings to start from");
     if (b->n_values == 0)
         return sis__fail(SIS_E_ARGUMENT, "rows without values");
-    return sis__cache_geometry(net, &(sis__row_form){b->embedded, b->n_values, b->shape}, g);
+    return sis__row_layout_get(net, &(sis__row_form){b->embedded, b->n_values, b->shape}, g);
 }
 
 /* Those of all outputs of m rows. */
@@ -109,9 +109,9 @@ static int run_by_value(const job *j, size_t row) {
     size_t k = j->g->n_outputs;
     const float *values = j->batch->rows + row * j->g->n_values;
     if (j->scores)
-        return sis__cache_evaluate(j->net, j->g, 0, values, j->scores + row * k);
+        return sis__row_layout_evaluate(j->net, j->g, 0, values, j->scores + row * k);
     float *z = SIS_NEW(float, k);
-    int error = z ? sis__cache_evaluate(j->net, j->g, 1, values, z) : SIS_E_NOMEM;
+    int error = z ? sis__row_layout_evaluate(j->net, j->g, 1, values, z) : SIS_E_NOMEM;
     if (!error)
         all_margins(j->net, z, 1, k, j->margins + row * k);
     free(z);
@@ -125,16 +125,16 @@ static int run_piece(void *ctx, size_t item, int worker) {
     if (j->g->by_value)
         return run_by_value(j, p.row);
     sis__run *r;
-    int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &r);
+    int error = sis__row_layout_take(j->net, j->g, j->target, p.log2_rows, &r);
     if (error)
         return error;
     for (size_t i = 0; i < (size_t)1 << p.log2_rows; i++) /* the last again, to fill it up */
-        sis__feed_row(j->g, r, i,
-                      j->batch->rows + (p.row + (i < p.n ? i : p.n - 1)) * j->g->n_values);
+        sis__row_layout_feed(j->g, r, i,
+                             j->batch->rows + (p.row + (i < p.n ? i : p.n - 1)) * j->g->n_values);
     error = sis__run_forward(r);
     if (!error)
         collect(j, r, &p);
-    sis__cache_give(j->net, j->g, j->target, p.log2_rows, r);
+    sis__row_layout_give(j->net, j->g, j->target, p.log2_rows, r);
     return error;
 }
 
@@ -144,17 +144,17 @@ static int run_job(job *j) {
         return error;
     size_t pieces = sis__pieces(j->g->chunk, j->batch->n_rows, 1);
     error = sis__parallel(j->batch->jobs, pieces, run_piece, j);
-    sis__cache_done(j->net, j->g);
+    sis__row_layout_done(j->net, j->g);
     return error;
 }
 
 int sis_net_batch_outputs(const sis_net *net, const sis_net_batch *batch, size_t *n) {
-    sis__geometry *g;
+    sis__row_layout *g;
     int error = sis__batch_check(net, batch, &g);
     if (error)
         return error;
     *n = g->n_outputs;
-    sis__cache_done(net, g);
+    sis__row_layout_done(net, g);
     return SIS_OK;
 }
 

@@ -5,7 +5,7 @@
 #ifndef SIS_NET_PLAN_FORWARD_H
 #define SIS_NET_PLAN_FORWARD_H
 
-#include "net/plan/cache.h"
+#include "net/plan/row_layout.h"
 
 typedef struct sis__piece {
     size_t row, n; /* first row, number of rows */
@@ -17,8 +17,8 @@ typedef struct sis__piece {
 size_t sis__pieces(size_t chunk, size_t n_rows, int fill);
 sis__piece sis__piece_at(size_t chunk, size_t n_rows, int fill, size_t i);
 
-/* Check a batch and find its geometry, to be given back with sis__cache_done. */
-int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);
+/* Check a batch and find its layout, to be given back with sis__row_layout_done. */
+int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__row_layout **g);
 
 /* Margins of output c from z (m, n), rows of values in front of the last activation:
  * y[i * step]. */

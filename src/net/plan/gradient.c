@@ -14,9 +14,9 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "net/kernels/kernels.h"
-#include "net/plan/cache.h"
 #include "net/plan/forward.h"
 #include "net/plan/net.h"
+#include "net/plan/row_layout.h"
 
 enum { MAX_ROWS = 32 };
 
@@ -24,7 +24,7 @@ typedef struct {
     const sis_net *net;
     const sis_net_batch *batch;
     const sis_net_grad *grad;
-    sis__geometry *g;
+    sis__row_layout *g;
     sis__target target;
     int output; /* value the gradient starts from */
     size_t chunk;
@@ -58,7 +58,7 @@ static int run_piece(void *ctx, size_t item, int worker) {
     (void)worker;
     sis__piece p = sis__piece_at(j->chunk, j->batch->n_rows, 0, j->first + item);
     size_t k = j->g->n_outputs;
-    int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &j->runs[item]);
+    int error = sis__row_layout_take(j->net, j->g, j->target, p.log2_rows, &j->runs[item]);
     if (error)
         return error;
     sis__run *r = j->runs[item];
@@ -67,7 +67,7 @@ static int run_piece(void *ctx, size_t item, int worker) {
         return sis__fail(SIS_E_UNSUPPORTED, "the model's scores have no gradient in its input%s",
                          j->net->embedding >= 0 ? "; take it in the embeddings" : "");
     for (size_t i = 0; i < p.n; i++)
-        sis__feed_row(j->g, r, i, j->batch->rows + (p.row + i) * j->g->n_values);
+        sis__row_layout_feed(j->g, r, i, j->batch->rows + (p.row + i) * j->g->n_values);
     if ((error = sis__run_forward(r)) != 0)
         return error;
     const float *y = (const float *)r->data[j->output];
@@ -104,7 +104,7 @@ static int run_wave(job *j, size_t n) {
         if (!error)
             add_params(j, j->runs[i]);
         int log2_rows = sis__piece_at(j->chunk, j->batch->n_rows, 0, j->first + i).log2_rows;
-        sis__cache_give(j->net, j->g, j->target, log2_rows, j->runs[i]);
+        sis__row_layout_give(j->net, j->g, j->target, log2_rows, j->runs[i]);
         j->runs[i] = NULL;
     }
     return error;
@@ -134,6 +134,6 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
          j.first += jobs)
         error = run_wave(&j, total - j.first < jobs ? total - j.first : jobs);
     free((void *)j.runs);
-    sis__cache_done(net, j.g);
+    sis__row_layout_done(net, j.g);
     return error;
 }

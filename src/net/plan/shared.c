@@ -78,7 +78,8 @@ static int same_feed(const sis__feed *a, const sis__feed *b) {
 static int serves(const shared *p, const sis__plan_spec *spec) {
     if (p->output != spec->outputs[0] || p->spec.n_feeds != spec->n_feeds ||
         p->spec.one != spec->one || p->spec.asked != spec->asked || p->spec.batch != spec->batch ||
-        p->spec.keep_all != spec->keep_all)
+        p->spec.keep_all != spec->keep_all || p->spec.gradients != spec->gradients ||
+        p->spec.params_fixed != spec->params_fixed)
         return 0;
     for (size_t i = 0; i < spec->n_feeds; i++)
         if (!same_feed(&p->feeds[i], &spec->feeds[i]))
@@ -120,7 +121,7 @@ static int make(const sis_net *net, const sis__plan_spec *spec, shared **out) {
 }
 
 int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__shared_plan **out) {
-    struct sis__shared_plans *all = sis__cache_shared(net);
+    struct sis__shared_plans *all = sis__cache_plans(net);
     shared *made = NULL;
     *out = NULL;
     pthread_mutex_lock(&all->lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans that serve one walk after the other. A walk over a text makes plans for every length that it
- * comes to; so does the next one, for the same lengths.
+ * The plans of a network, each made once: for full passes, gradients and the heads of walks. A walk over
+ * a text makes plans for every length that it comes to, and the next walk needs the same ones.
  */
 #ifndef SIS_NET_PLAN_SHARED_H
 #define SIS_NET_PLAN_SHARED_H
@@ -12,8 +12,9 @@ typedef struct sis__shared_plan {
     const sis__plan *plan;
 } sis__shared_plan;
 
-/* A plan for this, found or made; to be given back. It has one output, is fed nothing that is constant
- * or a sequence, and says no more than sis__head does (net/walk/head.c). */
+/* A plan for this, found or made; to be given back. The spec has one output and no feed that is constant
+ * or a sequence. Beside these it may set `one`, `asked`, `batch`, `keep_all`, `gradients` and
+ * `params_fixed`. */
 int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__shared_plan **out);
 void sis__shared_plan_done(sis__shared_plan *p); /* NULL: nothing to do */
 

@@ -24,7 +24,6 @@
 #include "base/rng.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
-#include "net/plan/cache.h"
 #include "net/walk/walk.h"
 
 enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/plan/cache.h"
+#include "net/plan/row_layout.h"
 #include "net/walk/element_source.h"
 
 int sis__entry_run(sis__entry *f, int tensor) {
-    sis__feed_row(f->geometry, f->run, 0, f->values);
+    sis__row_layout_feed(f->layout, f->run, 0, f->values);
     for (int i = 0; i <= f->plan->tensors[tensor].node; i++) {
         const sis__step *step = &f->plan->steps[i];
         int error = step->ops->forward(step, f->run);
@@ -61,13 +61,13 @@ static int find_layer(sis__entry *f) {
 }
 
 static int entry_init(sis__entry *f, const sis__net_input *s) {
-    sis__geometry *g = NULL;
+    sis__row_layout *g = NULL;
     int error = sis__net_input_plan(s, -1, &f->plan);
     if (error == SIS_OK)
         error = sis__run_new(f->plan, &f->run);
     if (error == SIS_OK)
-        error = sis__net_input_geometry(s, &g);
-    f->geometry = g;
+        error = sis__net_input_layout(s, &g);
+    f->layout = g;
     if (error == SIS_OK && s->output >= f->plan->tensors[s->net->pre_output].count)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",
                           s->output, f->plan->tensors[s->net->pre_output].count);
@@ -99,8 +99,8 @@ int sis__entry_new(const sis__net_input *s, sis__entry **out) {
 void sis__entry_free(sis__entry *f) {
     if (!f)
         return;
-    if (f->geometry)
-        sis__cache_done(f->s->net, f->geometry);
+    if (f->layout)
+        sis__row_layout_done(f->s->net, f->layout);
     sis__run_free(f->run);
     sis__plan_free(f->plan);
     free(f->feature);

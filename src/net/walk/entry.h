@@ -14,7 +14,7 @@ struct sis__entry {
     const sis__net_input *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
-    struct sis__geometry *geometry;
+    struct sis__row_layout *layout;
     int tensor;    /* what the layer reads */
     size_t n;      /* its elements */
     int *feature;  /* (n) behind each element; -1: never masked */

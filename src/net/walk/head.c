@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/ops/ops.h"
-#include "net/plan/cache.h"
 #include "net/plan/forward.h"
+#include "net/plan/row_layout.h"
 #include "net/plan/shared.h"
 #include "net/walk/walk.h"
 
@@ -119,9 +119,9 @@ static size_t stacked_along(const sis__plan *p, const sis__cut *cut, size_t n) {
 /* The shape of what is fed, and: may rows be run together? */
 static int check_batches(sis__head *h, int *together) {
     const sis__net_input *s = h->s;
-    sis__geometry *g;
+    sis__row_layout *g;
     sis__run *r;
-    int error = sis__net_input_geometry(s, &g);
+    int error = sis__net_input_layout(s, &g);
     *together = 0;
     if (error)
         return error;
@@ -130,7 +130,8 @@ static int check_batches(sis__head *h, int *together) {
         (sis__feed){.value = g->start, .rank = g->rank + (size_t)g->counted, .shape_only = 1};
     h->front.dims[0] = 1;
     memcpy(h->front.dims + g->counted, g->dims, g->rank * sizeof *g->dims);
-    if (g->batched && (error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
+    if (g->batched &&
+        (error = sis__row_layout_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
         *together = 1;
         for (size_t i = 0; i < h->n_cuts && *together; i++) {
             size_t axis = stacked_along(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
@@ -139,9 +140,9 @@ static int check_batches(sis__head *h, int *together) {
             *together = axis != SIZE_MAX;
             h->along[i] = *together ? axis : 0;
         }
-        sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
+        sis__row_layout_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
     }
-    sis__cache_done(s->net, g);
+    sis__row_layout_done(s->net, g);
     return error;
 }
 

@@ -27,7 +27,7 @@
 #include "base/number.h"
 #include "base/order.h"
 #include "base/rng.h"
-#include "net/plan/cache.h"
+#include "net/plan/row_layout.h"
 #include "net/walk/entry.h"
 
 /* ---- One input ----------------------------------------------------------------------------- */
@@ -98,13 +98,13 @@ int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked,
     return error;
 }
 
-int sis__net_input_geometry(const sis__net_input *s, sis__geometry **g) {
-    return sis__cache_geometry(s->net, &(sis__row_form){s->embedded, s->in.n_values, &s->shape}, g);
+int sis__net_input_layout(const sis__net_input *s, sis__row_layout **g) {
+    return sis__row_layout_get(s->net, &(sis__row_form){s->embedded, s->in.n_values, &s->shape}, g);
 }
 
 int sis__net_input_plan(const sis__net_input *s, int output, sis__plan **plan) {
-    sis__geometry *g;
-    int error = sis__net_input_geometry(s, &g);
+    sis__row_layout *g;
+    int error = sis__net_input_layout(s, &g);
     if (error != SIS_OK)
         return error;
     sis__feed feed = {.value = s->fed, .rank = g->rank + (size_t)g->counted};
@@ -113,7 +113,7 @@ int sis__net_input_plan(const sis__net_input *s, int output, sis__plan **plan) {
     int last = output < 0 ? s->net->pre_output : output;
     sis__plan_spec spec = {
         .feeds = &feed, .n_feeds = 1, .outputs = &last, .n_outputs = 1, .batch = 1, .keep_all = 1};
-    sis__cache_done(s->net, g);
+    sis__row_layout_done(s->net, g);
     return sis__plan_new(s->net, &spec, plan);
 }
 
@@ -541,11 +541,11 @@ static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
 
 /* Operations of a full pass; 0 if they are not known. */
 static double flops_of_pass(const sis__net_input *s) {
-    sis__geometry *g;
-    if (sis__net_input_geometry(s, &g) != SIS_OK)
+    sis__row_layout *g;
+    if (sis__net_input_layout(s, &g) != SIS_OK)
         return 0;
     double flops = g->flops;
-    sis__cache_done(s->net, g);
+    sis__row_layout_done(s->net, g);
     return flops;
 }
 

@@ -149,9 +149,9 @@ int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *inp
 int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked, const int *tops,
                            size_t n, double *margins);
 
-/* How its rows come in (net/plan/cache.h). */
-struct sis__geometry;
-int sis__net_input_geometry(const sis__net_input *s, struct sis__geometry **g);
+/* How its rows come in (net/plan/row_layout.h). */
+struct sis__row_layout;
+int sis__net_input_layout(const sis__net_input *s, struct sis__row_layout **g);
 
 /* A plan of one row of the input from where it is fed to `output` (a value; -1: what the last
  * activation reads) that keeps every activation. */
