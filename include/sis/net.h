@@ -136,8 +136,8 @@ int sis_net_explain_input(sis_net *net, const char *name);
 /* From now on this output gives the scores (FILE.onnx#NAME), not the first of floating point. NULL: that one again. */
 int sis_net_choose_output(sis_net *net, const char *name);
 
-/* 0, or why no rows can be fed as things are: an input of several leaves a size free, or has no shape. Such a network can
- * still be evaluated by the names of its inputs, and be told more about them. */
+/* 0, or why no rows can be fed as things are: an input of several leaves a size free, or has no shape. sis_net_set_input may
+ * change that. */
 int sis_net_ready(const sis_net *net);
 
 /* From now on this input has that value (--with NAME=FILE), and rows no part for it; numbers are
@@ -159,13 +159,6 @@ int sis_net_word(const sis_net *net, const char *text, float *value);
 
 /* Bytes of all texts that the network has seen, which it keeps. */
 size_t sis_net_words_size(const sis_net *net);
-
-/* Evaluate the model once as its file describes it: all its inputs by name, in any order, and all
- * outputs in the file's order. Shapes may depend on values. sis_net_tensors_free(*outputs,
- * *n_outputs); texts among them live as long as the network. */
-int sis_net_evaluate(const sis_net *net, const sis_net_tensor *inputs, size_t n,
-                     sis_net_tensor **outputs, size_t *n_outputs);
-void sis_net_tensors_free(sis_net_tensor *tensors, size_t n);
 
 /* ---- Running ------------------------------------------------------------------------------- */
 

@@ -197,8 +197,8 @@ static int check_runs(sis_net *net) {
         rest *= size;
     }
     error = try_rows(net, open ? guesses[0] : 1, &g);
-    if (error == SIS_E_MODEL && !open) /* inputs by name may still do */
-        return refuse_rows(net, sis__fail_in(SIS_E_UNSUPPORTED, "no row could be tried out"));
+    if (error == SIS_E_MODEL && !open)
+        return sis__fail_in(SIS_E_UNSUPPORTED, "no row could be tried out");
     int unfit = open && error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM;
     for (size_t i = 1; unfit && error && i < sizeof guesses / sizeof *guesses; i++)
         error = try_rows(net, guesses[i], &g);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Networks of several inputs: side by side in a row, given, or following from tokens; texts; shapes
- * that depend on values; evaluation by name.
+ * that depend on values.
  */
 #include "support.h"
 
@@ -176,27 +176,6 @@ static void results_are_kept_while_they_are_read(void **state) {
     free(x);
 }
 
-static void evaluation_goes_by_name(void **state) {
-    (void)state;
-    sis_net *net = two_inputs();
-    float a[3] = {1, 0, 0};
-    int64_t v[2] = {7, 8};
-    sis_net_tensor in[2] = {{"b", SIS_NET_INTS, {2, {1, 2}}, v},
-                            {"a", SIS_NET_FLOATS, {2, {1, 3}}, a}};
-    sis_net_tensor *out;
-    size_t n;
-    assert_int_equal(sis_net_evaluate(net, in, 2, &out, &n), 0);
-    assert_int_equal(n, 1);
-    assert_string_equal(out[0].name, "y");
-    assert_true(((const float *)out[0].data)[0] == 8 && ((const float *)out[0].data)[1] == 10);
-    sis_net_tensors_free(out, n);
-    assert_int_equal(sis_net_evaluate(net, in, 1, &out, &n), SIS_E_ARGUMENT);
-    assert_message_has("input a is missing");
-    in[1].shape.dims[1] = 2;
-    assert_int_not_equal(sis_net_evaluate(net, in, 2, &out, &n), 0);
-    sis_net_free(net);
-}
-
 static sis_net *parse_hex(const char *hex) {
     unsigned char bytes[256];
     size_t n = strlen(hex) / 2;
@@ -224,16 +203,9 @@ static void values_that_do_not_fit_are_refused_or_the_nearest_end(void **state) 
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_memory_equal(y, want, sizeof y);
     int64_t v[3] = {0, 300, 1};
-    sis_net_tensor in = {"x", SIS_NET_INTS, {2, {1, 3}}, v}, *out;
-    size_t n;
-    assert_int_equal(sis_net_evaluate(net, &in, 1, &out, &n), SIS_E_ARGUMENT);
-    assert_message_has("input x takes uint8, and value 1 is 300");
+    sis_net_tensor in = {"x", SIS_NET_INTS, {2, {1, 3}}, v};
     assert_int_equal(sis_net_set_input(net, "x", &in), SIS_E_ARGUMENT);
     assert_message_has("input x takes uint8, and value 1 is 300");
-    v[1] = 255;
-    assert_int_equal(sis_net_evaluate(net, &in, 1, &out, &n), 0);
-    assert_true(((const float *)out[0].data)[1] == 255);
-    sis_net_tensors_free(out, n);
     sis_net_free(net);
 }
 
@@ -393,21 +365,13 @@ static void opened_models_take_given_inputs(void **state) {
 
 static int try_inputs(void *ctx) {
     sis_net *net = (sis_net *)ctx;
-    float given[2] = {1, 2}, a[3] = {1, 0, 0}, v;
-    int64_t ints[2] = {1, 2};
-    sis_net_tensor t = {.type = SIS_NET_FLOATS, .shape = {2, {1, 2}}, .data = given}, *out;
-    sis_net_tensor in[2] = {{"b", SIS_NET_INTS, {2, {1, 2}}, ints},
-                            {"a", SIS_NET_FLOATS, {2, {1, 3}}, a}};
-    size_t n;
+    float given[2] = {1, 2}, v;
+    sis_net_tensor t = {.type = SIS_NET_FLOATS, .shape = {2, {1, 2}}, .data = given};
     int error = sis_net_set_input(net, "b", &t);
     if (!error)
         error = sis_net_set_input(net, "b", NULL);
     if (!error)
         error = sis_net_word(net, "a text", &v);
-    if (!error)
-        error = sis_net_evaluate(net, in, 2, &out, &n);
-    if (!error)
-        sis_net_tensors_free(out, n);
     return error;
 }
 
@@ -477,7 +441,6 @@ int main(void) {
         cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
         cmocka_unit_test(names_say_what_follows),
         cmocka_unit_test(results_are_kept_while_they_are_read),
-        cmocka_unit_test(evaluation_goes_by_name),
         cmocka_unit_test(values_that_do_not_fit_are_refused_or_the_nearest_end),
         cmocka_unit_test(positions_that_do_not_fit_are_refused),
         cmocka_unit_test(numbers_are_parts_of_rows),

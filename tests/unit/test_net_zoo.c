@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/net.h>
+#include "net/onnx/words.h"
+#include "support_plain.h"
 
 enum { MAX_TENSORS = 256, MAX_FAMILIES = 32 };
 
@@ -92,23 +93,28 @@ static size_t count_of(const sis_net_tensor *t) {
     return n;
 }
 
-static double value_at(const sis_net_tensor *t, size_t i) {
-    return t->type == SIS_NET_FLOATS  ? (double)((const float *)t->data)[i]
-           : t->type == SIS_NET_BOOLS ? (double)((const uint8_t *)t->data)[i]
-                                      : (double)((const int64_t *)t->data)[i];
+static double value_at(sis__dtype type, const void *data, size_t i) {
+    return type == SIS__F32    ? (double)((const float *)data)[i]
+           : type == SIS__BOOL ? (double)((const uint8_t *)data)[i]
+                               : (double)((const int64_t *)data)[i];
 }
 
-static const char *differs(const sis_net_tensor *got, const sis_net_tensor *want) {
+static const char *differs(const plain_pass *p, const sis_net_tensor *want) {
     static char text[512];
-    size_t n = count_of(want);
-    if (got->type != want->type || count_of(got) != n) {
-        snprintf(text, sizeof text, "output %s: type %d, %zu values instead of type %d, %zu",
-                 want->name, (int)got->type, count_of(got), (int)want->type, n);
+    static const sis__dtype types[] = {SIS__F32, SIS__I64, SIS__BOOL, SIS__TEXT};
+    const sis__tensor *got = plain_output(p, want->name);
+    size_t n = count_of(want), length;
+    if (!got)
+        return "an output is missing";
+    if (got->dtype != types[want->type] || got->count != n) {
+        snprintf(text, sizeof text, "output %s: %s, %zu values instead of %s, %zu", want->name,
+                 sis__dtype_name(got->dtype), got->count, sis__dtype_name(types[want->type]), n);
         return text;
     }
     for (size_t i = 0; i < n; i++) {
-        if (got->type == SIS_NET_TEXTS) {
-            const char *a = ((const char *const *)got->data)[i];
+        if (got->dtype == SIS__TEXT) {
+            const char *a =
+                sis__words_get(p->graph.words, ((const int64_t *)got->data)[i], &length);
             const char *b = ((const char *const *)want->data)[i];
             if (strcmp(a, b) != 0) {
                 snprintf(text, sizeof text, "output %s: %s instead of %s", want->name, a, b);
@@ -116,7 +122,8 @@ static const char *differs(const sis_net_tensor *got, const sis_net_tensor *want
             }
             continue;
         }
-        double a = value_at(got, i), b = value_at(want, i), size = fabs(b) > 1 ? fabs(b) : 1;
+        double a = value_at(got->dtype, got->data, i), b = value_at(got->dtype, want->data, i);
+        double size = fabs(b) > 1 ? fabs(b) : 1;
         if (a != b && !(isnan(a) && isnan(b)) && !(fabs(a - b) <= 1e-4 * size)) {
             snprintf(text, sizeof text, "output %s, value %zu: %.9g instead of %.9g", want->name, i,
                      a, b);
@@ -138,21 +145,18 @@ static const char *evaluate(const sis_net *net, const char *record) {
     static char text[512];
     json_error_t at;
     json_t *root = json_load_file(record, 0, &at);
-    sis_net_tensor in[MAX_TENSORS] = {0}, want[MAX_TENSORS] = {0}, *got = NULL;
-    size_t n = read_tensors(json_object_get(root, "inputs"), in), n_got = 0;
+    sis_net_tensor in[MAX_TENSORS] = {0}, want[MAX_TENSORS] = {0};
+    plain_pass pass = {0};
+    size_t n = read_tensors(json_object_get(root, "inputs"), in);
     size_t n_want = read_tensors(json_object_get(root, "outputs"), want);
     const char *wrong = root && n && n_want ? NULL : "no record";
-    if (!wrong && sis_net_evaluate(net, in, n, &got, &n_got) != 0) {
+    if (!wrong && plain_run(net, in, n, &pass) != 0) {
         snprintf(text, sizeof text, "%s", sis_error_detail());
         wrong = text;
     }
-    for (size_t i = 0; i < n_want && !wrong; i++) {
-        size_t k = 0;
-        while (k < n_got && strcmp(got[k].name, want[i].name) != 0)
-            k++;
-        wrong = k == n_got ? "an output is missing" : differs(&got[k], &want[i]);
-    }
-    sis_net_tensors_free(got, n_got);
+    for (size_t i = 0; i < n_want && !wrong; i++)
+        wrong = differs(&pass, &want[i]);
+    plain_release(&pass);
     free_tensors(in, n);
     free_tensors(want, n_want);
     json_decref(root);

@@ -34,9 +34,7 @@ struct sis_net {
     char *chosen;             /* the output that gives the scores, likewise */
     int64_t pad;              /* the token that stands for none */
     int document_only;        /* another engine runs it (sis_net_read_document) */
-    char *
-        refusal; /* why no rows can be fed as things are, NULL: they can. All inputs by name still can
-                      (sis_net_evaluate), and the caller may yet say more about them */
+    char *refusal;            /* why no rows can be fed yet; NULL: they can */
 };
 
 /* Make one input of all that the graph has (net/inputs.c). */
