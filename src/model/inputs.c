@@ -9,12 +9,10 @@
 
 #include <sis/net.h>
 
-#include "base/dims.h"
 #include "base/error.h"
 #include "base/mem.h"
 
 enum { PADDING = 0 };
-static const size_t most_part = (size_t)1 << 24; /* values */
 
 int sis__inputs_add(sis__model_inputs *s, const char *name, sis__value_type type,
                     const sis__shape *shape) {
@@ -44,38 +42,31 @@ static double number_of(const sis_net_tensor *t, size_t i) {
                                       : 0;
 }
 
-/* The shape of an array along the axes that are declared. */
-static int array_shape(const sis__model_input *in, const sis_net_shape *own, sis__shape *out) {
-    size_t wanted[SIS__RANK], dims[SIS__RANK];
-    int declared = in->shape.rank > 0;
-    out->rank = declared ? in->shape.rank : own->rank;
-    for (size_t d = 0; d < in->shape.rank; d++)
-        wanted[d] = in->shape.dims[d] > 0 ? (size_t)in->shape.dims[d] : 0;
-    int error =
-        declared ? sis__dims_fit(own->dims, own->rank, wanted, in->shape.rank, dims) : SIS_OK;
-    for (size_t d = 0; d < out->rank; d++)
-        out->dims[d] = (long long)(declared ? dims[d] : own->dims[d]);
-    return error ? sis__fail_in(error, "input %.60s", in->name) : SIS_OK;
+static void declare(const sis__model_input *in, sis__declared *out) {
+    *out = (sis__declared){.name = in->name,
+                           .kind = in->type == SIS__VALUE_BYTES ? SIS__INPUT_TEXTS
+                                   : sis__value_is_float(in->type) || in->type == SIS__VALUE_BOOL
+                                       ? SIS__INPUT_NUMBERS
+                                       : SIS__INPUT_WHOLE,
+                           .rank = in->shape.rank,
+                           .given = in->given != NULL};
+    memcpy(out->dims, in->shape.dims, in->shape.rank * sizeof *out->dims);
 }
 
-/* One number fills the shape that is declared, free sizes being 1. */
 static int give(sis__model_input *in, const sis_net_tensor *t) {
-    sis__shape shape = in->shape;
-    size_t count = 1;
-    int error = t->shape.rank ? array_shape(in, &t->shape, &shape) : SIS_OK;
+    sis__declared declared;
+    size_t dims[SIS__RANK], count;
+    declare(in, &declared);
+    int error = sis__signature_given(&declared, t->shape.dims, t->shape.rank, dims,
+                                     &in->given_shape.rank, &count);
     if (error)
         return error;
-    for (size_t d = 0; d < shape.rank; d++) {
-        shape.dims[d] = shape.dims[d] < 0 ? 1 : shape.dims[d];
-        if (shape.dims[d] > 0 && count > most_part / (size_t)shape.dims[d])
-            return sis__fail(SIS_E_ARGUMENT, "input %.60s has too many values", in->name);
-        count *= (size_t)shape.dims[d];
-    }
     if (t->type == SIS_NET_TEXTS || in->type == SIS__VALUE_BYTES)
         return sis__fail(SIS_E_UNSUPPORTED, "input %.60s: texts cannot be given here", in->name);
+    for (size_t d = 0; d < in->given_shape.rank; d++)
+        in->given_shape.dims[d] = (long long)dims[d];
     in->given = SIS_NEW_RAW(double, count);
     in->n_given = count;
-    in->given_shape = shape;
     for (size_t i = 0; in->given && i < count; i++)
         in->given[i] = number_of(t, t->shape.rank ? i : 0);
     return in->given ? sis__values_check(in->type, in->given, count) : SIS_E_NOMEM;
@@ -96,102 +87,24 @@ static int give_all(sis__model_inputs *s, const sis_model_opt *opt) {
     return SIS_OK;
 }
 
-/* ---- Who is who ------------------------------------------------------------------------------ */
-
-/* All but the main one and those given have to follow. */
-static int follow_main(sis__model_inputs *s) {
-    for (size_t i = 0; i < s->n; i++) {
-        sis__model_input *in = &s->items[i];
-        if (i == s->main || in->given)
-            continue;
-        in->follow = sis__follow_named(in->name);
-        if (in->follow == SIS__FOLLOWS_NOT || in->type == SIS__VALUE_BYTES)
-            return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model takes input %.60s beside %.60s; give it a value (--with "
-                             "%.60s=...)",
-                             in->name, s->items[s->main].name, in->name);
-    }
-    return SIS_OK;
-}
-
-static int is_whole(sis__value_type t) {
-    return t == SIS__VALUE_INT32 || t == SIS__VALUE_INT64;
-}
-
-/* The only input that is not given, or of ids that nothing says follows; n: none, or several. */
-static size_t find_main(const sis__model_inputs *s) {
-    size_t left = 0, only = s->n, ids = s->n, others = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        const sis__model_input *in = &s->items[i];
-        if (in->given)
-            continue;
-        left++;
-        only = i;
-        if (sis__follow_named(in->name) != SIS__FOLLOWS_NOT)
-            continue;
-        if (is_whole(in->type) && in->shape.rank == 2 && in->shape.dims[1] != 1)
-            ids = i;
-        others++;
-    }
-    return left == 1 ? only : others == 1 ? ids : s->n;
-}
-
-static int all_given(const sis__model_inputs *s) {
-    size_t i = 0;
-    while (i < s->n && s->items[i].given)
-        i++;
-    return i == s->n;
-}
-
-/* One number a row? */
-static int is_number(const sis__shape *s) {
-    return s->rank == 1 && s->dims[0] < 0;
-}
-
-/* Side by side in one row. */
-static int cut_row(sis__model_inputs *s) {
-    size_t at = 0;
-    if (all_given(s))
-        return sis__fail(SIS_E_ARGUMENT,
-                         "the model has no input that is not given (--with), so that rows have "
-                         "nowhere to go");
-    for (size_t i = 0; i < s->n; i++) {
-        sis__model_input *in = &s->items[i];
-        if (in->given)
-            continue;
-        in->count = is_number(&in->shape) ? 1 : sis__shape_values(&in->shape);
-        if (in->count == 0 || in->count > most_part || in->type == SIS__VALUE_BYTES)
-            return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model has %zu inputs, and %.60s %s; say which is "
-                             "explained (--explain NAME) and give the others (--with NAME=FILE)",
-                             s->n, in->name,
-                             in->shape.rank > 1 ? "leaves a size free" : "has no axis for rows");
-        in->part = at;
-        at += in->count;
-    }
-    return SIS_OK;
-}
-
 int sis__inputs_settle(sis__model_inputs *s, const sis_model_opt *opt) {
-    int error = give_all(s, opt);
-    if (error != SIS_OK)
-        return error;
-    s->main = find_main(s);
-    for (size_t i = 0; opt->explain && i <= s->n; i++) {
-        if (i == s->n)
-            return sis__fail(SIS_E_ARGUMENT,
-                             "the model has no input %.60s to explain; its first "
-                             "is %.60s",
-                             opt->explain, s->n ? s->items[0].name : "(none)");
-        if (strcmp(s->items[i].name, opt->explain) != 0)
-            continue;
-        if (s->items[i].given)
-            return sis__fail(SIS_E_ARGUMENT, "input %.60s is to be explained and is given (--with)",
-                             opt->explain);
-        s->main = i;
-        break;
+    sis__declared *declared = SIS_NEW(sis__declared, s->n);
+    sis__input_role *roles = SIS_NEW(sis__input_role, s->n);
+    sis__signature signature = {0};
+    int error = declared && roles ? give_all(s, opt) : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < s->n; i++)
+        declare(&s->items[i], &declared[i]);
+    if (error == SIS_OK)
+        error = sis__signature_assign(declared, s->n, opt->explain, roles, &signature);
+    for (size_t i = 0; error == SIS_OK && i < s->n; i++) {
+        s->items[i].follow = roles[i].follow;
+        s->items[i].part = roles[i].part;
+        s->items[i].count = roles[i].count;
     }
-    return s->main < s->n ? follow_main(s) : cut_row(s);
+    s->main = signature.main;
+    free(declared);
+    free(roles);
+    return error;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */

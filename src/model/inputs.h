@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models elsewhere (ONNX Runtime, servers) that take several tensors. A row goes into one of them,
- * the others follow from its tokens or are given; or the row is cut into parts, one for each, in the
- * model's order. The same rules as for networks of our own (net/inputs.c).
+ * The inputs of models elsewhere (ONNX Runtime, servers): what base/signature.h makes of them, and how
+ * rows fill their tensors.
  */
 #ifndef SIS_MODEL_INPUTS_H
 #define SIS_MODEL_INPUTS_H
@@ -10,7 +9,7 @@
 #include <sis/model.h>
 #include <sis/net.h>
 
-#include "base/follow.h"
+#include "base/signature.h"
 #include "model/shape.h"
 #include "model/values.h"
 

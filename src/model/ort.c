@@ -316,7 +316,7 @@ static int text_of(const ort_model *m, size_t i, const ort_pass *p, size_t r, si
     const sis__model_input *in = &m->net->inputs.items[i];
     if (m->texts) {
         int code = join_pieces(m, p, r, owned);
-        *text = *owned;
+        *text = *owned ? *owned : ""; /* nothing is left of it */
         return code;
     }
     if (!m->mixed.items)

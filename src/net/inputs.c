@@ -4,18 +4,15 @@
  * sis_net_set_input), follows from the tokens (attention mask, token types, positions, lengths), or
  * is a further part of the row. The last two are computed by nodes put in front of the graph
  * (net/onnx/graft.h), so everything behind this file sees a network of one input.
- *
- * Who is who, unless the caller says it: a network with an input of token ids has the others follow
- * by their names; any other takes all its inputs side by side in one row, in the order of the file.
+ * Which input is what is decided by base/signature.h.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dims.h"
 #include "base/error.h"
-#include "base/follow.h"
 #include "base/mem.h"
+#include "base/signature.h"
 #include "net/onnx/graft.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
@@ -94,30 +91,16 @@ static const Sis__Onnx__ValueInfo *declared(const sis_net *net, const char *name
     return NULL;
 }
 
-/* The shape of the file, free sizes 0. */
-static void declared_shape(const Sis__Onnx__TensorShape *from, sis_net_shape *shape) {
-    shape->rank = from && from->n_dim <= SIS_NET_MAX_RANK ? from->n_dim : 0;
-    for (size_t d = 0; d < shape->rank; d++) {
-        const Sis__Onnx__TensorShape__Dimension *dim = from->dim[d];
+/* The input as its file declares it, for the shape of a value; one of many axes has none. */
+static void declare_info(const Sis__Onnx__ValueInfo *info, sis__declared *out) {
+    const Sis__Onnx__TensorShape *shape = info->type->tensor_type->shape;
+    *out = (sis__declared){.name = info->name,
+                           .rank = shape && shape->n_dim <= SIS__MAX_RANK ? shape->n_dim : 0};
+    for (size_t d = 0; d < out->rank; d++) {
+        const Sis__Onnx__TensorShape__Dimension *dim = shape->dim[d];
         int fixed = dim->value_case == SIS__ONNX__TENSOR_SHAPE__DIMENSION__VALUE_DIM_VALUE;
-        shape->dims[d] = fixed && dim->dim_value > 0 ? (size_t)dim->dim_value : 0;
+        out->dims[d] = fixed && dim->dim_value > 0 ? dim->dim_value : -1;
     }
-}
-
-/* The shape of a value: one number fills what is declared, free sizes being 1; an array has its own,
- * along the axes that are declared. */
-static int given_shape(const char *name, const Sis__Onnx__TensorShape *from,
-                       const sis_net_shape *own, sis_net_shape *out) {
-    sis_net_shape wanted = {0};
-    declared_shape(from, &wanted);
-    *out = own->rank ? *own : wanted;
-    for (size_t d = 0; own->rank == 0 && d < out->rank; d++)
-        out->dims[d] = out->dims[d] ? out->dims[d] : 1;
-    if (own->rank == 0 || own->rank > SIS_NET_MAX_RANK || wanted.rank == 0)
-        return SIS_OK;
-    out->rank = wanted.rank;
-    int error = sis__dims_fit(own->dims, own->rank, wanted.dims, wanted.rank, out->dims);
-    return error ? sis__fail_in(error, "input %s", name) : SIS_OK;
 }
 
 static int new_given(const sis_net *net, const char *name, const sis_net_tensor *t,
@@ -131,18 +114,14 @@ static int new_given(const sis_net *net, const char *name, const sis_net_tensor 
     g->elem = info->type->tensor_type->elem_type;
     g->dtype = sis__elem_dtype(g->elem);
     g->name = (char *)sis__copy(name, strlen(name) + 1, 1);
-    sis_net_shape shape;
-    int error = given_shape(name, info->type->tensor_type->shape, &t->shape, &shape);
+    sis__declared in;
+    size_t dims[SIS__SIGNATURE_RANK];
+    declare_info(info, &in);
+    int error = sis__signature_given(&in, t->shape.dims, t->shape.rank, dims, &g->rank, &g->count);
     if (error)
         return error;
-    g->rank = shape.rank;
-    g->count = 1;
-    for (size_t d = 0; d < g->rank && d < SIS__MAX_RANK; d++) {
-        g->dims[d] = (int64_t)shape.dims[d];
-        if (shape.dims[d] && g->count > SIS__MAX_COUNT / shape.dims[d])
-            return sis__fail(SIS_E_ARGUMENT, "input %s has too many values", name);
-        g->count *= shape.dims[d];
-    }
+    for (size_t d = 0; d < g->rank && d < SIS__MAX_RANK; d++)
+        g->dims[d] = (int64_t)dims[d];
     g->data = sis__alloc(g->count + 1, 8);
     if (!g->name || !g->data)
         return SIS_E_NOMEM;
@@ -190,29 +169,7 @@ static void put_given(sis__graph *g, const struct sis__given *given) {
     }
 }
 
-/* ---- Who is who ------------------------------------------------------------------------------ */
-
-/* What an input with such a name is where there are tokens; -1: something else. */
-static int follows(const char *name) {
-    static const int kinds[] = {-1, SIS__GRAFT_PRESENT, SIS__GRAFT_ZEROS, SIS__GRAFT_POSITIONS,
-                                SIS__GRAFT_LENGTHS}; /* in the order of sis__follow */
-    return kinds[sis__follow_named(name)];
-}
-
-/* The only input of whole numbers that nothing says follows; -1: none, or several. */
-static int find_ids(const sis__graph *g) {
-    int found = -1;
-    for (size_t i = 0; i < g->n_inputs; i++) {
-        const sis__value *v = &g->values[g->inputs[i]];
-        if (follows(v->name) >= 0)
-            continue;
-        int tokens = v->dtype == SIS__I64 && v->shaped && v->rank == 2 && v->dims[1] != 1;
-        if (!tokens || found >= 0)
-            return -1;
-        found = g->inputs[i];
-    }
-    return found;
-}
+/* ---- Embeddings ------------------------------------------------------------------------------ */
 
 /* Input -> Cast or Identity, any number -> Gather from a float matrix that is an initializer; what
  * else reads it on the way may ask for its shape alone. */
@@ -252,103 +209,91 @@ void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int
 
 /* ---- Nodes in front -------------------------------------------------------------------------- */
 
-/* Every input but `ids` follows from it, or from its embeddings where it has them. */
-static int follow_ids(sis_net *net, sis__graph *g, int ids) {
-    sis__graft *grafts = SIS_NEW(sis__graft, g->n_inputs);
+/* The graph's inputs and what becomes of each. */
+typedef struct {
+    sis__declared *inputs; /* (n_inputs of the graph) */
+    sis__input_role *roles;
+    sis__graft *grafts;
+    sis__signature found;
+} assignment;
+
+static void declare_value(const sis__value *v, sis__declared *out) {
+    *out = (sis__declared){.name = v->name, .rank = v->rank};
+    out->kind = v->dtype == SIS__I64                   ? SIS__INPUT_WHOLE
+                : v->dtype == SIS__TEXT                ? SIS__INPUT_TEXTS
+                : v->dtype == SIS__OTHER || !v->shaped ? SIS__INPUT_OTHER
+                                                       : SIS__INPUT_NUMBERS;
+    for (size_t d = 0; d < v->rank; d++)
+        out->dims[d] = v->dims[d];
+}
+
+/* Every input but `ids` that follows from it, or from its embeddings where it has them. */
+static size_t follow_ids(const sis_net *net, const sis__graph *g, const assignment *a, int ids) {
+    static const sis__graft_kind kinds[] = {SIS__GRAFT_PART, SIS__GRAFT_PRESENT, SIS__GRAFT_ZEROS,
+                                            SIS__GRAFT_POSITIONS,
+                                            SIS__GRAFT_LENGTHS}; /* in the order of sis__follow */
+    int embedding, embedded;
     size_t n = 0;
-    int embedding, embedded, error = grafts ? SIS_OK : SIS_E_NOMEM;
     sis__net_find_embedding(g, ids, &embedding, &embedded);
-    for (size_t i = 0; i < g->n_inputs && !error; i++) {
-        const sis__value *v = &g->values[g->inputs[i]];
-        int kind = follows(v->name);
+    const sis__value *m = embedded >= 0 ? &g->values[embedding] : NULL;
+    for (size_t i = 0; i < g->n_inputs; i++) {
         if (g->inputs[i] == ids)
             continue;
-        if (kind < 0 || v->dtype > SIS__BOOL)
-            error = sis__fail(SIS_E_UNSUPPORTED,
-                              "the model takes input %s beside %s; give it a value (--with %s=...)",
-                              v->name, g->values[ids].name, v->name);
-        grafts[n] = (sis__graft){.kind = (sis__graft_kind)kind, .from = ids, .to = g->inputs[i]};
-        grafts[n].pad_id = net->pad;
-        if (embedded >= 0) {
-            const sis__value *m = &g->values[embedding];
-            grafts[n].from = embedded;
-            grafts[n].embedded = 1;
-            grafts[n].dim = (size_t)m->dims[1];
-            if (net->pad >= 0 && net->pad < m->dims[0])
-                grafts[n].pad = (const float *)m->data + net->pad * m->dims[1];
-        }
-        n++;
+        sis__graft *to = &a->grafts[n++];
+        *to = (sis__graft){.kind = kinds[a->roles[i].follow],
+                           .from = m ? embedded : ids,
+                           .to = g->inputs[i],
+                           .pad_id = net->pad,
+                           .embedded = m != NULL};
+        if (!m)
+            continue;
+        to->dim = (size_t)m->dims[1];
+        if (net->pad >= 0 && net->pad < m->dims[0])
+            to->pad = (const float *)m->data + net->pad * m->dims[1];
     }
-    if (!error && n)
-        error = sis__graph_graft(g, grafts, n);
-    free(grafts);
-    return error;
+    return n;
 }
 
-/* All inputs side by side in one row. */
-static int join_inputs(sis__graph *g) {
-    sis__graft *grafts = SIS_NEW(sis__graft, g->n_inputs);
+/* All inputs side by side in one row; how many, 0: out of memory. */
+static size_t share_row(sis__graph *g, const assignment *a) {
     size_t n = g->n_inputs, width = 0;
-    int counted = 1;
-    if (!grafts)
-        return SIS_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
-        const sis__value *v = &g->values[g->inputs[i]];
-        counted &= v->rank > 0 && (v->dims[0] == -1 || v->dims[0] == 1);
+        a->grafts[i] = (sis__graft){.kind = SIS__GRAFT_PART,
+                                    .to = g->inputs[i],
+                                    .offset = a->roles[i].part,
+                                    .counted = a->found.counted};
+        width += a->roles[i].count;
     }
-    int error = SIS_OK;
-    for (size_t i = 0; i < n && !error; i++) {
-        const sis__value *v = &g->values[g->inputs[i]];
-        size_t values = 1;
-        for (size_t d = counted ? 1 : 0; d < v->rank && !error; d++) {
-            size_t size = v->dims[d] < 0 ? 0 : (size_t)v->dims[d];
-            if (size == 0 || values > ((size_t)1 << 24) / size)
-                error = sis__fail(
-                    SIS_E_UNSUPPORTED,
-                    "the model has %zu inputs, and %s leaves a size free; say which is explained "
-                    "(--explain NAME) and give the others (--with NAME=FILE)",
-                    n, v->name);
-            else
-                values *= size;
-        }
-        if (!error && (v->dtype == SIS__OTHER || !v->shaped))
-            error = sis__fail(SIS_E_UNSUPPORTED, "input %s is no tensor with a shape", v->name);
-        grafts[i] = (sis__graft){
-            .kind = SIS__GRAFT_PART, .to = g->inputs[i], .offset = width, .counted = counted};
-        width += values;
-    }
-    int row = error ? -1 : sis__graph_row_input(g, width, counted);
+    int row = sis__graph_row_input(g, width, a->found.counted);
     for (size_t i = 0; i < n; i++)
-        grafts[i].from = row;
-    if (!error)
-        error = sis__graph_graft(g, grafts, n);
-    free(grafts);
-    return error;
+        a->grafts[i].from = row;
+    return row < 0 ? 0 : n;
 }
 
-/* The one input that the caller named; the others have to follow. */
-static int explain_named(sis_net *net, sis__graph *g) {
-    int id = sis__graph_find(g, net->explained);
-    for (size_t i = 0; i < g->n_inputs; i++)
-        if (g->inputs[i] == id)
-            return follow_ids(net, g, id);
-    return sis__fail(SIS_E_ARGUMENT, "the model has no input %s to explain; its first is %s",
-                     net->explained, g->n_inputs ? g->values[g->inputs[0]].name : "(none)");
+static int graft_inputs(sis_net *net, sis__graph *g, assignment *a) {
+    size_t n = g->n_inputs;
+    for (size_t i = 0; i < n; i++)
+        declare_value(&g->values[g->inputs[i]], &a->inputs[i]);
+    int error = sis__signature_assign(a->inputs, n, net->explained, a->roles, &a->found);
+    if (error || (n == 1 && a->found.main < n))
+        return error;
+    if (a->found.main == n)
+        return share_row(g, a) ? sis__graph_graft(g, a->grafts, n) : SIS_E_NOMEM;
+    return sis__graph_graft(g, a->grafts, follow_ids(net, g, a, g->inputs[a->found.main]));
 }
 
 int sis__net_prepare_inputs(sis_net *net, sis__graph *g) {
     put_given(g, net->given);
-    if (g->n_inputs == 0)
-        return net->given ? sis__fail(SIS_E_ARGUMENT,
-                                      "the model has no input that is not given (--with), so that "
-                                      "rows have nowhere to go")
-                          : sis__fail(SIS_E_FORMAT, "the model has no input");
-    if (net->explained)
-        return explain_named(net, g);
-    if (g->n_inputs == 1)
-        return SIS_OK;
-    int ids = find_ids(g);
-    return ids >= 0 ? follow_ids(net, g, ids) : join_inputs(g);
+    if (g->n_inputs == 0 && !net->given)
+        return sis__fail(SIS_E_FORMAT, "the model has no input");
+    assignment a = {.inputs = SIS_NEW(sis__declared, g->n_inputs),
+                    .roles = SIS_NEW(sis__input_role, g->n_inputs),
+                    .grafts = SIS_NEW(sis__graft, g->n_inputs)};
+    int error = a.inputs && a.roles && a.grafts ? graft_inputs(net, g, &a) : SIS_E_NOMEM;
+    free(a.inputs);
+    free(a.roles);
+    free(a.grafts);
+    return error;
 }
 
 /* ---- The caller's say ------------------------------------------------------------------------ */

@@ -55,3 +55,45 @@ for model in hues.onnx ort:hues.onnx; do
     sis predict -m $model -i pictures 2>&1
     sis explain -m $model -i coloured --mask zero -t 0.4 --quiet | grep -o '"features":[^]]*'
 done
+
+/usr/bin/python3 -c 'import onnx' 2>/dev/null || { echo "no python3-onnx" && exit 77; }
+mkdir folder && /usr/bin/python3 "$SIS_EXAMPLES/../tests/model/ort_models.py"
+# both MODEL INPUT OPTION...: what is found through the engine and through ONNX Runtime; one is shown if they agree
+both() {
+    file=$1 input=$2
+    shift 2
+    for model in "$file" "ort:$file"; do
+        sis explain -m "$model" -i "$input" "$@" --quiet --output r.jsonl --force 2>&1
+        sis verify r.jsonl -m "$model" -i "$input" 2>&1 >/dev/null
+        sis show r.jsonl --quiet >"${model%%:*}.found"
+    done
+    cmp "$file.found" ort.found && cat ort.found
+}
+
+echo "# saturated scores are ranked by margins, also with weights in another file"
+printf 'a,b,c,d\n1,1,1,1\n' >ones.csv
+both sure.onnx ones.csv --mask zero -t 0.9
+sis explain -m ort:folder/beside.onnx -i ones.csv --mask zero -t 0.9 -q | sis show - | cmp - sure.onnx.found && echo "the same"
+
+echo "# words, a text, token ids with an embedding as mask"
+printf 'number1,number2,word\n1,0,yes\n0,40,perhaps\n50,1,no\n' >words.csv
+both words.onnx words.csv --mask mean:words.csv -t 0.5
+echo '{"id":"a","text":"good film"}' >text.jsonl
+both text.onnx text.jsonl -t 0.6
+both ids.onnx ids.npy --target top -t 0.6
+both ids.onnx ids.npy --target top -t 0.6 --mask remove
+
+echo "# the same bytes with other neighbours and jobs, and the engine in the results"
+for jobs in 1 3; do
+    sis explain -m ort:lines.onnx -i pictures --mask zero -t 0.5 --quiet --jobs $jobs --trace | sed 's/"command":[^]]*//; s/"seconds":[^,]*//' >jobs$jobs
+done
+cmp jobs1 jobs3 && grep -o '"engine":"ONNX Runtime [0-9]' jobs1
+sis predict -m ort:words.onnx -i words.csv --rows 1 >alone
+sis predict -m ort:words.onnx -i words.csv | sed -n 2p | cmp - alone && echo "no difference"
+
+echo "# found beside the program, and nowhere"
+library=$SIS_ORT
+unset SIS_ORT
+mkdir found && cp "$(readlink -f "$(command -v sis)")" found/sis
+PATH=/usr/bin:/bin HOME=/nowhere found/sis predict -m ort:sure.onnx -i ones.csv 2>&1
+ln -s "$(dirname "$library")" found/ort && PATH=/usr/bin:/bin HOME=/nowhere found/sis predict -m ort:sure.onnx -i ones.csv

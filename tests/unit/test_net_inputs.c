@@ -14,7 +14,7 @@
 #include <sis/net.h>
 #include <sis/task.h>
 
-#include "base/follow.h"
+#include "base/signature.h"
 #include "model/inputs.h"
 #include "net/plan/net.h"
 #include "support_net.h"
