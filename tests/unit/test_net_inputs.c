@@ -170,7 +170,7 @@ static void results_are_kept_while_they_are_read(void **state) {
     sis__plan *plan;
     assert_int_equal(sis__plan_new(net, &spec, &plan), 0);
     assert_true(((const float *)plan->tensors[net->output].data)[7] == 3);
-    assert_int_equal(plan->folded, WIDE * sizeof *x);
+    assert_int_equal(plan->cost.folded, WIDE * sizeof *x);
     sis__plan_free(plan);
     sis_net_free(net);
     free(x);

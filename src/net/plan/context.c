@@ -98,13 +98,14 @@ void sis__cx_known(sis__cx *c, size_t i, const void *data) {
 }
 
 int sis__plan_own(sis__plan *p, void *memory) {
-    void *list = (void *)p->owned;
-    if (!memory || sis__reserve(&list, &p->cap_owned, p->n_owned + 1, sizeof *p->owned) != SIS_OK) {
+    void *list = (void *)p->owned.at;
+    if (!memory ||
+        sis__reserve(&list, &p->owned.cap, p->owned.n + 1, sizeof *p->owned.at) != SIS_OK) {
         free(memory);
         return SIS_E_NOMEM;
     }
-    p->owned = (void **)list;
-    p->owned[p->n_owned++] = memory;
+    p->owned.at = (void **)list;
+    p->owned.at[p->owned.n++] = memory;
     return SIS_OK;
 }
 
@@ -118,10 +119,10 @@ void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
 static const size_t max_lists = (size_t)256 << 20; /* bytes of a plan */
 
 void *sis__cx_list(sis__cx *c, size_t n, size_t size) {
-    if (n > max_lists / size || n * size > max_lists - c->plan->listed)
+    if (n > max_lists / size || n * size > max_lists - c->plan->cost.listed)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "lists of more than %zu MB", max_lists >> 20);
     else
-        c->plan->listed += n * size;
+        c->plan->cost.listed += n * size;
     return sis__cx_alloc(c, n, size);
 }
 

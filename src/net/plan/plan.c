@@ -211,10 +211,10 @@ static int fold(compiler *k, const sis__step *s) {
                   : k->spec->values_known ? max_known_flops
                                           : max_fold_flops;
     double cost = s->flops + 8 * (double)bytes; /* writing a value is work, too */
-    if (p->folded > limit || bytes > limit - p->folded || p->spent + cost > most)
+    if (p->cost.folded > limit || bytes > limit - p->cost.folded || p->cost.flops + cost > most)
         return too_large(k);
-    p->folded += bytes;
-    p->spent += cost;
+    p->cost.folded += bytes;
+    p->cost.flops += cost;
     for (size_t i = 0; i < s->n_inputs; i++)
         if (s->inputs[i] >= 0) /* never written through: const in spirit */
             k->fold.data[s->inputs[i]] = (void *)(uintptr_t)p->tensors[s->inputs[i]].data;
@@ -248,7 +248,7 @@ static int fold(compiler *k, const sis__step *s) {
 static void release(compiler *k, int value) {
     sis__plan *p = k->plan;
     sis__tensor *t = &p->tensors[value];
-    size_t bytes = sis__tensor_bytes(t), at = p->n_owned;
+    size_t bytes = sis__tensor_bytes(t), at = p->owned.n;
     if (!t->data || t->items || bytes < (size_t)1 << 18)
         return;
     uintptr_t from = (uintptr_t)t->data;
@@ -257,13 +257,13 @@ static void release(compiler *k, int value) {
         if (other >= from && other < from + bytes && i != (size_t)value)
             return;
     }
-    while (at && p->owned[at - 1] != t->data)
+    while (at && p->owned.at[at - 1] != t->data)
         at--;
     if (at == 0)
         return;
-    free(p->owned[at - 1]);
-    p->owned[at - 1] = NULL;
-    p->folded -= t->folded ? bytes : 0;
+    free(p->owned.at[at - 1]);
+    p->owned.at[at - 1] = NULL;
+    p->cost.folded -= t->folded ? bytes : 0;
     t->data = NULL;
 }
 
@@ -337,7 +337,7 @@ static int compile_node(compiler *k, int index) {
     sis__plan *p = k->plan;
     if (!n->op)
         return unsupported(n);
-    if (++p->compiled > max_compiled)
+    if (++p->cost.steps > max_compiled)
         return sis__fail(SIS_E_UNSUPPORTED,
                          "more than %zu steps, those of loops and branches included", max_compiled);
     sis__step *s = &p->steps[p->n_steps];
@@ -504,9 +504,9 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     p->net = net;
     p->graph = spec->graph ? spec->graph : &net->graph;
     if (spec->around) { /* a plan costs something even where it has no step */
-        p->compiled = spec->around->compiled + 1 + p->graph->n_values / 8;
-        p->folded = spec->around->folded;
-        p->spent = spec->around->spent;
+        p->cost = spec->around->cost;
+        p->cost.steps += 1 + p->graph->n_values / 8;
+        p->cost.listed = 0;
     }
     p->batch = spec->batch ? spec->batch : 1;
     p->gradients = spec->gradients;
@@ -521,9 +521,9 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     free(k.last);
     free(k.fold.data);
     if (spec->around) {
-        spec->around->compiled = p->compiled;
-        spec->around->folded = p->folded;
-        spec->around->spent = p->spent;
+        size_t listed = spec->around->cost.listed;
+        spec->around->cost = p->cost;
+        spec->around->cost.listed = listed;
     }
     if (error) {
         sis__plan_free(p);
@@ -539,9 +539,9 @@ void sis__plan_free(sis__plan *p) {
         next = c->next;
         sis__plan_free(c);
     }
-    for (size_t i = 0; i < p->n_owned; i++)
-        free(p->owned[i]);
-    free((void *)p->owned);
+    for (size_t i = 0; i < p->owned.n; i++)
+        free(p->owned.at[i]);
+    free((void *)p->owned.at);
     free(p->tensors);
     free(p->steps);
     free(p->reader);

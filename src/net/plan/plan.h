@@ -104,6 +104,20 @@ typedef struct sis__plan_spec {
                          whatever it costs */
 } sis__plan_spec;
 
+/* Folded constants, packed weights, tables: freed with the plan. */
+typedef struct sis__plan_owned {
+    void **at;
+    size_t n, cap;
+} sis__plan_owned;
+
+/* What compiling a plan has cost so far, which is limited. Bodies are included. */
+typedef struct sis__plan_cost {
+    size_t steps;  /* compiled */
+    double flops;  /* of folding */
+    size_t folded; /* bytes of folded constants */
+    size_t listed; /* bytes of lists of places and weights */
+} sis__plan_cost;
+
 typedef struct sis__plan {
     const sis_net *net;
     const sis__graph *graph;
@@ -121,14 +135,10 @@ typedef struct sis__plan {
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
-    void **owned; /* folded constants, packed weights, tables: freed with the plan */
-    size_t n_owned, cap_owned;
-    size_t folded;              /* bytes of folded constants, those of bodies included */
-    double spent;               /* work done while compiling, that of bodies included */
-    size_t listed;              /* bytes of lists of places and weights */
+    sis__plan_owned owned;
+    sis__plan_cost cost;
     struct sis__plan *children; /* plans of bodies, freed with it */
     struct sis__plan *next;     /* among the children of one plan */
-    size_t compiled;            /* steps so far, those of bodies included */
 } sis__plan;
 
 int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **out);

@@ -101,7 +101,8 @@ static shared *find(struct sis__shared_plans *all, const sis__plan_spec *spec) {
 
 /* About what a plan takes: constants that were folded, maybe packed, too; tensors, steps and their lists. */
 static size_t bytes_of(const sis__plan *p) {
-    return 2 * p->folded + p->n_tensors * sizeof *p->tensors + 2 * p->n_steps * sizeof *p->steps;
+    return 2 * p->cost.folded + p->n_tensors * sizeof *p->tensors +
+           2 * p->n_steps * sizeof *p->steps;
 }
 
 static int make(const sis_net *net, const sis__plan_spec *spec, shared **out) {
