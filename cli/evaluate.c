@@ -120,7 +120,7 @@ static int open_tasks(const eval_options *o, tasks *t) {
     t->second_mask = o->second_mask                 ? o->second_mask
                      : net && sis_net_is_token(net) ? "pad"
                                                     : "zero";
-    opt.mask = t->second_mask;
+    opt.question.mask = t->second_mask;
     return o->robust ? cli_fail(sis_task_open(&opt, &t->second)) : CLI_DONE;
 }
 

@@ -258,22 +258,22 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     const cli_explain_options *o = w->o;
     cli_task_options(&o->source, &o->question, opt);
     cli_method_fill(&o->method, opt);
-    opt->threshold = o->threshold;
-    opt->keep = o->keep;
-    opt->guarantee = o->guarantee;
-    opt->domain = o->domain;
-    opt->smallest = o->smallest;
-    opt->confidence = o->confidence;
-    opt->trace = o->trace;
-    opt->search.below = o->below;
-    opt->search.max_subsets = o->max_subsets;
-    opt->search.exact = o->exact;
-    opt->search.early_stop = o->early_stop;
-    opt->search.time_limit = o->time_limit;
-    opt->search.max_evaluations = o->max_evaluations;
-    opt->keep_going = o->keep_going;
-    opt->search.progress = watch;
-    opt->search.progress_ctx = w;
+    opt->question.threshold = o->threshold;
+    opt->question.keep = o->keep;
+    opt->question.guarantee = o->guarantee;
+    opt->question.domain = o->domain;
+    opt->question.smallest = o->smallest;
+    opt->question.confidence = o->confidence;
+    opt->answer.trace = o->trace;
+    opt->answer.search.below = o->below;
+    opt->answer.search.max_subsets = o->max_subsets;
+    opt->answer.search.exact = o->exact;
+    opt->answer.search.early_stop = o->early_stop;
+    opt->answer.search.time_limit = o->time_limit;
+    opt->answer.search.max_evaluations = o->max_evaluations;
+    opt->answer.keep_going = o->keep_going;
+    opt->answer.search.progress = watch;
+    opt->answer.search.progress_ctx = w;
     w->deadline = o->time_limit_total > 0 ? sis__seconds() + o->time_limit_total : 0;
 }
 
@@ -405,8 +405,8 @@ static int run(const void *p, const cli_list *args) {
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
     fill_options(&w, &opt);
-    w.jobs = opt.search.jobs;
-    int status = cli_shard_find(o->shard, &opt.shard, &opt.shards);
+    w.jobs = opt.answer.search.jobs;
+    int status = cli_shard_find(o->shard, &opt.examples.shard, &opt.examples.shards);
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)

@@ -63,9 +63,9 @@ void cli_method_init(cli_method *m) {
     m->name = "sis";
     m->constraint = "sufficient";
     m->baseline = "mask";
-    m->prefer = sis_preference_name((sis_preference)task.how.prefer);
-    m->steps = task.how.steps;
-    m->step = task.how.step;
+    m->prefer = sis_preference_name((sis_preference)task.answer.how.prefer);
+    m->steps = task.answer.how.steps;
+    m->step = task.answer.how.step;
 }
 
 int cli_method_is_sis(const cli_method *m) {
@@ -73,15 +73,15 @@ int cli_method_is_sis(const cli_method *m) {
 }
 
 void cli_method_fill(const cli_method *m, sis_task_opt *out) {
-    out->method = m->name;
-    out->constraint = m->constraint;
-    out->how.steps = m->steps;
-    out->how.step = m->step;
+    out->answer.method = m->name;
+    out->answer.constraint = m->constraint;
+    out->answer.how.steps = m->steps;
+    out->answer.how.step = m->step;
     for (int k = 0; k <= SIS_PREFER_NONE; k++)
         if (strcmp(m->prefer, sis_preference_name((sis_preference)k)) == 0)
-            out->how.prefer = k;
-    out->how.zero_baseline = strcmp(m->baseline, "zero") == 0;
-    out->remove = m->remove;
-    out->lengths = m->lengths;
-    out->orders = m->orders;
+            out->answer.how.prefer = k;
+    out->answer.how.zero_baseline = strcmp(m->baseline, "zero") == 0;
+    out->answer.remove = m->remove;
+    out->answer.lengths = m->lengths;
+    out->answer.orders = m->orders;
 }

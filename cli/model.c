@@ -413,10 +413,10 @@ static int run(const void *p, const cli_list *args) {
     char said[1024];
     sis_task_opt task;
     sis_task_opt_init(&task);
-    task.model = path;
-    task.open.explain = o->explain;
-    task.with = o->with.items;
-    task.n_with = o->with.n;
+    task.model.spec = path;
+    task.model.open.explain = o->explain;
+    task.model.with = o->with.items;
+    task.model.n_with = o->with.n;
     int error = sis_task_open_model(&task, &model), told = o->explain || o->with.n;
     snprintf(said, sizeof said, "%s", sis_error_detail());
     if ((error || sis_model_note(&model)) && !told && describe_refused(path) == 0) {

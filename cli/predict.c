@@ -93,7 +93,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w->task);
     if (status == CLI_DONE)
-        status = predict(w, o->output, opt.search.jobs);
+        status = predict(w, o->output, opt.answer.search.jobs);
     sis_task_free(w->task);
     free(w);
     return status;

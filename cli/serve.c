@@ -119,9 +119,9 @@ static int add_model(const serve_options *o, served *s, const char *model, const
     source.model = model;
     source.open.token = NULL; /* it is what we ask for */
     cli_task_options(&source, &o->question, &m->task);
-    m->task.threshold = o->threshold;
-    m->task.search.below = o->below;
-    m->task.search.max_subsets = o->max_subsets;
+    m->task.question.threshold = o->threshold;
+    m->task.answer.search.below = o->below;
+    m->task.answer.search.max_subsets = o->max_subsets;
     return CLI_DONE;
 }
 

@@ -198,10 +198,10 @@ size_t cli_draws(const cli_question *q) {
 void cli_question_init(cli_question *q) {
     sis_task_opt opt;
     sis_task_opt_init(&opt);
-    q->features = opt.features;
-    q->target = opt.target;
-    q->seed = (size_t)opt.seed;
-    q->memory = opt.search.memory >> 20;
+    q->features = opt.question.features;
+    q->target = opt.question.target;
+    q->seed = (size_t)opt.question.seed;
+    q->memory = opt.answer.search.memory >> 20;
 }
 
 int cli_jobs(const cli_source *s) {
@@ -210,36 +210,36 @@ int cli_jobs(const cli_source *s) {
 
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out) {
     sis_task_opt_init(out);
-    out->model = s->model;
-    out->open = cli_opening_opt(&s->open);
-    out->open.explain = s->explain;
-    out->open.normalize = s->normalize;
-    out->with = s->with.items;
-    out->n_with = s->with.n;
-    out->input = s->input;
-    out->read.label = s->label;
-    out->read.id = s->id;
-    out->read.labels = s->labels;
-    out->read.kind = s->kind;
-    out->read.layout = s->layout;
-    out->fit = s->fit;
-    out->tokenizer = s->tokenizer;
-    cli_read_options(s->categorical, s->types, s->no_header, &out->read);
-    out->missing = s->missing;
-    out->rows_as = s->rows_as;
-    out->rows = s->rows;
-    out->search.jobs = cli_jobs(s);
-    out->plain = !q;
-    out->target = q ? q->target : NULL;
-    out->target_index = q && q->target ? q->target_index : NULL;
+    out->model.spec = s->model;
+    out->model.open = cli_opening_opt(&s->open);
+    out->model.open.explain = s->explain;
+    out->model.open.normalize = s->normalize;
+    out->model.with = s->with.items;
+    out->model.n_with = s->with.n;
+    out->examples.input = s->input;
+    out->examples.read.label = s->label;
+    out->examples.read.id = s->id;
+    out->examples.read.labels = s->labels;
+    out->examples.read.kind = s->kind;
+    out->examples.read.layout = s->layout;
+    out->examples.fit = s->fit;
+    out->examples.tokenizer = s->tokenizer;
+    cli_read_options(s->categorical, s->types, s->no_header, &out->examples.read);
+    out->examples.missing = s->missing;
+    out->examples.rows_as = s->rows_as;
+    out->examples.rows = s->rows;
+    out->answer.search.jobs = cli_jobs(s);
+    out->question.plain = !q;
+    out->question.target = q ? q->target : NULL;
+    out->question.target_index = q && q->target ? q->target_index : NULL;
     if (!q)
         return;
-    out->features = q->features;
-    out->refine = q->refine;
-    out->mask = q->mask;
-    out->samples = q->samples;
-    out->seed = q->seed;
-    out->search.memory = q->memory << 20;
+    out->question.features = q->features;
+    out->question.refine = q->refine;
+    out->question.mask = q->mask;
+    out->question.samples = q->samples;
+    out->question.seed = q->seed;
+    out->answer.search.memory = q->memory << 20;
 }
 
 void cli_read_options(const char *categorical, const char *types, int no_header,
@@ -290,7 +290,7 @@ int cli_task_open(cli_task *t, const cli_source *s, const cli_question *q) {
     t->net = sis_model_net(&t->model);
     t->data = sis_task_data(t->task);
     t->n = sis_task_count(t->task);
-    t->by_default = strcmp(opt.features, "each") == 0;
+    t->by_default = strcmp(opt.question.features, "each") == 0;
     return load_examples(t);
 }
 

@@ -286,11 +286,11 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     audit a = {.o = o, .paths = args};
     sis_task_opt opt;
     cli_task_options(&o->source, &o->question, &opt);
-    opt.search.exhaustive = o->exhaustive;
-    opt.counterexamples = o->counterexamples;
-    opt.domain = o->domain;
-    opt.trust = o->trust;
-    a.jobs = opt.search.jobs;
+    opt.answer.search.exhaustive = o->exhaustive;
+    opt.audit.counterexamples = o->counterexamples;
+    opt.question.domain = o->domain;
+    opt.audit.trust = o->trust;
+    a.jobs = opt.answer.search.jobs;
     int status = cli_outputs_check(&cli_verify, o, args); /* also of what the results name */
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &a.task));

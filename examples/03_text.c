@@ -24,9 +24,9 @@ int main(int argc, char **argv) {
     }
     int got = sis_data_from_texts(texts, 1, NULL, &data);
     sis_task_opt_init(&o);
-    o.model = argv[1];
-    o.data = data;
-    o.threshold = "0.8";
+    o.model.spec = argv[1];
+    o.examples.data = data;
+    o.question.threshold = "0.8";
     if (got == 0)
         got = sis_task_open(&o, &task);
     while (got >= 0 && (got = sis_task_next(task, &r)) == 1) {

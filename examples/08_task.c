@@ -62,10 +62,10 @@ int main(int argc, char **argv) {
         return 2;
     }
     sis_task_opt_init(&o);
-    o.model = argv[1];
-    o.input = argv[2];
-    o.rows = "0:4";
-    o.threshold = "0.8";
+    o.model.spec = argv[1];
+    o.examples.input = argv[2];
+    o.examples.rows = "0:4";
+    o.question.threshold = "0.8";
     int error = sis_task_open(&o, &task);
     if (error == 0)
         error = print_all(task);

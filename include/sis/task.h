@@ -66,24 +66,24 @@ typedef struct sis_task_numbers {
     double width, ridge; /* lime: of the kernel; penalty on squared weights */
 } sis_task_numbers;
 
-/* Texts are copied by sis_task_open; pointers to models and data are borrowed until the task is
- * freed. */
-typedef struct sis_task_opt {
-    /* The model. */
-    const char *model;  /* as sis_model_open takes it; with `opened`, what records call it */
+/* The model that is asked. */
+typedef struct sis_task_model_opt {
+    const char *spec;   /* as sis_model_open takes it; with `opened`, what records call it */
     sis_model_opt open; /* how it is opened */
+    size_t n_with;
     const char *const
         *with; /* (n_with) NAME=FILE or NAME=NUMBER: inputs of a network that are given;
                                 a number fills all of it. Only read by sis_task_open */
-    size_t n_with;
     const sis_model *opened; /* one that is open already, or your own predict function */
 
     /* With a predict function of yours that reads texts: told, with the model's ctx, the pieces that
      * its rows are made of, as sis_model_take_texts says. NULL: it reads none. */
     int (*take_texts)(void *ctx, const sis_piece *pieces, size_t n);
+} sis_task_model_opt;
 
-    /* The examples: a file, or a data set of yours (sis_data_from_values and its kin). With neither
-     * there are none: such a task is for sis_task_about. */
+/* The examples: a file, or a data set of yours (sis_data_from_values and its kin). With neither
+ * there are none: such a task is for sis_task_about. */
+typedef struct sis_task_examples_opt {
     const char *input;
     const sis_data *data;
     sis_data_opt read;   /* of files: columns of ids and labels, categories, types, images */
@@ -99,8 +99,10 @@ typedef struct sis_task_opt {
     const char *rows;      /* as sis_rows_parse takes it; NULL: all */
     size_t shard;  /* of these only every `shards`-th, from number `shard` on; the shards of */
     size_t shards; /* 0 to shards - 1 are all examples. Default 0 of 1 */
+} sis_task_examples_opt;
 
-    /* The question. */
+/* What is asked about each of them. */
+typedef struct sis_task_question_opt {
     const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy; of
                                    texts "word" (default), "token" or "sentence"; of pictures
                                    "grid:N", "superpixel:N" */
@@ -120,25 +122,24 @@ typedef struct sis_task_opt {
                                    found when the task is opened. NULL: search.threshold */
     int plain;                  /* only scores are wanted: there is no mask, nothing can be
                                    explained, sis_task_predict and sis_task_load work */
-
-    /* What has to stay, and for what. */
-    const char *keep; /* "score" (default), or "class": the output stays on top; no threshold */
+    const char
+        *keep; /* what has to stay: "score" (default), or "class": the output stays on top; no
+                         threshold */
     const char *guarantee; /* "mask" (default), or "all": for every value of everything else, proved
                               (sis/prove.h says for which models); no mask. Or "chance:P": for a
                               share P of the values of everything else, drawn from the hot deck that
                               `mask` names; `samples` are then draws an example (0: 2000) */
     double confidence;     /* of "chance:P"; default 0.95 */
     int smallest;          /* with "all": subsets of the fewest features */
-    int trust;             /* audits may open files that only the records name */
-    int counterexamples;   /* audits of "all" keep the inputs that show each feature to be needed */
     const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
                               the largest value of each column there, "ball:E[,LOW:HIGH]", so far from its
                               own (and within that range) */
+} sis_task_question_opt;
 
-    /* The answer. */
-    const char
-        *method; /* "sis" (default), or one of sis/explain.h: "quick", "ig" ..., or "contrast":
-                               sis/prove.h */
+/* How the answer is found, and what is kept of it. */
+typedef struct sis_task_answer_opt {
+    const char *method;     /* "sis" (default), or one of sis/explain.h: "quick", "ig" ..., or
+                               "contrast": sis/prove.h */
     const char *constraint; /* of the others: "sufficient" (default), "length", "top" */
     sis_task_numbers how;   /* numbers of the others */
     int remove;             /* lime: take words out instead of masking them */
@@ -147,6 +148,23 @@ typedef struct sis_task_opt {
     sis_opt search;         /* below, max_subsets, memory, jobs, exact, early_stop, progress */
     int keep_going;         /* an example that the model fails for is a record of status error */
     int trace;              /* keep the order of each method in its record; sis keeps it anyway */
+} sis_task_answer_opt;
+
+/* What sis_task_verify may do and keeps. */
+typedef struct sis_task_audit_opt {
+    int trust;           /* it may open files that only the records name */
+    int counterexamples; /* of "all": keep the inputs that show each feature to be needed */
+} sis_task_audit_opt;
+
+/* Texts are copied by sis_task_open; pointers to models and data are borrowed until the task is
+ * freed. */
+typedef struct sis_task_opt {
+    size_t size; /* of this struct, as your program was compiled; sis_task_opt_init sets it */
+    sis_task_model_opt model;
+    sis_task_examples_opt examples;
+    sis_task_question_opt question;
+    sis_task_answer_opt answer;
+    sis_task_audit_opt audit;
 } sis_task_opt;
 
 /* Every default. */

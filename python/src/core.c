@@ -918,7 +918,7 @@ static int errand_data(errand *e) {
         else
             error = strcmp(e->kind, "dna") == 0 ? sis_data_from_sequences(texts, n, &with, &e->data)
                                                 : sis_data_from_texts(texts, n, &with, &e->data);
-        e->opt.data = e->data;
+        e->opt.examples.data = e->data;
     }
     free(texts);
     free(ids);
@@ -989,9 +989,9 @@ static PyObject *provenance_of(PyObject *self, PyObject *args) {
     char *provenance;
     (void)self;
     sis_task_opt_init(&opt);
-    if (!PyArg_ParseTuple(args, "zznn", &opt.model, &opt.mask, &count, &samples))
+    if (!PyArg_ParseTuple(args, "zznn", &opt.model.spec, &opt.question.mask, &count, &samples))
         return NULL;
-    opt.samples = (size_t)samples;
+    opt.question.samples = (size_t)samples;
     int error = sis_task_opt_provenance(&opt, (size_t)count, NULL, 0, &provenance);
     return error ? raise_code(error) : bytes_of(provenance);
 }
@@ -1012,30 +1012,32 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyObject *out = PyList_New(0);
     (void)self;
     sis_task_opt_init(&e.opt);
-    sis_opt *search = &e.opt.search;
-    if (!out || !PyArg_ParseTupleAndKeywords(
-                    args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOz", names, ModelType, &e.j.m,
-                    &e.strings, &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model,
-                    &e.opt.threshold, &e.opt.mask, &e.opt.target, &search->below, &most, &memory,
-                    &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
-                    &e.opt.tokenizer, &features, &e.opt.fit, &e.opt.method, &e.opt.guarantee,
-                    &e.opt.domain, &e.opt.keep, &e.opt.smallest, &e.opt.confidence, &samples,
-                    &e.opt.refine, &e.command, &e.opt.target_index)) {
+    sis_opt *search = &e.opt.answer.search;
+    if (!out ||
+        !PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOz", names, ModelType, &e.j.m, &e.strings,
+            &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model.spec,
+            &e.opt.question.threshold, &e.opt.question.mask, &e.opt.question.target, &search->below,
+            &most, &memory, &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
+            &e.opt.examples.tokenizer, &features, &e.opt.examples.fit, &e.opt.answer.method,
+            &e.opt.question.guarantee, &e.opt.question.domain, &e.opt.question.keep,
+            &e.opt.question.smallest, &e.opt.question.confidence, &samples, &e.opt.question.refine,
+            &e.command, &e.opt.question.target_index)) {
         Py_XDECREF(out);
         return NULL;
     }
-    e.opt.features = features ? features : e.opt.features;
+    e.opt.question.features = features ? features : e.opt.question.features;
     search->max_subsets = most > 0 ? (size_t)most : 0;
     search->memory = memory > 0 ? (size_t)memory : search->memory;
     search->progress = tell;
     search->progress_ctx = &e.j;
     search->exhaustive = (size_t)e.exhaustive;
-    e.opt.samples = samples > 0 ? (size_t)samples : 0;
-    e.opt.trace = e.j.trace = 1;
-    e.opt.opened = &e.j.m->model;
+    e.opt.question.samples = samples > 0 ? (size_t)samples : 0;
+    e.opt.answer.trace = e.j.trace = 1;
+    e.opt.model.opened = &e.j.m->model;
     int error = SIS_OK;
     if (strcmp(e.kind, "file") == 0)
-        error = (e.opt.input = text_of(e.strings)) ? SIS_OK : SIS_E_ARGUMENT;
+        error = (e.opt.examples.input = text_of(e.strings)) ? SIS_OK : SIS_E_ARGUMENT;
     else
         error = errand_data(&e);
     if (error == SIS_OK)

@@ -148,10 +148,10 @@ static int open_evidence(const sis__side *of, const sis__side *by, int jobs, evi
         return error;
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.opened = &by->model;
-    o.data = e->data;
-    o.target = NULL; /* as the record says */
-    o.search.jobs = jobs;
+    o.model.opened = &by->model;
+    o.examples.data = e->data;
+    o.question.target = NULL; /* as the record says */
+    o.answer.search.jobs = jobs;
     return sis_task_open(&o, &e->task);
 }
 

@@ -168,7 +168,7 @@ static int begin(work *w) {
         error = sis_task_about(w->other ? w->other->task : w->model->task, w->data, &w->task);
     if (!error && w->ask.max_subsets > 0)
         error = sis_task_limit(w->task, (size_t)w->ask.max_subsets);
-    int below = w->ask.below >= 0 ? w->ask.below : w->model->from->task.search.below;
+    int below = w->ask.below >= 0 ? w->ask.below : w->model->from->task.answer.search.below;
     if (!error && (w->ask.threshold || w->ask.target || w->ask.target_index || w->ask.below >= 0))
         error =
             sis_task_decide(w->task, w->ask.threshold, below, w->ask.target, w->ask.target_index);

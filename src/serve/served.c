@@ -33,7 +33,7 @@ int sis__served_open(const sis_served *from, sis__served **out) {
     s->from = from;
     atomic_init(&s->holders, 1);
     pthread_mutex_init(&s->lock, NULL);
-    opt.search.jobs = 1;
+    opt.answer.search.jobs = 1;
     int error = sis_task_open(&opt, &s->task);
     if (!error)
         error = sis__schema_init(&s->schema, s->task);
@@ -42,7 +42,7 @@ int sis__served_open(const sis_served *from, sis__served **out) {
         sis__served_drop(s);
         return error;
     }
-    s->one_by_one = is_one_by_one(from->task.model ? from->task.model : "");
+    s->one_by_one = is_one_by_one(from->task.model.spec ? from->task.model.spec : "");
     *out = s;
     return SIS_OK;
 }
@@ -86,17 +86,17 @@ static int check_ask(const sis__served *s, const sis__ask *ask) {
 /* A task with another mask or method, over the same model. */
 static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out) {
     sis_task_opt opt = s->from->task;
-    opt.opened = sis_task_model(s->task);
-    opt.input = NULL;
-    opt.data = sis_task_data(s->task);
-    opt.background = opt.data;
-    opt.search.jobs = 1;
+    opt.model.opened = sis_task_model(s->task);
+    opt.examples.input = NULL;
+    opt.examples.data = sis_task_data(s->task);
+    opt.question.background = opt.examples.data;
+    opt.answer.search.jobs = 1;
     if (ask->mask)
-        opt.mask = ask->mask;
+        opt.question.mask = ask->mask;
     if (ask->method)
-        opt.method = ask->method;
+        opt.answer.method = ask->method;
     if (ask->method && strcmp(ask->method, "contrast") == 0 && !ask->mask)
-        opt.mask = NULL; /* nothing is masked */
+        opt.question.mask = NULL; /* nothing is masked */
     return sis_task_open(&opt, out);
 }
 
@@ -210,7 +210,8 @@ static size_t match_path(const char *text, const char *at) {
 }
 
 void sis__served_hide(const sis_served *from, const char *text, sis__buf *out) {
-    const char *model = from->task.model ? from->task.model : "", *mask = file_in(from->task.mask);
+    const char *model = from->task.model.spec ? from->task.model.spec : "",
+               *mask = file_in(from->task.question.mask);
     int scheme = strncmp(model, "cmd:", 4) == 0 || strncmp(model, "ort:", 4) == 0;
     for (const char *at = text; *at;) {
         size_t n = match(text, at, model);
@@ -276,12 +277,13 @@ static void describe_question(const sis__served *s, sis__buf *b) {
     sis__schema_write(&s->schema, b);
     sis__json_count(b, "n_outputs", sis_task_model(s->task)->n_outputs);
     sis__json_number(b, "threshold", sis_task_threshold(s->task));
-    sis__json_flag(b, "below", o->search.below);
-    if (o->target_index)
-        sis__json_text(b, "target_index", o->target_index);
+    sis__json_flag(b, "below", o->answer.search.below);
+    if (o->question.target_index)
+        sis__json_text(b, "target_index", o->question.target_index);
     else
-        sis__json_text(b, "target", o->target ? o->target : "top");
-    sis__json_text(b, "mask", sis__served_option(o->mask ? o->mask : "own", room));
+        sis__json_text(b, "target", o->question.target ? o->question.target : "top");
+    sis__json_text(b, "mask",
+                   sis__served_option(o->question.mask ? o->question.mask : "own", room));
     sis__json_count(b, "examples", data ? sis_task_count(s->task) : 0);
     sis__buf_char(b, '}');
 }

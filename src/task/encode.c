@@ -80,7 +80,7 @@ static int open_tokenizer(sis_task *t) {
         return sis__fail(SIS_E_OPTION,
                          "--tokenizer: is for networks that take token ids, which this model is "
                          "not");
-    int error = sis_tokenizer_read(t->opt.tokenizer, &e->tokenizer);
+    int error = sis_tokenizer_read(t->opt.examples.tokenizer, &e->tokenizer);
     if (error != SIS_OK)
         return sis__fail_in(error, "--tokenizer");
     long pad = sis_tokenizer_special(e->tokenizer, SIS_SPECIAL_PAD);
@@ -94,11 +94,11 @@ int sis__task_encode_open(sis_task *t) {
     e->net = sis_model_document(&t->model);
     e->engine = sis_model_net(&t->model) != NULL;
     e->token = e->net && sis_net_is_token(e->net);
-    e->read = t->opt.read;
+    e->read = t->opt.examples.read;
     int error = sis__task_table_open(t);
     if (error == SIS_OK)
         error = open_names(e, &t->model);
-    if (error == SIS_OK && t->opt.tokenizer)
+    if (error == SIS_OK && t->opt.examples.tokenizer)
         return open_tokenizer(t);
     return error == SIS_OK ? open_vocabulary(e) : error;
 }
@@ -148,7 +148,7 @@ static int check_vocabulary(sis__task_encoding *e) {
 static int check_columns(const sis_task *t) {
     const sis_data_opt *wanted = &t->encoding.read;
     const char *const *names = sis_data_names(t->source.data);
-    if (!t->opt.data || !wanted->names || !names)
+    if (!t->opt.examples.data || !wanted->names || !names)
         return SIS_OK;
     size_t n = sis_data_width(t->source.data, 0);
     n = n < wanted->n_names ? n : wanted->n_names; /* how many there are is seen later */
@@ -409,7 +409,7 @@ int sis__task_fit(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
     sis_net_shape s;
     sis_model_row_shape(&t->model, &s);
-    if (t->opt.data)
+    if (t->opt.examples.data)
         return sis__fail(SIS_E_OPTION, "--fit: images are resized when they are read from files");
     if (e->token || !image_size(&s, e->read.fit))
         return sis__fail(SIS_E_OPTION,

@@ -229,8 +229,8 @@ static int name_features(sis_task *t) {
 }
 
 int sis__task_features_begin(sis_task *t) {
-    int error = find_map(t, t->opt.features);
-    if (error == SIS_OK && t->opt.refine && !t->features.parts)
+    int error = find_map(t, t->opt.question.features);
+    if (error == SIS_OK && t->opt.question.refine && !t->features.parts)
         error = sis__fail(SIS_E_OPTION, "--refine is for --features grid:N and superpixel:N");
     if (error != SIS_OK || sis__task_has_words(t) || t->features.parts)
         return error;

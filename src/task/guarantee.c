@@ -39,60 +39,61 @@ static int read_kind(const char *text, sis_guarantee *g) {
 }
 
 static int check_chance(const sis_task_opt *o, sis_guarantee *g) {
-    if (strcmp(o->method, "sis") != 0 && strcmp(o->method, "quick") != 0)
+    if (strcmp(o->answer.method, "sis") != 0 && strcmp(o->answer.method, "quick") != 0)
         return sis__fail(SIS_E_OPTION, "--guarantee chance: is for --method quick (or sis, which "
                                        "is then searched by quick, too)");
-    if (!sis__task_deck_name(o->mask))
+    if (!sis__task_deck_name(o->question.mask))
         return sis__fail(SIS_E_OPTION, "--guarantee chance: draws everything else from data; say "
                                        "from which with --mask hotdeck:FILE or rows:FILE");
-    if (!(o->confidence > 0 && o->confidence < 1))
+    if (!(o->question.confidence > 0 && o->question.confidence < 1))
         return sis__fail(SIS_E_OPTION, "--confidence: expected a number between 0 and 1");
-    g->confidence = o->confidence;
+    g->confidence = o->question.confidence;
     return SIS_OK;
 }
 
 static int check_all(const sis_task_opt *o) {
-    int contrast = strcmp(o->method, "contrast") == 0;
-    if (strcmp(o->method, "sis") != 0 && !contrast)
+    int contrast = strcmp(o->answer.method, "contrast") == 0;
+    if (strcmp(o->answer.method, "sis") != 0 && !contrast)
         return sis__fail(SIS_E_OPTION, "--guarantee all is for --method sis and contrast");
-    if (contrast && o->smallest)
+    if (contrast && o->question.smallest)
         return sis__fail(SIS_E_OPTION, "--smallest: contrasts come with the fewest features first "
                                        "anyway");
-    if (o->mask)
+    if (o->question.mask)
         return sis__fail(SIS_E_OPTION, "--mask: with --guarantee all nothing is masked; leave it "
                                        "out, or say with --domain what values may be");
-    if (o->search.early_stop)
+    if (o->answer.search.early_stop)
         return sis__fail(SIS_E_OPTION, "--early-stop: --guarantee all selects nothing backwards");
     return SIS_OK;
 }
 
 static int check_class(const sis_task_opt *o) {
-    const char *m = o->method;
+    const char *m = o->answer.method;
     if (strcmp(m, "sis") != 0 && strcmp(m, "quick") != 0 && strcmp(m, "contrast") != 0)
         return sis__fail(SIS_E_OPTION, "--keep class is for --method sis, quick and contrast");
-    if (o->threshold || o->search.below)
+    if (o->question.threshold || o->answer.search.below)
         return sis__fail(SIS_E_OPTION,
                          "--keep class: that an output stays on top needs no %s; leave it out",
-                         o->threshold ? "--threshold" : "--below");
+                         o->question.threshold ? "--threshold" : "--below");
     return SIS_OK;
 }
 
 int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
-    const char *keep = o->keep ? o->keep : "score";
+    const char *keep = o->question.keep ? o->question.keep : "score";
     g->keep_class = strcmp(keep, "class") == 0;
     if (!g->keep_class && strcmp(keep, "score") != 0)
         return sis__fail(SIS_E_OPTION, "--keep: expected score or class, found \"%s\"", keep);
-    int error = read_kind(o->guarantee, &g->asked);
-    if (!error && o->refine && g->asked.kind != SIS_GUARANTEE_MASK)
+    int error = read_kind(o->question.guarantee, &g->asked);
+    if (!error && o->question.refine && g->asked.kind != SIS_GUARANTEE_MASK)
         error = sis__fail(SIS_E_OPTION, "--refine is for --guarantee mask");
-    if (!error && strcmp(o->method, "contrast") == 0 && g->asked.kind == SIS_GUARANTEE_MASK)
+    if (!error && strcmp(o->answer.method, "contrast") == 0 && g->asked.kind == SIS_GUARANTEE_MASK)
         g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
-    if (!error && o->smallest && g->asked.kind != SIS_GUARANTEE_ALL)
+    if (!error && o->question.smallest && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--smallest is for --guarantee all");
     if (!error && g->asked.kind == SIS_GUARANTEE_CHANCE)
         error = check_chance(o, &g->asked);
-    int only_audits = !o->threshold && !g->keep_class; /* records say what they guarantee */
-    if (!error && o->domain && !only_audits && g->asked.kind != SIS_GUARANTEE_ALL)
+    int only_audits =
+        !o->question.threshold && !g->keep_class; /* records say what they guarantee */
+    if (!error && o->question.domain && !only_audits && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all and --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
         error = check_all(o);
@@ -187,7 +188,7 @@ int sis__task_guarantee_begin(sis_task *t) {
     if (error || g->domain.known || !t->source.data)
         return error;
     error = sis__task_same_widths(t, "--guarantee all", &width);
-    return error ? error : domain_read(t, t->opt.domain, width, &g->domain);
+    return error ? error : domain_read(t, t->opt.question.domain, width, &g->domain);
 }
 
 /* What `like` could not prepare without examples, the task prepares itself. */
@@ -252,9 +253,9 @@ int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *searc
     opt.keep_class = t->guarantee.keep_class;
     opt.max_subsets = search->max_subsets;
     opt.time_limit = search->time_limit;
-    opt.smallest = t->opt.smallest;
+    opt.smallest = t->opt.question.smallest;
     opt.contrast = t->method.contrast;
-    opt.seed = t->opt.seed;
+    opt.seed = t->opt.question.seed;
     opt.stop = is_cancelled;
     opt.stop_ctx = (void *)t;
     int error = proof_options(&t->guarantee.domain, in, &opt, &box);
@@ -275,8 +276,8 @@ int sis__task_chance(const sis_task *t, const sis_model *model, const sis_input 
     sis_chance_opt_init(&opt);
     opt.share = t->guarantee.asked.share;
     opt.confidence = t->guarantee.asked.confidence;
-    opt.samples = t->opt.samples ? t->opt.samples : opt.samples;
-    opt.seed = t->opt.seed;
+    opt.samples = t->opt.question.samples ? t->opt.question.samples : opt.samples;
+    opt.seed = t->opt.question.seed;
     return sis_chance_collect(model, in, search, t->mask.deck->deck, &opt, &out->collection,
                               &out->guarantee);
 }
@@ -304,7 +305,7 @@ static int audit_proof(void *ctx, size_t i, int worker) {
     opt.below = r->question.below;
     opt.keep_class = r->question.keep != NULL;
     opt.tries = 4096; /* an adversary that takes its time */
-    opt.counterexamples = t->opt.counterexamples;
+    opt.counterexamples = t->opt.audit.counterexamples;
     opt.contrast = strcmp(r->question.method, "contrast") == 0;
     opt.seed = 2;
     int error = proof_options(&a->d, in, &opt, &box);
@@ -318,12 +319,13 @@ static int audit_proof(void *ctx, size_t i, int worker) {
 /* The domain of an audit: that of the records. They are data, so a file that they name is opened only
  * if the caller names it too, or says where it is now. */
 static int audited_domain(const sis_task *t, const char **domain) {
-    const char *own = t->opt.domain;
+    const char *own = t->opt.question.domain;
     if (!*domain || strncmp(*domain, "data:", 5) != 0)
         return SIS_OK;
     if (own && strncmp(own, "data:", 5) == 0)
         *domain = own;
-    else if (!t->opt.trust && !(t->opt.input && sis__file_same(*domain + 5, t->opt.input)))
+    else if (!t->opt.audit.trust &&
+             !(t->opt.examples.input && sis__file_same(*domain + 5, t->opt.examples.input)))
         return sis__fail(SIS_E_OPTION,
                          "a file that only the records name is not opened; give --domain %s "
                          "yourself, or --trust",
@@ -370,7 +372,7 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
     if (!error)
         error = domain_read(t, domain, width, &a.d);
     if (!error)
-        error = sis__parallel(t->opt.search.jobs, n, audit_proof, &a);
+        error = sis__parallel(t->opt.answer.search.jobs, n, audit_proof, &a);
     for (size_t i = 0; error && i < n; i++)
         sis_audit_release(&out[i]);
     domain_release(&a.d);
@@ -379,7 +381,7 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
 
 int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input *in,
                            const sis_record *r, sis_audit *out) {
-    sis_opt search = t->opt.search;
+    sis_opt search = t->opt.answer.search;
     search.threshold = r->question.threshold;
     search.below = r->question.below;
     if (!t->mask.deck)

@@ -61,7 +61,7 @@ int sis__task_load_features(const sis_task *t, sis_example *e) {
     e->input.feature_of = t->features.map;
     if (t->features.parts) {
         e->input.feature_of = e->map = SIS_NEW_RAW(int, e->input.n_values);
-        return e->map ? sis__task_parts_load(t, e, t->opt.refine, e->map) : SIS_E_NOMEM;
+        return e->map ? sis__task_parts_load(t, e, t->opt.question.refine, e->map) : SIS_E_NOMEM;
     }
     if (t->features.map || sis__task_own_features(t, e->row, NULL) == e->input.n_values)
         return SIS_OK;
@@ -184,12 +184,12 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
     size_t output = e->input.output;
     *r = (sis_record){.id = e->id,
                       .model = t->name,
-                      .question.method = t->opt.method,
+                      .question.method = t->opt.answer.method,
                       .question.constraint =
-                          sis__task_minimal(&t->method) ? NULL : t->opt.constraint,
+                          sis__task_minimal(&t->method) ? NULL : t->opt.answer.constraint,
                       .question.target = output,
                       .question.n_outputs = t->model.n_outputs,
-                      .question.below = t->opt.search.below,
+                      .question.below = t->opt.answer.search.below,
                       .question.threshold = t->threshold,
                       .has_row = !t->alike, /* of a request its number says nothing */
                       .row = e->row};
@@ -197,7 +197,7 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
         r->question.target_label = t->outputs.labels[output];
     r->question.keep = t->guarantee.keep_class ? "class" : NULL;
     if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
-        r->question.domain = t->opt.domain ? t->opt.domain : "any";
+        r->question.domain = t->opt.question.domain ? t->opt.question.domain : "any";
     if (t->guarantee.asked.kind != SIS_GUARANTEE_MASK)
         r->guarantee = found && found->guarantee.kind ? &found->guarantee : &t->guarantee.asked;
     if (found) {
@@ -210,7 +210,7 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
     }
     describe(t, e, r);
     if ((!r->drawing.mask || t->mask.blur > 0) && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
-        r->drawing.masking = t->opt.mask                ? t->opt.mask
+        r->drawing.masking = t->opt.question.mask       ? t->opt.question.mask
                              : t->encoding.pieces.items ? "remove"
                                                         : "own";
 }

@@ -78,7 +78,7 @@ static int read_columns(const sis_task *t, const char *option, const char *path,
 
 int sis__task_donors_open(const sis_task *t, const char *option, const char *path, size_t wanted,
                           sis__task_donors *d) {
-    *d = (sis__task_donors){.data = t->opt.background, .width = wanted};
+    *d = (sis__task_donors){.data = t->opt.question.background, .width = wanted};
     int error = SIS_OK;
     if (*path) {
         error = read_columns(t, option, path, &d->read);
@@ -221,13 +221,16 @@ static int mask_hotdeck(sis_task *t, sis_deck_kind kind, const char *path, size_
     sis__task_deck *d = SIS_NEW(sis__task_deck, 1);
     if (d)
         d->rows = (double *)sis__alloc_raw(n, width * sizeof *d->rows);
-    error = d && d->rows ? make_rows(t, t->opt.samples ? t->opt.samples : SIS_TASK_DRAWS, width)
-                         : SIS_E_NOMEM;
+    error = d && d->rows
+                ? make_rows(t, t->opt.question.samples ? t->opt.question.samples : SIS_TASK_DRAWS,
+                            width)
+                : SIS_E_NOMEM;
     error = error == SIS_OK ? load_donors(t, &from, d->rows, &n) : error;
     if (error == SIS_OK)
         error = make_deck(t, n, kind, d);
     if (error == SIS_OK)
-        error = sis_deck_draw(d->deck, &d->inputs[0], t->mask.n_samples, t->opt.seed, t->mask.rows);
+        error = sis_deck_draw(d->deck, &d->inputs[0], t->mask.n_samples, t->opt.question.seed,
+                              t->mask.rows);
     sis_data_free(from.read);
     if (error == SIS_OK && sis__task_redraws(t))
         t->mask.deck = d;
@@ -306,8 +309,8 @@ static int mask_own(sis_task *t, size_t width) {
         return sis__fail(SIS_E_OPTION,
                          "--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
                          "uniform, FILE.npy, hotdeck:FILE or rows:FILE",
-                         t->opt.target ? "say what a missing feature looks like"
-                                       : "give the --mask the results were made with");
+                         t->opt.question.target ? "say what a missing feature looks like"
+                                                : "give the --mask the results were made with");
     if (n != width)
         return sis__fail(SIS_E_ARGUMENT,
                          "--mask: the model's own mask has %zu values, an example has %zu", n,
@@ -335,7 +338,7 @@ static int is_of_data(const sis_task *t, const char *text, const char *name, con
     if (strncmp(text, name, n) != 0)
         return 0;
     *file = text[n] == ':' ? text + n + 1 : "";
-    return text[n] == ':' ? text[n + 1] != '\0' : !text[n] && t->opt.background;
+    return text[n] == ':' ? text[n + 1] != '\0' : !text[n] && t->opt.question.background;
 }
 
 static int mask_by_name(sis_task *t, const char *text, size_t width) {
@@ -397,20 +400,20 @@ static int mask_by_tokenizer(sis_task *t) {
     sis__buf_printf(&text, "token:%s", sis_tokenizer_word(t->encoding.tokenizer, (size_t)id));
     char *mask;
     int error = sis__buf_give(&text, &mask, &n);
-    t->opt.mask = mask;
+    t->opt.question.mask = mask;
     return error;
 }
 
 int sis__task_mask_begin(sis_task *t) {
-    const char *text = t->opt.mask ? t->opt.mask : "";
+    const char *text = t->opt.question.mask ? t->opt.question.mask : "";
     size_t width = 0;
     int error = SIS_OK;
-    if (t->opt.mask && !*text)
+    if (t->opt.question.mask && !*text)
         return sis__fail(SIS_E_OPTION, "--mask: expected a mask, found nothing; leave the option "
                                        "out for the model's own");
-    if (!t->opt.mask && t->encoding.tokenizer) {
+    if (!t->opt.question.mask && t->encoding.tokenizer) {
         error = mask_by_tokenizer(t);
-        text = t->opt.mask ? t->opt.mask : "";
+        text = t->opt.question.mask ? t->opt.question.mask : "";
     }
     if (error != SIS_OK)
         return error;

@@ -53,14 +53,14 @@ static int check_strays(const sis_task_opt *o) {
     const struct {
         const char *option, *method;
         int given;
-    } uses[] = {{"--steps", "ig", o->how.steps != def.steps},
-                {"--baseline", "ig", o->how.zero_baseline},
-                {"--step", "gradient", o->how.step != def.step},
-                {"--remove", "lime", o->remove},
-                {"--prefer", "quick", o->how.prefer != (int)def.prefer},
-                {"--early-stop", "sis", o->search.early_stop}};
+    } uses[] = {{"--steps", "ig", o->answer.how.steps != def.steps},
+                {"--baseline", "ig", o->answer.how.zero_baseline},
+                {"--step", "gradient", o->answer.how.step != def.step},
+                {"--remove", "lime", o->answer.remove},
+                {"--prefer", "quick", o->answer.how.prefer != (int)def.prefer},
+                {"--early-stop", "sis", o->answer.search.early_stop}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        if (uses[i].given && strcmp(o->method, uses[i].method) != 0)
+        if (uses[i].given && strcmp(o->answer.method, uses[i].method) != 0)
             return sis__fail(SIS_E_OPTION, "%s is for --method %s", uses[i].option, uses[i].method);
     return SIS_OK;
 }
@@ -69,41 +69,41 @@ static int check_strays(const sis_task_opt *o) {
 static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     sis_constraint constraint = m->how.constraint;
     int several = m->contrast || (!m->is_sis && m->how.method >= SIS_METHOD_GRADIENT);
-    if (o->lengths && constraint != SIS_CONSTRAINT_LENGTH)
+    if (o->answer.lengths && constraint != SIS_CONSTRAINT_LENGTH)
         return sis__fail(SIS_E_OPTION, "--lengths is for --constraint length");
-    if (o->orders && (m->is_sis || (several && m->how.method != SIS_METHOD_QUICK) || m->contrast ||
-                      o->refine || constraint == SIS_CONSTRAINT_TOP))
+    if (o->answer.orders && (m->is_sis || (several && m->how.method != SIS_METHOD_QUICK) ||
+                             m->contrast || o->question.refine || constraint == SIS_CONSTRAINT_TOP))
         return sis__fail(SIS_E_OPTION, "--orders is for quick, and for perturb, ig and lime with "
                                        "--constraint sufficient or length");
     if (sis__task_minimal(m) && constraint != SIS_CONSTRAINT_SUFFICIENT)
         return sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than %s",
-                         o->constraint, o->method);
-    if (o->refine && (m->contrast || !sis__task_minimal(m) || o->search.early_stop))
+                         o->answer.constraint, o->answer.method);
+    if (o->question.refine && (m->contrast || !sis__task_minimal(m) || o->answer.search.early_stop))
         return sis__fail(SIS_E_OPTION, "--refine is for --method sis and quick");
     if (m->is_sis || m->contrast)
         return SIS_OK;
-    if (o->search.max_subsets > 1 && !several)
+    if (o->answer.search.max_subsets > 1 && !several)
         return sis__fail(SIS_E_OPTION, "--max-subsets: %s finds one rationale an example",
-                         o->method);
+                         o->answer.method);
     const char *wrong = sis_method_opt_check(&m->how);
-    return wrong ? sis__fail(SIS_E_OPTION, "--method %s: %s", o->method, wrong) : SIS_OK;
+    return wrong ? sis__fail(SIS_E_OPTION, "--method %s: %s", o->answer.method, wrong) : SIS_OK;
 }
 
 int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
     sis_method_opt_init(&m->how);
-    m->how.steps = o->how.steps;
-    m->how.zero_baseline = o->how.zero_baseline;
-    m->how.step = o->how.step;
-    m->how.prefer = (sis_preference)o->how.prefer;
-    m->how.width = o->how.width;
-    m->how.ridge = o->how.ridge;
-    m->how.seed = o->seed;
-    m->how.trace = o->trace;
-    if (o->samples && !sis__task_deck_name(o->mask))
-        m->how.samples = o->samples;
-    int error = find_method(o->method, m);
+    m->how.steps = o->answer.how.steps;
+    m->how.zero_baseline = o->answer.how.zero_baseline;
+    m->how.step = o->answer.how.step;
+    m->how.prefer = (sis_preference)o->answer.how.prefer;
+    m->how.width = o->answer.how.width;
+    m->how.ridge = o->answer.how.ridge;
+    m->how.seed = o->question.seed;
+    m->how.trace = o->answer.trace;
+    if (o->question.samples && !sis__task_deck_name(o->question.mask))
+        m->how.samples = o->question.samples;
+    int error = find_method(o->answer.method, m);
     if (error == SIS_OK)
-        error = find_constraint(o->constraint, m);
+        error = find_constraint(o->answer.constraint, m);
     if (error == SIS_OK)
         error = check_strays(o);
     return error == SIS_OK ? check_fit(o, m) : error;
@@ -181,20 +181,22 @@ int sis__task_method_begin(sis_task *t) {
     const sis_task_opt *o = &t->opt;
     size_t n = t->source.n;
     int error = SIS_OK;
-    if (o->remove && !t->encoding.token)
+    if (o->answer.remove && !t->encoding.token)
         return sis__fail(SIS_E_ARGUMENT, "--remove: this model takes no token ids, so there are no "
                                          "words to take out");
-    if (o->lengths) {
+    if (o->answer.lengths) {
         m->lengths = SIS_NEW(size_t, n);
         earlier e = {
-            .option = "--lengths", .path = o->lengths, .method = "sis", .take = take_length};
+            .option = "--lengths", .path = o->answer.lengths, .method = "sis", .take = take_length};
         error = m->lengths ? read_earlier(t, &e) : SIS_E_NOMEM;
     }
-    if (error == SIS_OK && o->orders) {
+    if (error == SIS_OK && o->answer.orders) {
         m->orders = SIS_NEW(int *, n);
         m->n_orders = SIS_NEW(size_t, n);
-        earlier e = {
-            .option = "--orders", .path = o->orders, .method = o->method, .take = take_order};
+        earlier e = {.option = "--orders",
+                     .path = o->answer.orders,
+                     .method = o->answer.method,
+                     .take = take_order};
         if (m->how.method == SIS_METHOD_QUICK) /* anybody's */
             e.method = NULL;
         error = m->orders && m->n_orders ? read_earlier(t, &e) : SIS_E_NOMEM;
@@ -250,7 +252,7 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
     }
     if (t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE)
         return sis__task_chance(t, model, &e->input, opt, out);
-    if (t->opt.refine)
+    if (t->opt.question.refine)
         return find_refined(t, e, model, opt, out);
     if (m->is_sis)
         return sis_collect(model, &e->input, opt, &out->collection);
@@ -260,7 +262,7 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
         how.order = m->orders[i];
         how.n_order = m->n_orders[i];
     }
-    if (t->opt.remove) {
+    if (t->opt.answer.remove) {
         how.lime_mask = removing = SIS_NEW_RAW(double, e->input.n_values);
         for (size_t v = 0; removing && v < e->input.n_values; v++)
             removing[v] = NAN;

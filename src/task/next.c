@@ -18,7 +18,7 @@
 /* Progress of one example as that of the task. */
 static int report_one(void *ctx, const sis_progress *p) {
     sis_task *t = (sis_task *)ctx;
-    const sis_opt *opt = &t->opt.search;
+    const sis_opt *opt = &t->opt.answer.search;
     if (atomic_load(&t->cancelled))
         return 1;
     if (!opt->progress || !sis__is_due(&t->told, opt->progress_every))
@@ -41,9 +41,9 @@ static int answer_next(sis_task *t, const sis_opt *search, sis_record *record) {
     }
     t->at++;
     t->evaluations += t->found.collection.evaluations;
-    if (t->at == t->source.n && t->opt.search.progress)
-        t->opt.search.progress(t->opt.search.progress_ctx,
-                               &(sis_progress){t->at, t->at, t->evaluations, 1});
+    if (t->at == t->source.n && t->opt.answer.search.progress)
+        t->opt.answer.search.progress(t->opt.answer.search.progress_ctx,
+                                      &(sis_progress){t->at, t->at, t->evaluations, 1});
     sis_task_record(t, &t->example, &t->found, record);
     return 1;
 }

@@ -87,9 +87,9 @@ int sis__task_outputs_choose(sis__task_outputs *o, const char *target, const cha
 
 int sis__task_outputs_begin(sis_task *t) {
     int error = read_labels(t);
-    return error == SIS_OK
-               ? sis__task_outputs_choose(&t->outputs, t->opt.target, t->opt.target_index)
-               : error;
+    return error == SIS_OK ? sis__task_outputs_choose(&t->outputs, t->opt.question.target,
+                                                      t->opt.question.target_index)
+                           : error;
 }
 
 size_t sis__task_output(const sis_task *t, const double *scores) {

@@ -51,8 +51,8 @@ static int cut_texts(const sis_data *data, size_t n, const char *text, sis_piece
 /* Tell the model what values are numbers of. */
 static int tell(sis_task *t, size_t n) {
     const sis_piece *pieces = t->encoding.pieces.items;
-    if (t->opt.take_texts)
-        return t->opt.take_texts(t->model.ctx, pieces, n);
+    if (t->opt.model.take_texts)
+        return t->opt.model.take_texts(t->model.ctx, pieces, n);
     int error = sis__task_own_model(t);
     return error == SIS_OK ? sis_model_take_texts(&t->model, pieces, n) : error;
 }

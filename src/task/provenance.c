@@ -64,27 +64,28 @@ static void name_machine(char text[MACHINE]) {
 static int format(const sis_task_opt *o, size_t examples, const char *engine,
                   const char *const *command, size_t n_command, char **provenance) {
     digest model, input, mask, features, domain;
-    int has_file = o->domain && strncmp(o->domain, "data:", 5) == 0;
+    int has_file = o->question.domain && strncmp(o->question.domain, "data:", 5) == 0;
     char machine[MACHINE];
     name_machine(machine);
     sis_provenance m = {.version = sis_version(),
                         .command = command,
                         .n_command = n_command,
-                        .model_sha256 = digest_of_model(o->model, model),
-                        .input_sha256 = digest_of(o->input, input),
-                        .mask_sha256 = digest_of(o->mask, mask),
-                        .features_sha256 = digest_of(o->features, features),
-                        .domain_sha256 = has_file ? digest_of(o->domain + 5, domain) : NULL,
+                        .model_sha256 = digest_of_model(o->model.spec, model),
+                        .input_sha256 = digest_of(o->examples.input, input),
+                        .mask_sha256 = digest_of(o->question.mask, mask),
+                        .features_sha256 = digest_of(o->question.features, features),
+                        .domain_sha256 =
+                            has_file ? digest_of(o->question.domain + 5, domain) : NULL,
                         .examples = examples,
-                        .rows = o->rows,
-                        .mask = o->mask,
-                        .samples = o->samples,
-                        .seed = (size_t)o->seed,
+                        .rows = o->examples.rows,
+                        .mask = o->question.mask,
+                        .samples = o->question.samples,
+                        .seed = (size_t)o->question.seed,
                         .kernels = engine ? NULL : sis_net_kernels(),
                         .engine = engine,
                         .machine = machine,
-                        .shard = o->shard,
-                        .shards = o->shards};
+                        .shard = o->examples.shard,
+                        .shards = o->examples.shards};
     return sis_provenance_format(&m, provenance);
 }
 
@@ -96,8 +97,8 @@ int sis_task_opt_provenance(const sis_task_opt *o, size_t examples, const char *
 int sis_task_provenance(const sis_task *t, const char *const *command, size_t n_command,
                         char **provenance) {
     sis_task_opt o = t->opt;
-    if (!o.samples && t->mask.n_samples > 1)
-        o.samples = t->mask.n_samples;
+    if (!o.question.samples && t->mask.n_samples > 1)
+        o.question.samples = t->mask.n_samples;
     return format(&o, t->source.data ? sis_data_count(t->source.data) : 0,
                   sis_model_engine(&t->model), command, n_command, provenance);
 }

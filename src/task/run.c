@@ -45,7 +45,7 @@ static size_t count_features(const sis_example *e) {
 /* Is it a failure for this example alone? */
 static int is_soft(const sis_task *t, int error) {
     return error == SIS_E_NAN || error == SIS_E_UNSTABLE ||
-           (error == SIS_E_MODEL && t->opt.keep_going);
+           (error == SIS_E_MODEL && t->opt.answer.keep_going);
 }
 
 int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,
@@ -137,7 +137,7 @@ static int report(void *ctx, const sis_progress *p) {
     sis_task *t = (sis_task *)ctx;
     if (atomic_load(&t->cancelled))
         return 1;
-    const sis_opt *opt = &t->opt.search;
+    const sis_opt *opt = &t->opt.answer.search;
     int end = p->inputs_done == p->inputs;
     return opt->progress && (end || sis__is_due(&t->told, opt->progress_every))
                ? opt->progress(opt->progress_ctx, p)
@@ -147,9 +147,9 @@ static int report(void *ctx, const sis_progress *p) {
 int sis__task_search(sis_task *t, sis_opt *search) {
     if (!t->source.data)
         return sis__fail(SIS_E_OPTION, "--input: expected examples; this task has none");
-    if (t->opt.plain)
+    if (t->opt.question.plain)
         return sis__fail(SIS_E_OPTION, "this task is for scores alone: nothing can be explained");
-    *search = t->opt.search;
+    *search = t->opt.answer.search;
     search->threshold = t->threshold;
     search->progress = report;
     search->progress_ctx = t;
@@ -330,7 +330,7 @@ static int score_rows(const sis_task *t, const sis__task_source *s, const size_t
     enum { ROOM = 1 << 16 };
     size_t outputs = t->model.n_outputs;
     block b = {.room = n < ROOM ? n : ROOM};
-    sis_opt opt = t->opt.search;
+    sis_opt opt = t->opt.answer.search;
     opt.progress = NULL;
     b.examples = SIS_NEW(sis_example, b.room);
     b.inputs = SIS_NEW(sis_input, b.room);

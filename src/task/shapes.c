@@ -66,7 +66,7 @@ static int tell(sis_task *t, size_t row) {
 }
 
 int sis__task_shapes_tell(sis_task *t, size_t n) {
-    const char *threshold = t->opt.threshold;
+    const char *threshold = t->opt.question.threshold;
     int all = n > 1 && threshold && *threshold == 'p'; /* a percentile is that of the whole file */
     if (!sis__task_needs_shapes(t))
         return SIS_OK;

@@ -30,29 +30,29 @@ static int find_missing(const sis_task_opt *o, sis__task_encoding *e, int known)
                 {"median", SIS_MISSING_MEDIAN},
                 {"drop", SIS_MISSING_ALL},
                 {"error", SIS_MISSING_ERROR}};
-    if (!o->missing) {
+    if (!o->examples.missing) {
         if (known && e->read.missing == SIS_MISSING_ERROR)
             e->read.missing = SIS_MISSING_NAN;
         return SIS_OK;
     }
     for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
-        if (strcmp(o->missing, ways[k].name) == 0) {
+        if (strcmp(o->examples.missing, ways[k].name) == 0) {
             e->read.missing = ways[k].value;
             e->drop = ways[k].value == SIS_MISSING_ALL;
-            if (o->data && (e->read.missing >= SIS_MISSING_MEAN))
+            if (o->examples.data && (e->read.missing >= SIS_MISSING_MEAN))
                 return sis__fail(SIS_E_OPTION,
                                  "--missing %s: a data set in memory says itself what is in the "
                                  "place of absent values",
-                                 o->missing);
+                                 o->examples.missing);
             return SIS_OK;
         }
     return sis__fail(SIS_E_OPTION,
                      "--missing: expected nan, mean, median, drop or error, found \"%s\"",
-                     o->missing);
+                     o->examples.missing);
 }
 
 static int find_rows_as(const sis_task_opt *o, sis__task_encoding *e) {
-    const char *as = o->rows_as ? o->rows_as : "one-hot";
+    const char *as = o->examples.rows_as ? o->examples.rows_as : "one-hot";
     e->rows.wanted = strcmp(as, "values") == 0 || strcmp(as, "objects") == 0;
     e->rows.form.objects = strcmp(as, "objects") == 0;
     if (!e->rows.wanted)
@@ -157,9 +157,9 @@ static int name_categories(sis__task_encoding *e, const sis_columns *c) {
 
 int sis__task_seed_open(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
-    const char *file = file_of_mask(t->opt.mask);
+    const char *file = file_of_mask(t->opt.question.mask);
     int wanted = e->read.categorical || e->read.categories || e->read.types;
-    if (!file || !wanted || e->read.names || t->opt.plain)
+    if (!file || !wanted || e->read.names || t->opt.question.plain)
         return SIS_OK;
     sis_columns columns;
     sis_data_opt opt = e->read;

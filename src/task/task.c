@@ -40,31 +40,37 @@ int sis__text_ends_in(const char *text, const char *end) {
 /* ---- Options ------------------------------------------------------------------------------- */
 
 void sis_task_opt_init(sis_task_opt *opt) {
-    *opt = (sis_task_opt){.shards = 1,
-                          .features = "each",
-                          .seed = 1,
-                          .target = "top",
-                          .confidence = 0.95,
-                          .method = "sis",
-                          .constraint = "sufficient"};
-    sis_model_opt_init(&opt->open);
-    sis_data_opt_init(&opt->read);
+    *opt = (sis_task_opt){
+        .size = sizeof *opt,
+        .examples = {.shards = 1},
+        .question = {.features = "each", .seed = 1, .target = "top", .confidence = 0.95},
+        .answer = {.method = "sis", .constraint = "sufficient"},
+    };
+    sis_model_opt_init(&opt->model.open);
+    sis_data_opt_init(&opt->examples.read);
     sis_method_opt how;
     sis_method_opt_init(&how);
-    opt->how = (sis_task_numbers){how.steps,       how.zero_baseline, how.step,
-                                  (int)how.prefer, how.width,         how.ridge};
-    sis_opt_init(&opt->search);
+    opt->answer.how = (sis_task_numbers){how.steps,       how.zero_baseline, how.step,
+                                         (int)how.prefer, how.width,         how.ridge};
+    sis_opt_init(&opt->answer.search);
 }
 
 enum { TEXTS = 25 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
-    const char **all[TEXTS] = {
-        &o->model,       &o->input,     &o->read.label,  &o->read.id,    &o->rows,
-        &o->features,    &o->mask,      &o->target,      &o->threshold,  &o->method,
-        &o->constraint,  &o->lengths,   &o->orders,      &o->keep,       &o->guarantee,
-        &o->domain,      &o->missing,   &o->rows_as,     &o->read.types, &o->read.categories,
-        &o->read.labels, &o->read.kind, &o->read.layout, &o->tokenizer,  &o->target_index};
+    const char **all[TEXTS] = {&o->model.spec,           &o->examples.input,
+                               &o->examples.read.label,  &o->examples.read.id,
+                               &o->examples.rows,        &o->question.features,
+                               &o->question.mask,        &o->question.target,
+                               &o->question.threshold,   &o->answer.method,
+                               &o->answer.constraint,    &o->answer.lengths,
+                               &o->answer.orders,        &o->question.keep,
+                               &o->question.guarantee,   &o->question.domain,
+                               &o->examples.missing,     &o->examples.rows_as,
+                               &o->examples.read.types,  &o->examples.read.categories,
+                               &o->examples.read.labels, &o->examples.read.kind,
+                               &o->examples.read.layout, &o->examples.tokenizer,
+                               &o->question.target_index};
     memcpy(texts, all, sizeof all);
 }
 
@@ -73,8 +79,8 @@ static int copy_options(sis_task *t, const sis_task_opt *opt) {
     const char **texts[TEXTS];
     int error = SIS_OK;
     t->opt = *opt;
-    t->opt.open.jobs = t->opt.search.jobs;
-    sis_model_name(opt->model ? opt->model : "model", t->name, sizeof t->name);
+    t->opt.model.open.jobs = t->opt.answer.search.jobs;
+    sis_model_name(opt->model.spec ? opt->model.spec : "model", t->name, sizeof t->name);
     list_texts(&t->opt, texts);
     for (size_t i = 0; i < TEXTS; i++) {
         const char *given = *texts[i];
@@ -93,23 +99,23 @@ static int check_target(const char *target, const char *index) {
 }
 
 static int check_options(const sis_task_opt *o, sis_task *t) {
-    if (!o->model && !o->opened)
+    if (!o->model.spec && !o->model.opened)
         return sis__fail(SIS_E_OPTION, "--model: expected a model");
-    if (o->input && o->data)
+    if (o->examples.input && o->examples.data)
         return sis__fail(SIS_E_OPTION,
                          "--input: there is a data set already; expected one of both");
-    if (o->shards == 0 || o->shard >= o->shards)
+    if (o->examples.shards == 0 || o->examples.shard >= o->examples.shards)
         return sis__fail(SIS_E_OPTION, "--shard: expected one from 0 to %zu, found %zu",
-                         o->shards ? o->shards - 1 : 0, o->shard);
-    if (o->seed > INT64_MAX) /* more than the numbers of records hold */
+                         o->examples.shards ? o->examples.shards - 1 : 0, o->examples.shard);
+    if (o->question.seed > INT64_MAX) /* more than the numbers of records hold */
         return sis__fail(SIS_E_OPTION, "--seed: expected at most %lld, found %llu",
-                         (long long)INT64_MAX, (unsigned long long)o->seed);
-    if (!o->features || !o->method || !o->constraint)
+                         (long long)INT64_MAX, (unsigned long long)o->question.seed);
+    if (!o->question.features || !o->answer.method || !o->answer.constraint)
         return sis__fail(SIS_E_OPTION, "--%s: expected one, found nothing",
-                         !o->features ? "features"
-                         : !o->method ? "method"
-                                      : "constraint");
-    int error = check_target(o->target, o->target_index);
+                         !o->question.features ? "features"
+                         : !o->answer.method   ? "method"
+                                               : "constraint");
+    int error = check_target(o->question.target, o->question.target_index);
     if (error == SIS_OK)
         error = sis__task_method_check(o, &t->method);
     return error ? error : sis__task_guarantee_check(o, &t->guarantee);
@@ -230,11 +236,12 @@ static int read_input(sis_task *t) {
     sis_data_opt read = t->encoding.read;
     if (!read.memory)
         read.memory = (size_t)4 << 20;
-    int percentile = t->opt.threshold && *t->opt.threshold == 'p'; /* that of the whole file */
-    if (t->opt.rows && !percentile)
-        read.needed = sis_rows_end(t->opt.rows);
+    int percentile =
+        t->opt.question.threshold && *t->opt.question.threshold == 'p'; /* that of the whole file */
+    if (t->opt.examples.rows && !percentile)
+        read.needed = sis_rows_end(t->opt.examples.rows);
     if (error == SIS_OK)
-        error = sis_data_read(t->opt.input, &read, &t->source.read);
+        error = sis_data_read(t->opt.examples.input, &read, &t->source.read);
     sis__task_seed_close(&t->encoding);
     return error;
 }
@@ -242,16 +249,16 @@ static int read_input(sis_task *t) {
 static int open_source(sis_task *t) {
     sis__task_source *s = &t->source;
     int error = SIS_OK;
-    s->data = t->opt.data;
-    if (t->opt.fit)
+    s->data = t->opt.examples.data;
+    if (t->opt.examples.fit)
         error = sis__task_fit(t);
-    if (error == SIS_OK && t->opt.input) {
+    if (error == SIS_OK && t->opt.examples.input) {
         error = read_input(t);
         s->data = s->read;
     }
     if (error != SIS_OK || !s->data)
         return error;
-    error = choose_rows(s, t->opt.rows);
+    error = choose_rows(s, t->opt.examples.rows);
     if (error == SIS_OK)
         error = sis__task_drop(t);
     if (error == SIS_OK)
@@ -287,22 +294,23 @@ static int check_examples(const sis_task *t) {
 /* ---- The model ----------------------------------------------------------------------------- */
 
 int sis_task_open_model(const sis_task_opt *opt, sis_model *out) {
-    sis_model_opt open = opt->open;
+    sis_model_opt open = opt->model.open;
     sis_net_tensor *with = NULL;
-    int error = opt->n_with ? sis__given_read(opt->with, opt->n_with, &with) : SIS_OK;
+    int error =
+        opt->model.n_with ? sis__given_read(opt->model.with, opt->model.n_with, &with) : SIS_OK;
     if (with) { /* only needed to open it */
         open.with = with;
-        open.n_with = opt->n_with;
+        open.n_with = opt->model.n_with;
     }
     if (!error)
-        error = sis_model_open(opt->model, &open, out);
-    sis__given_free(with, opt->n_with);
+        error = sis_model_open(opt->model.spec, &open, out);
+    sis__given_free(with, opt->model.n_with);
     return error;
 }
 
 static int open_model(sis_task *t) {
-    if (t->opt.opened) {
-        t->model = *t->opt.opened;
+    if (t->opt.model.opened) {
+        t->model = *t->opt.model.opened;
         return SIS_OK;
     }
     int error = sis_task_open_model(&t->opt, &t->model);
@@ -368,16 +376,16 @@ static int measure(sis_task *t) {
 /* ---- Open and free ------------------------------------------------------------------------- */
 
 int sis__task_redraws(const sis_task *t) {
-    return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.target;
+    return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.question.target;
 }
 
 /* Is there to be a mask? Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
  * was given for them, it is asked for when one does. */
 static int needs_mask(const sis_task *t) {
     size_t n;
-    int checking = !t->opt.target && !t->opt.mask && !t->encoding.token;
+    int checking = !t->opt.question.target && !t->opt.question.mask && !t->encoding.token;
     int own = t->encoding.net && sis_net_mask(t->encoding.net, &n);
-    return !t->opt.plain && t->guarantee.asked.kind != SIS_GUARANTEE_ALL &&
+    return !t->opt.question.plain && t->guarantee.asked.kind != SIS_GUARANTEE_ALL &&
            (!checking || own || t->encoding.texts || sis__task_is_kind(t->source.data, "dna"));
 }
 
@@ -410,13 +418,13 @@ static int prepare(sis_task *t) {
         error = measure(t);
     if (error == SIS_OK)
         error = sis__task_shapes_tell(t, t->source.n);
-    if (error == SIS_OK && !t->opt.plain)
+    if (error == SIS_OK && !t->opt.question.plain)
         error = check_ids(&t->source);
-    if (error == SIS_OK && !t->opt.plain)
+    if (error == SIS_OK && !t->opt.question.plain)
         error = sis__task_features_begin(t);
     if (error == SIS_OK && needs_mask(t))
         error = sis__task_mask_begin(t);
-    if (error == SIS_OK && !t->opt.plain)
+    if (error == SIS_OK && !t->opt.question.plain)
         error = sis__task_rows_check_mask(t);
     if (error == SIS_OK)
         error = sis__task_guarantee_begin(t);
@@ -443,11 +451,11 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
         error = open_source(t);
     if (error == SIS_OK)
         error = t->source.data ? prepare(t) : prepare_without_examples(t);
-    t->threshold = t->guarantee.keep_class ? 0 : opt->search.threshold;
-    if (error == SIS_OK && opt->threshold)
-        error = sis__task_threshold_find(t, opt->threshold, &t->threshold);
+    t->threshold = t->guarantee.keep_class ? 0 : opt->answer.search.threshold;
+    if (error == SIS_OK && opt->question.threshold)
+        error = sis__task_threshold_find(t, opt->question.threshold, &t->threshold);
     if (error == SIS_OK && t->source.data)
-        keep_shard(&t->source, opt->shard, opt->shards);
+        keep_shard(&t->source, opt->examples.shard, opt->examples.shards);
     return error == SIS_OK ? sis__task_method_begin(t) : error;
 }
 
@@ -467,10 +475,10 @@ int sis_task_open(const sis_task_opt *opt, sis_task **out) {
 /* What does not depend on the examples is the other task's. */
 static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     sis_task_opt opt = like->opt;
-    opt.input = opt.rows = NULL;
-    opt.data = data;
-    opt.shard = 0;
-    opt.shards = 1;
+    opt.examples.input = opt.examples.rows = NULL;
+    opt.examples.data = data;
+    opt.examples.shard = 0;
+    opt.examples.shards = 1;
     int error = copy_options(t, &opt);
     if (error != SIS_OK)
         return error;
@@ -529,10 +537,10 @@ int sis_task_limit(sis_task *t, size_t max_subsets) {
     sis_task_opt opt = t->opt;
     sis__task_method method = {0};
     begin_again(t);
-    opt.search.max_subsets = max_subsets;
+    opt.answer.search.max_subsets = max_subsets;
     int error = sis__task_method_check(&opt, &method);
     if (error == SIS_OK)
-        t->opt.search.max_subsets = max_subsets;
+        t->opt.answer.search.max_subsets = max_subsets;
     return error;
 }
 
@@ -549,20 +557,20 @@ int sis_task_decide(sis_task *t, const char *threshold, int below, const char *t
     if (error == SIS_OK && threshold)
         error = sis__task_threshold_find(t, threshold, &value);
     if (error == SIS_OK)
-        error = replace(&t->opt.target, target_index ? "top" : target);
+        error = replace(&t->opt.question.target, target_index ? "top" : target);
     if (error == SIS_OK && (target || target_index)) {
-        free((char *)t->opt.target_index);
-        t->opt.target_index = NULL;
-        error = replace(&t->opt.target_index, target_index);
+        free((char *)t->opt.question.target_index);
+        t->opt.question.target_index = NULL;
+        error = replace(&t->opt.question.target_index, target_index);
     }
     if (error == SIS_OK)
-        error = replace(&t->opt.threshold, threshold);
+        error = replace(&t->opt.question.threshold, threshold);
     if (error != SIS_OK) {
         t->outputs.fixed = before;
         return error;
     }
     t->threshold = value;
-    t->opt.search.below = below;
+    t->opt.answer.search.below = below;
     return SIS_OK;
 }
 

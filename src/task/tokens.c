@@ -35,11 +35,11 @@ int sis__task_is_text_unit(const char *features) {
 }
 
 int sis__task_has_words(const sis_task *t) {
-    return (t->encoding.token || t->encoding.pieces.items) && text_unit(t->opt.features);
+    return (t->encoding.token || t->encoding.pieces.items) && text_unit(t->opt.question.features);
 }
 
 const char *sis__task_unit(const sis_task *t) {
-    const char *unit = text_unit(t->opt.features);
+    const char *unit = text_unit(t->opt.question.features);
     return unit && t->encoding.texts && strcmp(unit, "word") != 0 ? unit : NULL;
 }
 
@@ -76,7 +76,7 @@ static int locate_words(const sis_task *t, const sis_example *e, place *places) 
 static int locate_tokens(const sis_task *t, const sis_example *e, place *places) {
     sis_tokens tokens = {0};
     const char *text = sis_data_text(t->source.data, e->row);
-    int by_token = strcmp(t->opt.features, "token") == 0;
+    int by_token = strcmp(t->opt.question.features, "token") == 0;
     int error = sis_tokenizer_encode(t->encoding.tokenizer, text, e->input.n_values, &tokens);
     for (size_t v = 0; error == SIS_OK && v < e->input.n_values; v++) {
         const sis_token *k = v < tokens.n ? &tokens.items[v] : NULL;
@@ -212,7 +212,7 @@ static int describe_text(const sis_task *t, sis_example *e, place *places, size_
     int error = (t->encoding.tokenizer ? locate_tokens : locate_words)(t, e, places);
     if (error != SIS_OK)
         return error;
-    if (strcmp(t->opt.features, "sentence") == 0)
+    if (strcmp(t->opt.question.features, "sentence") == 0)
         gather_sentences(text, places, e->input.n_values);
     number_places(e, places, spans);
     trim_spans(text, spans, e->n_words);
@@ -358,7 +358,7 @@ int sis__task_mask_token(sis_task *t, const char *text) {
     if (sis__text_ends_in(text, ".npy"))
         return file_embedding(t, text);
     size_t name = sis__task_deck_name(text);
-    if (name && (text[name] || t->opt.background))
+    if (name && (text[name] || t->opt.question.background))
         return SIS_OK;
     return sis__fail(
         SIS_E_ARGUMENT,

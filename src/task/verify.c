@@ -45,7 +45,8 @@ int sis_task_match(const sis_task *t, const sis_example *e, const sis_record *r)
         (in->n_samples != 1 || !same_numbers(r->drawing.mask, in->mask, r->drawing.n_values)))
         return sis__fail(SIS_E_ARGUMENT,
                          "record \"%s\" was made with another mask than %s; give the same --mask",
-                         r->id, t->opt.mask ? "the one given" : "the model's own, or none");
+                         r->id,
+                         t->opt.question.mask ? "the one given" : "the model's own, or none");
     return SIS_OK;
 }
 
@@ -108,7 +109,7 @@ int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
     sis_task_record(t, e, NULL, &now);
     if (n <= 0 || r->collection.n_features != (size_t)n || !same_question(r, &now))
         return 0;
-    if (says_smallest(r) && !t->method.contrast && !t->opt.smallest)
+    if (says_smallest(r) && !t->method.contrast && !t->opt.question.smallest)
         return 0;
     if (!now.drawing.values)
         return same_words(r, &now);
@@ -172,7 +173,7 @@ static int redraw(const sis_task *t, const sis_model *model, const sis_input *in
     int error = scores || !n ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK && n)
         error = sis_deck_scores(t->mask.deck->deck, model, input, claims->subsets, n, draws,
-                                t->opt.seed + 1, opt, scores, scores + n);
+                                t->opt.question.seed + 1, opt, scores, scores + n);
     for (size_t k = 0; error == SIS_OK && k < n; k++) {
         out->subsets[k].draws = draws;
         out->subsets[k].drawn_score = scores[k];
@@ -198,7 +199,7 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
     sis_model lead;
     if (kind_of(records) == SIS_GUARANTEE_ALL)
         return sis__task_prove_audit(t, b->inputs, records, b->n, out);
-    if (t->opt.counterexamples)
+    if (t->opt.audit.counterexamples)
         return sis__fail(SIS_E_OPTION, "--counterexamples: record \"%s\" is not of --guarantee all",
                          records->id);
     int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
@@ -223,7 +224,7 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
 
 static int verify_block(sis_task *t, const sis_record *records, size_t n, block *b,
                         sis_audit *out) {
-    sis_opt opt = t->opt.search;
+    sis_opt opt = t->opt.answer.search;
     int error = SIS_OK;
     opt.threshold = records[0].question.threshold;
     opt.below = records[0].question.below;
@@ -240,7 +241,7 @@ static int verify_block(sis_task *t, const sis_record *records, size_t n, block 
 int sis_task_verify(sis_task *t, const sis_record *records, size_t n, sis_audit *out) {
     block *b = SIS_NEW(block, 1);
     int error = b ? SIS_OK : SIS_E_NOMEM;
-    if (b && (!t->source.data || t->opt.plain))
+    if (b && (!t->source.data || t->opt.question.plain))
         error = sis__fail(SIS_E_OPTION, "this task has no examples and masks to verify records by");
     size_t done = 0;
     for (size_t more; error == SIS_OK && done < n; done += more) {

@@ -381,11 +381,11 @@ static long peak_of(const file_kind *k, size_t n) {
         sis_task_opt o;
         sis_task *task;
         sis_task_opt_init(&o);
-        o.opened = &model;
-        o.read = k->opt;
-        o.input = path;
-        o.mask = "zero";
-        o.threshold = "1";
+        o.model.opened = &model;
+        o.examples.read = k->opt;
+        o.examples.input = path;
+        o.question.mask = "zero";
+        o.question.threshold = "1";
         _exit(sis_task_open(&o, &task) != 0);
     }
     assert_int_equal(wait4(child, &status, 0, &used), child);

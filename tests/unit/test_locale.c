@@ -110,18 +110,19 @@ static void add_records(sis__buf *b, const sis_task_opt *o) {
 static void add_task(sis__buf *b) {
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = SIS_SOURCE_DIR "/examples/credit-trees.json";
-    o.input = folder_text("ROWS.CSV", "age,income,debt,savings,late_payments,open_accounts,"
-                                      "years_employed,credit_used\n"
-                                      "34.5,52000.25,4e3,12000,0,3,8,0.15000000000000000001\n"
-                                      "40,61000,2500,15000.75,0,2,NA,0.0625\n");
-    o.mask = "mean:" SIS_SOURCE_DIR "/examples/credit.csv";
-    o.threshold = "0.75";
+    o.model.spec = SIS_SOURCE_DIR "/examples/credit-trees.json";
+    o.examples.input =
+        folder_text("ROWS.CSV", "age,income,debt,savings,late_payments,open_accounts,"
+                                "years_employed,credit_used\n"
+                                "34.5,52000.25,4e3,12000,0,3,8,0.15000000000000000001\n"
+                                "40,61000,2500,15000.75,0,2,NA,0.0625\n");
+    o.question.mask = "mean:" SIS_SOURCE_DIR "/examples/credit.csv";
+    o.question.threshold = "0.75";
     add_records(b, &o);
-    o.mask = NULL;
-    o.guarantee = "all";
-    o.domain = "ball:1.5,-0.5:1e6";
-    o.rows = "0";
+    o.question.mask = NULL;
+    o.question.guarantee = "all";
+    o.question.domain = "ball:1.5,-0.5:1e6";
+    o.examples.rows = "0";
     add_records(b, &o);
 }
 

@@ -407,10 +407,10 @@ static int check_scores(void *ctx, size_t i, const double *scores) {
 static sis_task_opt options(const sis_model *model, const char *input) {
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.opened = model;
-    o.input = input;
-    o.mask = "zero";
-    o.threshold = "p50";
+    o.model.opened = model;
+    o.examples.input = input;
+    o.question.mask = "zero";
+    o.question.threshold = "p50";
     return o;
 }
 
@@ -429,7 +429,7 @@ static void images_of_all_sides_go_through_one_task(void **state) {
     open_network(build(CHANNELS, 0, 0), &model);
     sis_task_opt o = options(&model, picture_folder());
     for (int jobs = 1; jobs <= 2; jobs++) {
-        o.search.jobs = jobs;
+        o.answer.search.jobs = jobs;
         if (sis_task_open(&o, &t) != SIS_OK)
             fail_msg("%s", sis_error_detail());
         assert_int_equal(sis_task_predict(t, NULL, N_SIDES, check_scores, t), SIS_OK);
@@ -486,15 +486,15 @@ static void what_needs_equal_sides_says_so(void **state) {
     (void)state;
     open_network(build(CHANNELS, 0, 0), &model);
     sis_task_opt o = options(&model, picture_folder());
-    o.rows = "0,1";
-    o.mask = "mean";
+    o.examples.rows = "0,1";
+    o.question.mask = "mean";
     assert_int_equal(sis_task_open(&o, &t), SIS_E_ARGUMENT);
     assert_message_has("different sides");
-    o.mask = "zero";
-    o.features = "grid:4"; /* each image has its own */
+    o.question.mask = "zero";
+    o.question.features = "grid:4"; /* each image has its own */
     assert_int_equal(sis_task_open(&o, &t), SIS_OK);
     sis_task_free(t);
-    o.features = "axis:0";
+    o.question.features = "axis:0";
     assert_int_equal(sis_task_open(&o, &t), SIS_E_ARGUMENT);
     sis_model_close(&model);
 }
@@ -503,9 +503,9 @@ static int open_once(void *ctx) {
     sis_task *t;
     const char *const *from = (const char *const *)ctx;
     sis_task_opt o = options(NULL, from[1]);
-    o.model = from[0];
-    o.threshold = "0.5";
-    o.rows = "0,1";
+    o.model.spec = from[0];
+    o.question.threshold = "0.5";
+    o.examples.rows = "0,1";
     int error = sis_task_open(&o, &t);
     sis_task_free(t);
     return error;

@@ -31,8 +31,8 @@ static void open_house(house *h) {
     for (size_t k = 0; k < 2; k++) {
         h->from[k].name = names[k];
         sis_task_opt_init(&h->from[k].task);
-        h->from[k].task.model = files[k];
-        h->from[k].task.threshold = "0.5";
+        h->from[k].task.model.spec = files[k];
+        h->from[k].task.question.threshold = "0.5";
         assert_int_equal(sis__served_open(&h->from[k], &h->models[k]), SIS_OK);
     }
     h->opt.models = h->from;

@@ -96,8 +96,8 @@ static void start(sis_server **server, double idle) {
     sis_server_opt opt;
     model = (sis_served){.name = "credit"};
     sis_task_opt_init(&model.task);
-    model.task.model = SIS_SOURCE_DIR "/models/credit.onnx";
-    model.task.threshold = "0.5";
+    model.task.model.spec = SIS_SOURCE_DIR "/models/credit.onnx";
+    model.task.question.threshold = "0.5";
     sis_server_opt_init(&opt);
     opt.models = &model;
     opt.n_models = 1;

@@ -47,9 +47,9 @@ static const sis_model summing = {
 static sis_task_opt options(const sis_model *model) {
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.opened = model;
-    o.mask = "zero";
-    o.threshold = "4";
+    o.model.opened = model;
+    o.question.mask = "zero";
+    o.question.threshold = "4";
     return o;
 }
 
@@ -174,19 +174,19 @@ static void a_table_in_memory_is_one_in_a_file(void **state) {
     (void)state;
     sis_data *data = in_memory();
     sis_task_opt from_file = options(&summing), from_memory = from_file;
-    from_file.input = folder_text("t.csv", table);
-    from_memory.data = data;
+    from_file.examples.input = folder_text("t.csv", table);
+    from_memory.examples.data = data;
     assert_same_lines(lines_of(&from_file), lines_of(&from_memory));
     char deck[4200], mean[4200];
-    snprintf(deck, sizeof deck, "hotdeck:%s", from_file.input);
-    snprintf(mean, sizeof mean, "mean:%s", from_file.input);
-    from_memory.background = data;
-    from_file.mask = deck;
-    from_memory.mask = "hotdeck";
+    snprintf(deck, sizeof deck, "hotdeck:%s", from_file.examples.input);
+    snprintf(mean, sizeof mean, "mean:%s", from_file.examples.input);
+    from_memory.question.background = data;
+    from_file.question.mask = deck;
+    from_memory.question.mask = "hotdeck";
     assert_same_lines(without_masking(lines_of(&from_file)),
                       without_masking(lines_of(&from_memory)));
-    from_file.mask = mean;
-    from_memory.mask = "mean";
+    from_file.question.mask = mean;
+    from_memory.question.mask = "mean";
     assert_same_lines(lines_of(&from_file), lines_of(&from_memory));
     sis_data_free(data);
 }
@@ -217,13 +217,13 @@ static void texts_in_memory_are_those_in_a_file(void **state) {
     assert_int_equal(sis_data_from_words(words, n_words, 3, NULL, &given), 0);
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = MODEL("imdb-cnn.onnx");
-    o.threshold = "0.6";
+    o.model.spec = MODEL("imdb-cnn.onnx");
+    o.question.threshold = "0.6";
     sis_task_opt memory = o, split = o;
-    o.input =
+    o.examples.input =
         folder_text("t.txt", "A wonderful, moving film: superb acting!\nDull. Boring.\n...\n");
-    memory.data = data;
-    split.data = given;
+    memory.examples.data = data;
+    split.examples.data = given;
     char *all = lines_of(&o);
     assert_non_null(strstr(all, "\"words\":[\"A\",\"wonderful\",\"moving\""));
     assert_non_null(strstr(all, "the text has no words"));
@@ -252,13 +252,13 @@ static void a_function_may_read_texts(void **state) {
     assert_int_equal(sis_data_from_texts(texts, 1, NULL, &data), 0);
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.opened = &model;
-    o.model = "letters";
-    o.data = data;
-    o.threshold = "3";
+    o.model.opened = &model;
+    o.model.spec = "letters";
+    o.examples.data = data;
+    o.question.threshold = "3";
     sis_task *t;
     assert_int_equal(sis_task_open(&o, &t), SIS_E_UNSUPPORTED);
-    o.take_texts = take_pieces;
+    o.model.take_texts = take_pieces;
     char *all = lines_of(&o);
     assert_non_null(strstr(all, "\"score\":6"));
     assert_non_null(strstr(all, "\"words\":[\"To\",\"be\",\"or\",\"not\",\"to\",\"be\",\"good\"]"));
@@ -280,11 +280,11 @@ static void sequences_in_memory_are_those_in_a_file(void **state) {
     assert_int_equal(sis_data_from_sequences(one, 1, &with, &data), 0);
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = MODEL("dna-ctcf.onnx");
-    o.threshold = "0.3";
+    o.model.spec = MODEL("dna-ctcf.onnx");
+    o.question.threshold = "0.3";
     sis_task_opt memory = o;
-    o.input = folder_text("t.fa", fasta);
-    memory.data = data;
+    o.examples.input = folder_text("t.fa", fasta);
+    memory.examples.data = data;
     char *all = lines_of(&o);
     assert_non_null(strstr(all, "\"sequence\":\"ACGTNACC"));
     assert_same_lines(all, lines_of(&memory));
@@ -302,8 +302,8 @@ static void constant_masks_are_for_any_length(void **state) {
         sis_task_opt o = options(&summing);
         sis_task *task;
         sis_example e;
-        o.data = data;
-        o.mask = masks[k];
+        o.examples.data = data;
+        o.question.mask = masks[k];
         assert_int_equal(sis_task_open(&o, &task), 0);
         for (size_t i = 0; i < 3; i++) {
             assert_int_equal(sis_task_load(task, i, &e), 0);
@@ -381,7 +381,7 @@ static void records_hold_what_the_core_finds(void **state) {
     sis_task_opt o = options(&summing);
     sis_task *t;
     size_t n = 0, some[] = {2, 3, 7};
-    o.data = data;
+    o.examples.data = data;
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_int_equal(sis_task_run(t, NULL, ROWS, hold_against_core, &n), 0);
     assert_int_equal(n, ROWS);
@@ -424,8 +424,8 @@ static void examples_may_be_named_one_at_a_time(void **state) {
         sis_task_opt o = options(&summing);
         sis_task *t;
         named x = {.left = ROWS - 1};
-        o.data = data;
-        o.search.jobs = jobs;
+        o.examples.data = data;
+        o.answer.search.jobs = jobs;
         pthread_mutex_init(&x.lock, NULL);
         assert_int_equal(sis_task_open(&o, &t), 0);
         assert_int_equal(sis_task_each(t, ROWS, name_backwards, see, &x), 0);
@@ -449,12 +449,12 @@ static void threads_change_nothing(void **state) {
     sis_data *data = in_memory();
     for (size_t k = 0; k < 3; k++) {
         sis_task_opt o = options(&summing), many;
-        o.data = data;
-        o.method = methods[k];
-        o.trace = 1;
-        o.samples = 50;
+        o.examples.data = data;
+        o.answer.method = methods[k];
+        o.answer.trace = 1;
+        o.question.samples = 50;
         many = o;
-        many.search.jobs = 4;
+        many.answer.search.jobs = 4;
         assert_same_lines(lines_of(&o), lines_of(&many));
         assert_same_lines(lines_of_run(&o), lines_of_run(&many));
         assert_same_lines(lines_of(&many), lines_of_run(&many));
@@ -468,17 +468,17 @@ static void the_program_writes_the_same(void **state) {
     char command[4200], line[1 << 14];
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = MODEL("credit.onnx");
-    o.input = SIS_SOURCE_DIR "/examples/credit.csv";
-    o.threshold = "p60";
-    o.rows = "0:6";
+    o.model.spec = MODEL("credit.onnx");
+    o.examples.input = SIS_SOURCE_DIR "/examples/credit.csv";
+    o.question.threshold = "p60";
+    o.examples.rows = "0:6";
     if (access(SIS_BINARY_DIR "/sis", X_OK) != 0) {
         print_message("skipped: there is no program\n");
         return;
     }
     snprintf(command, sizeof command,
              "'" SIS_BINARY_DIR "/sis' explain -q -m '%s' -i '%s' -t p60 --rows 0:6 --trace",
-             o.model, o.input);
+             o.model.spec, o.examples.input);
     FILE *from = popen(command, "r");
     assert_non_null(from);
     lines said = {0};
@@ -502,11 +502,11 @@ static void what_cannot_be_asked_is_a_record(void **state) {
     assert_int_equal(sis_data_from_values(values, 2, dims, NULL, &data), 0);
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = "cmd:while read -r l; do case $l in *2*) s=NaN;; *) s=0;; esac; "
-              "echo \"$l\" | sed \"s/\\\\[[^][]*\\\\]/[$s,1]/g; s/inputs/outputs/\"; done";
-    o.data = data;
-    o.mask = "zero";
-    o.threshold = "0.5";
+    o.model.spec = "cmd:while read -r l; do case $l in *2*) s=NaN;; *) s=0;; esac; "
+                   "echo \"$l\" | sed \"s/\\\\[[^][]*\\\\]/[$s,1]/g; s/inputs/outputs/\"; done";
+    o.examples.data = data;
+    o.question.mask = "zero";
+    o.question.threshold = "0.5";
     char *all = lines_of(&o);
     const char *last = strstr(all, "\"id\":\"2\"");
     assert_non_null(last);
@@ -525,10 +525,10 @@ static void shards_are_all_examples(void **state) {
     for (size_t shard = 0; shard < 4; shard++) {
         sis_task_opt o = options(&summing);
         sis_task *t;
-        o.data = data;
-        o.shard = shard;
-        o.shards = 4;
-        o.threshold = "p50"; /* of all, whatever the shard */
+        o.examples.data = data;
+        o.examples.shard = shard;
+        o.examples.shards = 4;
+        o.question.threshold = "p50"; /* of all, whatever the shard */
         assert_int_equal(sis_task_open(&o, &t), 0);
         for (size_t i = 0; i < sis_task_count(t); i++) {
             char number[SIS_ID_SIZE];
@@ -557,9 +557,9 @@ static void a_shard_may_be_empty(void **state) {
     sis_task_opt o = options(&summing);
     sis_task *t;
     sis_record r;
-    o.data = data;
-    o.shard = 10;
-    o.shards = 11;
+    o.examples.data = data;
+    o.examples.shard = 10;
+    o.examples.shards = 11;
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_int_equal(sis_task_count(t), 0);
     assert_int_equal(sis_task_next(t, &r), 0);
@@ -588,10 +588,10 @@ static void scores_come_in_order(void **state) {
     sis_record r;
     scored s = {0};
     size_t some[] = {4, 2};
-    o.opened = &summing;
-    o.data = data;
-    o.plain = 1;
-    o.search.memory = 100; /* three rows at a time */
+    o.model.opened = &summing;
+    o.examples.data = data;
+    o.question.plain = 1;
+    o.answer.search.memory = 100; /* three rows at a time */
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_int_equal(sis_task_predict(t, NULL, ROWS, keep_second, &s), 77);
     assert_int_equal(s.next, 7);
@@ -633,9 +633,9 @@ static void a_task_like_another_asks_the_same(void **state) {
     sis_data *data = in_memory();
     sis_task_opt o = options(&summing);
     sis_task *t, *other;
-    o.data = o.background = data;
-    o.mask = "mean";
-    o.threshold = "p50";
+    o.examples.data = o.question.background = data;
+    o.question.mask = "mean";
+    o.question.threshold = "p50";
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_same_lines(lines_of(&o), one_by_one(t));
     size_t dims[] = {1, 2};
@@ -655,7 +655,7 @@ static void a_task_needs_no_examples_of_its_own(void **state) {
     sis_task_opt o = options(&summing), with = o;
     sis_task *t;
     sis_record r;
-    with.data = data;
+    with.examples.data = data;
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_int_equal(sis_task_count(t), 0);
     assert_int_equal(sis_task_next(t, &r), SIS_E_OPTION);
@@ -681,19 +681,19 @@ static void proofs_of_a_task_like_another_are_the_same(void **state) {
             sis_task *like, *t;
             lines apart = {0};
             sis_task_opt_init(&o);
-            o.model = SIS_SOURCE_DIR "/examples/credit-trees.json";
-            o.guarantee = "all";
-            o.method = methods[k % 2];
-            o.domain = domains[k / 2];
-            o.search.threshold = 0.5;
-            o.data = examples ? data : NULL;
+            o.model.spec = SIS_SOURCE_DIR "/examples/credit-trees.json";
+            o.question.guarantee = "all";
+            o.answer.method = methods[k % 2];
+            o.question.domain = domains[k / 2];
+            o.answer.search.threshold = 0.5;
+            o.examples.data = examples ? data : NULL;
             assert_int_equal(sis_task_open(&o, &like), 0);
             assert_int_equal(sis_task_about(like, data, &t), 0);
             assert_int_equal(take_all(t, &apart), 0);
             assert_non_null(strstr(apart.text, "\"proved\":true"));
             if (k < 4) /* any number: the tree has splits that lose the decision */
                 assert_non_null(strstr(apart.text, "\"status\":\"explained\""));
-            o.data = data;
+            o.examples.data = data;
             assert_same_lines(apart.text, lines_of(&o));
             sis_task_free(t);
             sis_task_free(like);
@@ -706,9 +706,9 @@ static void texts_are_asked_about_one_at_a_time(void **state) {
     static const char *const texts[] = {"A superb film.", "Boring!"};
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.model = MODEL("imdb-cnn.onnx");
-    o.mask = "zero";
-    o.search.threshold = 0.5;
+    o.model.spec = MODEL("imdb-cnn.onnx");
+    o.question.mask = "zero";
+    o.answer.search.threshold = 0.5;
     sis_task *like, *t;
     lines apart = {0};
     assert_int_equal(sis_task_open(&o, &like), 0);
@@ -724,7 +724,7 @@ static void texts_are_asked_about_one_at_a_time(void **state) {
     sis_task_free(like);
     sis_data *both;
     assert_int_equal(sis_data_from_texts(texts, 2, NULL, &both), 0);
-    o.data = both;
+    o.examples.data = both;
     assert_same_lines(apart.text, lines_of(&o));
     sis_data_free(both);
 }
@@ -737,12 +737,12 @@ static void a_task_takes_another_decision(void **state) {
         sis_task *t;
         sis_record r;
         lines all = {0};
-        o.data = data;
-        o.search.jobs = jobs;
+        o.examples.data = data;
+        o.answer.search.jobs = jobs;
         other = o;
-        other.threshold = "p70";
-        other.target = "0";
-        other.search.below = 1;
+        other.question.threshold = "p70";
+        other.question.target = "0";
+        other.answer.search.below = 1;
         assert_int_equal(sis_task_open(&o, &t), 0);
         assert_int_equal(sis_task_next(t, &r), 1);
         assert_int_equal(sis_task_decide(t, "p70", 1, "0", NULL), 0);
@@ -799,8 +799,8 @@ static void records_are_verified_by_the_task(void **state) {
     sis_record records[ROWS];
     sis_audit found[ROWS];
     sis_task *t;
-    o.data = data;
-    o.target = "0";
+    o.examples.data = data;
+    o.question.target = "0";
     char *all = lines_of(&o);
     assert_int_equal(parse_lines(all, records, ROWS), ROWS);
     assert_int_equal(sis_task_open(&o, &t), 0);
@@ -814,8 +814,8 @@ static void records_are_verified_by_the_task(void **state) {
         sis_example_release(&x);
     }
     sis_task_free(t);
-    o.threshold = NULL; /* records say it */
-    o.target = NULL;
+    o.question.threshold = NULL; /* records say it */
+    o.question.target = NULL;
     assert_int_equal(sis_task_open(&o, &t), 0);
     records[5].question.threshold = 3; /* of its own, and as true */
     records[3].collection.score = 100;
@@ -877,11 +877,11 @@ static void a_task_can_be_cancelled(void **state) {
             sis_task_opt o = options(&summing);
             sis_task *t;
             lines all = {0};
-            o.data = data;
-            o.search.jobs = jobs;
-            o.search.progress = by_progress ? stop_soon : cancel_soon;
-            o.search.progress_ctx = &t;
-            o.search.progress_every = 0;
+            o.examples.data = data;
+            o.answer.search.jobs = jobs;
+            o.answer.search.progress = by_progress ? stop_soon : cancel_soon;
+            o.answer.search.progress_ctx = &t;
+            o.answer.search.progress_every = 0;
             assert_int_equal(sis_task_open(&o, &t), 0);
             assert_int_equal(take_all(t, &all), SIS_E_CANCELLED);
             assert_true(all.lines < 40);
@@ -898,8 +898,8 @@ static void a_task_may_be_freed_while_it_runs(void **state) {
     sis_task_opt o = options(&summing);
     sis_task *t;
     sis_record r;
-    o.data = data;
-    o.search.jobs = 3;
+    o.examples.data = data;
+    o.answer.search.jobs = 3;
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_int_equal(sis_task_next(t, &r), 1);
     assert_string_equal(r.id, "0");
@@ -918,8 +918,8 @@ static void the_receiver_may_stop(void **state) {
     sis_task_opt o = options(&summing);
     sis_task *t;
     int n = 0;
-    o.data = data;
-    o.search.jobs = 2;
+    o.examples.data = data;
+    o.answer.search.jobs = 2;
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_int_equal(sis_task_run(t, NULL, ROWS, stop_at_three, &n), 99);
     assert_int_equal(n, 4);
@@ -941,55 +941,55 @@ static void what_makes_no_sense_is_refused(void **state) {
     sis_data *data = in_memory();
     const sis_task_opt good = options(&summing);
     sis_task_opt o = good;
-    o.opened = NULL;
+    o.model.opened = NULL;
     refused(&o, SIS_E_OPTION, "--model");
     o = good;
-    o.data = data;
-    o.input = "x.csv";
+    o.examples.data = data;
+    o.examples.input = "x.csv";
     refused(&o, SIS_E_OPTION, "--input: there is a data set already");
-    o.input = NULL;
-    o.shards = 0;
+    o.examples.input = NULL;
+    o.examples.shards = 0;
     refused(&o, SIS_E_OPTION, "--shard");
-    o.shards = o.shard = 2;
+    o.examples.shards = o.examples.shard = 2;
     refused(&o, SIS_E_OPTION, "--shard: expected one from 0 to 1, found 2");
-    o.shard = 0;
-    o.seed = UINT64_MAX;
+    o.examples.shard = 0;
+    o.question.seed = UINT64_MAX;
     refused(&o, SIS_E_OPTION, "--seed: expected at most 9223372036854775807, found 18446744");
-    o.seed = 1;
-    o.rows = "x";
+    o.question.seed = 1;
+    o.examples.rows = "x";
     refused(&o, SIS_E_OPTION, "--rows: ");
-    o.rows = "99";
+    o.examples.rows = "99";
     refused(&o, SIS_E_ARGUMENT, "--rows: ");
-    o.rows = NULL;
-    o.threshold = "high";
+    o.examples.rows = NULL;
+    o.question.threshold = "high";
     refused(&o, SIS_E_OPTION, "--threshold: expected a number or pNN");
-    o.threshold = "p101";
+    o.question.threshold = "p101";
     refused(&o, SIS_E_OPTION, "between p0 and p100");
-    o.threshold = "1";
-    o.mask = "mean";
+    o.question.threshold = "1";
+    o.question.mask = "mean";
     refused(&o, SIS_E_OPTION, "--mask: expected mean:FILE");
-    o.mask = NULL;
+    o.question.mask = NULL;
     refused(&o, SIS_E_OPTION, "no mask of its own; say what a missing feature looks like");
-    o.mask = "zero";
-    o.target = "2";
+    o.question.mask = "zero";
+    o.question.target = "2";
     refused(&o, SIS_E_ARGUMENT, "--target: the model has 2 outputs; expected 0 to 1 or top");
-    o.target = "1";
-    o.target_index = "1";
+    o.question.target = "1";
+    o.question.target_index = "1";
     refused(&o, SIS_E_OPTION, "--target and --target-index: expected one of them");
-    o.target = "top";
-    o.target_index = "2";
+    o.question.target = "top";
+    o.question.target_index = "2";
     refused(&o, SIS_E_ARGUMENT, "--target-index: the model has 2 outputs; expected 0 to 1, found");
-    o.target_index = NULL;
-    o.method = "magic";
+    o.question.target_index = NULL;
+    o.answer.method = "magic";
     refused(&o, SIS_E_OPTION, "--method: expected sis");
-    o.method = "sis";
-    o.constraint = "length";
+    o.answer.method = "sis";
+    o.answer.constraint = "length";
     refused(&o, SIS_E_OPTION, "for other methods than sis");
-    o.constraint = "sufficient";
-    o.features = "all";
+    o.answer.constraint = "sufficient";
+    o.question.features = "all";
     refused(&o, SIS_E_OPTION, "--features: expected each");
-    o.features = "each";
-    o.threshold = NULL;
+    o.question.features = "each";
+    o.question.threshold = NULL;
     sis_task *t;
     sis_record r;
     assert_int_equal(sis_task_open(&o, &t), 0);
@@ -1009,9 +1009,9 @@ static void columns_must_be_those_of_the_model(void **state) {
     sis_task_opt o;
     assert_int_equal(sis_data_from_values(&rows[0][0], 2, dims, &with, &data), 0);
     sis_task_opt_init(&o);
-    o.model = MODEL("credit.onnx");
-    o.data = data;
-    o.threshold = "0.5";
+    o.model.spec = MODEL("credit.onnx");
+    o.examples.data = data;
+    o.question.threshold = "0.5";
     refused(&o, SIS_E_ARGUMENT, "value 1 is called \"debt\"; the model takes \"income\" there");
     sis_data_free(data);
 }
@@ -1023,10 +1023,10 @@ static void options_are_copied(void **state) {
     sis_task_opt o = options(&summing);
     sis_task *t;
     sis_record r;
-    o.data = data;
-    o.mask = mask;
-    o.threshold = threshold;
-    o.model = name;
+    o.examples.data = data;
+    o.question.mask = mask;
+    o.question.threshold = threshold;
+    o.model.spec = name;
     assert_int_equal(sis_task_open(&o, &t), 0);
     memset(mask, 'x', 4);
     memset(name, 'x', 4);
@@ -1132,26 +1132,26 @@ static void memory_that_runs_out_is_reported(void **state) {
     sis_data *data = in_memory();
     sis_task_opt o = options(&summing);
     sis_task *t;
-    o.data = o.background = data;
-    o.mask = "hotdeck";
-    o.samples = 3;
-    o.rows = "0:4";
-    o.shards = 2;
-    o.threshold = "p40";
+    o.examples.data = o.question.background = data;
+    o.question.mask = "hotdeck";
+    o.question.samples = 3;
+    o.examples.rows = "0:4";
+    o.examples.shards = 2;
+    o.question.threshold = "p40";
     assert_true(with_failing_allocations(open_and_take, &o) > 50);
-    o.method = "perturb";
-    o.mask = "mean";
-    o.features = "axis:0";
-    o.read.label = "a";
+    o.answer.method = "perturb";
+    o.question.mask = "mean";
+    o.question.features = "axis:0";
+    o.examples.read.label = "a";
     assert_true(with_failing_allocations(open_and_take, &o) > 50);
     const double numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
     char path[2048];
     snprintf(path, sizeof path, "%s", folder_path("values.npy"));
     assert_int_equal(sis_npy_write(path, numbers, 1, (size_t[]){sis_data_width(data, 0)}), 0);
-    o.features = o.mask = path;
+    o.question.features = o.question.mask = path;
     assert_true(with_failing_allocations(open_and_take, &o) > 50);
-    o.mask = "mean";
-    o.features = "each";
+    o.question.mask = "mean";
+    o.question.features = "each";
     assert_int_equal(sis_task_open(&o, &t), 0);
     assert_true(with_failing_allocations(ask_about, t) > 30);
     assert_true(with_failing_allocations(make_data, NULL) > 5);
@@ -1180,17 +1180,17 @@ static void memory_that_runs_out_over_texts_is_reported(void **state) {
     sis_task_opt o;
     sis_task_opt_init(&o);
     sis_task *like;
-    o.model = MODEL("imdb-cnn.onnx");
-    o.threshold = "2"; /* never reached */
+    o.model.spec = MODEL("imdb-cnn.onnx");
+    o.question.threshold = "2"; /* never reached */
     assert_int_equal(sis_task_open(&o, &like), 0);
     assert_true(with_failing_allocations(ask_about_texts, like) > 30);
     sis_task_free(like);
     reader r = {0};
     sis_model model = reading(&r);
-    o.opened = &model;
-    o.take_texts = take_pieces;
-    o.mask = "token:so";
-    o.threshold = "0.5";
+    o.model.opened = &model;
+    o.model.take_texts = take_pieces;
+    o.question.mask = "token:so";
+    o.question.threshold = "0.5";
     assert_int_equal(sis_task_open(&o, &like), 0);
     assert_true(with_failing_allocations(ask_about_texts, like) > 30);
     sis_task_free(like);

@@ -18,10 +18,10 @@ static const sis_model summing = {.predict = sum_values, .n_outputs = 1};
 static sis_task_opt options(const char *input, const char *mask) {
     sis_task_opt o;
     sis_task_opt_init(&o);
-    o.opened = &summing;
-    o.input = input;
-    o.mask = mask;
-    o.threshold = "0.5";
+    o.model.opened = &summing;
+    o.examples.input = input;
+    o.question.mask = mask;
+    o.question.threshold = "0.5";
     return o;
 }
 
@@ -57,7 +57,7 @@ static void blurred_images_are_masks(void **state) {
         sis_task_opt o = options(image_file(pixels, k % 2 ? 3 : 1), masks[k / 2]);
         sis_task *task;
         sis_example e;
-        o.read.kind = "image";
+        o.examples.read.kind = "image";
         if (sis_task_open(&o, &task) != 0 || sis_task_load(task, 0, &e) != 0)
             fail_msg("%s", sis_error_detail());
         assert_int_equal(e.input.n_samples, 1);
@@ -75,7 +75,7 @@ static void refused(const char *mask, const char *kind, const char *part) {
     double pixels[HEIGHT * WIDTH];
     sis_task_opt o = options(image_file(pixels, 1), mask);
     sis_task *task;
-    o.read.kind = kind;
+    o.examples.read.kind = kind;
     assert_int_equal(sis_task_open(&o, &task), SIS_E_OPTION);
     assert_message_has(part);
     assert_null(task);
@@ -103,8 +103,8 @@ static const char *png(size_t height, size_t width, size_t channels) {
 
 static sis_task_opt digits(const char *input) {
     sis_task_opt o = options(input, "blur:2");
-    o.opened = NULL;
-    o.model = SIS_SOURCE_DIR "/models/mnist-cnn.onnx";
+    o.model.opened = NULL;
+    o.model.spec = SIS_SOURCE_DIR "/models/mnist-cnn.onnx";
     return o;
 }
 
@@ -115,8 +115,8 @@ static void images_of_another_size_fit(void **state) {
     sis_task_opt o = digits(png(30, 40, 3));
     assert_int_equal(sis_task_open(&o, &task), SIS_E_ARGUMENT);
     assert_message_has("--fit resizes images");
-    o.fit = 1;
-    o.threshold = "0";
+    o.examples.fit = 1;
+    o.question.threshold = "0";
     if (sis_task_open(&o, &task) != 0)
         fail_msg("%s", sis_error_detail());
     assert_string_equal(sis_data_note(sis_task_data(task)),
@@ -131,7 +131,7 @@ static void a_model_without_a_size_cannot_be_fitted(void **state) {
     sis_task *task;
     (void)state;
     sis_task_opt o = options(png(3, 3, 1), "zero");
-    o.fit = 1;
+    o.examples.fit = 1;
     assert_int_equal(sis_task_open(&o, &task), SIS_E_OPTION);
     assert_message_has("does not say the size");
 }

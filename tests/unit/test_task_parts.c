@@ -72,14 +72,14 @@ static void open_task(scene *s, const char *features, int refine, sis_data **dat
     *data = make_data(s);
     model = (sis_model){.predict = scene_predict, .ctx = s, .n_outputs = 1};
     sis_task_opt_init(&o);
-    o.opened = &model;
-    o.data = *data;
-    o.mask = "zero";
-    o.threshold = "0.1";
-    o.method = "quick";
-    o.features = features;
-    o.refine = refine;
-    o.search.max_subsets = 1;
+    o.model.opened = &model;
+    o.examples.data = *data;
+    o.question.mask = "zero";
+    o.question.threshold = "0.1";
+    o.answer.method = "quick";
+    o.question.features = features;
+    o.question.refine = refine;
+    o.answer.search.max_subsets = 1;
     assert_int_equal(sis_task_open(&o, t), SIS_OK);
 }
 
@@ -172,19 +172,19 @@ static void what_is_no_picture_is_refused(void **state) {
     sis_task_opt o;
     assert_int_equal(sis_data_from_values(rows, 2, (size_t[]){1, 6}, NULL, &data), SIS_OK);
     sis_task_opt_init(&o);
-    o.opened = &model;
-    o.data = data;
-    o.mask = "zero";
-    o.threshold = "0.1";
+    o.model.opened = &model;
+    o.examples.data = data;
+    o.question.mask = "zero";
+    o.question.threshold = "0.1";
     for (size_t k = 0; k < 4; k++) {
-        o.features = wrong[k];
+        o.question.features = wrong[k];
         assert_int_equal(sis_task_open(&o, &t), SIS_E_OPTION);
     }
-    o.features = "each";
-    o.refine = 1;
+    o.question.features = "each";
+    o.question.refine = 1;
     assert_int_equal(sis_task_open(&o, &t), SIS_E_OPTION);
-    o.refine = 0;
-    o.features = "grid:2";
+    o.question.refine = 0;
+    o.question.features = "grid:2";
     assert_int_equal(sis_task_open(&o, &t), SIS_OK);
     assert_int_equal(sis_task_next(t, &r), SIS_E_ARGUMENT);
     assert_message_has("no picture");

@@ -89,11 +89,11 @@ static void tasks_of_one_model_have_their_own_masks(void **state) {
         fail_msg("%s", sis_error_detail());
     for (size_t i = 0; i < TASKS; i++) {
         sis_task_opt_init(&jobs[i].opt);
-        jobs[i].opt.opened = &model;
-        jobs[i].opt.data = data;
-        jobs[i].opt.mask = masks[i % 4];
-        jobs[i].opt.threshold = "0.6";
-        jobs[i].opt.search.jobs = i < 4 ? 1 : 2;
+        jobs[i].opt.model.opened = &model;
+        jobs[i].opt.examples.data = data;
+        jobs[i].opt.question.mask = masks[i % 4];
+        jobs[i].opt.question.threshold = "0.6";
+        jobs[i].opt.answer.search.jobs = i < 4 ? 1 : 2;
     }
     assert_same_alone(jobs, 4);
     assert_string_not_equal(jobs[0].said, jobs[1].said);
@@ -111,9 +111,9 @@ static void questions_like_one_task_run_side_by_side(void **state) {
     job *jobs = (job *)calloc(TASKS, sizeof *jobs);
     assert_non_null(jobs);
     sis_task_opt_init(&o);
-    o.model = SIS_SOURCE_DIR "/models/imdb-cnn.onnx";
-    o.mask = "zero";
-    o.threshold = "0.6";
+    o.model.spec = SIS_SOURCE_DIR "/models/imdb-cnn.onnx";
+    o.question.mask = "zero";
+    o.question.threshold = "0.6";
     if (sis_task_open(&o, &like) != 0)
         fail_msg("%s", sis_error_detail());
     for (size_t i = 0; i < TASKS; i++) {
