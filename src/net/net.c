@@ -17,10 +17,9 @@
 #include "base/replace.h"
 #include "base/rng.h"
 #include "net/kernels/kernels.h"
+#include "net/lower/lower.h"
 #include "net/onnx/external.h"
-#include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
-#include "net/onnx/recipes.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
@@ -271,7 +270,7 @@ static int adopt(struct Sis__Onnx__Model *doc, int document_only, sis_net **out)
     net->words = sis__words_new();
     int error = net->cache && net->words ? SIS_OK : SIS_E_NOMEM;
     if (!error && !document_only)
-        error = sis__recipes_apply(doc);
+        error = sis__lower(doc);
     if (!error)
         error = load_graph(net, &net->graph);
     if (!error)
@@ -322,8 +321,6 @@ static int parse(const void *bytes, size_t n, const char *path, int document_onl
                                              "in ONNX Runtime, or export it without them");
     if (!error && path)
         error = sis__external_load((Sis__Onnx__Model *)doc, path);
-    if (!error && !document_only)
-        error = sis__functions_expand((Sis__Onnx__Model *)doc);
     if (!error)
         return adopt((Sis__Onnx__Model *)doc, document_only, out);
     sis__proto_free(doc);

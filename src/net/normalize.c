@@ -85,22 +85,13 @@ static int set_text(char **to, const char *text) {
     return SIS_OK;
 }
 
-/* Whoever reads `name` reads `to` from now on, in bodies of loops and branches, too. */
+/* Whoever reads `name` reads `to` from now on. */
 static int rename_uses(Sis__Onnx__Graph *g, const char *name, const char *to) {
     int error = SIS_OK;
-    for (size_t i = 0; i < g->n_node; i++) {
-        Sis__Onnx__Node *n = g->node[i];
-        for (size_t k = 0; !error && k < n->n_input; k++)
-            if (strcmp(n->input[k], name) == 0)
-                error = set_text(&n->input[k], to);
-        for (size_t k = 0; !error && k < n->n_attribute; k++) {
-            Sis__Onnx__Attribute *a = n->attribute[k];
-            if (a->g)
-                error = rename_uses(a->g, name, to);
-            for (size_t j = 0; !error && j < a->n_graphs; j++)
-                error = rename_uses(a->graphs[j], name, to);
-        }
-    }
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; !error && k < g->node[i]->n_input; k++)
+            if (strcmp(g->node[i]->input[k], name) == 0)
+                error = set_text(&g->node[i]->input[k], to);
     return error;
 }
 

@@ -518,25 +518,6 @@ static void columns(sis_net_builder *b) {
     NODE("ml.FeatureVectorizer", "a d", "y");
 }
 
-static void sequences(sis_net_builder *b) {
-    CONSTANT("parts", 1, 2, 1);
-    CONSTANT("second", 1);
-    NODE("SplitToSequence", "x parts", "s");
-    sis_net_attr_int(b, "axis", 1);
-    NODE("SequenceAt", "s second", "middle");
-    NODE("Mul", "middle middle", "square");
-    NODE("SequenceInsert", "s square second", "t");
-    NODE("SequenceErase", "t", "u");
-    NODE("ConcatFromSequence", "u", "whole");
-    sis_net_attr_int(b, "axis", 1);
-    NODE("Optional", "whole", "maybe");
-    NODE("OptionalGetElement", "maybe", "joined");
-    NODE("SequenceConstruct", "joined joined", "v");
-    NODE("ConcatFromSequence", "v", "y");
-    sis_net_attr_int(b, "axis", 2);
-    sis_net_attr_int(b, "new_axis", 1);
-}
-
 /* What ONNX Runtime's optimizer writes. */
 static void recipes(sis_net_builder *b) {
     param(b, "w", SHAPE(3, 2));
@@ -608,7 +589,6 @@ const operator_case operator_cases[] = {
     {"rearrangements", {4, {0, 4, 2, 3}}, rearrangements},
     {"sequences turned round", {3, {3, 2, 4}}, turned_sequences},
     {"columns", {2, {0, 4}}, columns},
-    {"sequences", {2, {0, 4}}, sequences},
     {"recipes", {3, {0, 3, 3}}, recipes},
     {"FusedMatMul of batches", {3, {3, 2, 4}}, fused_batches},
 };

@@ -81,7 +81,7 @@ void plain_release(plain_pass *p) {
 const sis__tensor *plain_output(const plain_pass *p, const char *name) {
     for (size_t i = 0; i < p->graph.n_outputs; i++) {
         const sis__tensor *t = &p->plan->tensors[p->graph.outputs[i]];
-        if (strcmp(p->graph.values[p->graph.outputs[i]].name, name) == 0 && t->data && !t->items)
+        if (strcmp(p->graph.values[p->graph.outputs[i]].name, name) == 0 && t->data)
             return t;
     }
     return NULL;

@@ -410,34 +410,6 @@ static void sizes_from_constants_are_bounded(void **state) {
     assert_true(cpu_seconds() - start < LONG);
 }
 
-/* A loop whose rounds have 32 MB of constants each: what all of them keep is limited together. */
-static void constants_of_rounds_are_bounded(void **state) {
-    (void)state;
-    static const char hex[] = /* x + sum of (1.5 * round) over 4,000,000 places, 150 rounds */
-        "08083adb020afc010a016e0a01740a017812017922044c6f6f702ae5010a04626f647932d9010a320a02"
-        "7368120162220f436f6e7374616e744f6653686170652a180a0576616c75652a0c0801100122040000c0"
-        "3f4200a001040a190a01691201662204436173742a090a02746f1801a001023a000a100a01620a016612"
-        "016322034d756c3a000a240a0163120173220952656475636553756d2a0f0a086b65657064696d731800"
-        "a001023a000a100a01610a017312017a22034164643a001201625a0b0a016912060a04080712005a0b0a"
-        "017412060a04080912005a090a016112040a020801620b0a017412060a040809120062090a017a12040a"
-        "020801a001053a001201672a0f100742016e4a0896000000000000002a0810094201744a01012a120801"
-        "1007420273684a0800093d00000000005a130a0178120e0a0c080112080a0208010a02080462130a0179"
-        "120e0a0c080112080a0208010a02080442040a00100d";
-    uint8_t bytes[sizeof hex / 2];
-    struct rusage before, after;
-    sis_net *net;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        unsigned v;
-        sscanf(hex + 2 * i, "%2x", &v);
-        bytes[i] = (uint8_t)v;
-    }
-    getrusage(RUSAGE_SELF, &before);
-    if (sis_net_parse(bytes, sizeof bytes, &net) == 0)
-        sis_net_free(net);
-    getrusage(RUSAGE_SELF, &after);
-    assert_true(after.ru_maxrss - before.ru_maxrss < 2L << 20); /* kilobytes */
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(truncated_files_are_errors),
@@ -449,7 +421,6 @@ int main(void) {
         cmocka_unit_test(long_chains_are_quick),
         cmocka_unit_test(windows_of_padding_are_the_lowest_integer),
         cmocka_unit_test(sizes_from_constants_are_bounded),
-        cmocka_unit_test(constants_of_rounds_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,35 +266,38 @@ static Sis__Onnx__ValueInfo *value(const char *name, int type) {
     return v;
 }
 
-/* An Identity of a document becomes Loop(rounds, -, what it read), whose body is returned: it has number,
- * condition and state, and gives the condition. */
-static Sis__Onnx__Graph *make_loop(Sis__Onnx__Node *loop) {
-    free(loop->op_type);
-    loop->op_type = strdup("Loop");
-    char *state = loop->input[0];
-    loop->input[0] = strdup("rounds");
-    assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, strdup("")), 0);
-    assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, state), 0);
+/* A branch: one node op(x, c) with a constant of its own. */
+static Sis__Onnx__Graph *branch(const char *op, float constant) {
     Sis__Onnx__Graph *g = (Sis__Onnx__Graph *)message(&sis__onnx__graph__descriptor);
-    static const char *const names[] = {"i", "more", "v"};
-    static const int types[] = {7, 9, 1};
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(sis__proto_append(&g->input, &g->n_input, value(names[i], types[i])), 0);
-    Sis__Onnx__Node *go = node("", "Identity", "more", "go");
-    assert_int_equal(sis__proto_append(&g->node, &g->n_node, go), 0);
-    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("go", 9)), 0);
-    Sis__Onnx__Attribute *a = attribute(loop, "body");
-    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__GRAPH;
-    a->g = g;
+    Sis__Onnx__Node *n = node("", op, "x", "inside");
+    Sis__Onnx__Tensor *t = (Sis__Onnx__Tensor *)message(&sis__onnx__tensor__descriptor);
+    t->name = strdup("c");
+    t->has_data_type = 1;
+    t->data_type = 1;
+    t->n_float_data = 1;
+    t->float_data = (float *)malloc(sizeof *t->float_data);
+    t->float_data[0] = constant;
+    assert_int_equal(sis__proto_append(&n->input, &n->n_input, strdup("c")), 0);
+    assert_int_equal(sis__proto_append(&g->node, &g->n_node, n), 0);
+    assert_int_equal(sis__proto_append(&g->initializer, &g->n_initializer, t), 0);
+    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("inside", 1)), 0);
     return g;
 }
 
-/* The state of a body: itself plus another value. */
-static void add_to_state(Sis__Onnx__Graph *g, const char *other) {
-    Sis__Onnx__Node *add = node("", "Add", "v", "next");
-    assert_int_equal(sis__proto_append(&add->input, &add->n_input, strdup(other)), 0);
-    assert_int_equal(sis__proto_append(&g->node, &g->n_node, add), 0);
-    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("next", 1)), 0);
+static void add_branch(Sis__Onnx__Node *n, const char *name, Sis__Onnx__Graph *g) {
+    Sis__Onnx__Attribute *a = attribute(n, name);
+    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__GRAPH;
+    a->g = g;
+}
+
+/* n becomes If(condition): x + 2, or x * 10. */
+static void make_if(Sis__Onnx__Node *n, const char *condition) {
+    free(n->op_type);
+    n->op_type = strdup("If");
+    free(n->input[0]);
+    n->input[0] = strdup(condition);
+    add_branch(n, "then_branch", branch("Add", 2));
+    add_branch(n, "else_branch", branch("Mul", 10));
 }
 
 static Sis__Onnx__Model *document_built(sis_net_builder *b) {
@@ -306,82 +309,89 @@ static Sis__Onnx__Model *document_built(sis_net_builder *b) {
     return doc;
 }
 
-/* y = x doubled `rounds` times: Loop(rounds, -, x) with a body that adds its state to itself. */
-static Sis__Onnx__Model *doublings(int64_t rounds) {
-    sis_net_builder *b = sis_net_builder_new("loop");
-    sis_net_add_input(b, "x", 0, SHAPE(0, 1));
-    sis_net_add_ints(b, "rounds", SHAPE(1), &rounds);
+/* y = If(the width of x is `wide`, or with `by_value` x[0] > 0); declared: 0 if the width is free. */
+static Sis__Onnx__Model *widths(size_t declared, int64_t wide, int by_value) {
+    sis_net_builder *b = sis_net_builder_new("if");
+    sis_net_add_input(b, "x", 0, SHAPE(0, declared));
+    sis_net_add_ints(b, "wide", SHAPE(1), &wide);
+    sis_net_add_ints(b, "one", SHAPE(1), (int64_t[]){1});
+    sis_net_add_node(b, "Shape", "x", "shape");
+    sis_net_add_node(b, "Gather", "shape one", "width");
+    if (by_value) {
+        sis_net_add_node(b, "ReduceMax", "x", "top");
+        sis_net_attr_int(b, "keepdims", 0);
+        sis_net_add_node(b, "Cast", "top", "is");
+        sis_net_attr_int(b, "to", 9);
+    } else {
+        sis_net_add_node(b, "Equal", "width wide", "is");
+    }
     sis_net_add_node(b, "Identity", "x", "y");
     Sis__Onnx__Model *doc = document_built(b);
-    add_to_state(make_loop(doc->graph->node[0]), "v");
+    make_if(doc->graph->node[doc->graph->n_node - 1], "is");
     return doc;
 }
 
-enum { TIMES = 128, WIDE = 256 };
-
-/* y = the sum of the rows of x (TIMES, WIDE), and the first once more. */
-static Sis__Onnx__Model *sum_over_time(void) {
-    sis_net_builder *b = sis_net_builder_new("loop");
-    sis_net_add_input(b, "x", 0, SHAPE(0, TIMES, WIDE));
-    sis_net_add_ints(b, "rounds", SHAPE(1), (int64_t[]){TIMES});
-    sis_net_add_ints(b, "zero", &(sis_net_shape){0}, (int64_t[]){0});
-    sis_net_add_node(b, "Gather", "x zero", "first");
-    sis_net_attr_int(b, "axis", 1);
-    sis_net_add_node(b, "Identity", "first", "y");
-    Sis__Onnx__Model *doc = document_built(b);
-    Sis__Onnx__Graph *g = make_loop(doc->graph->node[1]);
-    Sis__Onnx__Node *now = node("", "Gather", "x", "now");
-    assert_int_equal(sis__proto_append(&now->input, &now->n_input, strdup("i")), 0);
-    Sis__Onnx__Attribute *a = attribute(now, "axis");
-    a->type = SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__INT;
-    a->has_i = 1;
-    a->i = 1;
-    assert_int_equal(sis__proto_append(&g->node, &g->n_node, now), 0);
-    add_to_state(g, "now");
-    return doc;
-}
-
-/* What a round does not work on does not count: rows of 128 KiB run by hundreds. */
-static void loops_take_as_many_rows_as_a_round_can(void **state) {
+static void the_branch_that_is_taken_takes_the_place_of_if(void **state) {
     (void)state;
-    enum { ROWS = 70, N = TIMES * WIDE };
-    Sis__Onnx__Model *doc = sum_over_time();
-    sis_net *net = net_of(doc, 0);
-    sis__row_layout *g;
-    float *x = malloc((size_t)ROWS * N * sizeof *x), *y = malloc((size_t)ROWS * WIDE * sizeof *y);
-    for (size_t i = 0; i < (size_t)ROWS * N; i++)
-        x[i] = (float)(i % 13) - (float)(i / N);
-    assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = N}, &g), 0);
-    assert_true(g->chunk >= 64);
-    sis__row_layout_done(net, g);
-    sis_net_batch batch = {.rows = x, .n_rows = ROWS, .n_values = N, .jobs = 1};
-    assert_int_equal(sis_net_forward(net, &batch, y), 0);
-    for (size_t k = 0; k < (size_t)ROWS * WIDE; k++) {
-        const float *row = x + k / WIDE * N + k % WIDE;
-        float sum = row[0];
-        for (size_t t = 0; t < TIMES; t++)
-            sum += row[t * WIDE];
-        assert_true(y[k] == sum);
+    const float x[] = {3, 4};
+    for (int64_t wide = 2; wide < 4; wide++) {
+        Sis__Onnx__Model *doc = widths(2, wide, 0);
+        sis_net *net = net_of(doc, 0);
+        float y[2];
+        sis_net_batch batch = {.rows = x, .n_rows = 1, .n_values = 2, .jobs = 1};
+        assert_int_equal(sis_net_forward(net, &batch, y), 0);
+        assert_true(y[0] == (wide == 2 ? 5 : 30) && y[1] == (wide == 2 ? 6 : 40));
+        float slopes[2];
+        sis_net_grad grad = {.d_rows = slopes};
+        assert_int_equal(sis_net_gradient(net, &batch, &grad), 0);
+        assert_true(slopes[0] == (wide == 2 ? 1 : 10) && slopes[1] == 0);
+        sis_net_free(net);
+        sis__proto_free(&doc->base);
     }
-    free(x);
-    free(y);
+}
+
+/* Two branches with the same names, one inside the other. */
+static void branches_may_hold_branches(void **state) {
+    (void)state;
+    const float x[] = {3, 4};
+    float y[2];
+    Sis__Onnx__Model *doc = widths(2, 2, 0);
+    Sis__Onnx__Node *outer = doc->graph->node[doc->graph->n_node - 1];
+    Sis__Onnx__Graph *then = outer->attribute[0]->g;
+    Sis__Onnx__Node *inner = node("", "Identity", "x", "within");
+    make_if(inner, "is");
+    assert_int_equal(sis__proto_append(&then->node, &then->n_node, inner), 0);
+    free(then->output[0]->name);
+    then->output[0]->name = strdup("within");
+    sis_net *net = net_of(doc, 0);
+    sis_net_batch batch = {.rows = x, .n_rows = 1, .n_values = 2, .jobs = 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 5 && y[1] == 6);
     sis_net_free(net);
     sis__proto_free(&doc->base);
 }
 
-static void loops_go_round_as_often_as_they_say(void **state) {
+/* A branch is chosen for one size; rows of another size for which it would be the other are refused. */
+static void a_branch_is_not_taken_for_other_sizes(void **state) {
     (void)state;
-    float x = 3;
-    for (int64_t rounds = 0; rounds < 6; rounds++) {
-        Sis__Onnx__Model *doc = doublings(rounds);
-        sis_net *net = net_of(doc, 0);
-        assert_true(score(net, &x, 1) == 3 * (float)(1 << rounds));
-        sis_net_free(net);
-        sis__proto_free(&doc->base);
-    }
-    Sis__Onnx__Model *doc = doublings(INT64_MAX); /* ends soon all the same */
+    float x[64] = {1}, y[64];
+    Sis__Onnx__Model *doc = widths(0, 64, 0);
+    sis_net *net = net_of(doc, 0);
+    sis_net_batch batch = {.rows = x, .n_rows = 1, .n_values = 64, .jobs = 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 3 && y[1] == 2);
+    batch.n_values = 5;
+    assert_int_equal(sis_net_forward(net, &batch, y), SIS_E_UNSUPPORTED);
+    assert_message_has("which branch is taken depends on the input's size");
+    sis_net_free(net);
+    sis__proto_free(&doc->base);
+}
+
+static void branches_that_values_decide_are_refused(void **state) {
+    (void)state;
+    Sis__Onnx__Model *doc = widths(2, 2, 1);
     assert_null(net_of(doc, SIS_E_UNSUPPORTED));
-    assert_message_has("Loop");
+    assert_message_has("operator If");
     sis__proto_free(&doc->base);
 }
 
@@ -406,9 +416,9 @@ static void functions_survive_failing_allocations(void **state) {
     sis__proto_free(&doc->base);
 }
 
-static void loops_survive_failing_allocations(void **state) {
+static void branches_survive_failing_allocations(void **state) {
     (void)state;
-    Sis__Onnx__Model *doc = doublings(3);
+    Sis__Onnx__Model *doc = widths(2, 2, 0);
     assert_true(with_failing_allocations(try_functions, doc) > 20);
     sis__proto_free(&doc->base);
 }
@@ -419,9 +429,11 @@ int main(void) {
         cmocka_unit_test(sparse_values_are_refused),
         cmocka_unit_test(functions_take_the_place_of_their_calls),
         cmocka_unit_test(functions_survive_failing_allocations),
-        cmocka_unit_test(loops_go_round_as_often_as_they_say),
-        cmocka_unit_test(loops_take_as_many_rows_as_a_round_can),
-        cmocka_unit_test(loops_survive_failing_allocations),
+        cmocka_unit_test(the_branch_that_is_taken_takes_the_place_of_if),
+        cmocka_unit_test(branches_may_hold_branches),
+        cmocka_unit_test(a_branch_is_not_taken_for_other_sizes),
+        cmocka_unit_test(branches_that_values_decide_are_refused),
+        cmocka_unit_test(branches_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,8 +24,6 @@ typedef struct {
     const Sis__Onnx__Model *doc; /* for the versions of operators */
 } loader;
 
-static int load(sis__graph *g, const Sis__Onnx__Graph *proto, const Sis__Onnx__Model *doc);
-
 /* ---- Names --------------------------------------------------------------------------------- */
 
 static int lookup(const loader *l, const char *name) {
@@ -124,23 +122,10 @@ static int load_inputs(loader *l) {
     return SIS_OK;
 }
 
-/* A value by name; in a body what nothing there computes comes from around it. -1: unknown. */
-static int find_value(loader *l, const char *name, int *id) {
-    *id = lookup(l, name);
-    if (*id >= 0 || !l->g->is_body || !*name)
-        return SIS_OK;
-    int error = define(l, name, id);
-    if (!error)
-        l->g->inputs[l->g->n_inputs++] = *id;
-    return error;
-}
-
 static int load_outputs(loader *l) {
     for (size_t i = 0; i < l->proto->n_output; i++) {
         const char *name = l->proto->output[i]->name;
-        int id = -1, error = name ? find_value(l, name, &id) : SIS_OK;
-        if (error)
-            return error;
+        int id = name ? lookup(l, name) : -1;
         if (id < 0)
             return sis__fail(SIS_E_FORMAT, "output %s is computed by no node",
                              name ? name : "(unnamed)");
@@ -176,86 +161,15 @@ static int define_outputs(loader *l, sis__node *n, int index) {
     return SIS_OK;
 }
 
-/* What a node reads, by name. */
-static int read_value(loader *l, const sis__node *n, const char *name, int *id) {
-    int error = find_value(l, name, id);
-    if (!error && *id < 0)
-        error = sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
-                          node_text(n->proto->name), node_text(n->proto->op_type), name);
-    return error;
-}
-
 static int connect_inputs(loader *l, sis__node *n) {
-    int error = SIS_OK;
-    for (size_t i = 0; i < n->n_own && !error; i++) {
-        n->inputs[i] = -1;
-        if (*n->proto->input[i])
-            error = read_value(l, n, n->proto->input[i], &n->inputs[i]);
+    for (size_t i = 0; i < n->n_inputs; i++) {
+        const char *name = n->proto->input[i];
+        n->inputs[i] = *name ? lookup(l, name) : -1;
+        if (*name && n->inputs[i] < 0)
+            return sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
+                             node_text(n->proto->name), node_text(n->proto->op_type), name);
     }
-    return error;
-}
-
-/* Load a graph that is an attribute of a node; what it captures are further inputs of the node. */
-static int load_body(loader *l, sis__node *n, const Sis__Onnx__Attribute *a) {
-    sis__body *b = &n->bodies[n->n_bodies];
-    b->attribute = node_text(a->name);
-    b->graph = SIS_NEW(sis__graph, 1);
-    if (!b->graph)
-        return SIS_E_NOMEM;
-    n->n_bodies++;
-    b->graph->words = l->g->words;
-    b->graph->is_body = 1;
-    int error = load(b->graph, a->g, l->doc);
-    if (error)
-        return error;
-    b->n_declared = a->g->n_input;
-    if (b->graph->n_inputs < b->n_declared) /* an initializer is declared as input too */
-        return sis__fail(SIS_E_UNSUPPORTED, "operator %s (node %s): inputs of %s with values",
-                         node_text(n->proto->op_type), node_text(n->proto->name), b->attribute);
-    b->n_captured = b->graph->n_inputs - b->n_declared;
-    b->first = n->n_inputs;
-    for (size_t i = 0; i < b->n_captured && !error; i++) {
-        const char *name = b->graph->values[b->graph->inputs[b->n_declared + i]].name;
-        error = read_value(l, n, name, &n->inputs[n->n_inputs]);
-        n->n_inputs += !error;
-    }
-    return error;
-}
-
-static int load_bodies(loader *l, sis__node *n) {
-    size_t graphs = 0;
-    int error = SIS_OK;
-    for (size_t i = 0; i < n->proto->n_attribute; i++)
-        graphs += n->proto->attribute[i]->g != NULL;
-    if (graphs == 0)
-        return SIS_OK;
-    n->bodies = SIS_NEW(sis__body, graphs);
-    if (!n->bodies)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < n->proto->n_attribute && !error; i++)
-        if (n->proto->attribute[i]->g)
-            error = load_body(l, n, n->proto->attribute[i]);
-    return error;
-}
-
-/* Names that a graph reads at most, bodies included. */
-static size_t count_reads(const Sis__Onnx__Graph *p) {
-    size_t n = p->n_output;
-    for (size_t i = 0; i < p->n_node; i++) {
-        n += p->node[i]->n_input;
-        for (size_t k = 0; k < p->node[i]->n_attribute; k++)
-            if (p->node[i]->attribute[k]->g)
-                n += count_reads(p->node[i]->attribute[k]->g);
-    }
-    return n;
-}
-
-static size_t count_captured(const Sis__Onnx__Node *p) {
-    size_t n = 0;
-    for (size_t k = 0; k < p->n_attribute; k++)
-        if (p->attribute[k]->g)
-            n += count_reads(p->attribute[k]->g);
-    return n;
+    return SIS_OK;
 }
 
 static int version_of(const Sis__Onnx__Model *doc, const char *domain) {
@@ -278,18 +192,15 @@ static int load_nodes(loader *l) {
         n->proto = p;
         n->op = sis__op_find(node_text(p->domain), node_text(p->op_type), &n->op_id);
         n->opset = version_of(l->doc, node_text(p->domain));
-        n->n_inputs = n->n_own = p->n_input;
+        n->n_inputs = p->n_input;
         n->n_outputs = p->n_output;
         n->outputs = slot;
         n->inputs = slot + n->n_outputs;
-        slot += n->n_inputs + n->n_outputs + count_captured(p);
+        slot += n->n_inputs + n->n_outputs;
         error = define_outputs(l, n, (int)i);
     }
-    for (size_t i = 0; i < g->n_nodes && !error; i++) {
+    for (size_t i = 0; i < g->n_nodes && !error; i++)
         error = connect_inputs(l, &g->nodes[i]);
-        if (!error)
-            error = load_bodies(l, &g->nodes[i]);
-    }
     return error;
 }
 
@@ -366,16 +277,14 @@ static int reserve(loader *l) {
     size_t values = p->n_initializer + p->n_input, slots = 0;
     for (size_t i = 0; i < p->n_node; i++) {
         values += p->node[i]->n_output;
-        slots += p->node[i]->n_output + p->node[i]->n_input + count_captured(p->node[i]);
+        slots += p->node[i]->n_output + p->node[i]->n_input;
     }
-    size_t captured = l->g->is_body ? count_reads(p) : 0;
-    values += captured;
     if (values > INT32_MAX / 4 || slots > INT32_MAX / 4 || p->n_node > INT32_MAX / 4)
         return sis__fail(SIS_E_UNSUPPORTED, "the graph has too many nodes");
     sis__graph *g = l->g;
     g->values = SIS_NEW(sis__value, values + 1); /* and one that grafts may add */
     g->nodes = SIS_NEW(sis__node, p->n_node);
-    g->inputs = SIS_NEW(int, p->n_input + captured + 1);
+    g->inputs = SIS_NEW(int, p->n_input + 1);
     g->outputs = SIS_NEW(int, p->n_output);
     g->slots = SIS_NEW(int, slots);
     if (!g->values || !g->nodes || !g->inputs || !g->outputs || !g->slots)
@@ -434,7 +343,6 @@ static void graft_node(sis__graph *g, struct sis__grafted *at, const sis__graft 
                      .opset = 1,
                      .n_inputs = 1,
                      .n_outputs = 1,
-                     .n_own = 1,
                      .inputs = at->inputs,
                      .outputs = at->outputs,
                      .graft = &at->graft};
@@ -493,20 +401,13 @@ int sis__graph_row_input(sis__graph *g, size_t n, int counted) {
 void sis__graph_release(sis__graph *g) {
     for (size_t i = 0; i < g->n_values; i++)
         free(g->values[i].owned);
-    for (size_t i = 0; g->nodes && i < g->n_nodes; i++) {
-        for (size_t k = 0; k < g->nodes[i].n_bodies; k++) {
-            sis__graph_release(g->nodes[i].bodies[k].graph);
-            free(g->nodes[i].bodies[k].graph);
-        }
-        free(g->nodes[i].bodies);
-    }
     free(g->values);
     free(g->nodes);
     free(g->inputs);
     free(g->outputs);
     free(g->slots);
     free(g->grafted);
-    if (!g->is_body && !g->borrowed_words)
+    if (!g->borrowed_words)
         sis__words_free(g->words);
     *g = (sis__graph){0};
 }

@@ -75,37 +75,25 @@ typedef struct sis__value {
     struct Sis__Onnx__Tensor *tensor; /* initializer: its message */
 } sis__value;
 
-/* A graph inside a node (If, Loop, Scan). Its inputs are the declared ones and then what it takes
- * from around it; the node has those behind its own inputs, body after body. */
-typedef struct sis__body {
-    const char *attribute;
-    struct sis__graph *graph;
-    size_t n_declared, n_captured;
-    size_t first; /* input of the node that its first captured value is */
-} sis__body;
-
 typedef struct sis__node {
     const struct Sis__Onnx__Node *proto; /* name, op_type, attributes */
     const struct sis__op *op; /* NULL: not supported (fine as long as it is not needed) */
     int op_id;                /* enum sis__op_id, -1 likewise */
     int opset;                /* version of its domain */
     size_t n_inputs, n_outputs;
-    size_t n_own;          /* of the inputs: those the file lists */
-    int *inputs, *outputs; /* values; -1: optional one left out */
-    sis__body *bodies;
-    size_t n_bodies;
+    int *inputs, *outputs;          /* values; -1: optional one left out */
     const struct sis__graft *graft; /* a node that is not in the file (graft.h); else NULL */
 } sis__node;
 
 typedef struct sis__graph {
     size_t n_values, n_nodes, n_inputs, n_outputs;
     sis__value *values;
-    sis__node *nodes;         /* every node comes after those it reads from */
-    int *inputs;              /* values that are fed: declared inputs without an initializer */
-    int *outputs;             /* declared outputs */
-    int *slots;               /* the memory of all nodes' inputs and outputs */
-    struct sis__words *words; /* shared with bodies */
-    int is_body, borrowed_words;
+    sis__node *nodes; /* every node comes after those it reads from */
+    int *inputs;      /* values that are fed: declared inputs without an initializer */
+    int *outputs;     /* declared outputs */
+    int *slots;       /* the memory of all nodes' inputs and outputs */
+    struct sis__words *words;
+    int borrowed_words;
     struct sis__grafted *grafted; /* nodes that are not in the file */
 } sis__graph;
 

@@ -151,27 +151,12 @@
     /* einsum.c */                                                                                 \
     X(EINSUM, "", "Einsum", einsum)                                                                \
     X(MS_GELU, "ms", "Gelu", gelu)                                                                 \
-    /* control.c */                                                                                \
-    X(IF, "", "If", if)                                                                            \
-    X(LOOP, "", "Loop", loop)                                                                      \
-    X(SCAN, "", "Scan", scan)                                                                      \
-    X(SEQUENCE_MAP, "", "SequenceMap", sequence_map)                                               \
-    /* sequence.c */                                                                               \
-    X(SEQUENCE_CONSTRUCT, "", "SequenceConstruct", sequence_construct)                             \
-    X(SEQUENCE_EMPTY, "", "SequenceEmpty", sequence_empty)                                         \
-    X(SEQUENCE_INSERT, "", "SequenceInsert", sequence_insert)                                      \
-    X(SEQUENCE_ERASE, "", "SequenceErase", sequence_erase)                                         \
-    X(SEQUENCE_AT, "", "SequenceAt", sequence_at)                                                  \
-    X(SEQUENCE_LENGTH, "", "SequenceLength", sequence_length)                                      \
-    X(SPLIT_TO_SEQUENCE, "", "SplitToSequence", split_to_sequence)                                 \
-    X(CONCAT_FROM_SEQUENCE, "", "ConcatFromSequence", concat_from_sequence)                        \
-    X(OPTIONAL, "", "Optional", optional)                                                          \
-    X(OPTIONAL_GET_ELEMENT, "", "OptionalGetElement", optional_get_element)                        \
-    X(OPTIONAL_HAS_ELEMENT, "", "OptionalHasElement", optional_has_element)                        \
     /* view.c */                                                                                   \
     X(HEADS, "sis", "Heads", heads)                                                                \
     X(SPREAD, "sis", "Spread", spread)                                                             \
     X(ALIGN, "sis", "Align", align)                                                                \
+    X(THEN, "sis", "Then", then)                                                                   \
+    X(ELSE, "sis", "Else", else)                                                                   \
     X(RESHAPE, "", "Reshape", reshape)                                                             \
     X(FLATTEN, "", "Flatten", flatten)                                                             \
     X(SQUEEZE, "", "Squeeze", squeeze)                                                             \
@@ -233,8 +218,5 @@ const char *sis__op_name(int id);
 /* unary.c: of one value, for operators that apply them inside. */
 float sis__softplus(float x);
 float sis__hard_sigmoid(float x, float alpha, float beta);
-
-/* Bytes that a round of a Loop or Scan works on; 0: it is neither, or makes no round. */
-size_t sis__round_bytes(const sis__step *s);
 
 #endif

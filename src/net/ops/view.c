@@ -189,9 +189,16 @@ static int unsqueeze_shape(sis__cx *c) {
 
 static int identity_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    view(c, x->rank, x->dims);
-    sis__cx_items(c, 0, x->items);
-    return c->error;
+    return view(c, x->rank, x->dims);
+}
+
+/* The result of a branch and its condition (net/lower/branches.c). */
+static int branch_shape(sis__cx *c) {
+    const sis__tensor *t = sis__cx_input(c, 1);
+    if (!t->data || t->dtype != SIS__BOOL || t->count != 1 ||
+        *(const uint8_t *)t->data != (c->step->op == SIS__OP_THEN))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "which branch is taken depends on the input's size");
+    return identity_shape(c);
 }
 
 /* One constant number of a type that is zero. */
@@ -283,6 +290,8 @@ const sis__op sis__op_unsqueeze = {1, 2,         unsqueeze_shape, view_forward, 
                                    0, SIS__KEEPS};
 const sis__op sis__op_identity = {1, 1,         identity_shape, view_forward, sis__pass_back,
                                   0, SIS__KEEPS};
+const sis__op sis__op_then = {2, 2, branch_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
+const sis__op sis__op_else = {2, 2, branch_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};
 const sis__op sis__op_dropout = {1, 3,         dropout_shape, dropout_forward, dropout_backward,
                                  0, SIS__KEEPS};
 const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, sis__pass_back, 0, SIS__KEEPS};

@@ -46,7 +46,7 @@ int sis__cx_has_output(const sis__cx *c, size_t i) {
 /* The type of the first input that is kept the same way, else the usual one. */
 static int elem_like(const sis__cx *c, sis__dtype dtype) {
     static const int usual[] = {SIS__FLOAT, SIS__INT64, 9, SIS__STRING, 0};
-    for (size_t i = 0; i < c->node->n_own; i++)
+    for (size_t i = 0; i < c->node->n_inputs; i++)
         if (sis__cx_input(c, i) && sis__cx_input(c, i)->dtype == dtype)
             return sis__cx_input(c, i)->elem;
     return usual[dtype];
@@ -55,11 +55,6 @@ static int elem_like(const sis__cx *c, sis__dtype dtype) {
 void sis__cx_elem(sis__cx *c, size_t i, int elem) {
     if (!c->error && sis__cx_has_output(c, i))
         c->plan->tensors[c->step->outputs[i]].elem = elem;
-}
-
-void sis__cx_items(sis__cx *c, size_t i, const sis__items *items) {
-    if (!c->error && sis__cx_has_output(c, i))
-        c->plan->tensors[c->step->outputs[i]].items = items;
 }
 
 int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {

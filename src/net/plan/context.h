@@ -31,8 +31,7 @@ typedef enum sis__trait {
                    several inputs are broadcast by p.broadcast or by their tensors' shapes */
     SIS__MAPS_PLACES, /* the same, but another function at each place */
     SIS__MIXES_TEXTS, /* anything, and takes texts; those that keep or move values do so anyway */
-    SIS__MAPS_TEXTS,  /* maps, and takes texts */
-    SIS__MIXES_SEQUENCES /* anything, and takes sequences and texts */
+    SIS__MAPS_TEXTS   /* maps, and takes texts */
 } sis__trait;
 
 typedef struct sis__op {
@@ -53,8 +52,6 @@ int sis__cx_output(sis__cx *c, size_t i, sis__dtype t, size_t rank, const size_t
 /* The standard's type of output i, set before, where it is not that of the first input that is kept
  * the same way. */
 void sis__cx_elem(sis__cx *c, size_t i, int elem);
-/* Output i, set before, is a sequence of these; NULL: of none. */
-void sis__cx_items(sis__cx *c, size_t i, const sis__items *items);
 /* Output 0 shares memory and values with input 0 (a view). */
 void sis__cx_alias(sis__cx *c);
 /* Is output i asked for? */

@@ -26,7 +26,7 @@ static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the
 static const double max_fold_flops = 1e9;          /* spent while compiling */
 static const size_t max_known = (size_t)4 << 30;   /* the same where all values are known */
 static const double max_known_flops = 1e13;
-static const size_t max_compiled = 100000; /* steps, those of bodies included */
+static const size_t max_compiled = 100000; /* nodes */
 
 /* ---- Compilation --------------------------------------------------------------------------- */
 
@@ -67,7 +67,6 @@ static int init_feed(compiler *k, const sis__feed *f) {
     *t = (sis__tensor){.node = -1, .alias = -1, .rank = f->rank, .count = 1, .known = 1};
     t->dtype = v->producer < 0 ? v->dtype : SIS__F32;
     t->elem = v->producer < 0 ? v->elem_type : SIS__FLOAT;
-    t->items = f->items;
     if (f->elem) {
         t->dtype = sis__elem_dtype(f->elem);
         t->elem = f->elem;
@@ -131,12 +130,12 @@ static int mark_needed(compiler *k) {
 
 static int takes_texts(const sis__op *op) {
     return op->trait == SIS__KEEPS || op->trait == SIS__MOVES || op->trait == SIS__MIXES_TEXTS ||
-           op->trait == SIS__MAPS_TEXTS || op->trait == SIS__MIXES_SEQUENCES;
+           op->trait == SIS__MAPS_TEXTS;
 }
 
 static int check_inputs(compiler *k, sis__cx *c) {
     const sis__node *n = c->node;
-    size_t given = n->n_own;
+    size_t given = n->n_inputs;
     while (given && n->inputs[given - 1] < 0)
         given--;
     if (given < n->op->min_inputs || given > n->op->max_inputs)
@@ -156,9 +155,6 @@ static int check_inputs(compiler *k, sis__cx *c) {
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,
                                 "input %s is of type %s, which it cannot take", v->name,
                                 sis__elem_name(t->elem));
-        if (t->items && n->op->trait != SIS__MIXES_SEQUENCES && n->op_id != SIS__OP_IDENTITY)
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                                "input %s is a sequence, which it cannot take", v->name);
     }
     return SIS_OK;
 }
@@ -249,10 +245,10 @@ static void release(compiler *k, int value) {
     sis__plan *p = k->plan;
     sis__tensor *t = &p->tensors[value];
     size_t bytes = sis__tensor_bytes(t), at = p->owned.n;
-    if (!t->data || t->items || bytes < (size_t)1 << 18)
+    if (!t->data || bytes < (size_t)1 << 18)
         return;
     uintptr_t from = (uintptr_t)t->data;
-    for (size_t i = 0; i < p->n_tensors; i++) { /* a slice of it may be what Scan leaves */
+    for (size_t i = 0; i < p->n_tensors; i++) {
         uintptr_t other = (uintptr_t)p->tensors[i].data;
         if (other >= from && other < from + bytes && i != (size_t)value)
             return;
@@ -338,8 +334,7 @@ static int compile_node(compiler *k, int index) {
     if (!n->op)
         return unsupported(n);
     if (++p->cost.steps > max_compiled)
-        return sis__fail(SIS_E_UNSUPPORTED,
-                         "more than %zu steps, those of loops and branches included", max_compiled);
+        return sis__fail(SIS_E_UNSUPPORTED, "more than %zu steps", max_compiled);
     sis__step *s = &p->steps[p->n_steps];
     *s = (sis__step){.op = n->op_id,
                      .node = index,
@@ -503,28 +498,15 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     sis__plan *p = *out;
     p->net = net;
     p->graph = spec->graph ? spec->graph : &net->graph;
-    if (spec->around) { /* a plan costs something even where it has no step */
-        p->cost = spec->around->cost;
-        p->cost.steps += 1 + p->graph->n_values / 8;
-        p->cost.listed = 0;
-    }
     p->batch = spec->batch ? spec->batch : 1;
     p->gradients = spec->gradients;
     p->training = spec->training;
-    p->values_known = spec->values_known;
-    p->max_flops = spec->max_flops;
-    p->exceeded = spec->exceeded;
     p->keep_all = spec->keep_all || spec->gradients;
     compiler k = {.plan = p, .g = p->graph, .spec = spec, .weights = sis__net_bytes(net)};
     int error = compile(&k);
     free(k.needed);
     free(k.last);
     free(k.fold.data);
-    if (spec->around) {
-        size_t listed = spec->around->cost.listed;
-        spec->around->cost = p->cost;
-        spec->around->cost.listed = listed;
-    }
     if (error) {
         sis__plan_free(p);
         *out = NULL;
@@ -535,10 +517,6 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
 void sis__plan_free(sis__plan *p) {
     if (!p)
         return;
-    for (sis__plan *c = p->children, *next; c; c = next) {
-        next = c->next;
-        sis__plan_free(c);
-    }
     for (size_t i = 0; i < p->owned.n; i++)
         free(p->owned.at[i]);
     free((void *)p->owned.at);

@@ -28,15 +28,6 @@
 
 /* ---- Plan ---------------------------------------------------------------------------------- */
 
-/* The tensors of a sequence, which lie back to back in the memory of one. */
-typedef struct sis__item {
-    size_t rank, dims[SIS__MAX_RANK], at, count; /* at: values in front of it */
-} sis__item;
-typedef struct sis__items {
-    size_t n;
-    sis__item *list;
-} sis__items;
-
 typedef struct sis__tensor {
     sis__dtype dtype;
     int elem; /* TensorProto.DataType: what the standard calls it */
@@ -53,7 +44,6 @@ typedef struct sis__tensor {
         shape_only : 1;   /* in front of where the plan starts: only its shape may be asked for */
     unsigned depends : 1; /* gradient plans: a fed float or a float initializer lies behind it */
     int alias; /* shares the memory of this tensor (Reshape, Identity ...); -1: its own */
-    const sis__items *items; /* it is a sequence: of these; NULL: it is a tensor */
 } sis__tensor;
 
 typedef struct sis__step { /* a node of a plan */
@@ -75,16 +65,14 @@ typedef struct sis__step { /* a node of a plan */
 typedef struct sis__feed {
     int value;
     size_t rank, dims[SIS__MAX_RANK];
-    int elem;                /* its type, if it is not declared (bodies); else 0 */
-    const sis__items *items; /* of a sequence */
+    int elem; /* its type, if it is not an input of the graph; 0: float */
     const void
         *constant;  /* its values, if the plan may rely on them: borrowed. NULL: fed per run */
     int shape_only; /* neither: it lies in front of what is fed, and only its shape is asked for */
 } sis__feed;
 
 typedef struct sis__plan_spec {
-    const sis__graph *graph;  /* NULL: the network's; else a body of one of its nodes */
-    struct sis__plan *around; /* for a body: the plan of the node's own graph */
+    const sis__graph *graph; /* NULL: the network's */
     const sis__feed *feeds;
     size_t n_feeds;
     const int *outputs; /* values to compute */
@@ -128,17 +116,13 @@ typedef struct sis__plan {
     size_t arena;         /* bytes of a run for tensors */
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
-    int gradients, keep_all, training, values_known;
-    double max_flops; /* the spec's, for plans of bodies */
-    int *exceeded;
+    int gradients, keep_all, training;
     int widened; /* a Reshape made for one row was stretched to `batch` */
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
     sis__plan_owned owned;
     sis__plan_cost cost;
-    struct sis__plan *children; /* plans of bodies, freed with it */
-    struct sis__plan *next;     /* among the children of one plan */
 } sis__plan;
 
 int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **out);

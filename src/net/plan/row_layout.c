@@ -420,21 +420,10 @@ static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, i
     return compare_runs(net, embedded, g, log2_rows, together);
 }
 
-/* Bytes of a row that a run works on at a time: where a loop does most of the work, those of a round. */
-static size_t near_bytes(const sis__plan *one) {
-    for (size_t i = 0; i < one->n_steps; i++) {
-        size_t bytes = sis__round_bytes(&one->steps[i]);
-        if (bytes > 0 && 2 * one->steps[i].flops > one->flops && bytes < one->arena)
-            return bytes;
-    }
-    return one->arena;
-}
-
 /* May so many rows be run at once, as far as memory goes? */
 static int fits(const sis_net *net, const sis__plan *one, int log2_rows) {
     size_t most = log2_rows <= 4 && sis__net_bytes(net) > run_bytes ? most_bytes : run_bytes;
-    return log2_rows == 1 ||
-           ((near_bytes(one) << log2_rows) <= most && (one->arena << log2_rows) <= max_probe_bytes);
+    return log2_rows == 1 || (one->arena << log2_rows) <= most;
 }
 
 /* One plan for all: as many rows of it are used as the next smaller power of two. */
