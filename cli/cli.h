@@ -73,9 +73,6 @@ int cli_cannot_write(const char *path);
  * The messages above are printed through this. */
 void cli_print_safe(FILE *out, const char *text);
 
-/* A known motif: its name, and its id in brackets if that is another word. */
-void cli_print_motif(FILE *out, const char *name, const char *id);
-
 /* One word of a command line, in quotes where a shell needs them. */
 void cli_print_word(FILE *out, const char *word);
 

@@ -61,7 +61,12 @@ static void print_matrix(const sis_found_cluster *f) {
     for (size_t k = 0; k < f->n_matches; k++) {
         const sis_found_match *m = &f->matches[k];
         fputs(k ? "              " : "     like     ", stdout);
-        cli_print_motif(stdout, m->name, m->id);
+        cli_print_safe(stdout, m->name);
+        if (strcmp(m->name, m->id) != 0) {
+            fputs(" (", stdout);
+            cli_print_safe(stdout, m->id);
+            putchar(')');
+        }
         printf("   divergence %.2f   p %.2g   q %.2g%s\n", m->divergence, m->p, m->q,
                m->reverse ? ", other strand" : "");
     }

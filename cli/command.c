@@ -4,7 +4,7 @@
  * parsed options, and the one line each kind of failure leaves on stderr. The name of the command
  * under way is the program's only global, so that an error three calls deep says who is speaking.
  */
-#include "base/utf8.h"
+#include "base/buf.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -22,34 +22,12 @@ const cli_program *cli_current(void) {
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Is it safe to show: no control character (C0, DEL, C1) and no mark that turns the direction of the
- * text? */
-static int is_safe(uint32_t c) {
-    return c >= 0x20 && (c < 0x7F || c >= 0xA0) && (c < 0x202A || c > 0x202E) &&
-           (c < 0x2066 || c > 0x2069);
-}
-
 void cli_print_safe(FILE *out, const char *text) {
-    uint32_t c;
-    for (size_t n; *text; text += n) {
-        n = sis__utf8_step(text, &c);
-        int bad = c == SIS__UTF8_BAD && n == 1;
-        if (!bad && is_safe(c))
-            fwrite(text, 1, n, out);
-        else
-            fputc('?', out);
-        while (bad && ((unsigned char)text[n] & 0xC0) == 0x80) /* one mark a character */
-            n++;
-    }
-}
-
-void cli_print_motif(FILE *out, const char *name, const char *id) {
-    cli_print_safe(out, name);
-    if (strcmp(name, id) != 0) {
-        fputs(" (", out);
-        cli_print_safe(out, id);
-        fputc(')', out);
-    }
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_safe(&b, text);
+    fwrite(b.data ? b.data : "", 1, b.len, out);
+    sis__buf_release(&b);
 }
 
 void cli_print_word(FILE *out, const char *word) {

@@ -3,16 +3,21 @@
  * sis show: results as a person wants to read them. Several files over the same inputs stand beside
  * each other, example by example: the first says which examples and in what order.
  */
-#include "show.h"
-
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <sis/report.h>
+
+#include "base/buf.h"
+#include "base/columns.h"
 #include "records.h"
 
 enum { GAP = 3, COLUMN = 36 }; /* between files; least width of one */
+enum { WIDTH_MIN = 24, WIDTH_MAX = 400 };
 
 typedef struct {
     size_t subsets;
@@ -42,15 +47,33 @@ static void defaults(void *p) {
     ((show_options *)p)->colour = "auto";
 }
 
-static int page_of(const show_options *o, cli_page *p) {
-    cli_page_init(p, stdout);
-    p->lines = o->lines;
-    p->subsets = o->subsets;
-    if (strcmp(o->colour, "always") == 0)
-        p->colour = 1;
-    else if (strcmp(o->colour, "never") == 0)
-        p->colour = 0;
-    else if (strcmp(o->colour, "auto") != 0)
+/* How records are shown, and which. */
+typedef struct {
+    sis_text_opt text;
+    cli_where where;
+} page;
+
+static size_t terminal_width(void) {
+    struct winsize w;
+    const char *told = getenv("COLUMNS");
+    long columns = told ? strtol(told, NULL, 10) : 0;
+    if (columns <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0)
+        columns = w.ws_col;
+    if (columns <= 0)
+        columns = 80;
+    return columns < WIDTH_MIN ? WIDTH_MIN : columns > WIDTH_MAX ? WIDTH_MAX : (size_t)columns;
+}
+
+static int page_of(const show_options *o, page *p) {
+    const char *no = getenv("NO_COLOR");
+    sis_text_opt_init(&p->text);
+    p->text.width = terminal_width();
+    p->text.lines = o->lines;
+    p->text.subsets = o->subsets;
+    p->text.colour = strcmp(o->colour, "always") == 0;
+    if (strcmp(o->colour, "auto") == 0)
+        p->text.colour = isatty(STDOUT_FILENO) && !(no && *no);
+    else if (!p->text.colour && strcmp(o->colour, "never") != 0)
         return cli_usage("--colour: expected auto, always or never, found \"%s\"", o->colour);
     return CLI_DONE;
 }
@@ -58,42 +81,44 @@ static int page_of(const show_options *o, cli_page *p) {
 /* ---- One file -------------------------------------------------------------------------------- */
 
 static int print_record(void *ctx, sis_record *r) {
-    cli_page *p = ctx;
-    if (!cli_where_holds(p->where, r))
+    page *p = ctx;
+    char *text = NULL;
+    size_t n;
+    if (!cli_where_holds(&p->where, r))
         return CLI_DONE;
-    p->r = r;
-    cli_show_record(p);
-    return CLI_DONE;
-}
-
-static int show_file(cli_page *p, const char *path) {
-    return cli_records_each(path, SIZE_MAX, print_record, p);
+    int status = cli_fail(sis_record_text(r, &p->text, &text, &n));
+    if (status == CLI_DONE)
+        fwrite(text, 1, n, stdout);
+    free(text);
+    return status;
 }
 
 /* ---- Several -------------------------------------------------------------------------------- */
 
-/* What one file says of an example, as text. */
-static char *column_text(const cli_page *p, const char *path, const sis_record *r, size_t width) {
-    char *text = NULL;
+/* What one file says of an example, under the file's name. */
+static char *column_text(const page *p, const char *path, const sis_record *r, size_t width) {
+    sis_text_opt opt = p->text;
+    char *text = NULL, *column = NULL;
     size_t n;
-    cli_page column = *p;
-    column.out = open_memstream(&text, &n);
-    if (!column.out)
-        return NULL;
-    column.r = r;
-    column.width = width;
-    cli_paint_text(&column, "4", "", path);
-    fputc('\n', column.out);
-    if (r)
-        cli_show_record(&column);
-    else
-        fputs("not in this file\n", column.out);
-    return fclose(column.out) == 0 ? text : NULL;
+    sis__buf b;
+    opt.width = width;
+    sis__buf_init(&b);
+    sis__buf_str(&b, opt.colour ? "\033[4m" : "");
+    sis__buf_safe(&b, path);
+    sis__buf_str(&b, opt.colour ? "\033[0m\n" : "\n");
+    if (!r)
+        sis__buf_str(&b, "not in this file\n");
+    else if (sis_record_text(r, &opt, &text, &n) == SIS_OK)
+        sis__buf_str(&b, text);
+    int error = r && !text ? SIS_E_NOMEM : sis__buf_give(&b, &column, &n);
+    free(text);
+    sis__buf_release(&b);
+    return error == SIS_OK ? column : NULL;
 }
 
 /* How many of the n bytes of a line go into so many columns: up to a space, but at least a word. */
 static size_t fitting(const char *line, size_t n, size_t width) {
-    size_t indent = strspn(line, " "), fits = cli_fitting(line, width);
+    size_t indent = strspn(line, " "), fits = sis__columns_fitting(line, width);
     if (fits >= n)
         return n;
     while (fits > indent && line[fits] != ' ')
@@ -147,7 +172,7 @@ static char *next_line(column *c, size_t width, size_t *indent) {
     return line;
 }
 
-static void print_beside(const cli_page *p, column *columns, size_t n, size_t width) {
+static void print_beside(column *columns, size_t n, size_t width) {
     for (int more = 1; more;) {
         size_t owed = 0; /* spaces before the next text of this line */
         more = 0;
@@ -155,21 +180,21 @@ static void print_beside(const cli_page *p, column *columns, size_t n, size_t wi
             size_t indent;
             char *line = next_line(&columns[i], width, &indent);
             more |= line != NULL;
-            size_t used = line && *line ? indent + cli_columns(line) : 0;
+            size_t used = line && *line ? indent + sis__columns(line) : 0;
             if (used) {
-                fprintf(p->out, "%*s%s", (int)(owed + indent), "", line);
+                printf("%*s%s", (int)(owed + indent), "", line);
                 owed = 0;
             }
             owed += (used < width ? width - used : 0) + GAP;
         }
         if (more)
-            fputc('\n', p->out);
+            putchar('\n');
     }
 }
 
 /* The page, and the files beside the first. */
 typedef struct {
-    const cli_page *page;
+    page *page;
     const char *first;
     sis_records *others; /* (n) */
     size_t n;
@@ -177,32 +202,32 @@ typedef struct {
 
 static int show_example(void *ctx, sis_record *r) {
     const neighbours *b = ctx;
-    const cli_page *p = b->page;
-    if (!cli_where_holds(p->where, r))
+    page *p = b->page;
+    if (!cli_where_holds(&p->where, r))
         return CLI_DONE;
-    size_t files = b->n + 1, width = (p->width - GAP * b->n) / files;
+    size_t files = b->n + 1, width = (p->text.width - GAP * b->n) / files;
     column *columns = cli_grab(files, sizeof *columns);
     int status = columns ? CLI_DONE : CLI_FAILED;
-    int beside = width >= COLUMN && p->width > GAP * b->n;
+    int beside = width >= COLUMN && p->text.width > GAP * b->n;
     for (size_t i = 0; status == CLI_DONE && i < files; i++) {
         const sis_record *shown = i == 0 ? r : sis_records_find(&b->others[i - 1], r->id);
         const char *path = i == 0 ? b->first : b->others[i - 1].name;
-        char *text = column_text(p, path, shown, beside ? width : p->width);
+        char *text = column_text(p, path, shown, beside ? width : p->text.width);
         columns[i] = (column){.text = text, .at = text};
         if (!text)
             status = cli_error("out of memory");
         else if (!beside)
-            fputs(text, p->out);
+            fputs(text, stdout);
     }
     if (status == CLI_DONE && beside)
-        print_beside(p, columns, files, width);
+        print_beside(columns, files, width);
     for (size_t i = 0; columns && i < files; i++)
         free(columns[i].text);
     free(columns);
     return status;
 }
 
-static int show_beside(cli_page *p, const cli_list *args) {
+static int show_beside(page *p, const cli_list *args) {
     neighbours b = {.page = p, .first = args->items[0], .n = args->n - 1};
     int status = CLI_DONE;
     b.others = cli_grab(b.n, sizeof *b.others);
@@ -220,23 +245,22 @@ static int show_beside(cli_page *p, const cli_list *args) {
 
 static int run(const void *options_p, const cli_list *args) {
     const show_options *o = (const show_options *)options_p;
-    cli_page p;
+    page p = {0};
     sis_motifs motifs = {0};
-    cli_where where = {0};
     int status = page_of(o, &p);
     if (status == CLI_DONE && o->motifs) {
         status = cli_fail(sis_motifs_read(o->motifs, &motifs));
-        p.motifs = &motifs;
+        p.text.motifs = &motifs;
     }
-    p.where = &where;
     if (status == CLI_DONE)
-        status = cli_where_open(&where, o->where);
+        status = cli_where_open(&p.where, o->where);
     if (status == CLI_DONE)
-        status = args->n == 1 ? show_file(&p, args->items[0]) : show_beside(&p, args);
+        status = args->n == 1 ? cli_records_each(args->items[0], SIZE_MAX, print_record, &p)
+                              : show_beside(&p, args);
     sis_motifs_release(&motifs);
     if (status == CLI_DONE)
-        cli_where_tell(&where, o->common.quiet);
-    cli_where_release(&where);
+        cli_where_tell(&p.where, o->common.quiet);
+    cli_where_release(&p.where);
     return status;
 }
 

@@ -25,6 +25,7 @@
 
 #include <stddef.h>
 
+#include <sis/data.h>
 #include <sis/error.h>
 #include <sis/results.h>
 
@@ -95,6 +96,23 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
  * most so many features, not above 200; 0: twenty. `done` is not called if there is no subset. */
 int sis_report_summary(const sis_report *report, size_t rows, sis_figure_format format,
                        int (*done)(void *ctx, const sis_figure *figure), void *ctx);
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+/* How a record looks on a terminal, as sis show prints it. */
+typedef struct sis_text_opt {
+    size_t width;             /* columns, at least 24; default 80 */
+    int colour;               /* marks are colours; default: brackets and numbers */
+    int lines;                /* features as lines, also of texts, DNA and images */
+    size_t subsets;           /* at most, 0 (default): all */
+    size_t features;          /* of a subset as lines, at most; 0 (default): all */
+    const sis_motifs *motifs; /* to name those of DNA by; NULL: none. Borrowed */
+} sis_text_opt;
+
+void sis_text_opt_init(sis_text_opt *opt);
+
+/* *n bytes and a NUL, free(*text). What comes from elsewhere has no control characters. */
+int sis_record_text(const sis_record *record, const sis_text_opt *opt, char **text, size_t *n);
 
 #ifdef __cplusplus
 }

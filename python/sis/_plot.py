@@ -54,7 +54,7 @@ def plot_explanation(e, subset, ax):
 
 def bars(e, ax):
     """The scores of the subsets from the masked input to the full one."""
-    names = [_core.record_words(e.line)[2]] + [", ".join(map(str, s.names[:4])) for s in e.subsets] + ["whole input"]
+    names = [_core.masked_name(e.line)] + [", ".join(map(str, s.names[:4])) for s in e.subsets] + ["whole input"]
     scores = [e.masked_score] + [s.score for s in e.subsets] + [e.score]
     at = np.arange(len(names))[::-1]
     ax.barh(at, scores, color=["lightgray"] + ["tab:blue"] * len(e.subsets) + ["gray"])

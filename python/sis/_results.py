@@ -155,7 +155,7 @@ class Explanation:
         return hash(self.id)
 
     def __repr__(self):
-        return "\n".join(draw(self))
+        return _core.record_text(self.line).rstrip("\n")
 
     def _repr_html_(self):
         return frame_of([self.line], "example %s" % self.id)
@@ -203,48 +203,6 @@ def claim(line):
     record = json.loads(_core.record_format(line, False))
     record.pop("provenance", None)
     return record
-
-
-def sentence(e):
-    """What was decided, in a line."""
-    if e.status == "error":
-        return "example %s   %s" % (e.id, e.message)
-    undecided, n = e.status == "not_decided", len(e.subsets)
-    if e.data.get("keep"):  # a class that is to stay on top: there is no threshold
-        decision = "%s by %.4g" % ("behind" if undecided else "ahead", abs(e.score))
-    else:
-        decision = "score %.4g%s %s %g" % (e.score, ", not" if undecided else "", "<=" if e.below else ">=",
-                                           e.threshold)
-    label = " for class %s" % (e.target_label or e.target) if e.data.get("n_outputs", 1) > 1 else ""
-    found = {"not_decided": "not decided", "default_decision": "decided by default",
-             "cut": "cut short by a limit, %d sufficient subset%s so far" % (n, "" if n == 1 else "s")}.get(
-        e.status, _core.record_words(e.line)[0])
-    return "example %s   %s%s   %s" % (e.id, decision, label, found)
-
-
-def shown(value):
-    return "missing" if value is None else value if isinstance(value, str) else "%.6g" % value
-
-
-def draw(e):
-    """An explanation as lines of text."""
-    yield sentence(e)
-    words = e.data.get("words")
-    if words and e.subsets:
-        place = {f: k + 1 for k, s in enumerate(e.subsets) for f in s.features}
-        yield "      " + " ".join("[%s]%d" % (w, place[i]) if i in place else w
-                                  for i, w in enumerate(words))
-    unit = "words" if words else "features"
-    for k, s in enumerate(e.subsets):
-        head = "      %d   %s %.4g   %d of %d %s" % (k + 1, _core.record_words(e.line)[1], s.score, len(s), e.n_features, unit)
-        if words or e.data.get("sequence"):
-            yield head + ": " + ", ".join(s.names)
-            continue
-        yield head
-        for name, value in list(zip(s.names, s.values))[:12]:
-            yield "          %s = %s" % (name, ", ".join(map(shown, value)) if isinstance(value, tuple) else shown(value))
-        if len(s) > 12:
-            yield "          and %d more" % (len(s) - 12)
 
 
 def frame_of(lines, title):

@@ -1097,20 +1097,33 @@ static PyObject *record_format(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
-/* record_words(line) -> what was found, what the score of a subset is, what masked_score is the score
- * of (None: of nothing) */
-static PyObject *record_words(PyObject *self, PyObject *args) {
-    PyObject *line;
+/* record_text(line) -> what sis show prints of it */
+static PyObject *record_text(PyObject *self, PyObject *line) {
+    PyObject *out = NULL;
     sis_record r;
-    char found[160];
+    sis_text_opt opt;
+    char *text = NULL;
+    size_t n;
     (void)self;
-    if (!PyArg_ParseTuple(args, "S", &line) || parse_line(line, &r) != 0)
+    if (parse_line(line, &r) != 0)
         return NULL;
-    sis_record_found(&r, found, sizeof found);
-    PyObject *text = PyUnicode_DecodeUTF8(found, (Py_ssize_t)strlen(found), "replace");
-    PyObject *out =
-        text ? Py_BuildValue("(Nsz)", text, sis_record_score_name(&r), sis_record_masked_name(&r))
-             : NULL;
+    sis_text_opt_init(&opt);
+    opt.features = 12;
+    int error = sis_record_text(&r, &opt, &text, &n);
+    if (error == SIS_OK)
+        out = PyUnicode_DecodeUTF8(text, (Py_ssize_t)n, "replace");
+    free(text);
+    sis_record_release(&r);
+    return error ? raise_code(error) : out;
+}
+
+/* masked_name(line) -> what its masked score is the score of */
+static PyObject *masked_name(PyObject *self, PyObject *line) {
+    sis_record r;
+    (void)self;
+    if (parse_line(line, &r) != 0)
+        return NULL;
+    PyObject *out = Py_BuildValue("z", sis_record_masked_name(&r));
     sis_record_release(&r);
     return out;
 }
@@ -1502,7 +1515,8 @@ static PyMethodDef functions[] = {
      "task(model, strings, kind, done, progress, lines, ...)"},
     {"provenance", provenance_of, METH_VARARGS,
      "provenance(model, mask, examples, samples) -> bytes"},
-    {"record_words", record_words, METH_VARARGS, "What a results record says of its subsets."},
+    {"record_text", record_text, METH_O, "record_text(line) -> what sis show prints of it"},
+    {"masked_name", masked_name, METH_O, "masked_name(line) -> what its masked score is of"},
     {"record_format", record_format, METH_VARARGS,
      "record_format(line, trace, provenance=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},

@@ -1412,9 +1412,9 @@ class Lifetimes(unittest.TestCase):
         self.assertEqual(r.counts, {"explained": 3})
         for options in ({}, {"keep": "class"}):
             self.assertEqual(copy.deepcopy(r).verify(model, np.eye(3) * 5, mask=0, **options), r.verify())
-        self.assertIn("ahead by 3 for class 0   1 sufficient subset", str(r[0]))
+        self.assertIn("ahead by 3 for output 0   1 sufficient subset", str(r[0]))
         masked = sis.explain(model, np.eye(3) * 5, keep="class", mask=4)[0]
-        self.assertIn("ahead by 3 for class 0   decided by default", str(masked))
+        self.assertIn("ahead by 3 for output 0   decided by default", str(masked))
         page = masked._repr_html_()
         self.assertIn("Take another mask, or ask about another output.", page)
         self.assertNotIn("threshold", page[page.index("Even with everything"):page.index("another output")])

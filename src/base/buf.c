@@ -36,6 +36,26 @@ int sis__buf_error(const sis__buf *b) {
     return b->error;
 }
 
+/* No control character (C0, DEL, C1) and no mark that turns the direction of the text. */
+static int is_safe(uint32_t c) {
+    return c >= 0x20 && (c < 0x7F || c >= 0xA0) && (c < 0x202A || c > 0x202E) &&
+           (c < 0x2066 || c > 0x2069);
+}
+
+void sis__buf_safe(sis__buf *b, const char *text) {
+    uint32_t c;
+    for (size_t n; *text; text += n) {
+        n = sis__utf8_step(text, &c);
+        int bad = c == SIS__UTF8_BAD && n == 1;
+        if (!bad && is_safe(c))
+            sis__buf_add(b, text, n);
+        else
+            sis__buf_char(b, '?');
+        while (bad && ((unsigned char)text[n] & 0xC0) == 0x80) /* one mark a character */
+            n++;
+    }
+}
+
 int sis__buf_give(sis__buf *b, char **data, size_t *n) {
     int error = b->error;
     if (error != SIS_OK)

@@ -33,6 +33,10 @@ void sis__buf_json(sis__buf *b, const char *s);
 /* The inside of one: n bytes of a text that goes on or ends in NUL. */
 void sis__buf_escape(sis__buf *b, const char *s, size_t n);
 
+/* Text for a terminal: "?" in the place of control characters, marks that turn the direction of text,
+ * and bytes that are no UTF-8. */
+void sis__buf_safe(sis__buf *b, const char *text);
+
 /* Hand the bytes over: *data is free()d by the receiver, and the buffer is empty again. After a
  * failure SIS_E_NOMEM and *data is NULL. */
 int sis__buf_give(sis__buf *b, char **data, size_t *n);

@@ -14,20 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/analysis.h>
+
+#include "base/columns.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number.h"
 #include "base/utf8.h"
-#include "show.h"
-#include "task.h"
+#include "report/text.h"
 
 enum { INDENT = 6 };
 
-int *cli_places(const cli_page *p) {
+int *sis__text_places(const sis__text *p) {
     const sis_collection *c = &p->r->collection;
-    int *places = calloc(3 * c->n_features + 1, sizeof *places);
+    int *places = SIS_NEW(int, 3 * c->n_features + 1);
     if (!places)
         return NULL;
     for (size_t i = 0; i < c->n_features; i++)
         places[i] = -1;
-    for (size_t k = cli_shown_subsets(p); k-- > 0;)
+    for (size_t k = sis__text_subsets(p); k-- > 0;)
         for (size_t i = 0; i < c->subsets[k].n; i++) {
             places[c->subsets[k].features[i]] = (int)k;
             places[c->n_features + (size_t)c->subsets[k].features[i]] = (int)i;
@@ -37,53 +42,54 @@ int *cli_places(const cli_page *p) {
     return places;
 }
 
-static int is_human(const cli_page *p, const int *places, size_t feature) {
+static int is_human(const sis__text *p, const int *places, size_t feature) {
     return places[2 * p->r->collection.n_features + feature];
 }
 
 /* Begin what marks a feature in colour. */
-static void begin_mark(const cli_page *p, const int *places, size_t feature) {
+static void begin_mark(const sis__text *p, const int *places, size_t feature) {
     const sis_collection *c = &p->r->collection;
     int k = places[feature];
-    if (!p->colour)
+    if (!p->opt->colour)
         return;
     if (k >= 0)
-        fprintf(
+        sis__buf_printf(
             p->out, "\033[38;5;16;48;5;%dm",
-            cli_subset_colour((size_t)k, (size_t)places[c->n_features + feature], c->subsets[k].n));
+            sis__text_colour((size_t)k, (size_t)places[c->n_features + feature], c->subsets[k].n));
     if (is_human(p, places, feature))
-        fputs("\033[4m", p->out);
+        sis__buf_str(p->out, "\033[4m");
 }
 
-static void end_mark(const cli_page *p, const int *places, size_t feature) {
-    if (p->colour && (places[feature] >= 0 || is_human(p, places, feature)))
-        fputs("\033[0m", p->out);
+static void end_mark(const sis__text *p, const int *places, size_t feature) {
+    if (p->opt->colour && (places[feature] >= 0 || is_human(p, places, feature)))
+        sis__buf_str(p->out, "\033[0m");
 }
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
 /* Marks around a word where there is no colour: "[", "]1". */
-static void plain_marks(const cli_page *p, const int *places, size_t i, char before[4],
+static void plain_marks(const sis__text *p, const int *places, size_t i, char before[4],
                         char after[32]) {
-    int human = !p->colour && is_human(p, places, i), chosen = !p->colour && places[i] >= 0;
-    snprintf(before, 4, "%s%s", human ? "_" : "", chosen ? "[" : "");
+    int human = !p->opt->colour && is_human(p, places, i),
+        chosen = !p->opt->colour && places[i] >= 0;
+    sis__format(before, 4, "%s%s", human ? "_" : "", chosen ? "[" : "");
     if (chosen)
-        snprintf(after, 32, "]%d%s", places[i] + 1, human ? "_" : "");
+        sis__format(after, 32, "]%d%s", places[i] + 1, human ? "_" : "");
     else
-        snprintf(after, 32, "%s", human ? "_" : "");
+        sis__format(after, 32, "%s", human ? "_" : "");
 }
 
 /* As many characters of a word as fit. */
-static void print_word(const cli_page *p, const char *word, size_t room) {
-    if (!word[cli_fitting(word, room)]) {
-        cli_print_safe(p->out, word);
+static void print_word(const sis__text *p, const char *word, size_t room) {
+    if (!word[sis__columns_fitting(word, room)]) {
+        sis__buf_safe(p->out, word);
         return;
     }
-    char *part = strndup(word, cli_fitting(word, room > 3 ? room - 3 : 0));
+    char *part = strndup(word, sis__columns_fitting(word, room > 3 ? room - 3 : 0));
     if (!part)
         return;
-    cli_print_safe(p->out, part);
-    fputs("...", p->out);
+    sis__buf_safe(p->out, part);
+    sis__buf_str(p->out, "...");
     free(part);
 }
 
@@ -114,7 +120,7 @@ static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
             end++;
         if (end == from)
             break;
-        if (cli_grow(&all->items, &all->room, all->n, sizeof *all->items) != CLI_DONE)
+        if (sis__reserve(&all->items, &all->room, all->n + 1, sizeof *all->items) != SIS_OK)
             return 0;
         all->items[all->n] = (part){.text = text + from,
                                     .n = end - from,
@@ -160,7 +166,7 @@ static int cut_text(const sis_record *r, parts *all) {
 }
 
 /* What is put around a part where there are no colours. */
-static void part_marks(const cli_page *p, const int *places, const part *x, char before[4],
+static void part_marks(const sis__text *p, const int *places, const part *x, char before[4],
                        char after[32]) {
     before[0] = after[0] = '\0';
     if (x->feature == SIZE_MAX)
@@ -172,43 +178,43 @@ static void part_marks(const cli_page *p, const int *places, const part *x, char
         after[0] = '\0';
 }
 
-static size_t part_columns(const cli_page *p, const int *places, const part *x) {
+static size_t part_columns(const sis__text *p, const int *places, const part *x) {
     char before[4], after[32], *text = strndup(x->text, x->n);
     part_marks(p, places, x, before, after);
-    size_t n = strlen(before) + strlen(after) + (text ? cli_columns(text) : 0);
+    size_t n = strlen(before) + strlen(after) + (text ? sis__columns(text) : 0);
     free(text);
     return n;
 }
 
-static void print_part(const cli_page *p, const int *places, const part *x, size_t room) {
+static void print_part(const sis__text *p, const int *places, const part *x, size_t room) {
     char before[4], after[32], *text = strndup(x->text, x->n);
     if (!text)
         return;
     part_marks(p, places, x, before, after);
     size_t marks = strlen(before) + strlen(after);
-    fputs(before, p->out);
+    sis__buf_str(p->out, before);
     if (x->feature != SIZE_MAX)
         begin_mark(p, places, x->feature);
     print_word(p, text, room > marks ? room - marks : 0);
     if (x->feature != SIZE_MAX)
         end_mark(p, places, x->feature);
-    fputs(after, p->out);
+    sis__buf_str(p->out, after);
     free(text);
 }
 
 /* Columns from part i to the next white space. */
-static size_t run_columns(const cli_page *p, const int *places, const parts *all, size_t i) {
+static size_t run_columns(const sis__text *p, const int *places, const parts *all, size_t i) {
     size_t n = part_columns(p, places, &all->items[i]);
     while (++i < all->n && !all->items[i].apart)
         n += part_columns(p, places, &all->items[i]);
     return n;
 }
 
-static void print_passage(const cli_page *p, const int *places) {
+static void print_passage(const sis__text *p, const int *places) {
     size_t at = 0, most = p->width - INDENT;
     parts all = {0};
     int good = cut_text(p->r, &all);
-    fprintf(p->out, "%*s", INDENT, "");
+    sis__buf_printf(p->out, "%*s", INDENT, "");
     for (size_t i = 0; good && i < all.n; i++) {
         const part *x = &all.items[i];
         size_t columns = part_columns(p, places, x);
@@ -216,57 +222,58 @@ static void print_passage(const cli_page *p, const int *places) {
         columns = columns < most ? columns : most;
         int fits = at + (size_t)x->apart + (run < most ? run : columns) <= most;
         if (at && !fits) {
-            fprintf(p->out, "\n%*s", INDENT, "");
+            sis__buf_printf(p->out, "\n%*s", INDENT, "");
             at = 0;
         }
         if (at && x->apart) {
-            fputc(' ', p->out);
+            sis__buf_char(p->out, ' ');
             at++;
         }
         print_part(p, places, x, most);
         at += columns;
     }
-    fputc('\n', p->out);
+    sis__buf_char(p->out, '\n');
     free(all.items);
 }
 
 /* The words of a subset, most important first. */
-static void print_list(const cli_page *p, size_t k) {
+static void print_list(const sis__text *p, size_t k) {
     const sis_subset *s = &p->r->collection.subsets[k];
     const char *unit = sis_record_unit(p->r);
     size_t indent = INDENT + 4, at;
     char text[160];
-    cli_show_subset_title(p, k);
-    at = (size_t)snprintf(text, sizeof text, "      %zu   score %.4g   %zu of %zu %ss%s:", k + 1,
-                          s->score, s->n, p->r->collection.n_features, unit, cli_short_of(p, k));
-    fprintf(p->out, "   %zu of %zu %ss%s:", s->n, p->r->collection.n_features, unit,
-            cli_short_of(p, k));
+    sis__text_subset_title(p, k);
+    at = (size_t)sis__format(text, sizeof text, "      %zu   score %.4g   %zu of %zu %ss%s:", k + 1,
+                             s->score, s->n, p->r->collection.n_features, unit,
+                             sis__text_short_of(p, k));
+    sis__buf_printf(p->out, "   %zu of %zu %ss%s:", s->n, p->r->collection.n_features, unit,
+                    sis__text_short_of(p, k));
     for (size_t i = 0; i < s->n; i++) {
         const char *word = p->r->drawing.words[s->features[i]];
-        size_t columns = cli_columns(word) + (i + 1 < s->n);
+        size_t columns = sis__columns(word) + (i + 1 < s->n);
         if (at + 1 + columns > p->width) {
-            fprintf(p->out, "\n%*s", (int)indent, "");
+            sis__buf_printf(p->out, "\n%*s", (int)indent, "");
             at = indent;
         } else {
-            fputc(' ', p->out);
+            sis__buf_char(p->out, ' ');
             at++;
         }
         print_word(p, word, p->width - indent - 1);
-        fputs(i + 1 < s->n ? "," : "", p->out);
+        sis__buf_str(p->out, i + 1 < s->n ? "," : "");
         at += columns;
     }
-    fputc('\n', p->out);
+    sis__buf_char(p->out, '\n');
 }
 
-int cli_show_text(const cli_page *p) {
+int sis__text_words(const sis__text *p) {
     const sis_record *r = p->r;
     if (!r->drawing.words || r->drawing.n_words != r->collection.n_features)
         return 0;
-    int *places = cli_places(p);
+    int *places = sis__text_places(p);
     if (!places)
         return 0;
     print_passage(p, places);
-    for (size_t k = 0; k < cli_shown_subsets(p); k++)
+    for (size_t k = 0; k < sis__text_subsets(p); k++)
         print_list(p, k);
     free(places);
     return 1;
@@ -274,35 +281,64 @@ int cli_show_text(const cli_page *p) {
 
 /* ---- DNA ----------------------------------------------------------------------------------- */
 
-static char mark_of(const cli_page *p, const int *places, size_t i) {
+static char mark_of(const sis__text *p, const int *places, size_t i) {
     if (places[i] >= 0)
         return places[i] < 9 ? (char)('1' + places[i]) : '+';
     return is_human(p, places, i) ? '_' : '.';
 }
 
-static void print_bases(const cli_page *p, const int *places) {
+static void print_bases(const sis__text *p, const int *places) {
     const char *s = p->r->drawing.sequence;
     size_t n = p->r->collection.n_features, most = (p->width - INDENT) / 10 * 10;
     for (size_t from = 0; from < n; from += most) {
         size_t to = from + most < n ? from + most : n;
-        fprintf(p->out, "%*s", INDENT, "");
+        sis__buf_printf(p->out, "%*s", INDENT, "");
         for (size_t i = from; i < to; i++) {
             begin_mark(p, places, i);
-            fputc(s[i], p->out);
+            sis__buf_char(p->out, s[i]);
             end_mark(p, places, i);
         }
-        fputc('\n', p->out);
-        if (!p->colour)
-            fprintf(p->out, "%*s", INDENT, "");
-        for (size_t i = from; i < to && !p->colour; i++)
-            fputc(mark_of(p, places, i), p->out);
-        if (!p->colour)
-            fputc('\n', p->out);
+        sis__buf_char(p->out, '\n');
+        if (!p->opt->colour)
+            sis__buf_printf(p->out, "%*s", INDENT, "");
+        for (size_t i = from; i < to && !p->opt->colour; i++)
+            sis__buf_char(p->out, mark_of(p, places, i));
+        if (!p->opt->colour)
+            sis__buf_char(p->out, '\n');
     }
 }
 
+/* The known motif that a subset is most like: its letters as a matrix of one sequence, searched for as
+ * clusters search for theirs. */
+static void print_known(const sis__text *p, size_t k) {
+    sis_motif matrix;
+    double *numbers = NULL;
+    char *letters = NULL;
+    sis_motif_match *matches = NULL;
+    size_t n;
+    if (sis_subset_letters(p->r, k, &letters, &n) != SIS_OK)
+        return;
+    const char *strings[] = {letters};
+    if (sis_motif_learn(strings, 1, "subset", NULL, &matrix, &numbers) == SIS_OK &&
+        sis_motif_test(&matrix, p->opt->motifs, 1, &matches) > 0) {
+        const sis_motif *motif = &p->opt->motifs->items[matches[0].motif];
+        sis__buf_printf(p->out, "%*smost like ", INDENT + 4, "");
+        sis__buf_safe(p->out, motif->name);
+        if (strcmp(motif->name, motif->id) != 0) {
+            sis__buf_str(p->out, " (");
+            sis__buf_safe(p->out, motif->id);
+            sis__buf_char(p->out, ')');
+        }
+        sis__buf_printf(p->out, "   divergence %.2f   p %.2g%s\n", matches[0].divergence,
+                        matches[0].p, matches[0].reverse ? ", other strand" : "");
+    }
+    free(matches);
+    free(numbers);
+    free(letters);
+}
+
 /* TGGCCACNAGG: from the first base of the subset to its last, N where it leaves gaps. */
-static void print_motif(const cli_page *p, const int *places, size_t k) {
+static void print_motif(const sis__text *p, const int *places, size_t k) {
     const sis_subset *s = &p->r->collection.subsets[k];
     size_t from = SIZE_MAX, to = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -310,25 +346,25 @@ static void print_motif(const cli_page *p, const int *places, size_t k) {
         from = f < from ? f : from;
         to = f > to ? f : to;
     }
-    cli_show_subset_title(p, k);
-    fprintf(p->out, "   %zu of %zu bases%s, %zu to %zu: ", s->n, p->r->collection.n_features,
-            cli_short_of(p, k), from + 1, to + 1);
+    sis__text_subset_title(p, k);
+    sis__buf_printf(p->out, "   %zu of %zu bases%s, %zu to %zu: ", s->n,
+                    p->r->collection.n_features, sis__text_short_of(p, k), from + 1, to + 1);
     for (size_t i = from; i <= to; i++)
-        fputc(places[i] == (int)k ? p->r->drawing.sequence[i] : 'N', p->out);
-    fputc('\n', p->out);
-    if (p->motifs)
-        cli_show_motif(p, k);
+        sis__buf_char(p->out, places[i] == (int)k ? p->r->drawing.sequence[i] : 'N');
+    sis__buf_char(p->out, '\n');
+    if (p->opt->motifs)
+        print_known(p, k);
 }
 
-int cli_show_dna(const cli_page *p) {
+int sis__text_dna(const sis__text *p) {
     const sis_record *r = p->r;
     if (!r->drawing.sequence || strlen(r->drawing.sequence) != r->collection.n_features)
         return 0;
-    int *places = cli_places(p);
+    int *places = sis__text_places(p);
     if (!places)
         return 0;
     print_bases(p, places);
-    for (size_t k = 0; k < cli_shown_subsets(p); k++)
+    for (size_t k = 0; k < sis__text_subsets(p); k++)
         print_motif(p, places, k);
     free(places);
     return 1;

@@ -1,63 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Colours, and how wide text is.
+ * How wide text is on a terminal.
  */
-#include <stdarg.h>
-#include <stdlib.h>
+#include "base/columns.h"
+
+#include <stdint.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/utf8.h"
-#include "show.h"
-
-enum { WIDEST = 400, NARROWEST = 24, USUAL = 80 };
-
-static size_t width_of(FILE *out) {
-    struct winsize w;
-    const char *told = getenv("COLUMNS");
-    long columns = told ? strtol(told, NULL, 10) : 0;
-    if (columns <= 0 && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &w) == 0)
-        columns = w.ws_col;
-    if (columns <= 0)
-        columns = USUAL;
-    return columns < NARROWEST ? NARROWEST : columns > WIDEST ? WIDEST : (size_t)columns;
-}
-
-void cli_page_init(cli_page *p, FILE *out) {
-    const char *no = getenv("NO_COLOR");
-    *p = (cli_page){
-        .out = out, .colour = isatty(fileno(out)) && !(no && *no), .width = width_of(out)};
-}
-
-void cli_paint(const cli_page *p, const char *style, const char *format, ...) {
-    va_list args;
-    if (p->colour)
-        fprintf(p->out, "\033[%sm", style);
-    va_start(args, format);
-    vfprintf(p->out, format, args);
-    va_end(args);
-    if (p->colour)
-        fputs("\033[0m", p->out);
-}
-
-void cli_paint_text(const cli_page *p, const char *style, const char *word, const char *text) {
-    if (p->colour)
-        fprintf(p->out, "\033[%sm", style);
-    fputs(word, p->out);
-    cli_print_safe(p->out, text);
-    if (p->colour)
-        fputs("\033[0m", p->out);
-}
-
-int cli_subset_colour(size_t k, size_t rank, size_t n) {
-    /* Orange, blue, green, yellow, red, purple: told apart by people who see fewer colours too. */
-    static const unsigned char shades[][3] = {{208, 215, 223}, {39, 117, 153},  {35, 78, 157},
-                                              {184, 227, 230}, {203, 210, 224}, {134, 177, 183}};
-    return shades[k % (sizeof shades / sizeof *shades)][n ? 3 * rank / n : 0];
-}
-
-/* ---- Width --------------------------------------------------------------------------------- */
 
 typedef struct {
     unsigned from, to;
@@ -101,14 +51,14 @@ static size_t step(const char *s, size_t *columns) {
     return n;
 }
 
-size_t cli_columns(const char *text) {
+size_t sis__columns(const char *text) {
     size_t n = 0, columns;
     for (; *text; n += columns)
         text += step(text, &columns);
     return n;
 }
 
-size_t cli_fitting(const char *text, size_t most) {
+size_t sis__columns_fitting(const char *text, size_t most) {
     size_t used = 0, at = 0, columns;
     while (text[at]) {
         size_t n = step(text + at, &columns);

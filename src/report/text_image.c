@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show.h"
+#include "base/number.h"
+#include "report/text.h"
 
 enum { INDENT = 6, GAP = 2 };
 
 typedef struct {
-    const cli_page *p;
+    const sis__text *p;
     sis_raster at; /* where values lie */
     double low, high;
     int *places;
@@ -22,7 +23,7 @@ typedef struct {
 } picture;
 
 /* 0 if the record is no picture, or one that does not fit. */
-static int picture_init(picture *f, const cli_page *p) {
+static int picture_init(picture *f, const sis__text *p) {
     const sis_record *r = p->r;
     *f = (picture){.p = p, .low = INFINITY, .high = -INFINITY};
     if (!r->drawing.values || sis_kind_of(r->drawing.kind) != SIS_KIND_IMAGE ||
@@ -70,8 +71,8 @@ static int pixel_colour(const picture *f, size_t frame, size_t y, size_t x) {
         return colour_of(f, y, x, 1);
     if (feature < 0 || f->places[feature] != (int)frame - 1)
         return colour_of(f, y, x, 0.35);
-    return cli_subset_colour(frame - 1, (size_t)f->places[n + (size_t)feature],
-                             f->p->r->collection.subsets[frame - 1].n);
+    return sis__text_colour(frame - 1, (size_t)f->places[n + (size_t)feature],
+                            f->p->r->collection.subsets[frame - 1].n);
 }
 
 static int pixel_set(const picture *f, size_t frame, size_t y, size_t x) {
@@ -88,16 +89,17 @@ static int pixel_set(const picture *f, size_t frame, size_t y, size_t x) {
 
 /* Print what has been owed and then this. */
 __attribute__((format(printf, 2, 3))) static void put(picture *f, const char *format, ...) {
+    char text[128];
     va_list args;
     va_start(args, format);
-    fprintf(f->p->out, "%*s", (int)f->owed, "");
-    vfprintf(f->p->out, format, args);
-    f->owed = 0;
+    sis__vformat(text, sizeof text, format, args);
     va_end(args);
+    sis__buf_printf(f->p->out, "%*s%s", (int)f->owed, "", text);
+    f->owed = 0;
 }
 
 static void end_line(picture *f) {
-    fputc('\n', f->p->out);
+    sis__buf_char(f->p->out, '\n');
     f->owed = INDENT;
 }
 
@@ -105,7 +107,7 @@ static void put_line(picture *f, size_t frame, size_t y) {
     static const char *const blocks[] = {NULL, "\u2580", "\u2584", "\u2588"};
     for (size_t x = 0; x < f->at.columns; x++) {
         int set = pixel_set(f, frame, y, x) + 2 * pixel_set(f, frame, y + 1, x);
-        if (f->p->colour)
+        if (f->p->opt->colour)
             put(f, "\033[38;5;%d;48;5;%dm\u2580", pixel_colour(f, frame, y, x),
                 pixel_colour(f, frame, y + 1, x));
         else if (set)
@@ -113,7 +115,7 @@ static void put_line(picture *f, size_t frame, size_t y) {
         else
             f->owed++;
     }
-    if (f->p->colour)
+    if (f->p->opt->colour)
         put(f, "\033[0m");
 }
 
@@ -121,8 +123,8 @@ static void put_title(picture *f, size_t frame) {
     const sis_collection *c = &f->p->r->collection;
     char text[64] = "input";
     if (frame)
-        snprintf(text, sizeof text, "%zu  %.4g (%zu)", frame, c->subsets[frame - 1].score,
-                 c->subsets[frame - 1].n);
+        sis__format(text, sizeof text, "%zu  %.4g (%zu)", frame, c->subsets[frame - 1].score,
+                    c->subsets[frame - 1].n);
     size_t n = strlen(text) < f->at.columns ? strlen(text) : f->at.columns;
     put(f, "%.*s", (int)n, text);
     f->owed += f->at.columns - n;
@@ -141,18 +143,19 @@ static void print_frames(picture *f, size_t from, size_t to) {
     }
 }
 
-int cli_show_image(const cli_page *p) {
+int sis__text_image(const sis__text *p) {
     picture f;
-    if (!picture_init(&f, p) || !(f.places = cli_places(p)))
+    if (!picture_init(&f, p) || !(f.places = sis__text_places(p)))
         return 0;
-    size_t frames = cli_shown_subsets(p) + 1;
+    size_t frames = sis__text_subsets(p) + 1;
     size_t beside = (p->width - INDENT + GAP) / (f.at.columns + GAP);
     beside = beside ? beside : 1;
     for (size_t from = 0; from < frames; from += beside)
         print_frames(&f, from, from + beside < frames ? from + beside : frames);
-    cli_paint(p, "2", "      above each subset: its number, its score alone, how many %ss it has",
-              sis_record_unit(p->r));
-    fputc('\n', p->out);
+    sis__text_paint(p, "2",
+                    "      above each subset: its number, its score alone, how many %ss it has",
+                    sis_record_unit(p->r));
+    sis__buf_char(p->out, '\n');
     free(f.places);
     return 1;
 }
