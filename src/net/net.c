@@ -221,7 +221,7 @@ static int settle(sis_net *net) {
 }
 
 static int load_graph(sis_net *net, sis__graph *g) {
-    int error = sis__graph_load(g, net->doc, net->words);
+    int error = sis__graph_load(g, net->doc, net->words, sis__op_find);
     net->refusal = NULL;
     if (!error && (error = sis__net_prepare_inputs(net, g)) != SIS_OK) {
         error = g->n_inputs ? refuse_rows(net, error) : error;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "net/onnx/words.h"
+#include "net/ops/ops.h"
 
 /* Texts as their numbers. */
 static int number_texts(plain_pass *p, size_t i, const char *const *texts, size_t n) {
@@ -41,7 +42,7 @@ static const sis_net_tensor *find(const sis_net_tensor *t, size_t n, const char 
 
 int plain_run(const sis_net *net, const sis_net_tensor *inputs, size_t n, plain_pass *p) {
     *p = (plain_pass){0};
-    int error = sis__graph_load(&p->graph, net->doc, net->graph.words);
+    int error = sis__graph_load(&p->graph, net->doc, net->graph.words, sis__op_find);
     if (error)
         return error;
     sis__feed *feeds = calloc(p->graph.n_inputs + 1, sizeof *feeds);

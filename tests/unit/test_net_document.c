@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/lower/functions.h"
 #include "net/onnx/external.h"
-#include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
 #include "net/plan/net.h"
 #include "net/plan/row_layout.h"

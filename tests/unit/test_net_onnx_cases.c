@@ -271,7 +271,7 @@ static void refuse_case(tally *t, const fixture *c, const char *name, int error)
 /* The graph of the lowered document. */
 static int load(fixture *c) {
     int error = sis__lower(c->net.doc);
-    return error ? error : sis__graph_load(&c->net.graph, c->net.doc, NULL);
+    return error ? error : sis__graph_load(&c->net.graph, c->net.doc, NULL, sis__op_find);
 }
 
 /* A case whose document, graph and messages are there. */

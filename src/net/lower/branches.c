@@ -79,7 +79,7 @@ static int decide(const sis_net *net, const sis__feed *feeds, size_t n_feeds,
 /* The decision about each node; *found: how many are known. */
 static int decide_all(Sis__Onnx__Model *doc, decision *all, size_t *found) {
     sis_net net = {.doc = doc, .embedding = -1, .embedded = -1};
-    int error = sis__graph_load(&net.graph, doc, NULL);
+    int error = sis__graph_load(&net.graph, doc, NULL, sis__op_find);
     if (error) /* a damaged file is refused when it is loaded */
         return error == SIS_E_NOMEM ? error : SIS_OK;
     sis__feed *feeds = SIS_NEW(sis__feed, net.graph.n_inputs + 1);

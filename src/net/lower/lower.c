@@ -5,8 +5,8 @@
 #include "net/lower/lower.h"
 
 #include "base/error.h"
-#include "net/onnx/functions.h"
-#include "net/onnx/recipes.h"
+#include "net/lower/functions.h"
+#include "net/lower/recipes.h"
 
 int sis__lower(struct Sis__Onnx__Model *doc) {
     int error = sis__functions_expand(doc);

@@ -15,7 +15,6 @@
 #include "net/onnx/graft.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
-#include "net/ops/ops.h"
 
 typedef struct {
     sis__graph *g;
@@ -190,7 +189,7 @@ static int load_nodes(loader *l) {
         const Sis__Onnx__Node *p = l->proto->node[i];
         sis__node *n = &g->nodes[i];
         n->proto = p;
-        n->op = sis__op_find(node_text(p->domain), node_text(p->op_type), &n->op_id);
+        n->op = g->find(node_text(p->domain), node_text(p->op_type), &n->op_id);
         n->opset = version_of(l->doc, node_text(p->domain));
         n->n_inputs = p->n_input;
         n->n_outputs = p->n_output;
@@ -310,8 +309,9 @@ static int load(sis__graph *g, const Sis__Onnx__Graph *proto, const Sis__Onnx__M
     return error;
 }
 
-int sis__graph_load(sis__graph *g, const Sis__Onnx__Model *doc, sis__words *words) {
-    *g = (sis__graph){.borrowed_words = words != NULL};
+int sis__graph_load(sis__graph *g, const Sis__Onnx__Model *doc, sis__words *words,
+                    sis__op_lookup find) {
+    *g = (sis__graph){.borrowed_words = words != NULL, .find = find};
     if (!doc->graph)
         return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
     g->words = words ? words : sis__words_new();
@@ -346,7 +346,7 @@ static void graft_node(sis__graph *g, struct sis__grafted *at, const sis__graft 
                      .inputs = at->inputs,
                      .outputs = at->outputs,
                      .graft = &at->graft};
-    n->op = sis__op_find("sis", graft_names[graft->kind], &n->op_id);
+    n->op = g->find("sis", graft_names[graft->kind], &n->op_id);
 }
 
 static int is_grafted(const sis__graft *grafts, size_t n, int value) {

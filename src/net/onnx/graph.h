@@ -85,6 +85,9 @@ typedef struct sis__node {
     const struct sis__graft *graft; /* a node that is not in the file (graft.h); else NULL */
 } sis__node;
 
+/* The operator of that name, and its number; NULL and -1: there is none. domain as in the file. */
+typedef const struct sis__op *(*sis__op_lookup)(const char *domain, const char *name, int *id);
+
 typedef struct sis__graph {
     size_t n_values, n_nodes, n_inputs, n_outputs;
     sis__value *values;
@@ -94,13 +97,15 @@ typedef struct sis__graph {
     int *slots;       /* the memory of all nodes' inputs and outputs */
     struct sis__words *words;
     int borrowed_words;
+    sis__op_lookup find;
     struct sis__grafted *grafted; /* nodes that are not in the file */
 } sis__graph;
 
 /* Read the document's graph. The document must outlive it. Checks names, order and cycles;
  * operators that are not supported are left to the plan that needs them. words: where texts are
  * kept; NULL: its own. */
-int sis__graph_load(sis__graph *g, const struct Sis__Onnx__Model *doc, struct sis__words *words);
+int sis__graph_load(sis__graph *g, const struct Sis__Onnx__Model *doc, struct sis__words *words,
+                    sis__op_lookup find);
 void sis__graph_release(sis__graph *g);
 
 /* Values of a TensorProto in one of our types. *owned is what the caller frees, NULL if *data

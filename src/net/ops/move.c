@@ -122,7 +122,7 @@ static int transpose_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-/* The last two axes change places (a part of recipes: net/onnx/recipes.c). */
+/* The last two axes change places (a part of recipes: net/lower/recipes.c). */
 static int swap_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;

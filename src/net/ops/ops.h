@@ -2,7 +2,7 @@
  *
  * Every operator we know, once: X(ID, domain, name in the standard, variable of its sis__op).
  * Domain "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft, "sis"
- * what no file holds: put in front of a network (net/onnx/graft.h), or parts of recipes (net/onnx/recipes.h). Operators of one file stand together.
+ * what no file holds: put in front of a network (net/onnx/graft.h), or parts of recipes (net/lower/recipes.h). Operators of one file stand together.
  */
 #ifndef SIS_NET_OPS_OPS_H
 #define SIS_NET_OPS_OPS_H

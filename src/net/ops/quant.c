@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quantised numbers: QuantizeLinear and DequantizeLinear in all their forms, and the operators that quantised layers are lowered
- * to (net/onnx/levels.h): Lift, Levels, Settle, Factor, Sums, Fused.
+ * to (net/lower/levels.h): Lift, Levels, Settle, Factor, Sums, Fused.
  *
  * Integers of 8 bits are kept in 64 (net/onnx/graph.h). Scaling rounds to the nearest, ties to even, and saturates.
  */
@@ -160,7 +160,7 @@ const sis__op sis__op_quantize_linear = {2,    3, scaling_shape, quantize_forwar
 const sis__op sis__op_dequantize_linear = {2,    3, scaling_shape, dequantize_forward,
                                            NULL, 0, SIS__MIXES};
 
-/* ---- Levels (net/onnx/levels.h) -------------------------------------------------------------- */
+/* ---- Levels (net/lower/levels.h) -------------------------------------------------------------- */
 
 /* Integers, less their zero points: one, or one for each index of the first axis, or of one counted from the
  * end (of a matrix that will be transposed: the other one). */

@@ -2,8 +2,8 @@
  *
  * Who makes and who reads each value of a document's graph, for lowering.
  */
-#ifndef SIS_NET_ONNX_INDEX_H
-#define SIS_NET_ONNX_INDEX_H
+#ifndef SIS_NET_LOWER_INDEX_H
+#define SIS_NET_LOWER_INDEX_H
 
 #include "base/names.h"
 

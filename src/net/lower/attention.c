@@ -14,8 +14,8 @@
  */
 #include <string.h>
 
+#include "net/lower/recipes.h"
 #include "net/onnx/proto.h"
-#include "net/onnx/recipes.h"
 
 /* Hides a key: below every score, and no infinity, which has no difference to itself. */
 static const double far_below = -3.4e38;

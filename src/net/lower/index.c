@@ -2,7 +2,7 @@
  *
  * See index.h.
  */
-#include "net/onnx/index.h"
+#include "net/lower/index.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,15 +2,15 @@
  *
  * See bias.h.
  */
-#include "net/onnx/bias.h"
+#include "net/lower/bias.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/lower/index.h"
 #include "net/onnx/graph.h"
-#include "net/onnx/index.h"
 #include "net/onnx/proto.h"
 
 static int lacks_bias(const Sis__Onnx__Node *n) {

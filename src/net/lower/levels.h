@@ -7,11 +7,11 @@
  *     QLinearConv   ->   Lift  Conv  Levels  Settle
  *
  * Lift makes levels of integers and Settle integers of levels; between neighbours the two undo each other and
- * are left out. net/onnx/recipes.c says what each operator becomes, net/ops/quant.c has the parts. Operators whose sums are not
+ * are left out. net/lower/recipes.c says what each operator becomes, net/ops/quant.c has the parts. Operators whose sums are not
  * exact in single precision, or whose weights or scales are computed, are refused: ONNX Runtime runs them.
  */
-#ifndef SIS_NET_ONNX_LEVELS_H
-#define SIS_NET_ONNX_LEVELS_H
+#ifndef SIS_NET_LOWER_LEVELS_H
+#define SIS_NET_LOWER_LEVELS_H
 
 struct sis__index;
 struct Sis__Onnx__Graph;

@@ -7,8 +7,8 @@
  *
  * The sum of a pixel starts from it then, as ONNX Runtime has it, and passes and walks have a layer less.
  */
-#ifndef SIS_NET_ONNX_BIAS_H
-#define SIS_NET_ONNX_BIAS_H
+#ifndef SIS_NET_LOWER_BIAS_H
+#define SIS_NET_LOWER_BIAS_H
 
 struct Sis__Onnx__Graph;
 

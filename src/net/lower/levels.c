@@ -2,7 +2,7 @@
  *
  * See levels.h.
  */
-#include "net/onnx/levels.h"
+#include "net/lower/levels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/lower/index.h"
 #include "net/onnx/graph.h"
-#include "net/onnx/index.h"
 #include "net/onnx/proto.h"
 
 /* ---- Constants ------------------------------------------------------------------------------- */

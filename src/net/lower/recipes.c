@@ -16,7 +16,7 @@
  * Two operators are ours: `!` applies the activation that attribute `activation` names, `#` multiplies with attribute
  * `alpha`. A node with an attribute that no step takes stays as it is, and is refused by name.
  */
-#include "net/onnx/recipes.h"
+#include "net/lower/recipes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,9 +27,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "net/onnx/bias.h"
-#include "net/onnx/index.h"
-#include "net/onnx/levels.h"
+#include "net/lower/bias.h"
+#include "net/lower/index.h"
+#include "net/lower/levels.h"
 #include "net/onnx/proto.h"
 
 enum { MAX_STEPS = 13 };
@@ -43,7 +43,7 @@ typedef struct recipe {
     const char *steps[MAX_STEPS];
 } recipe;
 
-/* Quantised operators in levels (net/onnx/levels.h). They are lowered last, since others become some of them. */
+/* Quantised operators in levels (net/lower/levels.h). They are lowered last, since others become some of them. */
 static const recipe in_levels[] = {
     {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y {bytes=1}"}},
     {"DequantizeLinear", {"sis.Lift 0 2 > l", "Mul l 1 > y"}},

@@ -2,8 +2,8 @@
  *
  * Functions that a model defines itself.
  */
-#ifndef SIS_NET_ONNX_FUNCTIONS_H
-#define SIS_NET_ONNX_FUNCTIONS_H
+#ifndef SIS_NET_LOWER_FUNCTIONS_H
+#define SIS_NET_LOWER_FUNCTIONS_H
 
 struct Sis__Onnx__Model;
 

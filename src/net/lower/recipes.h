@@ -3,8 +3,8 @@
  * Lowering: operators that are others put together, above all those that ONNX Runtime's optimizer and
  * quantiser write, are replaced by standard ones in the document.
  */
-#ifndef SIS_NET_ONNX_RECIPES_H
-#define SIS_NET_ONNX_RECIPES_H
+#ifndef SIS_NET_LOWER_RECIPES_H
+#define SIS_NET_LOWER_RECIPES_H
 
 #include <stddef.h>
 #include <stdint.h>

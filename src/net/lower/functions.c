@@ -5,7 +5,7 @@
  * values. Calls inside functions are expanded in the next round. Functions that call themselves are
  * refused before anything is copied; rounds, nodes and bytes are limited for the others.
  */
-#include "net/onnx/functions.h"
+#include "net/lower/functions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
