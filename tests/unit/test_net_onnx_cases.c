@@ -453,8 +453,8 @@ static void standard_cases_pass_or_are_refused_by_name(void **state) {
         printf("skipped: the ONNX test cases (libonnx-testdata) are not installed\n");
         skip();
     }
-    run_folder(root, "node", 600);
-    run_folder(root, "simple", 5);
+    run_folder(root, "node", 670);
+    run_folder(root, "simple", 13);
     run_folder(root, "pytorch-converted", 79);
     run_folder(root, "pytorch-operator", 32);
 }
