@@ -132,18 +132,18 @@ static int take_record(void *ctx, sis_record *r) {
 /* Parts of one run count as one source. */
 static int read_all(sis_clusterer *c, const cli_list *paths) {
     reader to = {.clusterer = c};
-    cli_parts parts = {0};
+    sis_parts parts = {0};
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < paths->n; i++) {
         for (size_t k = 0; status == CLI_DONE && k < i; k++)
             if (strcmp(paths->items[k], paths->items[i]) == 0)
                 status = cli_usage("%s is given twice", paths->items[i]);
         if (status == CLI_DONE)
-            status = cli_parts_add(&parts, paths->items[i], &to.source);
+            status = cli_fail(sis_parts_add(&parts, paths->items[i], &to.source));
         if (status == CLI_DONE)
             status = cli_records_each(paths->items[i], SIZE_MAX, take_record, &to);
     }
-    cli_parts_release(&parts);
+    sis_parts_release(&parts);
     return status;
 }
 

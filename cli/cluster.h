@@ -8,7 +8,6 @@
 #include <sis/analysis.h>
 
 #include "cli.h"
-#include "lines.h"
 
 /* --eps, --min-size and what follows from them. */
 typedef struct cli_clustering {

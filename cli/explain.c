@@ -170,13 +170,13 @@ static void cancel(void *ctx) {
 }
 
 /* Into the file; the first record of it says how it is made. */
-static int write_line(cli_explaining *w, cli_line *place, const char *line) {
+static int write_line(cli_explaining *w, sis_line *place, const char *line) {
     char *anew = NULL;
     size_t n = place->length;
     int status = CLI_DONE;
     place->first = w->provenance && w->n_written == 0;
     if (place->first)
-        status = cli_line_remake(line, n, w->provenance, &anew, &n);
+        status = cli_fail(sis_line_remake(line, n, w->provenance, &anew, &n));
     cli_progress_erase(&w->bar);
     if (status == CLI_DONE)
         status = cli_output_write(&w->out, anew ? anew : line, n);
@@ -187,7 +187,7 @@ static int write_line(cli_explaining *w, cli_line *place, const char *line) {
     w->n_written++;
     if (status == CLI_DONE && w->provenance &&
         sis__processes_now) /* a file of ours from its beginning */
-        status = cli_lines_note(&w->lines, place);
+        status = cli_fail(sis_lines_note(&w->lines, place));
     w->broken |= status != CLI_DONE;
     return w->broken ? SIS_E_IO : SIS_OK;
 }
@@ -204,7 +204,7 @@ static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
     w->unsettled |= w->n_written > 0 && i < w->last;
     w->last = i;
     cli_explain_count(w, sis_task_id(w->task, i, number), &c);
-    cli_line place = {.row = sis_task_row(w->task, i), .length = n - sizeof b};
+    sis_line place = {.row = sis_task_row(w->task, i), .length = n - sizeof b};
     return write_line(w, &place, (const char *)answer + sizeof b);
 }
 
@@ -380,8 +380,9 @@ static int explain(cli_explaining *w) {
     if (status == CLI_FAILED && w->o->output && !w->broken)
         cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
     if (status == CLI_DONE && (w->unsettled || w->provenance_anew))
-        status = w->lines.n ? cli_lines_settle_noted(&w->lines, w->o->output, w->provenance)
-                            : cli_lines_settle(w->o->output, w->provenance_anew);
+        status =
+            cli_fail(w->lines.n ? sis_lines_settle_noted(&w->lines, w->o->output, w->provenance)
+                                : sis_lines_settle(w->o->output, w->provenance_anew));
     status = cli_output_close(&w->out, status); /* not before it is in order: others wait for it */
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
@@ -416,7 +417,7 @@ static int run(const void *p, const cli_list *args) {
     free(w.todo);
     free(w.provenance);
     free(w.provenance_anew);
-    cli_lines_release(&w.lines);
+    sis_lines_release(&w.lines);
     sis_task_free(w.task);
     return status;
 }

@@ -9,10 +9,10 @@
 #define SIS_CLI_EXPLAIN_H
 
 #include "base/spread.h"
-#include "lines.h"
 #include "method.h"
 #include "output.h"
 #include "records.h"
+#include <sis/analysis.h>
 
 typedef struct cli_explain_options {
     const char *shard;
@@ -43,7 +43,7 @@ typedef struct cli_explaining {
     char *provenance;      /* for the first record; NULL: the file says it already */
     char *provenance_anew; /* the same of a file that says so of other --rows; else NULL */
     int other_rows;        /* it does */
-    cli_lines lines;       /* of such a file, where they are in it, if they come out of order */
+    sis_lines lines;       /* of such a file, where they are in it, if they come out of order */
     long long bytes;       /* of it so far */
     sis__queue *things;    /* while there is work */
     int jobs;

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <sis/analysis.h>
+
 #include "cli.h"
-#include "lines.h"
+#include "output.h"
 
 typedef struct {
     const char *output;
@@ -36,7 +38,7 @@ static void count_missing(void *ctx, size_t row) {
     a->n++;
 }
 
-static int tell_missing(const absent *a, const cli_lines *l) {
+static int tell_missing(const absent *a, const sis_lines *l) {
     char list[NAMED * 24] = "";
     size_t used = 0;
     for (size_t i = 0; i < a->n && i < NAMED; i++)
@@ -48,25 +50,30 @@ static int tell_missing(const absent *a, const cli_lines *l) {
                      l->torn ? "a part ends in the middle of a record; " : "");
 }
 
-static int write_all(const merge_options *o, const cli_lines *l) {
+static int write_line(void *ctx, const char *bytes, size_t n) {
+    return cli_output_add(ctx, bytes, n);
+}
+
+static int write_all(const merge_options *o, const sis_lines *l) {
     cli_output out = {0};
     int status = cli_output_open(&out, o->output);
     if (status == CLI_DONE)
-        status = cli_lines_write(l, l->provenance_json, &out);
+        status = sis_lines_write(l, l->provenance_json, write_line, &out);
+    status = status < 0 ? cli_fail(status) : status;
     return cli_output_close(&out, status);
 }
 
 static int run(const void *p, const cli_list *args) {
     const merge_options *o = (const merge_options *)p;
-    cli_lines l = {0};
+    sis_lines l = {0};
     absent missing = {0};
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_lines_add(&l, args->items[i]);
+        status = cli_fail(sis_lines_add(&l, args->items[i]));
     if (status == CLI_DONE && l.n == 0)
         status = cli_error("there is nothing to merge: no records");
     if (status == CLI_DONE)
-        status = cli_lines_sort(&l, count_missing, &missing);
+        status = cli_fail(sis_lines_sort(&l, count_missing, &missing));
     if (status == CLI_DONE)
         status = write_all(o, &l);
     if (status == CLI_DONE)
@@ -74,7 +81,7 @@ static int run(const void *p, const cli_list *args) {
                  args->n == 1 ? "" : "s");
     if (status == CLI_DONE && missing.n)
         status = tell_missing(&missing, &l);
-    cli_lines_release(&l);
+    sis_lines_release(&l);
     return status;
 }
 

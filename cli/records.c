@@ -7,12 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-int cli_records_once(const char *path) {
-    struct stat st;
-    return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
-}
 
 int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx) {
     sis_results *file;
@@ -30,7 +24,7 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
     if (status == CLI_DONE && found < 0)
         status = cli_fail(found);
     else if (n == 0 && most > 0 &&
-             !cli_records_once(path)) /* what fills a pipe speaks for itself */
+             !sis_results_once(path)) /* what fills a pipe speaks for itself */
         status = cli_error("%s: holds no records", path);
     return status;
 }

@@ -21,9 +21,6 @@ typedef int cli_visit(void *ctx, sis_record *r);
  * CLI_FAILED after one line. A file without any is an error; standard input may be empty. */
 int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx);
 
-/* Standard input, a pipe and what <(...) of a shell names are gone once they are read. */
-int cli_records_once(const char *path);
-
 /* Which of them are meant (--where), and how many have been so far. Zeroed: all. */
 typedef struct cli_where {
     sis_where *conditions;

@@ -12,7 +12,6 @@
 
 #include "cli.h"
 #include "cluster.h"
-#include "lines.h"
 #include "output.h"
 #include "records.h"
 
@@ -104,10 +103,10 @@ static int add_record(void *ctx, sis_record *r) {
     return cli_fail(sis_report_add(to->report, to->path, r));
 }
 
-static int add_results(sis_report *report, const report_options *o, cli_parts *parts,
+static int add_results(sis_report *report, const report_options *o, sis_parts *parts,
                        const char *path) {
     intake to = {report, o, path};
-    if (cli_parts_add(parts, path, &to.path) != CLI_DONE)
+    if (cli_fail(sis_parts_add(parts, path, &to.path)) != CLI_DONE)
         return CLI_FAILED;
     return cli_records_each(path, SIZE_MAX, add_record, &to);
 }
@@ -309,7 +308,7 @@ static int check_paths(const report_options *o, const cli_list *args) {
 static int run(const void *p, const cli_list *args) {
     report_options all = *(const report_options *)p, *o = &all;
     sis_report *report;
-    cli_parts parts = {0};
+    sis_parts parts = {0};
     if (!o->output && o->chosen.n == 0)
         o->output = "report.html";
     int status = check_paths(o, args);
@@ -330,7 +329,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE && o->figures)
         status = write_figures(report, o);
     sis_report_free(report);
-    cli_parts_release(&parts);
+    sis_parts_release(&parts);
     return status;
 }
 

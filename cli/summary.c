@@ -11,7 +11,6 @@
 #include <sis/report.h>
 
 #include "base/buf.h"
-#include "lines.h"
 #include "output.h"
 #include "records.h"
 
@@ -237,14 +236,14 @@ static int print_all(const summary_options *o, sis_summary *s) {
 }
 
 static int count_all(const cli_list *paths, counting *c) {
-    cli_parts parts = {0};
+    sis_parts parts = {0};
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < paths->n; i++) {
-        status = cli_parts_add(&parts, paths->items[i], &c->path);
+        status = cli_fail(sis_parts_add(&parts, paths->items[i], &c->path));
         if (status == CLI_DONE)
             status = cli_records_each(paths->items[i], SIZE_MAX, add_record, c);
     }
-    cli_parts_release(&parts);
+    sis_parts_release(&parts);
     return status;
 }
 

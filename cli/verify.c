@@ -98,7 +98,7 @@ static int count_records(audit *a) {
     for (size_t i = 0; i < a->paths->n; i++) {
         sis_results *file;
         size_t before = a->n;
-        if (cli_records_once(a->paths->items[i])) {
+        if (sis_results_once(a->paths->items[i])) {
             a->n = SIZE_MAX;
             return sis__processes_now ? cli_error("%s: the records of a pipe cannot be shared out "
                                                  "among processes; name a file",
@@ -451,7 +451,7 @@ static int verify_as_provenance(const verify_options *o, const cli_list *args) {
 
 static int run(const void *p, const cli_list *args) {
     const verify_options *o = (const verify_options *)p;
-    if (!cli_records_once(args->items[0]))
+    if (!sis_results_once(args->items[0]))
         return verify_as_provenance(o, args);
     if (o->source.model && o->source.input)
         return verify_all(o, args);

@@ -71,6 +71,72 @@ int sis_records_index(sis_records *records, int once);
 const sis_record *sis_records_find(const sis_records *records, const char *id); /* or NULL */
 void sis_records_release(sis_records *records);
 
+/* ---- Parts of a run -------------------------------------------------------------------------- */
+
+/* A record, where it is, and which example it is of. */
+typedef struct sis_line {
+    size_t row;   /* in the data set */
+    size_t file;  /* of the list */
+    long long at; /* in the file */
+    size_t length;
+    int first;     /* it says how the file was made */
+    int retryable; /* cut short or an error: a later record of the same file takes its place */
+} sis_line;
+
+/* Lines of the parts of one run. Zeroed before the first file. */
+typedef struct sis_lines {
+    const char **paths; /* (n_files) borrowed */
+    size_t n_files;
+    sis_line *items; /* (n) */
+    size_t n, room;
+    sis_provenance provenance; /* of the whole run: without a shard */
+    char *provenance_json;     /* the same as text */
+    char *provenance_part;     /* as the first file has it, with its shard */
+    const char *provenance_by; /* the file that it is from */
+    size_t torn;               /* files that end in the middle of a record, which is left out */
+} sis_lines;
+
+/* Add a file, which must be of the same run as those before it; or a line that was written there. A
+ * file without records is fine. */
+int sis_lines_add(sis_lines *lines, const char *path);
+int sis_lines_note(sis_lines *lines, const sis_line *line);
+
+/* Bring them into the order of the run and leave out retryable ones that were replaced. missing(ctx,
+ * row) is told of each example that has no line. */
+int sis_lines_sort(sis_lines *lines, void (*missing)(void *ctx, size_t row), void *ctx);
+
+/* Write them; the first says how the run was made: provenance_json, or provenance_part. Nonzero from
+ * `write` stops and is the result. */
+typedef int sis_lines_out(void *ctx, const char *bytes, size_t n);
+int sis_lines_write(const sis_lines *lines, const char *provenance, sis_lines_out *write,
+                    void *ctx);
+void sis_lines_release(sis_lines *lines);
+
+/* Bring the records of a results file into the order of its run: a new file takes the place of the old
+ * one at once. `provenance`: what its first record is to say; NULL: what it says. The second: by lines
+ * that were noted, so that the file need not be read to know them. */
+int sis_lines_settle(const char *path, const char *provenance);
+int sis_lines_settle_noted(sis_lines *lines, const char *path, const char *provenance);
+
+/* The record of a line once more with this provenance (NULL: without): free(*out). */
+int sis_line_remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out);
+
+/* Results files that were named, and which of them are parts of one run (--shard): these count as one
+ * source, called by the first of them. Zeroed before the first; paths are borrowed. */
+typedef struct sis_part_file {
+    const char *path, *source; /* source: the path of the first part */
+    char *run;                 /* how the run was made; NULL: it is no part */
+} sis_part_file;
+typedef struct sis_parts {
+    sis_part_file *items; /* (n) */
+    size_t n, room;
+} sis_parts;
+int sis_parts_add(sis_parts *parts, const char *path, const char **source);
+void sis_parts_release(sis_parts *parts);
+
+/* Standard input, a pipe and what <(...) of a shell names can be read once only. */
+int sis_results_once(const char *path);
+
 /* ---- Distances ----------------------------------------------------------------------------- */
 
 /* name, what a record must carry. The distances of two subsets:
