@@ -19,37 +19,37 @@
 /* ---- Rules --------------------------------------------------------------------------------- */
 
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     const sis__net_input *s;
     unsigned char *masked, *asked; /* (n_features) asked: since something was masked */
     sis__plan *plan;               /* of a rule without an entry: its head points into it */
 } toy;
 
-static int open_toy(const sis__net_input *s, sis__ruled **out) {
+static int open_toy(const sis__net_input *s, sis__rule_instance **out) {
     toy *t = SIS_NEW(toy, 1);
-    *out = t ? &t->ruled : NULL;
+    *out = t ? &t->instance : NULL;
     if (!t || !s->entry)
         return t ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
     t->s = s;
     t->masked = SIS_NEW(unsigned char, s->in.n);
     t->asked = SIS_NEW(unsigned char, s->in.n);
-    t->ruled.width = s->entry->n;
-    t->ruled.block = 3; /* so that there are several, and a part of one */
-    t->ruled.exact = 1;
+    t->instance.width = s->entry->n;
+    t->instance.block = 3; /* so that there are several, and a part of one */
+    t->instance.exact = 1;
     if (!t->masked || !t->asked)
         return SIS_E_NOMEM;
     sis__cut cut = {s->entry->tensor, &s->entry->plan->tensors[s->entry->tensor]};
-    return sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->ruled.head);
+    return sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->instance.head);
 }
 
-static int open_rough(const sis__net_input *s, sis__ruled **out) {
+static int open_rough(const sis__net_input *s, sis__rule_instance **out) {
     int error = open_toy(s, out);
     if (error == SIS_OK)
         (*out)->exact = 0;
     return error;
 }
 
-static void close_toy(sis__ruled *r) {
+static void close_toy(sis__rule_instance *r) {
     toy *t = (toy *)r;
     sis__plan_free(t->plan);
     free(t->masked);
@@ -57,21 +57,21 @@ static void close_toy(sis__ruled *r) {
     free(t);
 }
 
-static int reset_toy(sis__ruled *r, const unsigned char *masked) {
+static int reset_toy(sis__rule_instance *r, const unsigned char *masked) {
     toy *t = (toy *)r;
     memcpy(t->masked, masked, t->s->in.n);
     memset(t->asked, 0, t->s->in.n);
     return SIS_OK;
 }
 
-static int mask_toy(sis__ruled *r, int feature) {
+static int mask_toy(sis__rule_instance *r, int feature) {
     toy *t = (toy *)r;
     t->masked[feature] = 1;
     memset(t->asked, 0, t->s->in.n);
     return SIS_OK;
 }
 
-static sis__change row_toy(sis__ruled *r, int feature, float *row) {
+static sis__change row_toy(sis__rule_instance *r, int feature, float *row) {
     toy *t = (toy *)r;
     const sis__entry *e = t->s->entry;
     int changes = feature < 0;
@@ -91,7 +91,7 @@ static sis__change row_toy(sis__ruled *r, int feature, float *row) {
 }
 
 /* The same a little off, by a different amount for each. */
-static int rough_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+static int rough_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                          double *margins) {
     (void)features;
     int error = sis__head_margins_rows(r->head, rows, n, margins);
@@ -100,13 +100,13 @@ static int rough_margins(sis__ruled *r, const int *features, float *rows, size_t
     return error;
 }
 
-static double rough_size(const sis__ruled *r, double margin) {
+static double rough_size(const sis__rule_instance *r, double margin) {
     (void)r;
     return fabs(margin);
 }
 
 /* Right, but for some of which nothing comes out. */
-static int lost_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+static int lost_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                         double *margins) {
     (void)features;
     int error = sis__head_margins_rows(r->head, rows, n, margins);
@@ -117,14 +117,15 @@ static int lost_margins(sis__ruled *r, const int *features, float *rows, size_t 
 
 /* What is right and more, so that the most promising is not always the best; of every fourth nothing
  * is known. */
-static void toy_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
+static void toy_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
+                       double *most) {
     toy *t = (toy *)r;
     assert_int_equal(sis__net_input_margins(t->s, t->masked, features, n, most), SIS_OK);
     for (size_t k = 0; k < n; k++)
         most[k] = features[k] % 4 ? wants * most[k] + 0.02 * (features[k] % 3) : INFINITY;
 }
 
-static void toy_learn(sis__ruled *r, int feature, double margin) {
+static void toy_learn(sis__rule_instance *r, int feature, double margin) {
     const toy *t = (const toy *)r;
     double full;
     assert_int_equal(sis__net_input_margins(t->s, t->masked, &feature, 1, &full), SIS_OK);
@@ -149,10 +150,10 @@ static const sis__rule rough = {.name = "rough",
                                 .size = rough_size};
 
 /* A rule that needs no entry: its rows are the network's. */
-static int open_whole(const sis__net_input *s, sis__ruled **out) {
+static int open_whole(const sis__net_input *s, sis__rule_instance **out) {
     toy *t = SIS_NEW(toy, 1);
     sis__plan *p = NULL;
-    *out = t ? &t->ruled : NULL;
+    *out = t ? &t->instance : NULL;
     assert_null(s->entry);
     int error = t ? sis__net_input_plan(s, -1, &p) : SIS_E_NOMEM;
     if (error != SIS_OK)
@@ -161,13 +162,13 @@ static int open_whole(const sis__net_input *s, sis__ruled **out) {
     t->plan = p;
     t->masked = SIS_NEW(unsigned char, s->in.n);
     t->asked = SIS_NEW(unsigned char, s->in.n);
-    t->ruled.width = s->in.n_values;
+    t->instance.width = s->in.n_values;
     sis__cut cut = {s->fed, &p->tensors[s->fed]};
-    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->ruled.head);
+    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->instance.head);
     return error == SIS_OK && !(t->masked && t->asked) ? SIS_E_NOMEM : error;
 }
 
-static sis__change row_whole(sis__ruled *r, int feature, float *row) {
+static sis__change row_whole(sis__rule_instance *r, int feature, float *row) {
     toy *t = (toy *)r;
     sis__prepared_input_row(&t->s->in, t->masked, row);
     if (feature >= 0)

@@ -244,14 +244,15 @@ static struct {
     size_t learnt, tight;
 } spied;
 
-static void spy_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
+static void spy_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
+                       double *most) {
     sis__rule_window.bounds(r, wants, features, n, most);
     spied.wants = wants;
     for (size_t k = 0; k < n; k++)
         spied.said[features[k]] = most[k];
 }
 
-static void spy_learn(sis__ruled *r, int feature, double margin) {
+static void spy_learn(sis__rule_instance *r, int feature, double margin) {
     double said = spied.said[feature];
     if (isfinite(said)) {
         assert_true(spied.wants * margin <= said);
@@ -362,7 +363,7 @@ static struct {
 
 /* The beginning of the struct in window.c. */
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     sis__prefix *f;
 } window_start;
 
@@ -380,7 +381,7 @@ static double full_sum(size_t i) {
 }
 
 /* Are sums as far from those of a full pass as slack says, at most? */
-static sis__change spy_row(sis__ruled *r, int feature, float *row) {
+static sis__change spy_row(sis__rule_instance *r, int feature, float *row) {
     sis__change said = sis__rule_window.row(r, feature, row);
     sis__prefix *f = ((window_start *)r)->f;
     const sis__keep_point *s = &f->points[f->n_points - 1];

@@ -7,7 +7,7 @@
  *      all inputs are constant, compute the outputs right here (folding), which is how the shape
  *      arithmetic that exporters put in front of Reshape disappears;
  *   3. drop nodes whose results were only needed by folded ones;
- *   4. compute only slices that are read (narrow.c), do several operators at once (fuse.c);
+ *   4. compute only slices that are read (slice_pushdown.c), do several operators at once (fuse.c);
  *   5. give each tensor a place in the memory of a run (layout.c).
  *
  * Nothing here depends on values that are fed, and no memory in proportion to a tensor is taken
@@ -481,7 +481,7 @@ static int compile(compiler *k) {
     if (!error)
         error = drop_dead(k);
     if (!error && !k->plan->keep_all)
-        error = sis__plan_narrow(k->plan, k->spec->one, k->spec->asked);
+        error = sis__plan_push_slices(k->plan, k->spec->one, k->spec->asked);
     if (!error && !k->plan->keep_all)
         error = sis__plan_fuse(k->plan);
     if (!error && !k->plan->keep_all)

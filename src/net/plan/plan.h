@@ -78,7 +78,7 @@ typedef struct sis__plan_spec {
     const int *outputs; /* values to compute */
     size_t n_outputs;
     int one;      /* of the first output, a number of each row is asked for: `asked`. What stands */
-    size_t asked; /* beside it in other slices may be left out (narrow.c) */
+    size_t asked; /* beside it in other slices may be left out (slice_pushdown.c) */
     size_t batch; /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
     int keep_all; /* every tensor keeps its own memory until the next run */
     int gradients; /* implies keep_all; parameters stay computed from, not folded or packed, unless
@@ -110,7 +110,7 @@ typedef struct sis__plan {
     const sis_net *net;
     const sis__graph *graph;
     size_t n_tensors, n_steps;
-    sis__tensor *tensors; /* one for every value of the graph, then those of narrow.c */
+    sis__tensor *tensors; /* one for every value of the graph, then those of slice_pushdown.c */
     sis__step *steps;     /* live nodes in topological order */
     int *reader;          /* (n_tensors) the only step that reads it; negative: several or none */
     size_t arena;         /* bytes of a run for tensors */
@@ -136,10 +136,10 @@ size_t sis__tensor_bytes(const sis__tensor *t);
 /* The node's name for messages. */
 const char *sis__node_name(const sis__node *n);
 
-/* Let steps compute only the slices that are read of their results in the end (narrow.c); of the
+/* Let steps compute only the slices that are read of their results in the end (slice_pushdown.c); of the
  * first output, if `one` number of each row is asked for, those that it stands in. What nobody
  * needs any more stays until it is dropped. */
-int sis__plan_narrow(sis__plan *p, int one, size_t asked);
+int sis__plan_push_slices(sis__plan *p, int one, size_t asked);
 
 /* Do several operators at once where that gives the same bits (fuse.c). What nobody needs any more
  * stays until it is dropped. Nothing happens to plans that keep everything. */

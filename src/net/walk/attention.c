@@ -5,7 +5,7 @@
  * embeddings, its normalisation, its query, key and value, whether attention sees it at all. These
  * are computed once, and a candidate is the present state with one token's share exchanged. From
  * there on every token depends on every other: that is the head's, a batch of whole rows, which computes of
- * the last layer what is read of it (net/plan/narrow.c).
+ * the last layer what is read of it (net/plan/slice_pushdown.c).
  *
  * Where a masked token is hidden from attention (the padding token, with a mask that follows from it)
  * it need not be there: its weight is exactly 0 in every sum, and sums run in order, so the head
@@ -67,7 +67,7 @@ typedef struct {
 } present_row;
 
 typedef struct {
-    sis__ruled ruled; /* first: see walk.h; its head is one of `heads` */
+    sis__rule_instance instance; /* first: see walk.h; its head is one of `heads` */
     const sis__net_input *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
@@ -413,7 +413,7 @@ static int make_head(attention *a, size_t tokens, sis__head **head) {
 
 /* That of the present state. */
 static int get_head(attention *a, size_t tokens) {
-    return make_head(a, tokens, &a->ruled.head);
+    return make_head(a, tokens, &a->instance.head);
 }
 
 /* Features that attention still sees: not those that no token shows, nor those that look masked as they are. */
@@ -505,7 +505,7 @@ static void find_own(attention *a) {
 /* Heads of other lengths are not asked for again soon: what comes next takes their memory, which is near. */
 static void drop_heads(attention *a) {
     for (size_t k = 0; a->tokens.n && k <= a->tokens.n; k++)
-        if (a->heads[k] && a->heads[k] != a->ruled.head && k + 1 != a->tokens.stay) {
+        if (a->heads[k] && a->heads[k] != a->instance.head && k + 1 != a->tokens.stay) {
             sis__head_free(a->heads[k]);
             a->heads[k] = NULL;
         }
@@ -521,14 +521,14 @@ static int enter_state(attention *a) {
     return error;
 }
 
-static int attention_reset(sis__ruled *r, const unsigned char *masked) {
+static int attention_reset(sis__rule_instance *r, const unsigned char *masked) {
     attention *a = (attention *)r;
     memcpy(a->now.masked, masked, a->s->in.n);
     return enter_state(a);
 }
 
 /* As long as no token goes, only what the feature shows changes. */
-static int attention_mask(sis__ruled *r, int feature) {
+static int attention_mask(sis__rule_instance *r, int feature) {
     attention *a = (attention *)r;
     a->now.masked[feature] = 1;
     let_go(a, a->tokens.going);
@@ -543,7 +543,7 @@ static int attention_mask(sis__ruled *r, int feature) {
 }
 
 /* Nothing is written: attention_margins tells the head what changes. */
-static sis__change attention_row(sis__ruled *r, int feature, float *row) {
+static sis__change attention_row(sis__rule_instance *r, int feature, float *row) {
     attention *a = (attention *)r;
     (void)row;
     if (feature < 0)
@@ -597,7 +597,7 @@ static int run_group(group *g, double *margins) {
     return error;
 }
 
-static int attention_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+static int attention_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                              double *margins) {
     attention *a = (attention *)r;
     int error = SIS_OK;
@@ -627,7 +627,8 @@ static int margin_without(attention *a, const unsigned char *gone, double *margi
     int error = get_head(a, stay);
     a->now.version++;
     lay_out(a);
-    return error == SIS_OK ? sis__head_margins_rows(a->ruled.head, a->now.base, 1, margin) : error;
+    return error == SIS_OK ? sis__head_margins_rows(a->instance.head, a->now.base, 1, margin)
+                           : error;
 }
 
 /* Does the margin of a state stay the same, to the bit, if these are not there? */
@@ -712,7 +713,7 @@ static int try_tokens(attention *a) {
 
 /* ---- Opening --------------------------------------------------------------------------------------- */
 
-static void attention_close(sis__ruled *r) {
+static void attention_close(sis__rule_instance *r) {
     attention *a = (attention *)r;
     for (size_t k = 0; a->heads && k <= a->tokens.n; k++)
         if (a->heads[k] != r->head) /* which the driver frees */
@@ -802,7 +803,8 @@ static int find_tokens_that_go(attention *a, int apart) {
         error = get_head(a, a->tokens.n);
     if (error == SIS_OK && a->tokens.n > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a);
-    a->tokens.shorter = error == SIS_OK && a->tokens.n > 2 && sis__head_leaves_out(a->ruled.head);
+    a->tokens.shorter =
+        error == SIS_OK && a->tokens.n > 2 && sis__head_leaves_out(a->instance.head);
     memset(a->now.masked, 0, a->s->in.n);
     if (error == SIS_OK)
         error = enter_state(a);
@@ -835,12 +837,12 @@ static int open_rule(attention *a, double *saved) {
     return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
 }
 
-static int attention_open(const sis__net_input *s, sis__ruled **out) {
+static int attention_open(const sis__net_input *s, sis__rule_instance **out) {
     attention *a = SIS_NEW(attention, 1);
     double saved = 0;
     if (!a)
         return SIS_E_NOMEM;
-    *out = &a->ruled;
+    *out = &a->instance;
     a->s = s;
     int error = open_rule(a, &saved);
     size_t some = 0;
@@ -850,13 +852,13 @@ static int attention_open(const sis__net_input *s, sis__ruled **out) {
         sis__net_input_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
     if (error == SIS_OK && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
-    a->ruled.exact = 1;
-    a->ruled.block = BLOCK;
+    a->instance.exact = 1;
+    a->instance.block = BLOCK;
     return error;
 }
 
 const sis__rule sis__rule_attention = {.name = "attention",
-                                       .pays_from = 500,
+                                       .min_copies = 500,
                                        .is_part = 1,
                                        .open = attention_open,
                                        .close = attention_close,

@@ -130,7 +130,7 @@ static int find_bias(const dense_layer *layer, sis__run *r, float *start, float 
  *
  * Rows at the cut are what the last activation reads; or a rectified dense layer away from that; or
  * farther, and the head takes over. The first two are for at most NARROW outputs. */
-typedef enum { HERE, NEXT, FAR } distance;
+typedef enum { AT_OUTPUT, ONE_LAYER, DEEP } distance;
 
 enum {
     LANES = 16,
@@ -146,7 +146,7 @@ typedef struct {
     size_t outputs;       /* of the network */
     size_t which;         /* of them is explained */
     int softmax;          /* its margin is log-odds; else that output itself */
-    float *w;             /* NEXT: (stride, 16) */
+    float *w;             /* ONE_LAYER: (stride, 16) */
     float *start, *added; /* (16) its bias */
     float *z;             /* (block, 16) */
     float *turned;        /* (16, 16) */
@@ -169,8 +169,8 @@ static distance distance_from(const sis__entry *f, const dense_layer *cut) {
     const sis_net *net = f->s->net;
     size_t outputs = f->plan->tensors[net->pre_output].count;
     if (outputs > NARROW || (is_softmax(net) && outputs < 2))
-        return FAR;
-    return cut->to == net->pre_output ? HERE : scores_next(f, cut, &next) ? NEXT : FAR;
+        return DEEP;
+    return cut->to == net->pre_output ? AT_OUTPUT : scores_next(f, cut, &next) ? ONE_LAYER : DEEP;
 }
 
 static int take_layer(margins_tail *e, sis__entry *f, const dense_layer *cut) {
@@ -204,7 +204,7 @@ static int tail_init(margins_tail *e, sis__entry *f, const dense_layer *cut) {
             &(sis__head_spec){.cuts = &(sis__cut){cut->to, &f->plan->tensors[cut->to]},
                               .n_cuts = 1},
             &e->head);
-    if (error == SIS_OK && e->far == NEXT)
+    if (error == SIS_OK && e->far == ONE_LAYER)
         error = take_layer(e, f, cut);
     return error;
 }
@@ -218,9 +218,9 @@ static void tail_release(margins_tail *e) {
     *e = (margins_tail){0};
 }
 
-/* The least that values of rows may be: NEXT takes them rectified. */
+/* The least that values of rows may be: ONE_LAYER takes them rectified. */
 static float tail_low(const margins_tail *e) {
-    return e->far == NEXT ? 0.0f : -INFINITY;
+    return e->far == ONE_LAYER ? 0.0f : -INFINITY;
 }
 
 /* Log-odds of 16 rows z (16, 16). */
@@ -270,9 +270,9 @@ static int far_margins(margins_tail *e, float *rows, size_t n, double *margins) 
 
 /* Margins of n rows. Where it is not far, their pre-activations are in e->z afterwards. */
 static int tail_margins(margins_tail *e, float *rows, size_t n, double *margins) {
-    if (e->far == FAR)
+    if (e->far == DEEP)
         return far_margins(e, rows, n, margins);
-    if (e->far == NEXT)
+    if (e->far == ONE_LAYER)
         run_layer(e, rows, n);
     else
         memcpy(e->z, rows, n * LANES * sizeof *e->z);
@@ -289,7 +289,7 @@ static int tail_margins(margins_tail *e, float *rows, size_t n, double *margins)
 /* How large the numbers are whose rounding shows in the first of those margins. */
 static double tail_size(const margins_tail *e, double margin) {
     double size = fabs(margin);
-    if (e->far == FAR)
+    if (e->far == DEEP)
         return fmax(size, sis__head_size(e->head));
     for (size_t j = 0; j < e->outputs; j++)
         size = fmax(size, fabs((double)e->z[j]));
@@ -308,7 +308,7 @@ typedef struct {
 } kept_layer;
 
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     const sis__net_input *s;
     sis__entry *entry;
     margins_tail tail;
@@ -465,7 +465,7 @@ static void candidate_row(dense_walk *w, size_t slot, float low, float *row) {
     sis__kernels_best()->patch(&p, low, row, cut_of(w)->wide);
 }
 
-static sis__change dense_row(sis__ruled *r, int feature, float *row) {
+static sis__change dense_row(sis__rule_instance *r, int feature, float *row) {
     dense_walk *w = (dense_walk *)r;
     float low = tail_low(&w->tail);
     if (feature >= 0 && w->still[feature])
@@ -478,12 +478,12 @@ static sis__change dense_row(sis__ruled *r, int feature, float *row) {
 }
 
 /* Does it only reach rectified units that are off before and after, whatever the rounding? */
-static int dense_idle(const sis__ruled *r, int feature) {
+static int dense_idle(const sis__rule_instance *r, int feature) {
     const dense_walk *w = (const dense_walk *)r;
     const kept_layer *l = &w->first;
     const float *effect = l->effect + (size_t)w->slot_of[feature] * l->wide;
     float eps = (float)(w->entry->n + 64) * 1.2e-7f;
-    if (!w->deep && w->tail.far != NEXT)
+    if (!w->deep && w->tail.far != ONE_LAYER)
         return 0;
     for (size_t j = 0; j < l->dense.out; j++)
         if (effect[j] != 0 &&
@@ -511,13 +511,13 @@ static int take_in(dense_walk *w, size_t slot) {
     return error;
 }
 
-static int dense_mask(sis__ruled *r, int feature) {
+static int dense_mask(sis__rule_instance *r, int feature) {
     dense_walk *w = (dense_walk *)r;
     sis__entry_mask(w->entry, feature);
     return w->still[feature] ? SIS_OK : take_in(w, (size_t)w->slot_of[feature]);
 }
 
-static int dense_reset(sis__ruled *r, const unsigned char *masked) {
+static int dense_reset(sis__rule_instance *r, const unsigned char *masked) {
     dense_walk *w = (dense_walk *)r;
     sis__entry_reset(w->entry, masked);
     sort_slots(w, masked);
@@ -530,7 +530,7 @@ static int dense_reset(sis__ruled *r, const unsigned char *masked) {
     return SIS_OK;
 }
 
-static int dense_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+static int dense_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                          double *margins) {
     (void)features;
     return tail_margins(&((dense_walk *)r)->tail, rows, n, margins);
@@ -538,7 +538,7 @@ static int dense_margins(sis__ruled *r, const int *features, float *rows, size_t
 
 /* Also of numbers that only other states show: a unit that goes on and off again leaves its rounding in
  * the effects, and one that a candidate switches on may be larger than all of the present state. */
-static double dense_size(const sis__ruled *r, double margin) {
+static double dense_size(const sis__rule_instance *r, double margin) {
     const dense_walk *w = (const dense_walk *)r;
     return fmax(w->most_through, tail_size(&w->tail, margin));
 }
@@ -548,7 +548,7 @@ static void layer_release(kept_layer *l) {
     free(l->effect);
 }
 
-static void dense_close(sis__ruled *r) {
+static void dense_close(sis__rule_instance *r) {
     dense_walk *w = (dense_walk *)r;
     tail_release(&w->tail);
     layer_release(&w->first);
@@ -618,7 +618,7 @@ static double length_of(const float *v, size_t n, size_t stride) {
 
 /* Weights of the second layer, if there are effects on it, and what goes through its units. */
 static void fill_weights(dense_walk *w) {
-    for (size_t u = 0; u < w->first.dense.out && (w->deep || w->tail.far == NEXT); u++) {
+    for (size_t u = 0; u < w->first.dense.out && (w->deep || w->tail.far == ONE_LAYER); u++) {
         float *row = w->deep ? w->w + u * w->second.wide : w->tail.w + u * LANES;
         if (w->deep)
             weights_of(&w->second.dense, u, row);
@@ -642,7 +642,8 @@ static int find_layers(dense_walk *w) {
     if (!layer_at(p, w->entry->tensor, a) || a->in != w->entry->n)
         return SIS_E_UNSUPPORTED;
     int on = rectified_by(p, a->to);
-    w->deep = on >= 0 && layer_at(p, on, b) && b->in == a->out && distance_from(w->entry, a) == FAR;
+    w->deep =
+        on >= 0 && layer_at(p, on, b) && b->in == a->out && distance_from(w->entry, a) == DEEP;
     w->first.wide = round_up(a->out);
     w->second.wide = w->deep ? round_up(b->out) : 0;
     double floats = (double)w->s->in.n * (double)(w->first.wide + w->second.wide + AT_ONCE);
@@ -707,9 +708,9 @@ static void note_layers(const dense_walk *w) {
     note_layer(w, &w->second.dense, "product kept, switched units");
 }
 
-static int dense_open(const sis__net_input *s, sis__ruled **out) {
+static int dense_open(const sis__net_input *s, sis__rule_instance **out) {
     dense_walk *w = SIS_NEW(dense_walk, 1);
-    *out = w ? &w->ruled : NULL;
+    *out = w ? &w->instance : NULL;
     if (!w)
         return SIS_E_NOMEM;
     w->s = s;
@@ -717,7 +718,7 @@ static int dense_open(const sis__net_input *s, sis__ruled **out) {
     int error = find_layers(w);
     if (error == SIS_OK)
         error = tail_init(&w->tail, w->entry, &cut_of(w)->dense);
-    w->ruled = (sis__ruled){
+    w->instance = (sis__rule_instance){
         .head = w->tail.head, .width = w->tail.width, .stride = w->tail.stride, .block = BLOCK};
     if (error == SIS_OK)
         error = allocate(w);
@@ -732,7 +733,7 @@ static int dense_open(const sis__net_input *s, sis__ruled **out) {
 
 const sis__rule sis__rule_dense = {
     .name = "dense",
-    .pays_from = 300,
+    .min_copies = 300,
     .keeps_entry = 1,
     .open = dense_open,
     .close = dense_close,

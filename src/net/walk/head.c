@@ -102,7 +102,7 @@ static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
 }
 
 /* The axis along which a cut of n rows is n times that of one; SIZE_MAX: there is none. Asked of a
- * plan for whole rows that is known to be sound; it may compute some slices only (net/plan/narrow.c). */
+ * plan for whole rows that is known to be sound; it may compute some slices only (net/plan/slice_pushdown.c). */
 static size_t stacked_along(const sis__plan *p, const sis__cut *cut, size_t n) {
     const sis__tensor *t = &p->tensors[cut->value], *one = cut->like;
     size_t axis = 0;

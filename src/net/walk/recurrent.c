@@ -28,7 +28,7 @@ typedef struct {
 enum { UPPER = 2 };
 
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     const sis__net_input *s;
     sis__entry *entry;
     sis__rnn_chain *chains[2];
@@ -288,11 +288,11 @@ static int continues(const stretch *s, const stretch *e) {
 static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor) {
     const float *number = (const float *)w->entry->run->data[tensor];
     free(w->stretches);
-    w->ruled.width = w->entry->plan->tensors[tensor].count;
-    w->stretches = SIS_NEW(stretch, w->ruled.width);
+    w->instance.width = w->entry->plan->tensors[tensor].count;
+    w->stretches = SIS_NEW(stretch, w->instance.width);
     w->n_stretches = 0;
     w->all_times = c->upper != NULL;
-    for (size_t i = 0; w->stretches && i < w->ruled.width; i++) {
+    for (size_t i = 0; w->stretches && i < w->instance.width; i++) {
         stretch e = locate(c, (size_t)number[i]);
         w->all_times |= e.chain < UPPER && e.time + 1 < c->last->p.recurrent.seq;
         if (w->n_stretches > 0 && continues(&w->stretches[w->n_stretches - 1], &e))
@@ -313,7 +313,7 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     if (error == SIS_OK)
         error = sis__head_new(
             w->s, &(sis__head_spec){.cuts = &(sis__cut){tensor, &p->tensors[tensor]}, .n_cuts = 1},
-            &w->ruled.head);
+            &w->instance.head);
     if (error == SIS_OK)
         error = set_stretches(w, c, tensor);
     free(m.holds);
@@ -348,7 +348,7 @@ static void fill_row(const recurrent_walk *w, int feature, float *row) {
 
 /* ---- The rule ------------------------------------------------------------------------------ */
 
-static int recurrent_reset(sis__ruled *r, const unsigned char *masked) {
+static int recurrent_reset(sis__rule_instance *r, const unsigned char *masked) {
     recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < w->n_chains; i++)
         sis__rnn_chain_reset(w->chains[i], masked);
@@ -357,7 +357,7 @@ static int recurrent_reset(sis__ruled *r, const unsigned char *masked) {
     return SIS_OK;
 }
 
-static void recurrent_update(sis__ruled *r, const int *features, size_t n) {
+static void recurrent_update(sis__rule_instance *r, const int *features, size_t n) {
     recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < w->n_chains; i++)
         sis__rnn_chain_run(w->chains[i], features, n);
@@ -365,7 +365,7 @@ static void recurrent_update(sis__ruled *r, const int *features, size_t n) {
         sis__rnn_upper_update(w->upper, features, n);
 }
 
-static sis__change recurrent_row(sis__ruled *r, int feature, float *row) {
+static sis__change recurrent_row(sis__rule_instance *r, int feature, float *row) {
     recurrent_walk *w = (recurrent_walk *)r;
     int moved = feature < 0;
     if (feature >= 0 && !sis__rnn_chain_reaches(w->chains[0], feature))
@@ -380,7 +380,7 @@ static sis__change recurrent_row(sis__ruled *r, int feature, float *row) {
     return SIS__CHANGED;
 }
 
-static int recurrent_mask(sis__ruled *r, int feature) {
+static int recurrent_mask(sis__rule_instance *r, int feature) {
     recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < w->n_chains; i++)
         sis__rnn_chain_mask(w->chains[i], feature);
@@ -398,7 +398,7 @@ static void release_layers(recurrent_walk *w) {
     w->stretches = NULL;
 }
 
-static void recurrent_close(sis__ruled *r) {
+static void recurrent_close(sis__rule_instance *r) {
     recurrent_walk *w = (recurrent_walk *)r;
     release_layers(w);
     free(w);
@@ -451,33 +451,33 @@ static int open_layers(recurrent_walk *w, int upper) {
     if (error == SIS_OK && c.upper)
         error = plan_upper(w, &c);
     if (error == SIS_OK)
-        error = w->ruled.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
+        error = w->instance.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
     if (error == SIS_OK && w->upper)
         sis__net_input_note(w->s, c.last, "half of its sums kept; all times");
     release_cells(&c);
     return error;
 }
 
-static int recurrent_open(const sis__net_input *s, sis__ruled **out) {
+static int recurrent_open(const sis__net_input *s, sis__rule_instance **out) {
     recurrent_walk *w = SIS_NEW(recurrent_walk, 1);
-    *out = w ? &w->ruled : NULL;
+    *out = w ? &w->instance : NULL;
     if (!w)
         return SIS_E_NOMEM;
     w->s = s;
     w->entry = s->entry;
-    w->ruled.exact = 1;
+    w->instance.exact = 1;
     int error = open_layers(w, 1);
     if (error != SIS_E_UNSUPPORTED)
         return error;
     release_layers(w); /* it may have been too much: the layer above is the head's */
-    sis__head_free(w->ruled.head);
-    w->ruled.head = NULL;
+    sis__head_free(w->instance.head);
+    w->instance.head = NULL;
     return open_layers(w, 0);
 }
 
 const sis__rule sis__rule_recurrent = {
     .name = "recurrent",
-    .pays_from = 300,
+    .min_copies = 300,
     .keeps_entry = 1,
     .open = recurrent_open,
     .close = recurrent_close,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Networks that give scores for each pixel, token or piece of an input, of which one is asked about:
- * what that score is made of alone is computed (net/plan/narrow.c), by a head that begins at the
+ * what that score is made of alone is computed (net/plan/slice_pushdown.c), by a head that begins at the
  * input. Features that it does not read change nothing.
  */
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 static const double worth = 0.8; /* of a full pass: a head that computes more is no gain */
 
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     const sis__net_input *s;
     sis__tensor like;    /* what is fed, for one row */
     unsigned char *read; /* (features) */
@@ -68,7 +68,7 @@ static void mark_step(slice_walk *w, const sis__plan *p, const sis__step *s) {
 }
 
 static void find_read(slice_walk *w) {
-    const sis__plan *p = sis__head_plan(w->ruled.head);
+    const sis__plan *p = sis__head_plan(w->instance.head);
     for (size_t i = 0; i < p->n_steps; i++)
         for (size_t k = 0; k < p->steps[i].n_inputs; k++)
             if (shows_input(w, p, p->steps[i].inputs[k]) &&
@@ -79,52 +79,52 @@ static void find_read(slice_walk *w) {
             memset(w->read, 1, w->s->in.n);
 }
 
-static int slice_open(const sis__net_input *s, sis__ruled **out) {
+static int slice_open(const sis__net_input *s, sis__rule_instance **out) {
     slice_walk *w = SIS_NEW(slice_walk, 1);
     double flops = 0;
-    *out = w ? &w->ruled : NULL;
+    *out = w ? &w->instance : NULL;
     if (!w)
         return SIS_E_NOMEM;
     w->s = s;
-    w->ruled.exact = 1;
+    w->instance.exact = 1;
     w->read = SIS_NEW(unsigned char, s->in.n);
     w->now = SIS_NEW(float, s->in.n_values);
     int error = w->read && w->now ? measure_pass(w, &flops) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis__head_new(
             s, &(sis__head_spec){.cuts = &(sis__cut){s->fed, &w->like}, .n_cuts = 1, .fused = 1},
-            &w->ruled.head);
-    if (error != SIS_OK || sis__head_plan(w->ruled.head)->flops > worth * flops)
+            &w->instance.head);
+    if (error != SIS_OK || sis__head_plan(w->instance.head)->flops > worth * flops)
         return error != SIS_OK ? error : SIS_E_UNSUPPORTED;
-    w->ruled.width = w->like.count;
+    w->instance.width = w->like.count;
     find_read(w);
     return SIS_OK;
 }
 
-static void slice_close(sis__ruled *r) {
+static void slice_close(sis__rule_instance *r) {
     slice_walk *w = (slice_walk *)r;
     free(w->read);
     free(w->now);
     free(w);
 }
 
-static int slice_reset(sis__ruled *r, const unsigned char *masked) {
+static int slice_reset(sis__rule_instance *r, const unsigned char *masked) {
     slice_walk *w = (slice_walk *)r;
     sis__prepared_input_row(&w->s->in, masked, w->now);
     return SIS_OK;
 }
 
-static int slice_mask(sis__ruled *r, int feature) {
+static int slice_mask(sis__rule_instance *r, int feature) {
     slice_walk *w = (slice_walk *)r;
     sis__prepared_input_mask(&w->s->in, feature, w->now);
     return SIS_OK;
 }
 
-static sis__change slice_row(sis__ruled *r, int feature, float *row) {
+static sis__change slice_row(sis__rule_instance *r, int feature, float *row) {
     slice_walk *w = (slice_walk *)r;
     if (feature >= 0 && !w->read[feature])
         return SIS__NOTHING;
-    memcpy(row, w->now, w->ruled.width * sizeof *row);
+    memcpy(row, w->now, w->instance.width * sizeof *row);
     if (feature >= 0)
         sis__prepared_input_mask(&w->s->in, feature, row);
     return SIS__CHANGED;
@@ -132,7 +132,7 @@ static sis__change slice_row(sis__ruled *r, int feature, float *row) {
 
 const sis__rule sis__rule_slice = {
     .name = "slice",
-    .pays_from = 300,
+    .min_copies = 300,
     .open = slice_open,
     .close = slice_close,
     .reset = slice_reset,

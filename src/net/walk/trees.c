@@ -15,7 +15,7 @@
 #include "net/walk/trees.h"
 
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     sis__additive *sums;
     double *base;             /* (n) of the present state */
     double *change, *lo, *hi; /* (n) of a candidate */
@@ -45,7 +45,7 @@ static int round_change(trees_walk *w, int feature, float *raw) {
 
 /* ---- The rule ------------------------------------------------------------------------------ */
 
-static sis__change trees_row(sis__ruled *r, int feature, float *scores) {
+static sis__change trees_row(sis__rule_instance *r, int feature, float *scores) {
     trees_walk *w = (trees_walk *)r;
     sis__additive *s = w->sums;
     if (feature >= 0 && s->idle && s->idle(s, feature))
@@ -58,21 +58,21 @@ static sis__change trees_row(sis__ruled *r, int feature, float *scores) {
     return SIS__CHANGED;
 }
 
-static int trees_reset(sis__ruled *r, const unsigned char *masked) {
+static int trees_reset(sis__rule_instance *r, const unsigned char *masked) {
     trees_walk *w = (trees_walk *)r;
     w->sums->reset(w->sums, masked);
     w->sums->total(w->sums, -1, w->base);
     return SIS_OK;
 }
 
-static int trees_mask(sis__ruled *r, int feature) {
+static int trees_mask(sis__rule_instance *r, int feature) {
     trees_walk *w = (trees_walk *)r;
     w->sums->mask(w->sums, feature);
     w->sums->total(w->sums, -1, w->base);
     return SIS_OK;
 }
 
-static void trees_close(sis__ruled *r) {
+static void trees_close(sis__rule_instance *r) {
     trees_walk *w = (trees_walk *)r;
     if (w->sums)
         w->sums->free(w->sums);
@@ -111,23 +111,23 @@ static int allocate(trees_walk *w) {
     return w->base && w->change && w->lo && w->hi && w->raw ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int trees_open(const sis__net_input *s, sis__ruled **out) {
+static int trees_open(const sis__net_input *s, sis__rule_instance **out) {
     trees_walk *w = SIS_NEW(trees_walk, 1);
     int scores = -1;
-    *out = w ? &w->ruled : NULL;
+    *out = w ? &w->instance : NULL;
     int error = w ? make_sums(w, s, &scores) : SIS_E_NOMEM;
     if (error != SIS_OK)
         return error;
-    w->ruled.width = w->sums->outputs;
-    w->ruled.exact = 1;
+    w->instance.width = w->sums->outputs;
+    w->instance.exact = 1;
     sis__cut cut = {scores, &s->entry->plan->tensors[scores]};
-    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &w->ruled.head);
+    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &w->instance.head);
     return error == SIS_OK ? allocate(w) : error;
 }
 
 const sis__rule sis__rule_trees = {
     .name = "trees",
-    .pays_from = 40,
+    .min_copies = 40,
     .keeps_entry = 1,
     .open = trees_open,
     .close = trees_close,

@@ -152,10 +152,10 @@ typedef struct {
     int untimed;  /* the next mask and probe are not looked at */
     int full;     /* full passes answer */
     size_t fixed; /* the probe from which on they do; SIZE_MAX - 1: as measured */
-} pace;
+} cost_model;
 
 enum { FIRST = 3, TRIAL = 32 };     /* probes before a trial; rows in each half of it */
-enum { EACH = 8 };                  /* behind so many probes, each of so many is timed */
+enum { EACH = 8 };                  /* after so many probes, only one in so many is timed */
 static const double batch_gain = 8; /* a row in a batch over one alone, at most */
 static const double cheap = 1e-6;   /* seconds that no pass undercuts, and operations a second */
 static const double fastest = 2e11; /* that no core does more of */
@@ -164,8 +164,8 @@ static const size_t free_to_choose = SIZE_MAX - 1;
 typedef struct {
     sis_walk walk;
     sis__net_input input;
-    sis__ruled *rule;
-    pace pace;
+    sis__rule_instance *rule;
+    cost_model cost;
     unsigned char *masked; /* (n_features) */
     double margin, size;   /* of the present state; the size of the numbers it is made of */
     double *kept;          /* (n_features) margins when they were last computed */
@@ -179,8 +179,8 @@ typedef struct {
     size_t block, stride;
 
     double
-        worth; /* masked copies that a selection asks about, where a pass is dear as many cheap ones: what
-                     opening a rule is held against */
+        budget; /* masked copies that a selection asks about, in units of cheap passes: opening a rule
+                      must be worth it */
 
     /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
      * is added to sizes, and the largest tolerance so far. See measure_errors. */
@@ -332,7 +332,7 @@ static int compute_full(net_walk *w, const int *features, size_t n, double *marg
     for (size_t k = 0; error == SIS_OK && k < n; k++) {
         error = settle_nan(w, features[k], &margins[k]);
         w->kept[features[k]] = margins[k];
-        w->kept_at[features[k]] = w->pace.probes;
+        w->kept_at[features[k]] = w->cost.probes;
     }
     return error;
 }
@@ -364,7 +364,7 @@ static size_t trial_rows(size_t n) {
 
 /* After a probe of n features by the rule that took so long: is it still the cheaper way? */
 static int compare(net_walk *w, const int *features, size_t n, double seconds) {
-    pace *p = &w->pace;
+    cost_model *p = &w->cost;
     int error = SIS_OK;
     double now = (seconds + p->masking) / (double)n;
     p->masking = 0;
@@ -393,7 +393,7 @@ static int probe(net_walk *w, const int *features, size_t n, double *margins) {
 
 /* The same by what is cheaper. */
 static int probe_cheaply(net_walk *w, const int *features, size_t n, double *margins) {
-    pace *p = &w->pace;
+    cost_model *p = &w->cost;
     if (!w->rule->exact || n == 0)
         return probe(w, features, n, margins);
     if (p->fixed == p->probes++)
@@ -412,10 +412,10 @@ static int probe_cheaply(net_walk *w, const int *features, size_t n, double *mar
 static int mask_full(net_walk *w, int feature) {
     double margin = w->kept[feature];
     int error =
-        w->kept_at[feature] == w->pace.probes ? SIS_OK : compute_full(w, &feature, 1, &margin);
+        w->kept_at[feature] == w->cost.probes ? SIS_OK : compute_full(w, &feature, 1, &margin);
     if (error == SIS_OK)
         w->margin = margin;
-    w->pace.probes++; /* what is kept is of another state */
+    w->cost.probes++; /* what is kept is of another state */
     w->masked[feature] = 1;
     return error;
 }
@@ -423,7 +423,7 @@ static int mask_full(net_walk *w, int feature) {
 static int reset_full(net_walk *w, const unsigned char *masked) {
     int nothing = -1;
     memcpy(w->masked, masked, w->input.in.n);
-    w->pace.probes++;
+    w->cost.probes++;
     int error = sis__net_input_margins(&w->input, w->masked, &nothing, 1, &w->margin);
     return error == SIS_OK ? settle_nan(w, nothing, &w->margin) : error;
 }
@@ -477,7 +477,7 @@ static int mask(net_walk *w, int feature) {
 static int walk_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
     net_walk *w = (net_walk *)walk;
     walk->evaluations++;
-    int error = w->pace.full ? reset_full(w, masked) : reset(w, masked);
+    int error = w->cost.full ? reset_full(w, masked) : reset(w, masked);
     *margin = w->margin;
     return error;
 }
@@ -497,10 +497,10 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
 
 static int walk_mask(sis_walk *walk, int feature, double *margin) {
     net_walk *w = (net_walk *)walk;
-    double began = w->pace.untimed ? 0 : sis__work_seconds();
-    int error = w->pace.full ? mask_full(w, feature) : mask(w, feature);
-    if (!w->pace.untimed)
-        w->pace.masking += sis__work_seconds() - began;
+    double began = w->cost.untimed ? 0 : sis__work_seconds();
+    int error = w->cost.full ? mask_full(w, feature) : mask(w, feature);
+    if (!w->cost.untimed)
+        w->cost.masking += sis__work_seconds() - began;
     *margin = w->margin;
     return error;
 }
@@ -692,7 +692,7 @@ static int set_tolerance(net_walk *w) {
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static int allocate(net_walk *w) {
-    const sis__ruled *r = w->rule;
+    const sis__rule_instance *r = w->rule;
     w->stride = r->stride ? r->stride : r->width;
     size_t fit = row_bytes / sizeof(float) / (w->stride + 1);
     fit = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
@@ -713,7 +713,7 @@ static int allocate(net_walk *w) {
 
 /* Put a rule to work, if it fits. */
 static int try_rule(net_walk *w, const sis__rule *rule) {
-    if (w->worth < rule->pays_from)
+    if (w->budget < rule->min_copies)
         return SIS_E_UNSUPPORTED;
     memset(w->input.notes, 0, w->input.net->graph.n_nodes * sizeof *w->input.notes);
     int error = rule->open(&w->input, &w->rule);
@@ -746,13 +746,13 @@ const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
 
 const char *sis__walk_rule(const sis_walk *w) {
     const net_walk *n = walk_behind(w);
-    return n && !n->pace.full ? rule_of(n)->name : "batch";
+    return n && !n->cost.full ? rule_of(n)->name : "batch";
 }
 
 void sis__walk_full_from(sis_walk *w, size_t probe_number) {
     net_walk *n = (net_walk *)(uintptr_t)walk_behind(w);
     if (n && n->rule->exact)
-        n->pace.fixed = probe_number == SIZE_MAX ? SIZE_MAX : n->pace.probes + probe_number;
+        n->cost.fixed = probe_number == SIZE_MAX ? SIZE_MAX : n->cost.probes + probe_number;
 }
 
 /* Operations of a full pass that is as cheap as those by which rules say from where on they pay. */
@@ -773,7 +773,7 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     if (!w)
         return SIS_E_NOMEM;
     w->walk.ops = &ops;
-    w->pace.fixed = opt && opt->by_cost ? free_to_choose : SIZE_MAX;
+    w->cost.fixed = opt && opt->by_cost ? free_to_choose : SIZE_MAX;
     int error = net_input_init(&w->input, net, input, opt);
     if (error == SIS_OK && net->whole)
         error =
@@ -783,9 +783,9 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     w->masked = SIS_NEW(unsigned char, w->input.in.n);
     w->input.copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
     double flops = flops_of_pass(&w->input);
-    w->worth = w->input.copies * fmax(1, flops / cheap_pass);
-    w->pace.least = fmax(cheap, flops / fastest);
-    if (w->worth < LEAST_COPIES)
+    w->budget = w->input.copies * fmax(1, flops / cheap_pass);
+    w->cost.least = fmax(cheap, flops / fastest);
+    if (w->budget < LEAST_COPIES)
         return SIS_E_UNSUPPORTED; /* whatever the rule */
     error = w->masked ? sis__entry_new(&w->input, &w->input.entry) : SIS_E_NOMEM;
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */

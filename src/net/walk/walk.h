@@ -78,52 +78,53 @@ typedef struct sis__rule sis__rule;
 typedef struct sis__head sis__head;
 
 /* A rule at work on one input. Its maker's struct begins with this; `open` fills it. */
-typedef struct sis__ruled {
+typedef struct sis__rule_instance {
     const sis__rule *rule; /* the driver sets it */
     sis__head *head;       /* from the cut on; the driver frees it */
     size_t width;          /* of a row, in floats; 0: `margins` needs none */
     size_t stride;         /* from one row to the next, at least the width; 0: the width */
     size_t block;          /* rows at a time; 0: the driver's choice */
     int exact;             /* margins are full passes', to the bit; else they are measured */
-} sis__ruled;
+} sis__rule_instance;
 
 /* Verbs. Features are present ones unless said otherwise. */
 struct sis__rule {
     const char *name;
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
-    int pays_from;   /* masked copies that have to be asked about for it to be worth opening */
+    int min_copies;  /* masked copies that have to be asked about for it to be worth opening */
     int is_part; /* what it computes is a part of a full pass, so that no full pass is cheaper */
 
     /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
-    int (*open)(const sis__net_input *s, sis__ruled **out);
-    void (*close)(sis__ruled *r); /* also one that open gave up half way */
+    int (*open)(const sis__net_input *s, sis__rule_instance **out);
+    void (*close)(sis__rule_instance *r); /* also one that open gave up half way */
 
     /* Start over with these features (flags) masked; mask one more, whose row was asked for last. */
-    int (*reset)(sis__ruled *r, const unsigned char *masked);
-    int (*mask)(sis__ruled *r, int feature);
+    int (*reset)(sis__rule_instance *r, const unsigned char *masked);
+    int (*mask)(sis__rule_instance *r, int feature);
 
     /* What stands at the cut with this feature masked too; -1: with nothing more (SIS__CHANGED). */
-    sis__change (*row)(sis__ruled *r, int feature, float *row);
+    sis__change (*row)(sis__rule_instance *r, int feature, float *row);
 
     /* The rest may be NULL. */
 
     /* Before rows of these features, ascending, are asked for. For what is better done together. */
-    void (*update)(sis__ruled *r, const int *features, size_t n);
+    void (*update)(sis__rule_instance *r, const int *features, size_t n);
 
     /* Margins of n candidates (features; -1: the present state) whose rows were written last, where the
      * rule has something faster than giving these rows to the head. Row by row the same whatever n. May
      * write to the rows. And how large the numbers are whose rounding shows in the first of these margins
      * (NULL: the head knows). */
-    int (*margins)(sis__ruled *r, const int *features, float *rows, size_t n, double *margins);
-    double (*size)(const sis__ruled *r, double margin);
+    int (*margins)(sis__rule_instance *r, const int *features, float *rows, size_t n,
+                   double *margins);
+    double (*size)(const sis__rule_instance *r, double margin);
 
     /* Does this feature, whose margin is close to the present one, provably change nothing? */
-    int (*idle)(const sis__ruled *r, int feature);
+    int (*idle)(const sis__rule_instance *r, int feature);
 
     /* most[k]: what wants * margin of features[k] can at most be; INFINITY: nothing is known. And
      * what it was, so that more is known next time. */
-    void (*bounds)(sis__ruled *r, int wants, const int *features, size_t n, double *most);
-    void (*learn)(sis__ruled *r, int feature, double margin);
+    void (*bounds)(sis__rule_instance *r, int wants, const int *features, size_t n, double *most);
+    void (*learn)(sis__rule_instance *r, int feature, double margin);
 };
 
 /* All of them, in the order they are asked. NAME is sis__rule_NAME. */

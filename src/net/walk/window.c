@@ -188,7 +188,7 @@ static double bound_of(const bound *b, size_t j) {
 /* ---- The rule -------------------------------------------------------------------------------- */
 
 typedef struct {
-    sis__ruled ruled;
+    sis__rule_instance instance;
     sis__prefix *f;
     unsigned char *masked; /* (n_features) */
     unsigned char *stale;  /* (n_features) something kept for it is dirty */
@@ -235,7 +235,7 @@ static void reset_point(sis__prefix *f, sis__keep_point *s) {
         s->ops->reset(f, s);
 }
 
-static int window_reset(sis__ruled *r, const unsigned char *masked) {
+static int window_reset(sis__rule_instance *r, const unsigned char *masked) {
     window_rule *w = (window_rule *)r;
     sis__prefix *f = w->f;
     size_t n = f->s->in.n;
@@ -282,7 +282,7 @@ static void update(window_rule *w, const size_t *features, size_t n) {
     }
 }
 
-static void window_update(sis__ruled *r, const int *features, size_t n) {
+static void window_update(sis__rule_instance *r, const int *features, size_t n) {
     window_rule *w = (window_rule *)r;
     size_t together[TOGETHER] = {0}, count = 0;
     for (size_t k = 0; k < n; k++) {
@@ -339,7 +339,7 @@ static sis__change changed_row(window_rule *w, int feature) {
     return changes ? SIS__CHANGED : SIS__NOTHING;
 }
 
-static sis__change window_row(sis__ruled *r, int feature, float *row) {
+static sis__change window_row(sis__rule_instance *r, int feature, float *row) {
     window_rule *w = (window_rule *)r;
     sis__prefix *f = w->f;
     int changes = 0;
@@ -384,7 +384,7 @@ static void write_near(void *ctx, size_t first, size_t n, sis__row_slots *to) {
     sis__slots_near(to, w->base, w->version, w->changes);
 }
 
-static int window_margins(sis__ruled *r, const int *features, float *rows, size_t n,
+static int window_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                           double *margins) {
     window_rule *w = (window_rule *)r;
     int error = SIS_OK;
@@ -398,7 +398,8 @@ static int window_margins(sis__ruled *r, const int *features, float *rows, size_
     return error;
 }
 
-static void window_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
+static void window_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
+                          double *most) {
     window_rule *w = (window_rule *)r;
     int known =
         w->estimate && sis__estimate_most(w->estimate, features, n, wants, w->base, most) == SIS_OK;
@@ -410,7 +411,7 @@ static void window_bounds(sis__ruled *r, int wants, const int *features, size_t 
         most[k] = w->bound ? bound_of(w->bound, (size_t)features[k]) : INFINITY;
 }
 
-static void window_learn(sis__ruled *r, int feature, double margin) {
+static void window_learn(sis__rule_instance *r, int feature, double margin) {
     window_rule *w = (window_rule *)r;
     if (w->bound)
         bound_learn(w->bound, (size_t)feature, margin);
@@ -449,7 +450,7 @@ static void spoil(window_rule *w, size_t i) {
     }
 }
 
-static int window_mask(sis__ruled *r, int feature) {
+static int window_mask(sis__rule_instance *r, int feature) {
     window_rule *w = (window_rule *)r;
     sis__prefix *f = w->f;
     size_t j = (size_t)feature;
@@ -477,7 +478,7 @@ static int window_mask(sis__ruled *r, int feature) {
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-static void window_close(sis__ruled *r) {
+static void window_close(sis__rule_instance *r) {
     window_rule *w = (window_rule *)r;
     bound_free(w->bound);
     sis__estimate_free(w->estimate);
@@ -502,14 +503,15 @@ static int head_init(window_rule *w) {
         if (f->points[i].kind != SIS__KEEP_CONV)
             cuts[n++] =
                 (sis__cut){f->points[i].cut.value, &f->plan->tensors[f->points[i].cut.value]};
-    int error = sis__head_new(f->s, &(sis__head_spec){.cuts = cuts, .n_cuts = n}, &w->ruled.head);
+    int error =
+        sis__head_new(f->s, &(sis__head_spec){.cuts = cuts, .n_cuts = n}, &w->instance.head);
     free(cuts);
     return error;
 }
 
 static int state_init(window_rule *w) {
     size_t n = w->f->s->in.n;
-    w->ruled.width = w->f->row;
+    w->instance.width = w->f->row;
     w->masked = SIS_NEW(unsigned char, n);
     w->stale = SIS_NEW(unsigned char, n);
     w->made = SIS_NEW(size_t, n);
@@ -551,33 +553,33 @@ static int near_init(window_rule *w) {
     if (!w->one || !w->place || !w->value)
         return SIS_E_NOMEM;
     w->most = most;
-    w->ruled.width = 0;
-    w->ruled.block = 4 * NEAR;
+    w->instance.width = 0;
+    w->instance.block = 4 * NEAR;
     return SIS_OK;
 }
 
-static int window_open(const sis__net_input *s, sis__ruled **out) {
+static int window_open(const sis__net_input *s, sis__rule_instance **out) {
     window_rule *w = SIS_NEW(window_rule, 1);
-    *out = w ? &w->ruled : NULL;
+    *out = w ? &w->instance : NULL;
     if (!w)
         return SIS_E_NOMEM;
-    w->ruled.exact = 1;
+    w->instance.exact = 1;
     int error = sis__prefix_new(s, &w->f);
     if (error == SIS_OK)
         error = head_init(w);
     if (error == SIS_OK)
         error = state_init(w);
     if (error == SIS_OK)
-        error = bound_new(w->f, w->ruled.head, &w->bound);
+        error = bound_new(w->f, w->instance.head, &w->bound);
     if (error == SIS_OK && !w->bound)
-        error = sis__estimate_new(w->f, w->ruled.head, &w->estimate);
+        error = sis__estimate_new(w->f, w->instance.head, &w->estimate);
     if (error == SIS_OK && !w->bound && !w->estimate)
         error = near_init(w);
     return error;
 }
 
 const sis__rule sis__rule_window = {.name = "window",
-                                    .pays_from = 500,
+                                    .min_copies = 500,
                                     .open = window_open,
                                     .close = window_close,
                                     .reset = window_reset,

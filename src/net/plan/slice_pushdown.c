@@ -529,7 +529,7 @@ static int narrow(narrower *w, int found) {
     return error;
 }
 
-int sis__plan_narrow(sis__plan *p, int one, size_t asked) {
+int sis__plan_push_slices(sis__plan *p, int one, size_t asked) {
     narrower w = {.p = p, .index = -1};
     int error = one ? narrow(&w, asked_slices(&w, asked)) : SIS_OK;
     w = (narrower){.p = p, .index = -1, .asked = ALL};
