@@ -21,13 +21,12 @@
  *                   A file with operators that the engine lacks is opened as ort: below, if that
  *                   can be; sis_model_note() then says so.
  *
- *     ort:FILE.onnx a network in ONNX Runtime, which has no walks: every masked copy is a full pass,
- *                   in batches whose length is found by a trial when the model is measured. The
- *                   library is loaded when it is first needed: the file $SIS_ORT, else
- *                   libonnxruntime.so.1 or libonnxruntime.so. Inputs are tensors of numbers; of several
- *                   one takes the row, as in a FILE.onnx. The first output of floating point
- *                   gives the scores, also as a list of dictionaries, or the one behind #.
- *                   SIS_E_UNSUPPORTED if there is no library.
+ *     ort:FILE.onnx a network in ONNX Runtime, which has no walks and gradients: every masked copy is a
+ *                   full pass, in batches whose length follows from shapes, so that the same row has
+ *                   the same scores every time. Inputs, outputs, token ids, texts and margins are
+ *                   those of a FILE.onnx; the output may also be a list of dictionaries. The library
+ *                   is loaded when it is first needed (docs/networks.md says from where).
+ *                   SIS_E_UNSUPPORTED if there is none.
  *
  *     FILE.json, FILE.ubj, FILE.txt
  *                   a model of XGBoost (JSON or UBJSON, as its save_model() writes) or LightGBM
@@ -103,9 +102,9 @@ typedef struct sis_model_opt {
     double timeout; /* seconds to wait for one answer, the child's start included in the first;
                        default 60, 0: as long as it takes */
 
-    int jobs; /* threads that will use it at once; default 1, 0: one for each core. ONNX Runtime and
-                 children (through OMP_NUM_THREADS and its kin, unless they are set) get their share
-                 of the cores for threads of their own */
+    int jobs; /* threads that will use it at once; default 1, 0: one for each core. Children (through
+                 OMP_NUM_THREADS and its kin, unless they are set) get their share of the cores for
+                 threads of their own */
 
     /* Of cmd: models. */
     size_t restarts; /* how often a child that has died or does not answer in time is started again,
@@ -137,7 +136,7 @@ void sis_model_opt_init(sis_model_opt *opt);
  * out->n_outputs is 0 if only asking the model can tell it: then call sis_model_measure(). */
 int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
 
-/* Learn n_outputs of an opened model by predicting one row (n_values). Nothing is asked if it is
+/* Learn n_outputs (and link) of an opened model by predicting one row (n_values). Nothing is asked if it is
  * already known. Call it before the model is used, from one thread. */
 int sis_model_measure(sis_model *model, const double *row, size_t n_values);
 

@@ -29,7 +29,7 @@
 #include "model/ort_session.h"
 #include "model/request.h"
 
-enum { MAX_INPUTS = SIS__ORT_MAX_INPUTS, MAX_ROWS = 32 };
+enum { MAX_INPUTS = SIS__ORT_MAX_INPUTS, MAX_ROWS = 16 };
 static const size_t PASS_BYTES = (size_t)4 << 20; /* of the inputs of a pass of several rows */
 
 /* ---- A model --------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 #include "model/ort_session.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "base/mem.h"
 #include "model/network.h"
 #include "model/ort_library.h"
+
+static const size_t max_bytes = INT32_MAX; /* that ONNX Runtime reads from memory */
 
 void sis__ort_network_free(sis__ort_network *net) {
     if (!net)
@@ -171,7 +174,14 @@ static int start_session(sis__ort_network *net) {
     return code;
 }
 
-/* What the file carries, and the file cut. One that cannot be read here may still be one for ONNX
+static void forget_document(sis__ort_network *net) {
+    sis_net_free(net->document);
+    free(net->cut.bytes);
+    net->document = NULL;
+    net->cut = (sis_net_cut){0};
+}
+
+/* What the file carries, and the file cut. One that cannot be read here, or is too long for memory, may still be one for ONNX
  * Runtime, which then gets it by its path: it has no labels, margins or embeddings. */
 static int cut_file(sis__ort_network *net, const char *output, const sis_model_opt *opt) {
     int code = sis_net_read_document(net->path, &net->document);
@@ -185,7 +195,11 @@ static int cut_file(sis__ort_network *net, const char *output, const sis_model_o
         code = sis_net_choose_output(net->document, output);
     if (code == SIS_OK && opt->normalize)
         code = sis__network_normalize(net->document, opt->normalize);
-    return code == SIS_OK ? sis_net_cut_ends(net->document, &net->cut) : code;
+    if (code == SIS_OK)
+        code = sis_net_cut_ends(net->document, &net->cut);
+    if (code == SIS_OK && net->cut.n > max_bytes && !opt->normalize)
+        forget_document(net);
+    return code;
 }
 
 static int open_network(sis__ort_network *net, const char *output, const sis_model_opt *opt) {
