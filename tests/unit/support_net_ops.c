@@ -459,10 +459,15 @@ static void lowered_attention(sis_net_builder *b) {
 
 static void sums_of_products(sis_net_builder *b) {
     param(b, "w", SHAPE(4, 3));
+    param(b, "v", SHAPE(2, 3));
     NODE("Einsum", "x w", "a");
     sis_net_attr_text(b, "equation", "bij,jk->bki");
-    NODE("Einsum", "a a", "y");
-    sis_net_attr_text(b, "equation", "...i,...j->...ij");
+    NODE("Einsum", "a a", "c");
+    sis_net_attr_text(b, "equation", "bki , bji -> bkj");
+    NODE("Einsum", "v c", "d");
+    sis_net_attr_text(b, "equation", "mk,bkj->jbm");
+    NODE("Einsum", "d", "y");
+    sis_net_attr_text(b, "equation", "jbm->bjm");
 }
 
 static void fused_gelus(sis_net_builder *b) {

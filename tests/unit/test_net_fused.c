@@ -141,6 +141,46 @@ static void old_broadcasting_begins_at_its_axis(void **state) {
     check(b, "y", row, 12, want, 12);
 }
 
+/* (3, 4) of each row times (4, 2) and (2, 3), once each side turned round. */
+static void einsum_is_a_product(void **state) {
+    (void)state;
+    static const float w[] = {1, -2, 3, 0.5f, -1, 4, 2, -3}, v[] = {2, -1, 3, 0.25f, 1, -2};
+    float row[12];
+    double right[6] = {0}, left[8] = {0};
+    row_of(row);
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 4; j++)
+            for (size_t k = 0; k < 2; k++) {
+                right[k * 3 + i] += (double)row[i * 4 + j] * (double)w[j * 2 + k];
+                left[j * 2 + k] += (double)v[k * 3 + i] * (double)row[i * 4 + j];
+            }
+    sis_net_builder *b = begin();
+    sis_net_add_param(b, "w", SHAPE(4, 2), w);
+    sis_net_add_node(b, "Einsum", "x w", "y");
+    sis_net_attr_text(b, "equation", "bij,jk->bki");
+    check(b, "y", row, 12, right, 6);
+    b = begin();
+    sis_net_add_param(b, "v", SHAPE(2, 3), v);
+    sis_net_add_node(b, "Einsum", "v x", "y");
+    sis_net_attr_text(b, "equation", "ki,bij->bjk");
+    check(b, "y", row, 12, left, 8);
+}
+
+static void einsum_of_another_form_is_refused(void **state) {
+    (void)state;
+    static const char *const equations[] = {"bij->bi",      "bii->b", "...i,...j->...ij",
+                                            "bij,bij->bij", "bij,jk", "bij,jk->bk"};
+    for (size_t i = 0; i < sizeof equations / sizeof *equations; i++) {
+        sis_net *net;
+        sis_net_builder *b = begin();
+        sis_net_add_node(b, "Einsum", strchr(equations[i], ',') ? "x x" : "x", "y");
+        sis_net_attr_text(b, "equation", equations[i]);
+        sis_net_add_output(b, "y");
+        assert_int_equal(sis_net_build(b, &net), SIS_E_UNSUPPORTED);
+        assert_message_has("operator Einsum that is no MatMul");
+    }
+}
+
 /* Numbers that stand for texts: 5 is "red", 9 "green", 2 "red green". */
 static void name_colours(sis_net_builder *b) {
     sis_net_add_input(b, "x", 1, SHAPE(0, 3));
@@ -244,6 +284,8 @@ int main(void) {
         cmocka_unit_test(pairs_are_turned_by_their_place),
         cmocka_unit_test(embeddings_are_added_and_normalised),
         cmocka_unit_test(old_broadcasting_begins_at_its_axis),
+        cmocka_unit_test(einsum_is_a_product),
+        cmocka_unit_test(einsum_of_another_form_is_refused),
         cmocka_unit_test(labels_are_encoded),
         cmocka_unit_test(texts_are_cut_between_separators),
     };

@@ -567,6 +567,8 @@ static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
     sis__lower_fn lower = sis__lower_transformer(n);
     if (lower)
         return (choice){.lower = lower};
+    if (is_of(n, "") && strcmp(n->op_type, "Einsum") == 0)
+        return (choice){.lower = sis__lower_einsum};
     if (is_of(n, ""))
         return (choice){.recipe = broadcast_recipe(n)};
     if (!is_of(n, "com.microsoft"))

@@ -48,4 +48,7 @@ const char *sis__lower_output(const sis__lowering *k, size_t i);
 typedef void (*sis__lower_fn)(sis__lowering *k);
 sis__lower_fn sis__lower_transformer(const struct Sis__Onnx__Node *n);
 
+/* einsum.c */
+void sis__lower_einsum(sis__lowering *k);
+
 #endif

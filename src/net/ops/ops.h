@@ -148,8 +148,6 @@
     X(ZEROS, "sis", "Zeros", zeros)                                                                \
     X(POSITIONS, "sis", "Positions", positions)                                                    \
     X(LENGTHS, "sis", "Lengths", lengths)                                                          \
-    /* einsum.c */                                                                                 \
-    X(EINSUM, "", "Einsum", einsum)                                                                \
     X(MS_GELU, "ms", "Gelu", gelu)                                                                 \
     /* view.c */                                                                                   \
     X(HEADS, "sis", "Heads", heads)                                                                \
