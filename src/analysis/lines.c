@@ -49,22 +49,24 @@ static const char *difference(const sis_provenance *a, const sis_provenance *b) 
 }
 
 /* Machines and versions may differ between the parts of a run, nothing else may. */
-static int is_same_run(sis_provenance *a, sis_provenance *b) {
+static int compare_runs(const sis_provenance *a, const sis_provenance *b, int *same) {
     sis_provenance x = *a, y = *b;
     char *one = NULL, *two = NULL;
     x.version = y.version = x.kernels = y.kernels = x.machine = y.machine = NULL;
     x.engine = y.engine = NULL;
-    int failed = sis_provenance_format(&x, &one) || sis_provenance_format(&y, &two);
-    int same = !failed && strcmp(one, two) == 0;
+    int error = sis_provenance_format(&x, &one);
+    if (error == SIS_OK)
+        error = sis_provenance_format(&y, &two);
+    *same = error == SIS_OK && strcmp(one, two) == 0;
     free(one);
     free(two);
-    return same;
+    return error;
 }
 
 static int take_provenance(sis_lines *l, const char *path, const char *json) {
     sis_provenance provenance = {0};
     char *text;
-    int error = whole_run(path, json, &provenance, &text);
+    int same = 0, error = whole_run(path, json, &provenance, &text);
     if (error == SIS_OK && !l->provenance_json) {
         l->provenance = provenance;
         l->provenance_json = text;
@@ -72,7 +74,9 @@ static int take_provenance(sis_lines *l, const char *path, const char *json) {
         l->provenance_part = sis__strdup(json);
         return l->provenance_part ? SIS_OK : SIS_E_NOMEM;
     }
-    if (error == SIS_OK && !is_same_run(&l->provenance, &provenance))
+    if (error == SIS_OK)
+        error = compare_runs(&l->provenance, &provenance, &same);
+    if (error == SIS_OK && !same)
         error = sis__fail(SIS_E_FORMAT, "%s and %s are not parts of one run: made with %s",
                           l->provenance_by, path, difference(&l->provenance, &provenance));
     sis_provenance_release(&provenance);
@@ -135,8 +139,9 @@ static int read_lines(sis_lines *l, FILE *file, const char *path) {
             break;
         }
         line.length = (size_t)n;
-        if (sis_record_parse(text, (size_t)n, &r) != SIS_OK)
-            error = sis__fail_in(SIS_E_FORMAT, "%s, line %zu", path, number);
+        error = sis_record_parse(text, (size_t)n, &r);
+        if (error != SIS_OK)
+            sis__fail_in(error, "%s, line %zu", path, number);
         else
             error = add_record(l, &r, line);
         sis_record_release(&r);

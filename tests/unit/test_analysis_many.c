@@ -4,11 +4,14 @@
  * files and their models, pairs of records, evaluations of methods.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sis/analysis.h>
 
+#include "base/buf.h"
 #include "support_command.h"
 
 /* A row of three numbers, of which the first subset is the first two. */
@@ -151,6 +154,83 @@ static void methods_are_tested_against_the_first(void **state) {
     sis_records_release(&files[1]);
 }
 
+/* ---- Parts of a run -------------------------------------------------------------------------- */
+
+/* A file of one record: row `row` of two, made by the second or first of two shards. */
+static void write_part(const char *path, size_t row, const char *shard) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "{\"sis\":2,\"id\":\"%zu\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,"
+            "\"direction\":\">=\",\"threshold\":1,\"score\":0,\"masked_score\":0,"
+            "\"status\":\"not_decided\",\"n_features\":1,\"subsets\":[],"
+            "\"provenance\":{\"version\":\"1\",\"examples\":2,\"samples\":1,\"seed\":1,"
+            "\"kernels\":\"k\",\"machine\":\"x\",\"shard\":\"%s\"}}\n",
+            row, shard);
+    assert_int_equal(fclose(f), 0);
+}
+
+typedef struct {
+    char paths[2][64];
+    sis__buf written;
+} parts;
+
+static int keep_bytes(void *ctx, const char *bytes, size_t n) {
+    sis__buf_add(ctx, bytes, n);
+    return SIS_OK;
+}
+
+static void none_is_missing(void *ctx, size_t row) {
+    (void)ctx;
+    (void)row;
+    fail();
+}
+
+static int merge_parts(void *ctx) {
+    parts *p = ctx;
+    sis_lines l = {0};
+    sis__buf_clear(&p->written);
+    int error = sis_lines_add(&l, p->paths[0]);
+    if (error == SIS_OK)
+        error = sis_lines_add(&l, p->paths[1]);
+    if (error == SIS_OK)
+        error = sis_lines_sort(&l, none_is_missing, NULL);
+    if (error == SIS_OK)
+        error = sis_lines_write(&l, l.provenance_json, keep_bytes, &p->written);
+    if (error == SIS_OK)
+        error = sis__buf_error(&p->written);
+    sis__buf_release(&p->written);
+    sis_lines_release(&l);
+    return error;
+}
+
+static void parts_of_a_run_are_merged_in_order(void **state) {
+    parts p = {.paths = {"/tmp/sis-part-XXXXXX", "/tmp/sis-part-XXXXXX"}};
+    sis_lines l = {0};
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        int fd = mkstemp(p.paths[k]);
+        assert_true(fd >= 0);
+        close(fd);
+        write_part(p.paths[k], 1 - k, k ? "0/2" : "1/2");
+    }
+    assert_int_equal(sis_lines_add(&l, p.paths[0]), 0);
+    assert_int_equal(sis_lines_add(&l, p.paths[1]), 0);
+    assert_int_equal(sis_lines_sort(&l, none_is_missing, NULL), 0);
+    assert_int_equal(l.n, 2);
+    assert_true(l.items[0].file == 1 && l.items[1].file == 0);
+    assert_null(strstr(l.provenance_json, "shard"));
+    sis_lines_release(&l);
+    assert_true(with_failing_allocations(merge_parts, &p) > 10);
+    write_part(p.paths[1], 1, "1/2"); /* the example of the first file again */
+    assert_int_equal(sis_lines_add(&l, p.paths[0]), 0);
+    assert_int_equal(sis_lines_add(&l, p.paths[1]), 0);
+    assert_int_equal(sis_lines_sort(&l, none_is_missing, NULL), SIS_E_FORMAT);
+    sis_lines_release(&l);
+    unlink(p.paths[0]);
+    unlink(p.paths[1]);
+}
+
 static int everything(void *ctx) {
     sis_records sides[2] = {0};
     sis_clustering c = {0};
@@ -188,6 +268,7 @@ int main(void) {
         cmocka_unit_test(pairs_are_found_by_id),
         cmocka_unit_test(models_score_the_subsets_of_each_other),
         cmocka_unit_test(methods_are_tested_against_the_first),
+        cmocka_unit_test(parts_of_a_run_are_merged_in_order),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
