@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <sis/attack.h>
+#include <sis/analysis.h>
 #include <sis/results.h>
 
 #include "base/json.h"
@@ -87,150 +87,47 @@ static void translate(const attack_options *o, sis_attack_opt *opt) {
 /* An attack under way. */
 typedef struct {
     const attack_options *o;
-    cli_task task;
-    size_t outputs, width;
-    double *rows;    /* (n, width) the inputs, */
-    double *changed; /* (n, width) and what became of them */
-    double *before;  /* (n, outputs) scores */
-    double *after;
-    size_t *targets; /* (n) */
-    sis_attack_result *found;
+    sis_attacked a;
 } attack_run;
-
-/* ---- Targets --------------------------------------------------------------------------------- */
-
-/* The output with the largest score but `except` (SIZE_MAX: none). */
-static size_t largest(const double *scores, size_t n, size_t except) {
-    size_t best = SIZE_MAX;
-    for (size_t k = 0; k < n; k++)
-        if (k != except && (best == SIZE_MAX || scores[k] > scores[best]))
-            best = k;
-    return best;
-}
-
-/* What the network decides: of one output, whether a probability is above one half, or else a score
- * above zero. */
-static size_t decided(const attack_run *c, const double *scores) {
-    double half = sis_net_has_link(c->task.net) ? 0.5 : 0;
-    return c->outputs == 1 ? scores[0] >= half : largest(scores, c->outputs, SIZE_MAX);
-}
-
-static int find_target(const attack_run *c, size_t i, size_t *target) {
-    const double *scores = c->before + i * c->outputs;
-    const char *text = c->o->towards;
-    size_t choices = c->outputs == 1 ? 2 : c->outputs, now = decided(c, scores);
-    long number;
-    if (strcmp(text, "next") == 0) {
-        *target = (now + 1) % choices;
-    } else if (strcmp(text, "second") == 0) {
-        *target = c->outputs == 1 ? !now : largest(scores, c->outputs, now);
-    } else if (c->outputs == 1) {
-        if (!cli_whole(text, &number) || number < 0 || number > 1)
-            return cli_usage(
-                "--towards: the network has one output; expected 0, 1, next or second, "
-                "found \"%s\"",
-                text);
-        *target = (size_t)number;
-    } else {
-        int labelled = 0;
-        for (size_t k = 0; k < c->outputs; k++) {
-            char label[256];
-            int named = sis_net_label(c->task.net, k, label, sizeof label) == SIS_OK;
-            labelled |= named;
-            if (named && strcmp(label, text) == 0) {
-                *target = k;
-                return CLI_DONE;
-            }
-        }
-        if (labelled)
-            return cli_usage("--towards: expected a label of the network, next or second, found "
-                             "\"%s\"; sis model lists the labels",
-                             text);
-        if (!cli_whole(text, &number) || number < 0 || (size_t)number >= c->outputs)
-            return cli_usage("--towards: expected 0 to %zu, next or second, found \"%s\"",
-                             c->outputs - 1, text);
-        *target = (size_t)number;
-    }
-    return CLI_DONE;
-}
-
-/* ---- The attack ------------------------------------------------------------------------------ */
-
-static int prepare(attack_run *c) {
-    cli_task *t = &c->task;
-    if (!t->net)
-        return cli_error("--model: an attack needs gradients, so it needs a network (FILE.onnx)");
-    if (sis_net_is_token(t->net) || sis_net_values(t->net) == 0)
-        return cli_error("--model: an attack needs a network that takes a fixed number of real "
-                         "values, such as an image");
-    c->outputs = t->model.n_outputs;
-    c->width = sis_net_values(t->net);
-    c->rows = cli_grab(t->n, c->width * sizeof *c->rows);
-    c->changed = cli_grab(t->n, c->width * sizeof *c->changed);
-    c->targets = cli_grab(t->n, sizeof *c->targets);
-    c->found = cli_grab(t->n, sizeof *c->found);
-    if (!c->rows || !c->changed || !c->targets || !c->found)
-        return CLI_FAILED;
-    int status = cli_task_predict(t, t->inputs, t->n, c->o->source.jobs, &c->before);
-    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
-        memcpy(c->rows + i * c->width, t->inputs[i].values, c->width * sizeof *c->rows);
-        status = find_target(c, i, &c->targets[i]);
-    }
-    return status;
-}
 
 /* Attack, and score what came out of it anew. */
 static int attack_all(attack_run *c) {
-    cli_task *t = &c->task;
     sis_attack_opt opt;
     cli_progress bar;
     translate(c->o, &opt);
     cli_progress_init(&bar, c->o->common.quiet);
     opt.progress = cli_progress_show;
     opt.progress_ctx = &bar;
-    int error = sis_attack(t->net, c->rows, t->n, c->targets, &opt, c->found);
+    int error = sis_attacked_run(&c->a, &opt);
     cli_progress_end(&bar);
-    if (error)
-        return cli_fail(error);
-    sis_input *inputs = cli_grab(t->n, sizeof *inputs);
-    if (!inputs)
-        return CLI_FAILED;
-    for (size_t i = 0; i < t->n; i++) {
-        inputs[i] = t->inputs[i];
-        inputs[i].values = c->changed + i * c->width;
-        for (size_t v = 0; v < c->width; v++)
-            c->changed[i * c->width + v] = c->found[i].values[v];
-    }
-    int status = cli_task_predict(t, inputs, t->n, c->o->source.jobs, &c->after);
-    free(inputs);
-    return status;
+    return cli_fail(error);
 }
 
 /* ---- What is written ------------------------------------------------------------------------- */
 
 static void put_verdict(sis__buf *b, const char *name, const attack_run *c, const double *scores) {
-    size_t output = decided(c, scores);
+    size_t output = sis_attacked_decision(&c->a, scores);
     char label[256];
     sis__json_object(b, name);
     sis__json_count(b, "output", output);
-    if (sis_net_label(c->task.net, output, label, sizeof label) == SIS_OK)
+    if (sis_net_label(c->a.net, output, label, sizeof label) == SIS_OK)
         sis__json_text(b, "label", label);
-    sis__json_number(b, "score", scores[c->outputs == 1 ? 0 : output]);
+    sis__json_number(b, "score", scores[c->a.n_outputs == 1 ? 0 : output]);
     sis__buf_char(b, '}');
 }
 
 static int write_finding(const attack_run *c, cli_output *out, size_t i) {
-    const sis_attack_result *r = &c->found[i];
+    const sis_attack_result *r = &c->a.found[i];
     sis__buf b = {0};
     sis__buf_char(&b, '{');
-    sis__json_text(&b, "id", c->task.ids[i]);
-    sis__json_count(&b, "target", c->targets[i]);
+    sis__json_text(&b, "id", c->a.examples[i].id);
+    sis__json_count(&b, "target", c->a.targets[i]);
     sis__json_flag(&b, "reached", r->reached);
     sis__json_number(&b, "distance", r->distance);
     sis__json_number(&b, "lead", r->lead);
     sis__json_number(&b, "constant", r->constant);
-    put_verdict(&b, "before", c, c->before + i * c->outputs);
-    put_verdict(&b, "after", c, c->after + i * c->outputs);
+    put_verdict(&b, "before", c, c->a.before + i * c->a.n_outputs);
+    put_verdict(&b, "after", c, c->a.after + i * c->a.n_outputs);
     sis__buf_str(&b, "}\n");
     int status = cli_fail(sis__buf_error(&b));
     if (status == CLI_DONE)
@@ -243,16 +140,16 @@ static int write_finding(const attack_run *c, cli_output *out, size_t i) {
 static int write_values(const attack_run *c, const char *path, int after) {
     size_t dims[SIS_RANK_MAX];
     sis_record first;
-    sis_task_record(c->task.task, &c->task.examples[0], NULL, &first);
-    float *all = cli_grab(c->task.n, c->width * sizeof *all);
+    sis_task_record(c->a.task, &c->a.examples[0], NULL, &first);
+    float *all = cli_grab(c->a.n, c->a.width * sizeof *all);
     if (!all || first.drawing.rank + 1 > SIS_RANK_MAX) {
         free(all);
         return CLI_FAILED;
     }
-    dims[0] = c->task.n;
+    dims[0] = c->a.n;
     memcpy(dims + 1, first.drawing.shape, first.drawing.rank * sizeof *dims);
-    const double *from = after ? c->changed : c->rows;
-    for (size_t v = 0; v < c->task.n * c->width; v++)
+    const double *from = after ? c->a.changed : c->a.rows;
+    for (size_t v = 0; v < c->a.n * c->a.width; v++)
         all[v] = (float)from[v];
     int status = cli_fail(sis_npy_write_float(path, all, first.drawing.rank + 1, dims));
     free(all);
@@ -269,22 +166,22 @@ static int is_image(const size_t *shape, size_t rank, size_t n_values, sis_raste
 static int image_shape(const attack_run *c, size_t i, sis_raster *at) {
     sis_record example;
     sis_net_shape taken;
-    sis_task_record(c->task.task, &c->task.examples[i], NULL, &example);
-    sis_net_input_shape(c->task.net, &taken);
-    if (is_image(example.drawing.shape, example.drawing.rank, c->width, at) ||
-        is_image(taken.dims, taken.rank, c->width, at))
+    sis_task_record(c->a.task, &c->a.examples[i], NULL, &example);
+    sis_net_input_shape(c->a.net, &taken);
+    if (is_image(example.drawing.shape, example.drawing.rank, c->a.width, at) ||
+        is_image(taken.dims, taken.rank, c->a.width, at))
         return CLI_DONE;
     return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "
                      "channels before or behind that",
-                     c->task.examples[i].row);
+                     c->a.examples[i].row);
 }
 
 /* ID.png or ID-attacked.png. */
 static int image_path(const attack_run *c, size_t i, const char *end, char path[PATH_MAX]) {
-    int used = snprintf(path, PATH_MAX, "%s/%s%s.png", c->o->images, c->task.ids[i], end);
+    int used = snprintf(path, PATH_MAX, "%s/%s%s.png", c->o->images, c->a.examples[i].id, end);
     return used > 0 && used < PATH_MAX ? CLI_DONE
                                        : cli_error("--images: the path %s/%s%s.png is too long",
-                                                   c->o->images, c->task.ids[i], end);
+                                                   c->o->images, c->a.examples[i].id, end);
 }
 
 /* Can the pictures be written? Better known before the attack than after it. */
@@ -294,10 +191,10 @@ static int check_images(const attack_run *c) {
     int status = CLI_DONE;
     if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
         return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
-    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
+    for (size_t i = 0; status == CLI_DONE && i < c->a.n; i++) {
         status = image_shape(c, i, &at);
-        if (strchr(c->task.ids[i], '/'))
-            status = cli_error("--images: the id \"%s\" cannot name a file", c->task.ids[i]);
+        if (strchr(c->a.examples[i].id, '/'))
+            status = cli_error("--images: the id \"%s\" cannot name a file", c->a.examples[i].id);
         for (size_t k = 0; status == CLI_DONE && k < 2; k++) {
             status = image_path(c, i, k ? "-attacked" : "", path);
             if (status == CLI_DONE)
@@ -311,13 +208,13 @@ static int write_image(const attack_run *c, size_t i, const double *values, cons
     sis_raster at = {0};
     char path[PATH_MAX];
     int status = image_shape(c, i, &at);
-    double *pixels = cli_grab(c->width, sizeof *pixels), low = c->o->low, high = c->o->high;
+    double *pixels = cli_grab(c->a.width, sizeof *pixels), low = c->o->low, high = c->o->high;
     size_t dims[3] = {at.rows, at.columns, at.channels};
     if (!pixels || status != CLI_DONE) {
         free(pixels);
         return CLI_FAILED;
     }
-    for (size_t k = 0; k < c->width; k++) { /* row by row, the channels of a pixel together */
+    for (size_t k = 0; k < c->a.width; k++) { /* row by row, the channels of a pixel together */
         size_t place = k / at.channels, y = place / at.columns, x = place % at.columns;
         size_t v = y * at.row_step + x * at.column_step + k % at.channels * at.channel_step;
         pixels[k] = (values[v] - low) / (high - low);
@@ -331,10 +228,10 @@ static int write_image(const attack_run *c, size_t i, const double *values, cons
 
 static int write_images(const attack_run *c) {
     int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
-        status = write_image(c, i, c->rows + i * c->width, "");
+    for (size_t i = 0; status == CLI_DONE && i < c->a.n; i++) {
+        status = write_image(c, i, c->a.rows + i * c->a.width, "");
         if (status == CLI_DONE)
-            status = write_image(c, i, c->changed + i * c->width, "-attacked");
+            status = write_image(c, i, c->a.changed + i * c->a.width, "-attacked");
     }
     return status;
 }
@@ -343,8 +240,8 @@ static int write_all(attack_run *c) {
     cli_output out = {0};
     size_t reached = 0;
     int status = cli_output_open(&out, c->o->output);
-    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
-        reached += (size_t)c->found[i].reached;
+    for (size_t i = 0; status == CLI_DONE && i < c->a.n; i++) {
+        reached += (size_t)c->a.found[i].reached;
         status = write_finding(c, &out, i);
     }
     status = cli_output_close(&out, status);
@@ -355,20 +252,8 @@ static int write_all(attack_run *c) {
     if (status == CLI_DONE && c->o->images)
         status = write_images(c);
     if (status == CLI_DONE)
-        cli_note(c->o->common.quiet, "%zu of %zu reached the target", reached, c->task.n);
+        cli_note(c->o->common.quiet, "%zu of %zu reached the target", reached, c->a.n);
     return status;
-}
-
-static void release(attack_run *c) {
-    for (size_t i = 0; c->found && i < c->task.n; i++)
-        sis_attack_result_release(&c->found[i]);
-    free(c->found);
-    free(c->targets);
-    free(c->rows);
-    free(c->changed);
-    free(c->before);
-    free(c->after);
-    cli_task_close(&c->task);
 }
 
 /* Nothing, or the name of an array. */
@@ -389,16 +274,20 @@ static int run(const void *p, const cli_list *args) {
         return cli_usage("--%s: expected FILE.npy, found \"%s\"",
                          is_npy(o->values) ? "before" : "values",
                          is_npy(o->values) ? o->before : o->values);
-    int status = cli_task_open(&c.task, &o->source, NULL);
+    sis_task *task = NULL;
+    sis_task_opt options_of;
+    cli_task_options(&o->source, NULL, &options_of);
+    int status = cli_fail(sis_task_open(&options_of, &task));
     if (status == CLI_DONE)
-        status = prepare(&c);
+        status = cli_fail(sis_attacked_open(task, o->towards, (int)o->source.jobs, &c.a));
     if (status == CLI_DONE && o->images)
         status = check_images(&c);
     if (status == CLI_DONE)
         status = attack_all(&c);
     if (status == CLI_DONE)
         status = write_all(&c);
-    release(&c);
+    sis_attacked_release(&c.a);
+    sis_task_free(task);
     return status;
 }
 

@@ -263,62 +263,6 @@ void cli_task_note(int quiet, const sis_task *task) {
                  dropped == 1 ? " was" : "s were");
 }
 
-/* ---- All examples at once -------------------------------------------------------------------- */
-
-static int load_examples(cli_task *t) {
-    int status = CLI_DONE;
-    t->ids = cli_grab(t->n, sizeof *t->ids);
-    t->examples = cli_grab(t->n, sizeof *t->examples);
-    t->inputs = cli_grab(t->n, sizeof *t->inputs);
-    if (!t->ids || !t->examples || !t->inputs)
-        return CLI_FAILED;
-    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
-        status = cli_fail(sis_task_load(t->task, i, &t->examples[i]));
-        t->ids[i] = t->examples[i].id;
-        t->inputs[i] = t->examples[i].input;
-    }
-    return status;
-}
-
-int cli_task_open(cli_task *t, const cli_source *s, const cli_question *q) {
-    sis_task_opt opt;
-    *t = (cli_task){0};
-    cli_task_options(s, q, &opt);
-    int status = cli_fail(sis_task_open(&opt, &t->task));
-    if (status != CLI_DONE)
-        return status;
-    t->model = *sis_task_model(t->task);
-    t->net = sis_model_net(&t->model);
-    t->data = sis_task_data(t->task);
-    t->n = sis_task_count(t->task);
-    t->by_default = strcmp(opt.question.features, "each") == 0;
-    return load_examples(t);
-}
-
-void cli_task_close(cli_task *t) {
-    for (size_t i = 0; t->examples && i < t->n; i++)
-        sis_example_release(&t->examples[i]);
-    free(t->examples);
-    free(t->inputs);
-    free(t->ids);
-    sis_task_free(t->task);
-    *t = (cli_task){0};
-}
-
-int cli_is_token(const cli_task *t) {
-    const sis_net *document = sis_model_document(&t->model);
-    return document && sis_net_is_token(document);
-}
-
-int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_t jobs,
-                     double **scores) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.jobs = (int)jobs;
-    *scores = cli_grab(n, t->model.n_outputs * sizeof **scores);
-    return *scores ? cli_fail(sis_predict(&t->model, inputs, n, &opt, *scores)) : CLI_FAILED;
-}
-
 /* ---- Small things ---------------------------------------------------------------------------- */
 
 void *cli_grab(size_t n, size_t size) {
@@ -343,11 +287,6 @@ int cli_number(const char *text, double *value) {
     char *end;
     *value = sis__number(text, &end);
     return end != text && !*end && text[0] != ' ' && isfinite(*value);
-}
-
-int cli_by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
 }
 
 int cli_ends_in(const char *text, const char *end) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * task.h - options that make a task (sis/task.h), the same in every command that asks a model about
- * examples; and for commands that go back and forth between examples, all of them at once.
+ * examples.
  */
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
@@ -78,32 +78,6 @@ void cli_read_options(const char *categorical, const char *types, int no_header,
 /* Say what is to be known of how the model is run, and of examples that were left out. */
 void cli_task_note(int quiet, const sis_task *task);
 
-/* ---- All examples at once -------------------------------------------------------------------- */
-
-typedef struct cli_task {
-    sis_task *task;
-    sis_model model;
-    const sis_net *net; /* behind an ONNX file, else NULL */
-    const sis_data *data;
-    size_t n;
-    const char **ids;      /* (n) what they are called */
-    sis_example *examples; /* (n) */
-    sis_input *inputs;     /* (n) of the examples */
-    int by_default;        /* features are what the data say */
-} cli_task;
-
-/* Open a task and load its examples. CLI_DONE or an exit status after one line on stderr;
- * cli_task_close is harmless whatever happened. */
-int cli_task_open(cli_task *t, const cli_source *s, const cli_question *q);
-void cli_task_close(cli_task *t);
-
-/* Does the model take token ids? */
-int cli_is_token(const cli_task *t);
-
-/* Scores (n, n_outputs) of n inputs; *scores is free()d by the caller, also after a failure. */
-int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_t jobs,
-                     double **scores);
-
 /* ---- Small things ---------------------------------------------------------------------------- */
 
 /* The examples out of `count` that --rows asks for. */
@@ -129,8 +103,5 @@ int cli_ends_in(const char *text, const char *end);
 
 /* A number and nothing else, finite. */
 int cli_number(const char *text, double *value);
-
-/* Numbers (int) in ascending order, for qsort and bsearch. */
-int cli_by_number(const void *a, const void *b);
 
 #endif

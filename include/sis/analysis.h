@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sis/analysis.h - what many records say: counts, clusters, a comparison of two models, an
- * evaluation of several methods.
+ * evaluation of several methods; attacks on the examples of a task.
  *
  * Experimental: may change from one version to the next.
  *
@@ -42,9 +42,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sis/attack.h>
 #include <sis/data.h>
 #include <sis/error.h>
 #include <sis/explain.h>
+#include <sis/net.h>
 #include <sis/results.h>
 #include <sis/sis.h>
 #include <sis/task.h>
@@ -829,6 +831,32 @@ typedef struct sis_overlap {
 
 /* Features may come in any order and more than once. An empty set agrees with nothing: all 0. */
 int sis_overlap_measure(const int *a, size_t na, const int *b, size_t nb, sis_overlap *out);
+
+/* ---- Attacks on the examples of a task ----------------------------------------------------- */
+
+/* The examples of a task, and what an attack makes of them. */
+typedef struct sis_attacked {
+    const sis_task *task; /* borrowed */
+    const sis_net *net;   /* its network */
+    size_t n, n_outputs, width;
+    sis_example *examples;    /* (n) */
+    double *rows, *changed;   /* (n, width) values before and after */
+    double *before, *after;   /* (n, n_outputs) scores */
+    size_t *targets;          /* (n) */
+    sis_attack_result *found; /* (n) */
+} sis_attacked;
+
+/* Load and score all examples, and choose for each the output to reach: "next" to the one it has,
+ * "second" highest, a label, or a position if the network has no labels; of one output 0 or 1. */
+int sis_attacked_open(const sis_task *task, const char *towards, int jobs, sis_attacked *out);
+
+/* Attack them, and score what came out of it. */
+int sis_attacked_run(sis_attacked *a, const sis_attack_opt *opt);
+
+/* What the network decides by these scores: the highest output; of one output, whether a probability
+ * is at least one half, or else a score at least zero. */
+size_t sis_attacked_decision(const sis_attacked *a, const double *scores);
+void sis_attacked_release(sis_attacked *a); /* harmless on a zeroed one */
 
 #ifdef __cplusplus
 }
