@@ -124,6 +124,7 @@ typedef struct cli_option {
     double min, max;     /* NUMBER and COUNT: the allowed range; min == max: any */
     int required;        /* STRING, CHOICE, NUMBER, LIST: still NULL, NaN or empty is an error */
     const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
+    const char *heading;            /* not an option but a title above those that follow */
     int optional;                   /* of a group: none of it is required in this command */
     int rare;                       /* the manual alone lists it: help is to fit on a screen */
     const char *alone; /* STRING: its value where none follows; a word behind it is one where the
@@ -153,6 +154,9 @@ typedef struct cli_option {
     { .offset = CLI_AT(type, member, grouped), .group = (table) }
 #define CLI_OPTIONAL_GROUP(type, member, grouped, table)                                           \
     { .offset = CLI_AT(type, member, grouped), .group = (table), .optional = 1 }
+
+#define CLI_HEADING(text)                                                                          \
+    { .heading = (text) }
 
 /* ---- Options that stand in several tables ---------------------------------------------------- */
 
@@ -216,7 +220,7 @@ typedef struct cli_target {
     const char *label, *index;
 } cli_target;
 #define CLI_TARGET_INDEX(type, member, text)                                                       \
-    { "target-index", 0, "N", CLI_STRING(type, member), text, .rare = 1 }
+    { "target-index", 0, "N", CLI_STRING(type, member), text }
 #define CLI_TARGET(type, member)                                                                   \
     {"target",                                                                                     \
      'c',                                                                                          \
@@ -248,10 +252,7 @@ typedef struct cli_target {
     }
 
 #define CLI_FORCE(type, member)                                                                    \
-    {                                                                                              \
-        "force", 0, NULL, CLI_FLAG(type, member), "overwrite files that are there", .rare = 1,     \
-                                                                                    .aside = 1     \
-    }
+    { "force", 0, NULL, CLI_FLAG(type, member), "overwrite files that are there", .aside = 1 }
 
 /* In every command: --quiet. (--help is there by itself.) */
 typedef struct cli_common {
@@ -337,6 +338,7 @@ void cli_interrupt_hold(void);
  * c.offset is then where o is stored, and c.required whether this command needs it. */
 typedef struct cli_cursor {
     const cli_option *at, *after;
+    const char *heading; /* above the option, or NULL */
     size_t base, offset;
     int optional, required;
 } cli_cursor;

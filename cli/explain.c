@@ -12,7 +12,9 @@
 #include "shard.h"
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
     CLI_GROUP(cli_explain_options, source, cli_source, cli_source_options),
+    CLI_HEADING("Question"),
     {"threshold", 't', "T", CLI_STRING(cli_explain_options, threshold),
      "decision: score >= T, or percentile pNN",
      .more =
@@ -20,14 +22,20 @@ static const cli_option options[] = {
          "says which decision is meant."},
     {"below", 0, NULL, CLI_FLAG(cli_explain_options, below), "explain score <= T instead"},
     CLI_GROUP(cli_explain_options, question, cli_question, cli_output_options),
-    CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
-    CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
     {"keep", 0, "K", CLI_CHOICE(cli_explain_options, keep), "what has to stay",
      .choices = "score class",
      .more =
          "score: that the score meets the threshold. class: that no other output is higher "
          "than the one explained; scores are then how far its margin is ahead, and no threshold "
          "is given."},
+    CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
+    CLI_HEADING("Method"),
+    CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
+    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "full passes only, no faster walk",
+     .rare = 1},
+    {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
+     "stop at the first drop below T (larger subsets)", .rare = 1},
+    CLI_HEADING("Guarantee"),
     {"guarantee", 0, "G", CLI_STRING(cli_explain_options, guarantee),
      "enough for what: mask, chance:P, all",
      .more =
@@ -51,30 +59,27 @@ static const cli_option options[] = {
              "ones too, which may overlap."},
     {"confidence", 0, "C", CLI_NUMBER(cli_explain_options, confidence),
      "of --guarantee chance:", .min = 0.5, .max = 0.999999, .rare = 1},
+    CLI_HEADING("Limits"),
     {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, max_subsets), "stop after N subsets",
      .unset = "find all",
      .more = "Of contrasts and smallest subsets one is found unless more are asked for."},
-    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "full passes only, no faster walk",
-     .rare = 1},
-    {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
-     "stop at the first drop below T (larger subsets)", .rare = 1},
-    {"time-limit", 0, "SECONDS", CLI_NUMBER(cli_explain_options, time_limit), "for one example",
-     .max = 1e9, .rare = 1, .aside = 1,
+    {"time-limit", 0, "S", CLI_NUMBER(cli_explain_options, time_limit), "seconds for one example",
+     .max = 1e9, .aside = 1,
      .more = "0: none. An example that takes longer becomes a record of status cut, with what was "
              "found until then. --resume takes it up again."},
     {"max-evaluations", 0, "N", CLI_COUNT(cli_explain_options, max_evaluations),
-     "masked copies asked about for one example", .unset = "any", .rare = 1, .aside = 1,
+     "questions to the model for one example", .unset = "any", .aside = 1,
      .more = "The same limit counted in work, so that it does not depend on the machine."},
-    {"time-limit-total", 0, "SECONDS", CLI_NUMBER(cli_explain_options, time_limit_total),
-     "for the run", .max = 1e9, .rare = 1, .aside = 1,
+    {"time-limit-total", 0, "S", CLI_NUMBER(cli_explain_options, time_limit_total),
+     "seconds for the whole run", .max = 1e9, .aside = 1,
      .more =
          "0: none. The run ends with what is in the file, and with exit status 1 if that is not "
          "all; --resume goes on. Give it less than a batch system does."},
     {"keep-going", 0, NULL, CLI_FLAG(cli_explain_options, keep_going),
      "a failure of the model ends the example only", .rare = 1, .aside = 1,
      .more = "That example becomes a record of status error. --resume takes it up again."},
-    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
     CLI_SHARD(cli_explain_options, shard),
+    CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "where the records go",
      .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
     CLI_FORCE(cli_explain_options, force),
@@ -83,6 +88,7 @@ static const cli_option options[] = {
      .more = "Whole records in the file are kept, a torn last line is cut off, and examples that "
              "are not in it yet, were cut short or failed are explained. Give the same options as "
              "before."},
+    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
     CLI_GROUP(cli_explain_options, common, cli_common, cli_common_options),
     {0},
 };

@@ -111,11 +111,16 @@ static void help_option_line(const cli_option *o, const char *text) {
 
 static void help_options(const cli_command *command, const char *options) {
     char text[TEXT];
+    const char *above = NULL;
     cli_cursor c = {.at = command->options};
     for (const cli_option *o; (o = cli_next(&c));) {
+        if (o->rare)
+            continue;
+        if (c.heading != above)
+            printf("%s%s:\n", above ? "\n" : "", c.heading);
+        above = c.heading;
         option_text(o, options, &c, text, sizeof text);
-        if (!o->rare)
-            help_option_line(o, text);
+        help_option_line(o, text);
     }
     help_option_line(&help_option, help_option.help);
 }
@@ -274,9 +279,13 @@ static void roff_option(const cli_option *o, const char *text) {
 
 static void roff_options(const cli_command *command, const char *options) {
     char text[TEXT];
+    const char *above = NULL;
     cli_cursor c = {.at = command->options};
     puts(".SH OPTIONS");
     for (const cli_option *o; (o = cli_next(&c));) {
+        if (c.heading != above)
+            printf(".SS %s\n", c.heading);
+        above = c.heading;
         option_text(o, options, &c, text, sizeof text);
         roff_option(o, text);
     }

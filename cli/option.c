@@ -32,15 +32,21 @@ const cli_option *cli_next(cli_cursor *c) {
     for (;;) {
         const cli_option *o = c->at;
         if (o->group) {
-            *c = (cli_cursor){
-                .at = o->group, .after = o + 1, .base = o->offset, .optional = o->optional};
+            *c = (cli_cursor){.at = o->group,
+                              .after = o + 1,
+                              .heading = c->heading,
+                              .base = o->offset,
+                              .optional = o->optional};
+        } else if (o->heading) {
+            c->heading = o->heading;
+            c->at++;
         } else if (o->name) {
             c->at++;
             c->offset = c->base + o->offset;
             c->required = o->required && !c->optional;
             return o;
         } else if (c->after) {
-            *c = (cli_cursor){.at = c->after};
+            *c = (cli_cursor){.at = c->after, .heading = c->heading};
         } else {
             return NULL;
         }

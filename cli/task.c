@@ -103,9 +103,9 @@ const cli_option cli_source_options[] = {
     {"kind", 0, "image", CLI_CHOICE(cli_source, kind), "what the examples of an array are",
      .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "image",
      .more = "Images have pixels as features and are shown as such. Values stay as they are."},
-    {"layout", 0, "L", CLI_CHOICE(cli_source, layout), "where such images have their channels",
-     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "chw hwc",
-     .unset = "found out if it is clear"},
+    {"layout", 0, "L", CLI_CHOICE(cli_source, layout),
+     "channels of images in arrays: first or last", .from_results = CLI_VALUE_FROM_RESULTS,
+     .choices = "chw hwc", .unset = "found out if it is clear"},
     {"tokenizer", 0, "FILE", CLI_STRING(cli_source, tokenizer),
      "vocab.txt or tokenizer.json of the network", .rare = 1,
      .more =

@@ -20,14 +20,13 @@
      CLI_STRING(type, explained),                                                                  \
      "input that examples go into",                                                                \
      .from_results = CLI_VALUE_FROM_RESULTS,                                                       \
-     .rare = 1,                                                                                    \
      .more =                                                                                       \
          "Of a network with several inputs. By default they lie side by side in an example, in "   \
          "the order of the file; or, if one of them is token ids, that one, and the others "       \
          "follow from it: masks, token types, positions, lengths. sis model lists them."},         \
     {                                                                                              \
         "with", 0, "NAME=FILE", CLI_LIST(type, given), "another input: an array, or a number",     \
-            .from_results = CLI_CHECKED_FROM_RESULTS, .rare = 1,                                   \
+            .from_results = CLI_CHECKED_FROM_RESULTS,                                              \
             .more = "May be given several times. A number fills the whole input."                  \
     }
 
