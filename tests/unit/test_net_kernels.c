@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "net/kernels/kernels.h"
 #include "net/kernels/product.h"
+#include "support_kernels.h"
 
 static float *fill(sis__rng *r, size_t n) {
     float *v = (float *)malloc((n ? n : 1) * sizeof *v);
@@ -221,7 +221,7 @@ static void rows_of_kernels_are_summed_apart(void **state) {
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (size_t n = 1; n < 100; n += 31)
                 check_parts(*kn, &shapes[i], n);
-    check_parts(&sis__kernels_naive, &shapes[0], 7);
+    check_parts(&naive_kernels, &shapes[0], 7);
 }
 
 /* Rows that lie anywhere, their terms at offsets, from given numbers or from what is there. */
@@ -319,12 +319,12 @@ static void naive_products_agree(void **state) {
     sis__rng_init(&r, 1);
     float *a = fill(&r, 9 * 20), *b = fill(&r, 20 * 11), *packed = fill(&r, 20 * 64);
     float want[99] = {0}, got[99] = {0};
-    sis__pack(&sis__kernels_naive, 20, 11, b, 11, 1, packed);
-    sis__kernels_naive.gemm(9, 11, 20, a, 20, 1, packed, want, 11);
+    sis__pack(&naive_kernels, 20, 11, b, 11, 1, packed);
+    naive_kernels.gemm(9, 11, 20, a, 20, 1, packed, want, 11);
     void *scratch = malloc(sis__product_scratch(20, 11));
     float left[180], again[99];
-    sis__pack_left(&sis__kernels_naive, &(sis__filters){a, 9, 20, 1, 1}, left);
-    sis__kernels_naive.gemm_packed(
+    sis__pack_left(&naive_kernels, &(sis__filters){a, 9, 20, 1, 1}, left);
+    naive_kernels.gemm_packed(
         &(sis__packed_product){9, 11, 20, 1, left, packed, NULL, again, 11, NULL, 0, 0});
     assert_memory_equal(again, want, sizeof want);
     sis__product_add(&(sis__product){9, 11, 20, {a, 20, 1}, {b, 11, 1}, 2.0f, got, 11}, scratch);
@@ -435,7 +435,7 @@ static void rows_are_computed_like_naive_ones(void **state) {
     sis__rng r;
     sis__rng_init(&r, 21);
     float *a = fill(&r, 100), *b = fill(&r, 100), y[100], want[100];
-    const sis__kernels *naive = &sis__kernels_naive;
+    const sis__kernels *naive = &naive_kernels;
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t n = 1; n <= 100; n++)
             for (size_t k = 0; k < 24; k++) {
@@ -467,7 +467,7 @@ static void softmax_depends_on_what_counts_alone(void **state) {
             for (size_t i = 0; i < n; i++)
                 x[3 * n + i] = -INFINITY;
             (*kn)->softmax(x, y, 11, n);
-            sis__kernels_naive.softmax(x, want, 11, n);
+            naive_kernels.softmax(x, want, 11, n);
             for (size_t i = 0; i < 11 * n; i++)
                 assert_true(fabsf(y[i] - want[i]) <= 5e-7f);
             for (size_t row = 0; row < 11; row++) {
@@ -490,7 +490,7 @@ static void standards_are_the_naive_ones(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 24);
-    const sis__kernels *naive = &sis__kernels_naive;
+    const sis__kernels *naive = &naive_kernels;
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t n = 1; n <= 70; n++) {
             float *x = fill(&r, n), y[70], want[70];
@@ -530,7 +530,7 @@ static void check_depthwise(const sis__kernels *kn, sis__rng *r) {
     float *y = p.y = fill(r, n), *want = fill(r, n);
     kn->depthwise(&p);
     p.y = want;
-    sis__kernels_naive.depthwise(&p);
+    naive_kernels.depthwise(&p);
     for (size_t i = 0; i < n; i++)
         assert_true(strcmp(kn->name, "base") == 0 ? fabsf(y[i] - want[i]) <= 1e-5f
                                                   : same_bits(y[i], want[i]));
@@ -577,7 +577,7 @@ static void check_pooled(const sis__kernels *kn, sis__rng *r, int average) {
     p.y = y;
     (average ? kn->pool_average : kn->pool_max)(&p);
     p.y = want;
-    (average ? sis__kernels_naive.pool_average : sis__kernels_naive.pool_max)(&p);
+    (average ? naive_kernels.pool_average : naive_kernels.pool_max)(&p);
     assert_memory_equal(y, want, out * sizeof *y);
     free(x);
     free(y);
@@ -668,7 +668,7 @@ static void attention_gives_the_bits_of_its_parts(void **state) {
         for (int i = 0; i < 300; i++)
             check_attention(*kn, &r);
     for (int i = 0; i < 50; i++)
-        check_attention(&sis__kernels_naive, &r);
+        check_attention(&naive_kernels, &r);
 }
 
 /* GELU and layer normalisation round after each operator: bits of the single kernels. */
@@ -769,11 +769,11 @@ static void lines_are_added_in_order_and_their_maxima_found(void **state) {
                 for (int relu = 0; relu < 2; relu++) {
                     memset(y, 0, sizeof y);
                     (*kn)->add_up(lines, count, n, relu, y[0]);
-                    sis__kernels_naive.add_up(lines, count, n, relu, y[1]);
+                    naive_kernels.add_up(lines, count, n, relu, y[1]);
                     assert_memory_equal(y[0], y[1], sizeof y[0]);
                     x[333] = relu ? NAN : 0.25f;
                     (*kn)->max_up(lines, count, n, y[0]);
-                    sis__kernels_naive.max_up(lines, count, n, y[1]);
+                    naive_kernels.max_up(lines, count, n, y[1]);
                     assert_memory_equal(y[0], y[1], sizeof y[0]);
                     x[333] = 0.25f;
                 }
@@ -797,7 +797,7 @@ static void maxima_of_windows_are_those_of_lines(void **state) {
                     .x = first, .count = count, .n = WINDOWS, .step = 2 * n, .channels = n};
                 x[n] = n % 3 ? 0.25f : NAN;
                 (*kn)->window_maxima(&m, y[0]);
-                sis__kernels_naive.window_maxima(&m, y[1]);
+                naive_kernels.window_maxima(&m, y[1]);
                 assert_memory_equal(y[0], y[1], WINDOWS * n * sizeof *x);
                 x[n] = 0.25f;
             }
@@ -823,7 +823,7 @@ static void rests_are_exact_and_independent(void **state) {
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t c = 0; c < N; c++) {
             (*kn)->log_rest(z, M, N, c, got, 1);
-            sis__kernels_naive.log_rest(z, M, N, c, want, 1);
+            naive_kernels.log_rest(z, M, N, c, want, 1);
             for (size_t i = 0; i < M; i++) {
                 (*kn)->log_rest(z + i * N, 1, N, c, &one, 1);
                 assert_memory_equal(&one, &got[i], sizeof one);
@@ -848,12 +848,12 @@ static void maxima_agree_with_naive_ones(void **state) {
                 for (size_t i = 0; i < 100; i++)
                     y[0][i] = y[1][i] = i % 9 == 8 && nan ? NAN : -0.1f;
                 (*kn)->max_row(y[0], x, n);
-                sis__kernels_naive.max_row(y[1], x, n);
+                naive_kernels.max_row(y[1], x, n);
                 assert_memory_equal(y[0], y[1], sizeof y[0]);
-                float a = (*kn)->max_of(x, n), b = sis__kernels_naive.max_of(x, n);
+                float a = (*kn)->max_of(x, n), b = naive_kernels.max_of(x, n);
                 assert_true(same_bits(a, b) || (isnan(a) && isnan(b)));
                 (*kn)->relu(x, y[0], n);
-                sis__kernels_naive.relu(x, y[1], n);
+                naive_kernels.relu(x, y[1], n);
                 assert_memory_equal(y[0], y[1], n * sizeof(float));
             }
     free(x);
@@ -941,15 +941,15 @@ static void cells_agree_with_naive_ones(void **state) {
             for (size_t gates = 3; gates <= 4; gates++) {
                 cell_case a, b;
                 cell_case_init(&a, *kn, hidden, gates);
-                cell_case_init(&b, &sis__kernels_naive, hidden, gates);
+                cell_case_init(&b, &naive_kernels, hidden, gates);
                 run_cells(*kn, &a, gates);
-                run_cells(&sis__kernels_naive, &b, gates);
+                run_cells(&naive_kernels, &b, gates);
                 assert_close(a.s.to, b.s.to, CELL_ROWS * hidden);
                 assert_close(a.c, b.c, CELL_ROWS * hidden);
                 assert_close(a.s.gates, b.s.gates, CELL_ROWS * 4 * hidden);
                 float h[70], z[70];
                 (*kn)->gru(a.s.gates, a.values, a.h, h, hidden);
-                sis__kernels_naive.gru(a.s.gates, a.values, a.h, z, hidden);
+                naive_kernels.gru(a.s.gates, a.values, a.h, z, hidden);
                 assert_close(h, z, hidden);
                 cell_case_release(&a);
                 cell_case_release(&b);
@@ -972,12 +972,12 @@ static void cells_of_rows_in_the_way_agree_with_naive_ones(void **state) {
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
         cell_case a, b;
         cell_case_init(&a, *kn, HIDDEN, 3);
-        cell_case_init(&b, &sis__kernels_naive, HIDDEN, 3);
+        cell_case_init(&b, &naive_kernels, HIDDEN, 3);
         scale_weights(*kn, &a, 3, 1.0f / 32);
-        scale_weights(&sis__kernels_naive, &b, 3, 1.0f / 32);
+        scale_weights(&naive_kernels, &b, 3, 1.0f / 32);
         a.s.n = b.s.n = 2;
         run_cells(*kn, &a, 3);
-        run_cells(&sis__kernels_naive, &b, 3);
+        run_cells(&naive_kernels, &b, 3);
         assert_close(a.s.to, b.s.to, 2 * HIDDEN);
         cell_case_release(&a);
         cell_case_release(&b);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "net/kernels/kernels.h"
+#include "support_kernels.h"
 
 enum { M = 7, N = 45, K = 60 };
 
@@ -35,17 +35,17 @@ static void assert_near(const float *a, const float *b, size_t n) {
 static void check_dense(const sis__kernels *kn, sis__rng *r, size_t k) {
     float *a = fill(r, M * k), *b = fill(r, k * N), *c = fill(r, M * N);
     float *packed = fill(r, sis__packed_size(kn, k, N));
-    float *plain = fill(r, sis__packed_size(&sis__kernels_naive, k, N)), want[M * N], again[M * N];
+    float *plain = fill(r, sis__packed_size(&naive_kernels, k, N)), want[M * N], again[M * N];
     memcpy(want, c, sizeof want);
     sis__pack(kn, k, N, b, N, 1, packed);
-    sis__pack(&sis__kernels_naive, k, N, b, N, 1, plain);
+    sis__pack(&naive_kernels, k, N, b, N, 1, plain);
     memcpy(again, c, sizeof again);
     kn->dense(M, N, k, a, k, 1, packed, c, N);
-    sis__kernels_naive.dense(M, N, k, a, k, 1, plain, want, N);
+    naive_kernels.dense(M, N, k, a, k, 1, plain, want, N);
     assert_near(c, want, M * N);
     memcpy(want, again, sizeof want);
     kn->dense_wide(M, N, k, a, k, 1, packed, again, N);
-    sis__kernels_naive.dense_wide(M, N, k, a, k, 1, plain, want, N);
+    naive_kernels.dense_wide(M, N, k, a, k, 1, plain, want, N);
     assert_memory_equal(again, want, sizeof want);
     free(a);
     free(b);
@@ -77,7 +77,7 @@ static void check_added_rows(const sis__kernels *kn, sis__rng *r, size_t n, size
         y[i] = want[i] = sis__rng_normal(r);
     sis__rows rows = {w, n + 2, index, d, count};
     kn->add_rows(&rows, y, n);
-    sis__kernels_naive.add_rows(&rows, want, n);
+    naive_kernels.add_rows(&rows, want, n);
     for (size_t i = 0; i < n; i++)
         assert_true(fabs(y[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])));
     free(w);
@@ -151,7 +151,7 @@ static void maxima_agree_with_naive_ones(void **state) {
             draw_alike(&r, y, n, trial % 2);
             memcpy(want, y, sizeof y);
             (*kn)->add_max(a, b, count, y, n);
-            sis__kernels_naive.add_max(a, b, count, want, n);
+            naive_kernels.add_max(a, b, count, want, n);
             assert_same(y, want, n);
             sis__maxima t = {.inside = a, .outside = {b, b + n}, .base = base, .n = n};
             t.relu = trial % 3 == 0;
@@ -159,11 +159,11 @@ static void maxima_agree_with_naive_ones(void **state) {
                 float far = b[i] > b[n + i] ? b[i] : b[n + i], top = a[i] > far ? a[i] : far;
                 base[i] = sis__rng_below(&r, 40) == 0 ? 3 : t.relu && top < 0 ? 0 : top;
             }
-            int changed = sis__kernels_naive.join_maxima(&t, want);
+            int changed = naive_kernels.join_maxima(&t, want);
             assert_int_equal((*kn)->join_maxima(&t, y) != 0, changed != 0);
             assert_same(y, want, n);
             sis__near near = {a, base, b, b + n, n};
-            float sum = sis__kernels_naive.near(&near);
+            float sum = naive_kernels.near(&near);
             assert_true(fabsf((*kn)->near(&near) - sum) <= 1e-4f || isnan(sum));
         }
 }
@@ -190,7 +190,7 @@ static void differences_and_roundings_agree_with_naive_ones(void **state) {
             long more[2];
             for (int k = 0; k < 2; k++) {
                 sis__compared c = {now, base, kept[k], n, 5, index[k], change[k], 0};
-                found[k] = (k ? *kn : &sis__kernels_naive)->changes(&c);
+                found[k] = (k ? *kn : &naive_kernels)->changes(&c);
                 more[k] = c.more_nonzero;
             }
             assert_int_equal(found[0], found[1]);
@@ -204,7 +204,7 @@ static void differences_and_roundings_agree_with_naive_ones(void **state) {
                            .divisor = trial % 5 ? 1 : 49,
                            .n = n,
                            .relu = trial % 3 == 0};
-            int unsure = sis__kernels_naive.round_sums(&s, y[0]);
+            int unsure = naive_kernels.round_sums(&s, y[0]);
             assert_int_equal((*kn)->round_sums(&s, y[1]) != 0, unsure != 0);
             assert_memory_equal(y[0], y[1], n * sizeof(float));
             close += unsure != 0;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/kernels/kernels.h"
+#include "support_kernels.h"
 #include "support_net.h"
 #include "support_nets_rnn.h"
 
@@ -481,7 +481,7 @@ static void assert_near(const float *a, const float *b, size_t n) {
 
 static void kernels_do_what_the_naive_ones_do(void **state) {
     (void)state;
-    const sis__kernels *naive = &sis__kernels_naive;
+    const sis__kernels *naive = &naive_kernels;
     sis__rng r;
     sis__rng_init(&r, 8);
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)

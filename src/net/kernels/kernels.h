@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loops where the time goes. One source (body.h) is compiled for each instruction set;
- * sis__kernels_best() answers the best one this machine can run. `sis__kernels_naive` computes the
- * same with plain scalar loops: the oracle of the tests, and the reference for what is meant.
+ * sis__kernels_best() answers the best one this machine can run. tests/unit/support_kernels.c computes
+ * the same with plain scalar loops.
  *
  * What every kernel promises: an element of the result depends, to the bit, only on the values that
  * go into it, never on the size of the matrix, on where in it the element lies or on the other
@@ -237,7 +237,7 @@ typedef struct sis__cell_step {
 } sis__cell_step;
 
 typedef struct sis__kernels {
-    const char *name; /* "avx512", "avx2", "neon", "base", "naive" */
+    const char *name; /* "avx512", "avx2", "neon", "base" */
     size_t nr;        /* columns of a panel of the packed right side */
     size_t mr;        /* rows of a strip of the packed left side */
 
@@ -360,8 +360,6 @@ const sis__kernels *sis__kernels_best(void);
 
 /* Those this machine can run, fastest last, NULL-terminated: for tests and benchmarks. */
 const sis__kernels *const *sis__kernels_all(void);
-
-extern const sis__kernels sis__kernels_naive;
 
 /* Floats that packing (k, n) takes: columns are rounded up to whole panels. SIZE_MAX: overflow. */
 size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
