@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/attack.h>
+#include <sis/analysis.h>
 
 #include "support_net.h"
 
@@ -238,8 +238,50 @@ static void failing_allocations_are_reported(void **state) {
     sis_net_free(net);
 }
 
+/* ---- Examples of a task ----------------------------------------------------------------------- */
+
+static int attack_task(void *ctx) {
+    const sis_task *task = ctx;
+    sis_attack_opt opt = options(0);
+    sis_attacked a = {0};
+    int error = sis_attacked_open(task, "next", 1, &a);
+    if (error == SIS_OK)
+        error = sis_attacked_run(&a, &opt);
+    sis_attacked_release(&a);
+    return error;
+}
+
+static void examples_of_a_task_are_led_where_they_are_asked_to_go(void **state) {
+    const float w[2 * N] = {0, 1, 0, 1};
+    const double rows[2 * N] = {0.1, 0.2};
+    const size_t dims[] = {2, N};
+    sis_model model;
+    sis_data *data;
+    sis_task *task;
+    sis_task_opt o;
+    sis_attacked a;
+    (void)state;
+    open_network(linear_net(w, 2), &model);
+    assert_int_equal(sis_data_from_values(rows, 2, dims, NULL, &data), SIS_OK);
+    sis_task_opt_init(&o);
+    o.model.opened = &model;
+    o.examples.data = data;
+    o.question.plain = 1;
+    assert_int_equal(sis_task_open(&o, &task), SIS_OK);
+    assert_int_equal(sis_attacked_open(task, "0", 1, &a), SIS_OK);
+    assert_int_equal(sis_attacked_decision(&a, a.before), 1);
+    assert_int_equal(a.targets[0], 0);
+    sis_attacked_release(&a);
+    assert_int_equal(sis_attacked_open(task, "2", 1, &a), SIS_E_OPTION);
+    assert_true(with_failing_allocations(attack_task, task) > 10);
+    sis_task_free(task);
+    sis_data_free(data);
+    sis_model_close(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_of_a_task_are_led_where_they_are_asked_to_go),
         cmocka_unit_test(the_change_is_the_smallest_on_a_linear_network),
         cmocka_unit_test(a_network_of_one_output_has_two_targets),
         cmocka_unit_test(what_cannot_be_reached_is_said),
