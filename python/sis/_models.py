@@ -2,6 +2,7 @@
 """Anything that predicts -> a model of the library. `engine` says in words what was chosen:
 a network or a forest that the library itself runs, with walks, or a Python function that it calls."""
 import contextlib
+import importlib.util
 import json
 import os
 import tempfile
@@ -30,7 +31,8 @@ class Opened:
         self.kind = about["meta"].get("sis.kind")
         self.columns = about["names"] or columns_in(about["meta"])
         self.network = about["network"]
-        self.engine = ("network, walked" if self.network else
+        self.engine = (about["engine"] + ", called in batches" if about["engine"] else
+                       "network, walked" if self.network else
                        "walked" if self.core.walks else "called in batches")
 
     def bind(self, encoder, row):
@@ -133,6 +135,65 @@ class Called:
         self.rows = self.batch_size or max(16, min(4096, (2 << 20) // (8 * len(row))))  # fits a cache
         self.core = _core.Model(call, outputs, width, self.rows)
         return self.core
+
+
+ORT_ROWS = 16  # of a call: the last bits of a score depend on it
+ORT_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16,
+             "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+
+
+def find_ort():
+    """Tell the library where the package onnxruntime of this Python has its own; is there one?"""
+    try:
+        spec = importlib.util.find_spec("onnxruntime")
+    except (ImportError, ValueError):
+        spec = None
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    for place in places[:1]:
+        if os.path.isabs(place) and os.path.dirname(place) != os.getcwd():
+            _core.ort_folder(os.path.join(place, "capi"))
+    return bool(places)
+
+
+def ort_model(spec):
+    """A network by the Python interface of ONNX Runtime, for a package whose library cannot be loaded. It
+    gives scores, no margins."""
+    import onnxruntime
+    path, output = spec[4:] if spec.startswith("ort:") else spec, None
+    if not os.path.exists(path) and "#" in path:
+        path, output = path.rsplit("#", 1)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    inputs, names = session.get_inputs(), [o.name for o in session.get_outputs() if output in (None, o.name)]
+    floats = [o.name for o in session.get_outputs() if o.type in ("tensor(float)", "tensor(double)") and o.name in names]
+    if len(inputs) != 1 or inputs[0].type not in ORT_TYPES or not names:
+        raise Error("%s: the Python package onnxruntime runs networks of one input of numbers here; set SIS_ORT to "
+                    "the library of ONNX Runtime for others" % spec)
+    dims = [d for d in inputs[0].shape[1:]]
+
+    def call(batch):
+        x = np.asarray(batch, ORT_TYPES[inputs[0].type])
+        if all(isinstance(d, int) for d in dims):
+            x = x.reshape([len(x)] + dims)
+        found = []
+        for first in range(0, len(x), ORT_ROWS):
+            part = x[first:first + ORT_ROWS]
+            full = np.concatenate([part, np.repeat(part[-1:], ORT_ROWS - len(part), axis=0)])
+            found.append(np.asarray(session.run([(floats or names)[0]], {inputs[0].name: full})[0])[:len(part)])
+        return np.concatenate(found)
+
+    return Called(call, spec, engine="ONNX Runtime %s, called in batches" % onnxruntime.__version__)
+
+
+def open_file(spec, timeout, normalize):
+    has_ort = find_ort()
+    try:
+        return Opened(spec, timeout=timeout, normalize=normalize)
+    except Error as error:
+        if not has_ort or "ONNX Runtime is not installed" not in str(error) or normalize is not None:
+            raise
+    return ort_model(spec)
 
 
 def kind_of(model):
@@ -334,7 +395,7 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, row
     if isinstance(model, (Opened, Called)):
         return model
     if isinstance(model, (str, os.PathLike)):
-        return Opened(os.fspath(model), timeout=timeout, normalize=normalize)
+        return open_file(os.fspath(model), timeout, normalize)
     if normalize is not None:
         raise Error("normalize: of a network file; normalise inside your own model")
     family, name = kind_of(model), type(model).__name__

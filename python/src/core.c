@@ -383,6 +383,7 @@ static int list_add(PyObject *list, const char *text) {
 static PyObject *model_about(Model *m, PyObject *none) {
     (void)none;
     const sis_net *net = m->opened ? sis_model_document(&m->model) : NULL;
+    int walked = m->opened && sis_model_net(&m->model);
     PyObject *meta = PyDict_New(), *labels = PyList_New(0);
     int bad = !meta || !labels;
     for (size_t i = 0; !bad && net && i < sis_net_meta_count(net); i++) {
@@ -413,13 +414,15 @@ static PyObject *model_about(Model *m, PyObject *none) {
         bad = !size || PyList_Append(shape, size) != 0;
         Py_XDECREF(size);
     }
-    PyObject *out = bad || !shape
-                        ? NULL
-                        : Py_BuildValue("{s:O,s:O,s:O,s:O,s:O,s:y#,s:O}", "names", names, "network",
-                                        net ? Py_True : Py_False, "meta", meta, "labels", labels,
-                                        "shape", shape, "mask", mask ? (const char *)mask : "",
-                                        (Py_ssize_t)(n * sizeof *mask), "tokens",
-                                        net && sis_net_is_token(net) ? Py_True : Py_False);
+    PyObject *out =
+        bad || !shape
+            ? NULL
+            : Py_BuildValue("{s:O,s:O,s:z,s:O,s:O,s:O,s:y#,s:O}", "names", names, "network",
+                            walked ? Py_True : Py_False, "engine",
+                            m->opened ? sis_model_engine(&m->model) : NULL, "meta", meta, "labels",
+                            labels, "shape", shape, "mask", mask ? (const char *)mask : "",
+                            (Py_ssize_t)(n * sizeof *mask), "tokens",
+                            net && sis_net_is_token(net) ? Py_True : Py_False);
     Py_XDECREF(meta);
     Py_XDECREF(labels);
     Py_XDECREF(names);
@@ -1414,6 +1417,16 @@ static PyObject *model_name(PyObject *self, PyObject *arg) {
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
 }
 
+/* ort_folder(path): where ONNX Runtime's library may be */
+static PyObject *ort_folder(PyObject *self, PyObject *arg) {
+    const char *folder = PyUnicode_AsUTF8AndSize(arg, NULL);
+    (void)self;
+    if (!folder)
+        return NULL;
+    sis_model_ort_folder(folder);
+    Py_RETURN_NONE;
+}
+
 /* mean(rows, n) -> bytes of doubles: the mean of the values of each column that are not NaN */
 static PyObject *mean(PyObject *self, PyObject *args) {
     PyObject *rows, *out;
@@ -1524,6 +1537,7 @@ static PyMethodDef functions[] = {
     {"pairs", pairs, METH_VARARGS, "pairs(lines, lines) -> list"},
     {"summary", summary, METH_O, "summary(lines) -> [(name, subsets, examples)]"},
     {"model_name", model_name, METH_O, "model_name(spec) -> what records call the model"},
+    {"ort_folder", ort_folder, METH_O, "ort_folder(path): where ONNX Runtime's library may be"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"draw", draw, METH_VARARGS, "draw(rows, n, owner, samples, seed, whole) -> bytes of doubles"},
     {"write", write_file, METH_VARARGS, "write(path, bytes): the file whole or not at all"},

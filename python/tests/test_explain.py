@@ -42,6 +42,44 @@ def sum_of_rows():
     return lambda rows: rows.sum(axis=1)
 
 
+ORT_PACKAGE = """
+import numpy as np
+__version__ = "9.8.7"
+class SessionOptions: pass
+class Value:
+    def __init__(self, name, type, shape): self.name, self.type, self.shape = name, type, shape
+class InferenceSession:
+    def __init__(self, path, options, providers):
+        assert options.intra_op_num_threads == 1
+    def get_inputs(self): return [Value("x", "tensor(float)", ["n", 3])]
+    def get_outputs(self): return [Value("label", "tensor(int64)", ["n"]), Value("y", "tensor(float)", ["n", 1])]
+    def run(self, names, feeds):
+        x = feeds["x"]
+        assert names == ["y"] and x.dtype == np.float32 and x.shape == (16, 3)
+        return [x @ np.array([[4], [1], [2]], np.float32)]
+"""
+
+
+class OnnxRuntime(unittest.TestCase):
+    @unittest.skipIf(os.environ.get("SIS_ORT"), "the library is there")
+    def test_a_package_without_a_library_is_called_by_its_own_interface(self):
+        script = """if 1:
+            import sys, numpy as np
+            sys.path.insert(0, sys.argv[1])
+            import sis
+            r = sis.explain("ort:" + sys.argv[1] + "/m.onnx", np.ones((1, 3)), threshold=3.5, mask="zero")
+            print(r[0].subsets[0].features)
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "onnxruntime"))
+            pathlib.Path(folder, "onnxruntime", "__init__.py").write_text(ORT_PACKAGE)
+            pathlib.Path(folder, "m.onnx").write_bytes(b"")
+            said = subprocess.run([sys.executable, "-c", script, folder], capture_output=True, text=True)
+        if "Load model" in said.stderr:
+            self.skipTest("ONNX Runtime is on the loader's path")
+        self.assertEqual((said.stdout.split()[-1:], said.stderr), (["(0,)"], ""))
+
+
 class Oracle(unittest.TestCase):
     """The answers are those of the paper."""
 
