@@ -11,6 +11,7 @@ import json
 import numpy as np
 
 BYTES = 32 << 20  # rows that are asked in one call
+ALONE = 4  # rows of the first record that are asked one at a time too
 
 
 def close(found, wanted):
@@ -81,10 +82,11 @@ class Judge:
 
 
 def same_alone(core, example, asked, scores):
-    """Does the model answer the same if rows are not asked together?"""
+    """Does the model answer the same if rows are not asked together? A few of them tell."""
     rows = masked_rows(example, asked).reshape(-1, len(example["values"]))
-    alone = [np.frombuffer(core.predict(np.ascontiguousarray(row), 1, 1)) for row in rows]
-    return close(np.array(alone), scores)
+    some = np.unique(np.linspace(0, len(rows) - 1, ALONE).astype(int))
+    alone = [np.frombuffer(core.predict(np.ascontiguousarray(rows[k]), 1, 1)) for k in some]
+    return close(np.array(alone), scores[some])
 
 
 def verdict(asked, scores, limit, below):

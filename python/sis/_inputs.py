@@ -24,6 +24,11 @@ def is_frame(x):
     return hasattr(x, "columns") and hasattr(x, "iloc") and hasattr(x, "dtypes")
 
 
+def is_number(dtype):
+    """Does a column of this type hold numbers?"""
+    return getattr(dtype, "kind", "O") in "fiu" and not hasattr(dtype, "categories")
+
+
 def is_texts(x):
     if isinstance(x, str):
         return True
@@ -286,21 +291,22 @@ class FrameEncoder(Encoder):
             if getattr(d, "kind", "") in "Mm" or str(d).startswith("period"):
                 raise Error("X: column %r holds dates or times; replace it by numbers, such as the days since a "
                             "date, the year or the month, or leave it out" % (c,))
-        self.categories = [None if self.numeric(d) else self.known(c, frame, background)
+        self.categories = [None if is_number(d) else self.known(c, frame, background)
                            for c, d in zip(self.columns, self.dtypes)]
-        self.holes = [self.hole(c, frame, background) for c in self.columns]
+        self.cells = [None if known is None else self.cells_of(known, c, frame, background)
+                      for c, known in zip(self.columns, self.categories)]
+        self.plain = all(d == np.float64 for d in self.dtypes)
 
     @staticmethod
-    def hole(c, frame, background):
-        """What stands for a missing value in a column of objects: encoders tell None from NaN."""
-        for part in (frame, background):
+    def cells_of(known, c, frame, background):
+        """What a callable is given for each category, and last for a missing one: encoders tell None from NaN."""
+        hole = np.nan
+        for part in (background, frame):
             if is_frame(part) and c in part.columns and part[c].isna().any():
-                return part[c][part[c].isna()].iloc[0]
-        return np.nan
-
-    @staticmethod
-    def numeric(dtype):
-        return getattr(dtype, "kind", "O") in "fiu" and not hasattr(dtype, "categories")
+                hole = part[c][part[c].isna()].iloc[0]
+        cells = np.empty(len(known) + 1, dtype=object)
+        cells[:] = known + [hole]
+        return cells
 
     @staticmethod
     def known(c, frame, background):
@@ -321,6 +327,8 @@ class FrameEncoder(Encoder):
     def rows(self, frame, what="X"):
         if not is_frame(frame):
             return ArrayEncoder(np.zeros(self.shape)).rows(frame, what)
+        if self.plain and list(frame.columns) == self.columns and all(d == np.float64 for d in frame.dtypes):
+            return np.ascontiguousarray(frame.to_numpy())
         out = np.empty((len(frame), self.width))
         for k, c in enumerate(self.columns):
             if c not in frame.columns:
@@ -340,14 +348,17 @@ class FrameEncoder(Encoder):
 
     def batch(self, rows):
         import pandas
+        if self.plain:
+            return pandas.DataFrame(np.array(rows), columns=self.columns)
         columns = {}
         for k, c in enumerate(self.columns):
             values = rows[:, k]
             if self.categories[k] is not None:
-                known = np.empty(len(self.categories[k]) + 1, dtype=object)
-                known[:] = self.categories[k] + [self.holes[k]]
-                code = np.where(np.isnan(values), len(known) - 1, values).astype(int)
-                columns[c] = pandas.Series(known[code]).astype(self.dtypes[k])
+                cells = self.cells[k]
+                code = np.where(np.isnan(values), len(cells) - 1, values).astype(int)
+                columns[c] = pandas.Series(cells[code], dtype=object)
+                if self.dtypes[k] != object:
+                    columns[c] = columns[c].astype(self.dtypes[k])
             else:
                 columns[c] = self.typed(pandas, values, self.dtypes[k])
         return pandas.DataFrame(columns, columns=self.columns)

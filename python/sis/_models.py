@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._convert import agrees, converted
 from ._core import Error
-from ._inputs import from_tensor, is_frame
+from ._inputs import from_tensor, is_frame, is_number
 
 
 class Opened:
@@ -317,15 +317,24 @@ def torch_model(model, example, batch_size, convert, whole):
     return copy if copy.own else own
 
 
-def native(model, call, labels, name, example):
+def holds_numbers(example, model):
+    """Does the estimator see the rows of the library in this: an array, or a frame of numbers with the columns
+    that the estimator was fitted on, in their order?"""
+    if not is_frame(example):
+        return isinstance(example, np.ndarray) and example.ndim == 2
+    fitted = getattr(model, "feature_names_in_", example.columns)
+    return list(fitted) == list(example.columns) and all(is_number(d) for d in example.dtypes)
+
+
+def native(model, call, labels, name, example, rows):
     """The estimator as a model that the library runs itself, if it answers the same; else None."""
-    found = converted(model)
-    if found is None or not isinstance(example, np.ndarray) or example.ndim != 2:
+    found = converted(model) if holds_numbers(example, model) else None
+    if found is None:
         return None
     data, ending, engine = found
     try:
         copy = from_bytes(data, ending, name)
-        if not agrees(copy.bind(None, example[0]), call(example), example):
+        if not agrees(copy.bind(None, rows[0]), call(example), rows):
             return None
     except Error:
         return None
@@ -406,7 +415,7 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, row
     if hasattr(model, "predict") and hasattr(model, "get_params"):
         call, labels, verb = sklearn_call(model)
         own = Called(call, name, labels, batch_size, "%s, called in batches" % verb)
-        copy = native(model, call, labels, name, example) if convert else None
+        copy = native(model, call, labels, name, example, rows) if convert else None
         if copy is None:
             return own
         copy.own = own

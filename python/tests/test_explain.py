@@ -1027,7 +1027,7 @@ class Scikit(unittest.TestCase):
     def test_trees_and_linear_models_are_walked(self):
         for model, x in self.models():
             call = _models.sklearn_call(model)[0]
-            own = _models.model_for(model, x[:32])
+            own = _models.model_for(model, x[:32], rows=x[:32])
             self.assertIn("walked", own.engine, type(model).__name__)
             core = own.bind(None, x[0])
             got = np.frombuffer(core.predict(x, len(x))).reshape(len(x), -1)
@@ -1042,6 +1042,46 @@ class Scikit(unittest.TestCase):
             self.assertEqual([[sorted(s.features) for s in e] for e in own],
                              [[sorted(s.features) for s in e] for e in called], type(model).__name__)
             self.assertTrue(all(a["holds"] for a in own.verify()))
+
+    def test_frames_of_numbers_are_walked_like_arrays(self):
+        import pandas
+        for model, x in list(self.models())[::3]:
+            frame = pandas.DataFrame(x, columns=list("abcdef"))
+            model.fit(frame, model.predict(x))
+            call, asked = _models.sklearn_call(model)[0], []
+            setattr(model, call.__name__, lambda rows: (asked.append(rows), call(rows))[1])
+            explainer = sis.Explainer(model, threshold="p70", background=frame)
+            r = explainer(frame[:8])
+            self.assertIn("walked", explainer.engine, type(model).__name__)
+            self.assertTrue(all(list(rows.columns) == list("abcdef") for rows in asked))  # the model itself has the last word
+            claimed = sum(len(e.subsets) for e in r)
+            self.assertGreater(claimed, 0)
+            self.assertGreater(sum(map(len, asked)), claimed)
+            called = sis.explain(lambda rows: call(rows), frame[:8], "p70", background=frame)
+            self.assertEqual([[sorted(s.names) for s in e] for e in r], [[sorted(s.names) for s in e] for e in called])
+            self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_frames_that_an_estimator_sees_as_other_numbers_are_not_walked(self):
+        import pandas
+        from sklearn.linear_model import LogisticRegression
+        rng = np.random.default_rng(8)
+        frame = pandas.DataFrame(rng.integers(0, 3, (90, 3)), columns=list("abc"))
+        model = LogisticRegression().fit(frame, frame.a > 0)
+        with self.assertRaisesRegex(ValueError, "feature names"):
+            sis.explain(model, frame[["b", "a", "c"]], 0.6, background=frame)
+        named = frame.assign(b=(frame.b + 10).astype("category"))  # 10, 11, 12 are 0, 1, 2 to the library
+        explainer = sis.Explainer(model.fit(named, frame.a > 0), threshold=0.6, background=named)
+        self.assertEqual(explainer(named[:20]).counts.get("error"), None)
+        self.assertEqual(explainer.engine, "predict_proba, called in batches")
+        # a copy that answers otherwise for what is masked is given up
+        whole = LogisticRegression().fit(frame, frame.a > 0)
+        itself = whole.predict_proba
+        whole.predict_proba = lambda rows: itself(rows) * (1 - 0.3 * (rows.to_numpy() % 1 != 0).any(axis=1)[:, None])
+        explainer = sis.Explainer(whole, threshold=0.6, background=frame)
+        r = explainer(frame[:20])
+        self.assertIn("its converted copy answers differently", explainer.engine)
+        called = sis.explain(whole, frame[:20], 0.6, background=frame, convert=False)
+        self.assertEqual([e.data["subsets"] for e in r], [e.data["subsets"] for e in called])
 
     def test_thresholds_of_single_precision(self):
         from sis._convert import at_most
