@@ -91,16 +91,27 @@ static void fill_bases(const sis_net *net, sample *s, int axis) {
     s->input.feature_of = s->feature_of;
 }
 
+/* Do whole numbers go into any of the inputs that a row is cut into? */
+static int takes_whole_numbers(const sis_net *net) {
+    sis_net_tensor input;
+    for (size_t i = 0; i < sis_net_inputs(net); i++)
+        if (sis_net_input_is_fed(net, i) && sis_net_input_get(net, i, &input) == SIS_OK &&
+            input.type == SIS_NET_INTS)
+            return 1;
+    return 0;
+}
+
 static void fill_values(const sis_net *net, sample *s) {
     const float *matrix;
     size_t vocabulary = 0, dim;
     unsigned state = 1;
+    int whole = takes_whole_numbers(net);
     if (sis_net_is_token(net))
         sis_net_embedding(net, &matrix, &vocabulary, &dim);
     for (size_t i = 0; i < s->input.n_values; i++) {
         double u = next(&state);
-        s->values[i] = vocabulary ? floor(u * (double)vocabulary) : u;
-        s->mask[i] = vocabulary ? SIS_TOKEN_MASK : 0.5;
+        s->values[i] = vocabulary ? floor(u * (double)vocabulary) : whole ? u >= 0.5 : u;
+        s->mask[i] = vocabulary ? SIS_TOKEN_MASK : whole ? 0 : 0.5;
     }
     s->n_features = s->input.n_values;
 }
@@ -353,11 +364,11 @@ static int describe(const sis_net *net, const sis_walk *w) {
     return status;
 }
 
-static int describe_forest(const sis_model *m) {
+static int describe_other(const sis_model *m) {
     char *text = NULL;
     int status = cli_fail(sis_model_describe(m, &text));
     if (status == CLI_DONE)
-        print_lines(text, NULL);
+        print_lines(text, sis_model_document(m));
     return status;
 }
 
@@ -429,9 +440,9 @@ static int run(const void *p, const cli_list *args) {
     int status = cli_fail(error);
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
     if (status == CLI_DONE && sis_model_note(&model))
-        status = cli_error("%s", sis_model_note(&model));
+        cli_note(o->common.quiet, "%s", sis_model_note(&model));
     if (status == CLI_DONE && !net)
-        status = describe_forest(&model);
+        status = describe_other(&model);
     else if (status == CLI_DONE && model.n_values)
         status = describe_walk(&model, net, o);
     else if (status == CLI_DONE) {

@@ -21,6 +21,7 @@
 
 #include <sis/net.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -660,6 +661,30 @@ static const char *engine(const void *ctx) {
     return sis__ort.engine;
 }
 
+/* "input x: float32 (any, 3)" for each input, the output, and what runs it. */
+static int describe(const void *ctx, char **text) {
+    const sis__ort_network *net = ((const ort_model *)ctx)->net;
+    sis__buf b;
+    size_t n;
+    sis__buf_init(&b);
+    for (size_t i = 0; i < net->inputs.n; i++) {
+        const sis__model_input *in = &net->inputs.items[i];
+        sis__buf_printf(&b, "input %s: %s (", in->name, sis__value_name(in->type));
+        for (size_t k = 0; k < in->shape.rank; k++) {
+            sis__buf_str(&b, k ? ", " : "");
+            if (in->shape.dims[k] < 0)
+                sis__buf_str(&b, "any");
+            else
+                sis__buf_printf(&b, "%lld", (long long)in->shape.dims[k]);
+        }
+        sis__buf_str(&b, ")\n");
+    }
+    sis__buf_printf(
+        &b, "output %s\nrun by %s: each masked copy is a full pass; no gradients, no proofs\n",
+        net->output, sis__ort.engine);
+    return sis__buf_give(&b, text, &n);
+}
+
 /* ---- The kind -------------------------------------------------------------------------------- */
 
 static int open_file(const char *path, const char *output, const sis_model_opt *opt,
@@ -713,6 +738,7 @@ const sis__model_kind sis__model_ort = {
     .document = document,
     .tokens = tokens,
     .engine = engine,
+    .describe = describe,
     .share = share,
     .close = ort_close,
 };

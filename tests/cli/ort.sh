@@ -16,7 +16,7 @@ echo "# with it"
 sis predict -m det.onnx -i rows.csv 2>&1
 sis predict -m ort:det.onnx -i rows.csv --rows 0 2>&1
 sis explain -m det.onnx -i rows.csv --mask zero -t 9 --rows 1 --quiet 2>&1 | sis show -
-sis model det.onnx 2>&1
+sis model det.onnx 2>&1 | sed "s,Runtime [0-9.]*:,Runtime VERSION:,"
 for output in y d; do
     sis predict -m "ort:det.onnx#$output" -i rows.csv --rows 0 2>&1
 done
