@@ -18,7 +18,7 @@ case ${1-} in
 mpi) needed="$needed libopenmpi-dev openmpi-bin" ;;
 test | deep)
     needed="$needed libcmocka-dev"
-    wanted="$wanted lld locales libonnx-testdata python3-onnx $python python3-pandas python3-sklearn python3-xgboost"
+    wanted="$wanted curl lld locales libonnx-testdata python3-onnx $python python3-pandas python3-sklearn python3-xgboost"
     ;;
 python) needed="$needed $python" wanted="$wanted patchelf" ;;
 deb) needed="$needed $wanted dpkg-dev debhelper dh-python python3-dev" && wanted= ;;
