@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/library.h"
+#include "base/platform.h"
 
 enum { VERSION = 1, PATH_ROOM = 4096 };
 enum { LOG_FATAL = 4, ARENA = 1, DEFAULT_MEMORY = 0 };
@@ -91,7 +92,7 @@ static void *open_of_python(const char *folder) {
     char program[PATH_ROOM + 16], below[128];
     void *library = NULL;
     snprintf(program, sizeof program, "%s/python3", folder);
-    if (*folder != '/' || access(program, X_OK) != 0)
+    if (access(program, X_OK) != 0)
         return NULL;
     const char *const places[] = {"../lib*/python3*/site-packages",
                                   "../lib*/python3*/dist-packages",
@@ -112,10 +113,8 @@ static void *open_of_user(void) {
 
 static void *open_beside_program(void) {
     char path[PATH_ROOM];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0)
+    if (sis__program_path(path, sizeof path) != 0)
         return NULL;
-    path[n] = '\0';
     *strrchr(path, '/') = '\0';
     return open_matching(path, "ort");
 }
