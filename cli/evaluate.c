@@ -140,7 +140,7 @@ static int evaluate(const eval_options *o, const sis_records *files, size_t n, c
     opt.imputation = o->imputation;
     opt.motif = o->motif;
     opt.draws = o->draws;
-    opt.samples = cli_draws(&o->question);
+    opt.samples = o->question.samples ? o->question.samples : SIS_TASK_DRAWS;
     opt.around = o->around;
     opt.seed = o->question.seed;
     opt.search.jobs = cli_jobs(&o->source);

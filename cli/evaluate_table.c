@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "evaluate.h"
 #include "output.h"
 
@@ -28,7 +29,7 @@ static void put(table *t, const char *format, ...) __attribute__((format(printf,
 static void put(table *t, const char *format, ...) {
     if (t->status != CLI_DONE)
         return;
-    t->status = cli_grow(&t->cells, &t->room, t->n, sizeof *t->cells);
+    t->status = cli_fail(sis__reserve(&t->cells, &t->room, t->n + 1, sizeof *t->cells));
     if (t->status != CLI_DONE)
         return;
     va_list args;

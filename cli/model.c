@@ -304,7 +304,7 @@ static void print_scores(json_t *training) {
     list_end(&l);
 }
 
-/* What sis train wrote: see train_record.c. */
+/* What sis train wrote: see src/train/record.c. */
 static void print_training(const sis_net *net) {
     const char *record = sis_net_meta_get(net, SIS_NET_META_TRAINING);
     json_t *o = record ? json_loads(record, 0, NULL) : NULL;

@@ -4,12 +4,10 @@
  */
 #include "task.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/number.h"
 #include "base/spread.h"
 #include "output.h"
@@ -192,10 +190,6 @@ const cli_option cli_output_options[] = {
     {0},
 };
 
-size_t cli_draws(const cli_question *q) {
-    return q->samples ? q->samples : SIS_TASK_DRAWS;
-}
-
 void cli_question_init(cli_question *q) {
     sis_task_opt opt;
     sis_task_opt_init(&opt);
@@ -272,17 +266,6 @@ void *cli_grab(size_t n, size_t size) {
     return p;
 }
 
-int cli_grow(void *items, size_t *room, size_t n, size_t size) {
-    return sis__reserve(items, room, n + 1, size) == SIS_OK ? CLI_DONE : cli_error("out of memory");
-}
-
-int cli_whole(const char *text, long *value) {
-    char *end;
-    errno = 0;
-    *value = strtol(text, &end, 10);
-    return end != text && !*end && errno == 0;
-}
-
 int cli_number(const char *text, double *value) {
     char *end;
     *value = sis__number(text, &end);
@@ -292,13 +275,6 @@ int cli_number(const char *text, double *value) {
 int cli_ends_in(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n > m && strcmp(text + n - m, end) == 0;
-}
-
-int cli_rows(const char *text, size_t count, size_t **rows, size_t *n) {
-    int error = sis_rows_parse(text, count, rows, n);
-    return error == SIS_E_FORMAT ? cli_usage("--rows: %s", sis_error_detail())
-           : error               ? cli_error("--rows: %s", sis_error_detail())
-                                 : CLI_DONE;
 }
 
 const char *cli_last_part(const char *path) {

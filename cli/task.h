@@ -62,9 +62,6 @@ extern const cli_option cli_question_options[]; /* all but the output */
 extern const cli_option cli_output_options[];
 void cli_question_init(cli_question *q);
 
-/* How many samples a hot deck has. */
-size_t cli_draws(const cli_question *q);
-
 /* The options of a task: every default, then these. q NULL: nothing but scores are wanted. */
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out);
 
@@ -79,9 +76,6 @@ void cli_task_note(int quiet, const sis_task *task);
 
 /* ---- Small things ---------------------------------------------------------------------------- */
 
-/* The examples out of `count` that --rows asks for. */
-int cli_rows(const char *text, size_t count, size_t **rows, size_t *n);
-
 /* The name of a file without its folder; a cmd: model or an address is what it is. */
 const char *cli_last_part(const char *path);
 
@@ -90,12 +84,6 @@ int cli_same_model(const char *a, const char *b);
 
 /* n zeroed items, or NULL after an error line. */
 void *cli_grab(size_t n, size_t size);
-
-/* Room for one more of n items of `size` bytes, to which `items` points: &x->items. CLI_DONE, or CLI_FAILED after an error line. */
-int cli_grow(void *items, size_t *room, size_t n, size_t size);
-
-/* A whole number and nothing else. */
-int cli_whole(const char *text, long *value);
 
 /* Does the text end so, with something before it? */
 int cli_ends_in(const char *text, const char *end);

@@ -5,8 +5,6 @@
  * While it runs, a checkpoint lies beside the output (OUTPUT.train): written after every epoch and
  * once a minute in between, removed at the end. --resume goes on from it.
  */
-#include "train.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,77 +13,92 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sis/train.h>
+
 #include "output.h"
 #include "task.h"
 
+typedef struct {
+    const char *input, *label, *labels, *id, *rows, *test, *test_labels;
+    const char *output, *curve;
+    const char *loss, *optimizer, *range, *keep;
+    double rate, momentum, validation, dropout;
+    size_t epochs, batch, patience, seed, jobs;
+    size_t words, length, hidden;
+    const char *categorical, *types, *missing;
+    int no_header, resume;
+    int force;
+    cli_common common;
+} train_options;
+
 static const cli_option options[] = {
-    {"input", 'i', "FILE", CLI_STRING(cli_train_options, input),
+    {"input", 'i', "FILE", CLI_STRING(train_options, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
      .more = "Of any kind that sis explain reads."},
-    CLI_LABEL(cli_train_options, label,
+    CLI_LABEL(train_options, label,
               .more = "By name, or by number from 0 in a .tsv of texts without a header; the "
                       "examples of --test have the same. Not needed where labels are found "
                       "anyway: in a .jsonl, beside images and DNA."),
-    {"labels", 'l', "FILE", CLI_STRING(cli_train_options, labels),
+    {"labels", 'l', "FILE", CLI_STRING(train_options, labels),
      "a file of labels, instead of a column",
-     .more = "Of any kind that sis explain reads, with one label an example."},
-    CLI_ID(cli_train_options, id, .more = "Nothing is learnt from it."),
-    CLI_CATEGORICAL(cli_train_options, categorical),
-    CLI_TYPES(cli_train_options, types),
-    CLI_NO_HEADER(cli_train_options, no_header),
-    {"missing", 0, "HOW", CLI_CHOICE(cli_train_options, missing), "absent values",
+     .more =
+         "A label an example: a table of one column, .npy, IDX; or a table of names and labels, "
+         "as sis explain takes it."},
+    CLI_ID(train_options, id, .more = "Nothing is learnt from it."),
+    CLI_CATEGORICAL(train_options, categorical),
+    CLI_TYPES(train_options, types),
+    CLI_NO_HEADER(train_options, no_header),
+    {"missing", 0, "HOW", CLI_CHOICE(train_options, missing), "absent values",
      .choices = "mean median error", .rare = 1,
      .more = "What an absent value is: an empty cell, NA, NaN. The mean or median is that of the "
              "other rows of the same file, of words the most frequent one."},
-    CLI_ROWS(cli_train_options, rows),
-    {"output", 'o', "FILE.onnx", CLI_STRING(cli_train_options, output), "where the network goes",
+    CLI_ROWS(train_options, rows),
+    {"output", 'o', "FILE.onnx", CLI_STRING(train_options, output), "where the network goes",
      .writes = CLI_WRITES_FILE, .required = 1},
-    {"test", 0, "FILE", CLI_STRING(cli_train_options, test), "examples to judge the result by"},
-    {"test-labels", 0, "FILE", CLI_STRING(cli_train_options, test_labels),
+    {"test", 0, "FILE", CLI_STRING(train_options, test), "examples to judge the result by"},
+    {"test-labels", 0, "FILE", CLI_STRING(train_options, test_labels),
      "a file with the labels of --test"},
-    {"validation", 0, "SHARE", CLI_NUMBER(cli_train_options, validation),
+    {"validation", 0, "SHARE", CLI_NUMBER(train_options, validation),
      "share held out to find the best epoch", .max = 0.9},
-    {"epochs", 0, "N", CLI_COUNT(cli_train_options, epochs), "passes through the data",
+    {"epochs", 0, "N", CLI_COUNT(train_options, epochs), "passes through the data",
      .unset = "by architecture", .max = 1e6},
-    {"patience", 0, "N", CLI_COUNT(cli_train_options, patience), "epochs without progress",
+    {"patience", 0, "N", CLI_COUNT(train_options, patience), "epochs without progress",
      .unset = "by architecture", .max = 1e6,
      .more = "So many without a lower validation loss end the training."},
-    {"keep", 0, "EPOCH", CLI_CHOICE(cli_train_options, keep), "whose weights are written",
+    {"keep", 0, "EPOCH", CLI_CHOICE(train_options, keep), "whose weights are written",
      .choices = "best last", .unset = "best",
      .more = "best: those of the epoch with the lowest validation loss; last: those of the last."},
-    {"batch", 'b', "N", CLI_COUNT(cli_train_options, batch), "examples of one update",
+    {"batch", 'b', "N", CLI_COUNT(train_options, batch), "examples of one update",
      .unset = "by architecture", .max = 65536},
-    {"loss", 0, "LOSS", CLI_CHOICE(cli_train_options, loss), "loss",
+    {"loss", 0, "LOSS", CLI_CHOICE(train_options, loss), "loss",
      .choices = "cross-entropy binary mse", .unset = "by labels"},
-    {"range", 0, "LOW:HIGH", CLI_STRING(cli_train_options, range),
+    {"range", 0, "LOW:HIGH", CLI_STRING(train_options, range),
      "labels are numbers between these, learnt as 0 to 1"},
-    {"optimizer", 0, "NAME", CLI_CHOICE(cli_train_options, optimizer), "by",
+    {"optimizer", 0, "NAME", CLI_CHOICE(train_options, optimizer), "by",
      .choices = "sgd adam adadelta", .unset = "by architecture"},
-    {"rate", 0, "R", CLI_NUMBER(cli_train_options, rate), "learning rate",
-     .unset = "the optimizer's"},
-    {"momentum", 0, "X", CLI_NUMBER(cli_train_options, momentum), "momentum, beta 1 or rho",
+    {"rate", 0, "R", CLI_NUMBER(train_options, rate), "learning rate", .unset = "the optimizer's"},
+    {"momentum", 0, "X", CLI_NUMBER(train_options, momentum), "momentum, beta 1 or rho",
      .unset = "the optimizer's", .more = "Momentum of sgd, beta 1 of adam, rho of adadelta."},
-    {"dropout", 0, "SHARE", CLI_NUMBER(cli_train_options, dropout), "share of units dropped",
+    {"dropout", 0, "SHARE", CLI_NUMBER(train_options, dropout), "share of units dropped",
      .unset = "by architecture", .more = "In front of the last layer."},
-    {"words", 0, "N", CLI_COUNT(cli_train_options, words), "size of a text's vocabulary",
+    {"words", 0, "N", CLI_COUNT(train_options, words), "size of a text's vocabulary",
      .unset = "10000", .max = 1e6},
-    {"length", 0, "N", CLI_COUNT(cli_train_options, length), "last words of a text that are seen",
+    {"length", 0, "N", CLI_COUNT(train_options, length), "last words of a text that are seen",
      .unset = "500", .max = 1e5},
-    {"hidden", 0, "N", CLI_COUNT(cli_train_options, hidden), "units of mlp or text-lstm",
+    {"hidden", 0, "N", CLI_COUNT(train_options, hidden), "units of mlp or text-lstm",
      .unset = "by architecture", .max = 1e5},
-    {"curve", 0, "FILE.csv", CLI_STRING(cli_train_options, curve), "write the learning curve",
+    {"curve", 0, "FILE.csv", CLI_STRING(train_options, curve), "write the learning curve",
      .writes = CLI_WRITES_FILE},
-    {"resume", 0, NULL, CLI_FLAG(cli_train_options, resume),
-     "go on from the checkpoint OUTPUT.train"},
-    CLI_SEED(cli_train_options, seed, .more = "Of weights, order, dropout and the held-out part."),
-    CLI_JOBS(cli_train_options, jobs, "threads"),
-    CLI_FORCE(cli_train_options, force),
-    CLI_GROUP(cli_train_options, common, cli_common, cli_common_options),
+    {"resume", 0, NULL, CLI_FLAG(train_options, resume), "go on from the checkpoint OUTPUT.train"},
+    CLI_SEED(train_options, seed, .more = "Of weights, order, dropout and the held-out part."),
+    CLI_JOBS(train_options, jobs, "threads"),
+    CLI_FORCE(train_options, force),
+    CLI_GROUP(train_options, common, cli_common, cli_common_options),
     {0},
 };
 
 static void init(void *p) {
-    cli_train_options *o = p;
+    train_options *o = p;
     o->seed = 1;
     o->rate = o->momentum = o->dropout = NAN;
     o->validation = 0;
@@ -93,9 +106,36 @@ static void init(void *p) {
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
-static int settle(cli_training_set *l) {
-    const cli_train_options *o = l->o;
-    sis_train_opt *p = &l->opt;
+/* What is trained, and what was asked for. */
+typedef struct {
+    const train_options *o;
+    sis_training_opt from;
+    sis_training_set set;
+} training;
+
+static void fill_options(const train_options *o, sis_training_opt *from) {
+    *from = (sis_training_opt){.input = o->input,
+                               .labels = o->labels,
+                               .rows = o->rows,
+                               .test = o->test,
+                               .test_labels = o->test_labels,
+                               .loss = o->loss,
+                               .range = o->range,
+                               .validation = o->validation,
+                               .words = o->words,
+                               .length = o->length,
+                               .seed = o->seed};
+    sis_data_opt_init(&from->read);
+    from->read.label = o->label;
+    from->read.id = o->id;
+    cli_read_options(o->categorical, o->types, o->no_header, &from->read);
+    if (o->missing && strcmp(o->missing, "error") != 0)
+        from->read.missing =
+            strcmp(o->missing, "mean") == 0 ? SIS_MISSING_MEAN : SIS_MISSING_MEDIAN;
+}
+
+static int settle(const train_options *o, sis_training_set *s) {
+    sis_train_opt *p = &s->opt;
     if (o->optimizer)
         sis_train_opt_use(p, strcmp(o->optimizer, "sgd") == 0    ? SIS_SGD
                              : strcmp(o->optimizer, "adam") == 0 ? SIS_ADAM
@@ -109,16 +149,36 @@ static int settle(cli_training_set *l) {
     p->seed = o->seed;
     p->jobs = (int)o->jobs;
     if (!isnan(o->dropout))
-        l->arch.dropout[1] = o->dropout;
-    if (o->hidden && !l->arch.hidden)
-        return cli_usage("--hidden: %s has no such layer", l->arch.name);
+        s->arch.dropout[1] = o->dropout;
+    if (o->hidden && !s->arch.hidden)
+        return cli_usage("--hidden: %s has no such layer", s->arch.name);
     if (o->hidden)
-        l->arch.hidden = o->hidden;
-    if ((o->words || o->length) && !l->vocabulary)
-        return cli_usage("--words and --length are for texts; %s takes none", l->arch.name);
-    const char *wrong = sis_arch_check(&l->arch);
+        s->arch.hidden = o->hidden;
+    if ((o->words || o->length) && !s->vocabulary)
+        return cli_usage("--words and --length are for texts; %s takes none", s->arch.name);
+    const char *wrong = sis_arch_check(&s->arch);
     wrong = wrong ? wrong : sis_train_opt_check(p);
-    return wrong ? cli_usage("%s: %s", l->arch.name, wrong) : CLI_DONE;
+    return wrong ? cli_usage("%s: %s", s->arch.name, wrong) : CLI_DONE;
+}
+
+/* A column with another word in every row names the rows; nothing can be learned from it. */
+static int remark_names(int quiet, const sis_data *data) {
+    const char *const *names = sis_data_feature_names(data);
+    size_t rows = sis_data_count(data), width = names ? sis_data_width(data, 0) : 0, count = 0;
+    int *map = cli_grab(width, sizeof *map);
+    if (!map)
+        return CLI_FAILED;
+    if (names)
+        sis_data_features(data, 0, map);
+    for (size_t v = 0; v < width; v++) { /* the values of a column stand side by side */
+        count = v > 0 && map[v] == map[v - 1] ? count + 1 : 1;
+        if (rows > 1 && count == rows)
+            cli_note(quiet,
+                     "column \"%s\" is different in every row; if it only names them: --id %s",
+                     names[map[v]], names[map[v]]);
+    }
+    free(map);
+    return CLI_DONE;
 }
 
 /* ---- Progress -------------------------------------------------------------------------------- */
@@ -146,13 +206,23 @@ static int watch(void *ctx, size_t done, size_t rows, double loss) {
     return w->failed;
 }
 
-static void report(const cli_training_set *l, const sis_epoch *e, size_t i) {
+/* The scores that say most about this kind of training: "accuracy 0.991". */
+static void fit_text(const sis_training_set *s, const sis_fit *f, char *text, size_t size) {
+    if (s->opt.loss == SIS_LOSS_MSE)
+        snprintf(text, size, "MSE %.4f, correlation %.4f", f->mse, f->correlation);
+    else if (s->arch.outputs == 1)
+        snprintf(text, size, "accuracy %.4f, AUC %.4f", f->accuracy, f->auc);
+    else
+        snprintf(text, size, "accuracy %.4f", f->accuracy);
+}
+
+static void report(const training *l, const sis_epoch *e, size_t i) {
     char fit[80], valid[128] = "";
     if (e->valid.n) {
-        cli_fit_text(l, &e->valid, fit, sizeof fit);
+        fit_text(&l->set, &e->valid, fit, sizeof fit);
         snprintf(valid, sizeof valid, ", validation loss %.4f, %s", e->valid.loss, fit);
     }
-    cli_note(l->o->common.quiet, "epoch %zu/%zu: loss %.4f%s, %.1f s", i + 1, l->opt.epochs,
+    cli_note(l->o->common.quiet, "epoch %zu/%zu: loss %.4f%s, %.1f s", i + 1, l->set.opt.epochs,
              e->loss, valid, e->seconds);
 }
 
@@ -182,7 +252,7 @@ static int write_curve(const char *path, sis_trainer *t) {
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
-static int one_epoch(const cli_training_set *l, watcher *w) {
+static int one_epoch(const training *l, watcher *w) {
     size_t n;
     cli_progress_init(&w->bar, l->o->common.quiet);
     int error = sis_trainer_epoch(w->t);
@@ -195,25 +265,16 @@ static int one_epoch(const cli_training_set *l, watcher *w) {
     return status == CLI_DONE && !sis_trainer_done(w->t) ? cli_fail(save(w)) : status;
 }
 
-static int finish(const cli_training_set *l, sis_trainer *t) {
+static int finish(const training *l, sis_trainer *t) {
     char text[80];
     sis_fit test;
-    sis_net *net = NULL;
-    int error =
-        l->test.n ? sis_trainer_evaluate(
-                        t, &(sis_examples){l->test.rows, l->test.targets, l->test.n, l->test.width},
-                        &test)
-                  : SIS_OK;
-    if (!error)
-        error = sis_trainer_finish(t, &net);
-    int status = cli_fail(error);
-    if (status == CLI_DONE)
-        status = cli_train_attach_metadata(l, t, l->test.n ? &test : NULL, net);
+    sis_net *net;
+    int status = cli_fail(sis_training_set_finish(&l->set, t, &test, &net));
     if (status == CLI_DONE)
         status = cli_fail(sis_net_write(net, l->o->output));
     sis_net_free(net);
-    if (status == CLI_DONE && l->test.n) {
-        cli_fit_text(l, &test, text, sizeof text);
+    if (status == CLI_DONE && test.n) {
+        fit_text(&l->set, &test, text, sizeof text);
         cli_note(l->o->common.quiet, "test: %s on %zu examples", text, test.n);
     }
     if (status == CLI_DONE)
@@ -222,19 +283,20 @@ static int finish(const cli_training_set *l, sis_trainer *t) {
     return status;
 }
 
-static int train(cli_training_set *l) {
+static int train(training *l) {
+    sis_training_set *s = &l->set;
     watcher w = {.saved = time(NULL)};
     size_t size = strlen(l->o->output) + 8;
     w.checkpoint = cli_grab(size, 1);
     if (!w.checkpoint)
         return CLI_FAILED;
     snprintf(w.checkpoint, size, "%s.train", l->o->output);
-    l->opt.progress = watch;
-    l->opt.progress_ctx = &w;
+    s->opt.progress = watch;
+    s->opt.progress_ctx = &w;
     int status = cli_refuse_output(w.checkpoint);
     if (status == CLI_DONE)
         status = cli_fail(
-            sis_trainer_new(&l->arch, &l->opt, &l->learn, l->valid.n ? &l->valid : NULL, &w.t));
+            sis_trainer_new(&s->arch, &s->opt, &s->learn, s->valid.n ? &s->valid : NULL, &w.t));
     if (status == CLI_DONE && l->o->resume && access(w.checkpoint, F_OK) == 0)
         status = cli_fail(sis_trainer_load(w.t, w.checkpoint));
     if (status == CLI_DONE) /* also finds out early whether the folder can be written to */
@@ -251,19 +313,23 @@ static int train(cli_training_set *l) {
 }
 
 static int run(const void *p, const cli_list *args) {
-    const cli_train_options *o = p;
-    cli_training_set l;
+    const train_options *o = p;
+    training l = {.o = o};
+    sis_training_set *s = &l.set;
     if (!cli_ends_in(o->output, ".onnx"))
         return cli_usage("--output: expected a name ending in .onnx, found \"%s\"", o->output);
-    int status = cli_training_set_open(&l, args->items[0], o);
+    fill_options(o, &l.from);
+    int status = cli_fail(sis_training_set_open(&l.from, args->items[0], s));
     if (status == CLI_DONE)
-        status = settle(&l);
+        status = remark_names(o->common.quiet, s->train.data);
+    if (status == CLI_DONE)
+        status = settle(o, s);
     if (status == CLI_DONE) {
-        cli_note(o->common.quiet, "%s: %zu examples, %zu held out, %zu to test", l.arch.name,
-                 l.learn.n, l.valid.n, l.test.n);
+        cli_note(o->common.quiet, "%s: %zu examples, %zu held out, %zu to test", s->arch.name,
+                 s->learn.n, s->valid.n, s->test.n);
         status = train(&l);
     }
-    cli_training_set_close(&l);
+    sis_training_set_release(s);
     return status;
 }
 
@@ -271,7 +337,7 @@ const cli_command cli_train = {
     .name = "train",
     .summary = "train one of the paper's networks on your data",
     .options = options,
-    .options_size = sizeof(cli_train_options),
+    .options_size = sizeof(train_options),
     .args = "mnist-cnn|mnist-mlp|dna-cnn|text-lstm|text-cnn|mlp|linear",
     .min_args = 1,
     .max_args = 1,

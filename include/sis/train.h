@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sis/data.h>
 #include <sis/net.h>
 
 #ifdef __cplusplus
@@ -168,6 +169,53 @@ int sis_trainer_finish(sis_trainer *t, sis_net **net);
  * SIS_E_FORMAT. A trainer whose load failed can only be freed. */
 int sis_trainer_save(const sis_trainer *t, const char *path);
 int sis_trainer_load(sis_trainer *t, const char *path);
+
+/* ---- From files ------------------------------------------------------------------------------ */
+
+/* What sis train is asked for; zeroed, then filled by the caller. Strings are borrowed. */
+typedef struct sis_training_opt {
+    const char *input, *labels; /* the examples; a file with their labels, NULL: they have labels */
+    const char *rows;           /* as sis_rows_parse takes it; NULL: all */
+    const char *test, *test_labels; /* the same to judge the result by; NULL: none */
+    sis_data_opt read;              /* label, id and columns of these files */
+    const char *loss;               /* "cross-entropy", "binary", "mse"; NULL: by the labels */
+    const char *range;    /* "LOW:HIGH": labels are numbers, learnt as 0 to 1; NULL: as they are */
+    double validation;    /* share of the examples that is held out */
+    size_t words, length; /* text: vocabulary, words of a row; 0: the architecture's */
+    uint64_t seed;        /* of what is held out */
+} sis_training_opt;
+
+typedef struct sis_training_file {
+    const char *path;
+    sis_data *data;
+    size_t *picked; /* (n) example numbers in the file */
+    size_t n, width;
+    float *rows;    /* (n, width) */
+    float *targets; /* (n) */
+} sis_training_file;
+
+/* The files as examples, with the sizes and options that fit them, which may be changed before a
+ * trainer is made. */
+typedef struct sis_training_set {
+    const sis_training_opt *from; /* borrowed */
+    sis_arch arch;
+    sis_train_opt opt;
+    sis_examples learn, valid, test; /* n = 0: none */
+    double low, high;                /* range: what targets 0 and 1 stand for */
+    char **classes;                  /* (n_classes) sorted labels; NULL: targets are numbers */
+    size_t n_classes;
+    sis_vocabulary *vocabulary;         /* text */
+    sis_training_file train, test_file; /* learn and valid are parts of train */
+} sis_training_set;
+
+/* Read the files, find sizes, encode, split. Release the set in any case. */
+int sis_training_set_open(const sis_training_opt *from, const char *arch, sis_training_set *set);
+void sis_training_set_release(sis_training_set *set);
+
+/* Judge the test examples (test->n = 0 without) and make the network with everything that it takes
+ * to use it: kind, labels, vocabulary or names, mask, and how it was trained. */
+int sis_training_set_finish(const sis_training_set *set, sis_trainer *t, sis_fit *test,
+                            sis_net **net);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,8 @@
  *     step.c   one update: shards in parallel, sums in their order, the optimiser
  *     train.c        the trainer: epochs, the best weights, the network at the end
  *     save.c   checkpoints
+ *     files.c  from files to rows and targets
+ *     record.c what the network carries: kind, labels, vocabulary, mask, how it was trained
  *
  * All trained parameters lie behind each other in one imaginary array; a parameter's place in it
  * is the same in gradients, optimiser slots and copies. The embedding matrix comes last: its
