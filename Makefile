@@ -10,6 +10,7 @@
 #   make mpi        the program for many machines: build/sis-mpi (needs MPI, Debian: libopenmpi-dev)
 #   make dist       the source archive and SHA256SUMS: build/dist (needs a git checkout)
 #   make deb        Debian packages: build/dist too (docs/releasing.md)
+#   make site       the documentation as a site with search: build/site (needs mkdocs; says so if it is missing)
 #   make python     the Python package: a wheel in build/dist, installed in a virtual environment, build/env/bin/python
 #
 # demo, test, test-deep, bench, coverage, mpi, deb and python install the Debian packages that are missing if they may (as
@@ -122,10 +123,13 @@ deb:
 	@$(SUMS)
 	@ls "$(BUILD)"/dist/*.deb
 
+site:
+	@tools/site.sh "$(BUILD)"
+
 clean:
 	rm -rf "$(BUILD)"
 
 format:
 	find bench cli examples include mpi python src tests -name '*.[ch]' -exec clang-format -i {} +
 
-.PHONY: all mpi tests test test-deep coverage demo bench dist deb python install clean format
+.PHONY: all mpi tests test test-deep coverage demo bench dist deb python site install clean format
