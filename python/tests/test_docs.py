@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The examples of docs/python.md, run one after the other; "..." in what they print stands for
-anything."""
+"""The examples of README.md and docs/python.md, run one after the other; "..." in what they print
+stands for anything."""
 import contextlib
 import io
 import os
@@ -21,27 +21,35 @@ def blocks(path):
             yield code, after[1] if after[0] == "text" else None
 
 
+@unittest.skipIf("SIS_ASAN" in os.environ, "asks nothing of the module that other tests do not")
 class Documents(unittest.TestCase):
-    @unittest.skipIf("SIS_ASAN" in os.environ, "asks nothing of the module that other tests do not")
-    def test_tutorial(self):
-        try:
-            import pandas  # noqa: F401
-            import sklearn  # noqa: F401
-        except ImportError:
-            self.skipTest("needs pandas and scikit-learn")
+    def run_blocks(self, *path):
+        """Run the document's Python blocks in a new folder; how many there were."""
         here, scope, ran = os.getcwd(), {}, 0
+        document = os.path.join(os.path.abspath(SOURCE), *path)
         folder = tempfile.mkdtemp()
         os.symlink(os.path.join(os.path.abspath(SOURCE), "models"), os.path.join(folder, "models"))
         os.chdir(folder)
         try:
-            for code, expected in blocks(os.path.join(SOURCE, "docs", "python.md")):
+            for code, expected in blocks(document):
                 out = io.StringIO()
                 with contextlib.redirect_stdout(out):
-                    exec(compile(code, "docs/python.md", "exec"), scope)
+                    exec(compile(code, document, "exec"), scope)
                 ran += 1
                 if expected is not None:
                     pattern = re.escape(expected.strip()).replace(re.escape("..."), ".*")
                     self.assertRegex(out.getvalue().strip(), re.compile("^" + pattern + "$", re.S))
         finally:
             os.chdir(here)
-        self.assertGreaterEqual(ran, 6)
+        return ran
+
+    def test_readme(self):
+        self.assertEqual(self.run_blocks("README.md"), 1)
+
+    def test_tutorial(self):
+        try:
+            import pandas  # noqa: F401
+            import sklearn  # noqa: F401
+        except ImportError:
+            self.skipTest("needs pandas and scikit-learn")
+        self.assertGreaterEqual(self.run_blocks("docs", "python.md"), 6)
