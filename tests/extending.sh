@@ -1,5 +1,5 @@
 #!/bin/sh
-# The operator and the rule of docs/extending.md, put into a copy of src/, compile: the new files and the
+# The operators and the rule of docs/extending.md, put into a copy of src/, compile: the new files and the
 # tables that name them.
 #   extending.sh BUILD
 set -eu
@@ -19,8 +19,8 @@ for table in net/ops/ops.h:'define SIS__OPS' net/walk/walk.h:'define SIS__RULES'
     rm "$file.new"
 done
 find "$tmp" -name '*.c.new' | while read -r file; do mv "$file" "${file%.new}"; done
-for file in net/ops/hump.c net/walk/first.c net/ops/ops.c net/walk/walk.c; do
+for file in net/ops/hump.c net/ops/mirror.c net/walk/first.c net/ops/ops.c net/walk/walk.c; do
     cc -fsyntax-only -std=c11 -D_GNU_SOURCE -I"$tmp/include" -I"$tmp/src" -isystem "$build/generated" \
         -Wall -Wextra -Wshadow -Wconversion -Werror "$tmp/src/$file"
 done
-grep -q HUMP "$tmp/src/net/ops/ops.h" && grep -q 'X(first)' "$tmp/src/net/walk/walk.h"
+grep -q HUMP "$tmp/src/net/ops/ops.h" && grep -q MIRROR "$tmp/src/net/ops/ops.h" && grep -q 'X(first)' "$tmp/src/net/walk/walk.h"

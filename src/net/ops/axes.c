@@ -102,6 +102,66 @@ int sis__places_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+int sis__places_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from) {
+    (void)p, (void)out;
+    from->same = 1;
+    from->places = ((const sis__places *)s->p.own)->from;
+    return in == 0;
+}
+
+/* ---- Where values come from ------------------------------------------------------------------ */
+
+int sis__picked_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from) {
+    const sis__axis *a = &s->p.axis;
+    const sis__tensor *i = &p->tensors[s->inputs[1]];
+    const int64_t *index = (const int64_t *)i->data;
+    (void)out;
+    for (size_t k = 0; index && k < i->count; k++)
+        if (sis__index_in(index[k], a->size) == SIZE_MAX)
+            return 0;
+    sis__source_digit(from, a->outer, in == 0 ? (ptrdiff_t)(a->size * a->inner) : 0);
+    sis__source_digit(from, i->count, in == 1 ? 1 : index ? (ptrdiff_t)a->inner : 0);
+    sis__source_digit(from, a->inner, in == 0);
+    if (in == 0 && !index)
+        from->over[from->n_over++] = (sis__digit){a->size, (ptrdiff_t)a->inner};
+    from->same = in == 0 && index;
+    if (from->same && i->count == 1) {
+        from->offset = (ptrdiff_t)(sis__index_in(*index, a->size) * a->inner);
+    } else if (from->same) {
+        from->picks = index;
+        from->picked = 1;
+        from->pick_size = a->size;
+    }
+    return 1;
+}
+
+int sis__images_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from) {
+    const sis__tensor *x = &p->tensors[s->inputs[in]], *y = &p->tensors[s->outputs[out]];
+    size_t n = y->rank ? y->dims[0] : 0;
+    if (in > 0)
+        return sis__source_all(from, y->count, x->count);
+    if (n == 0)
+        return 0;
+    sis__source_digit(from, n, (ptrdiff_t)(x->count / n));
+    sis__source_digit(from, y->count / n, 0);
+    from->over[from->n_over++] = (sis__digit){x->count / n, 1};
+    return 1;
+}
+
+int sis__lines_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                      sis__source *from) {
+    const sis__axis *a = &s->p.axis;
+    (void)p, (void)out;
+    sis__source_digit(from, a->outer, (ptrdiff_t)(a->size * a->inner));
+    sis__source_digit(from, a->size, 0);
+    sis__source_digit(from, a->inner, 1);
+    from->over[from->n_over++] = (sis__digit){a->size, (ptrdiff_t)a->inner};
+    return in == 0;
+}
+
 void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced) {
     size_t stride[SIS__MAX_RANK];
     sis__strides_of(x, stride);

@@ -38,6 +38,17 @@ typedef struct sis__places {
 uint32_t *sis__cx_places(sis__cx *c);
 int sis__places_forward(const sis__step *s, sis__run *r);
 int sis__places_backward(const sis__step *s, sis__run *r);
+int sis__places_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from);
+
+/* Where values come from (net/plan/source.h) if input 1 says which slices along p.axis are picked, if images
+ * are treated apart, and if all values along p.axis are. */
+int sis__picked_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from);
+int sis__images_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from);
+int sis__lines_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                      sis__source *from);
 
 /* Which axes of x are reduced, as runs go over them. */
 void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced);

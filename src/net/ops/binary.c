@@ -409,21 +409,25 @@ static int prelu_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, rank, dims);
 }
 
-const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, 0, SIS__MAPS};
-const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, 0, SIS__MAPS};
-const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, 0, SIS__MAPS};
-const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, 0, SIS__MAPS};
-const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, 0, SIS__MAPS};
-const sis__op sis__op_mod = {2, 2, mod_shape, mod_forward, mod_backward, 0, SIS__MAPS};
-const sis__op sis__op_prelu = {2, 2, prelu_shape, prelu_forward, prelu_backward, 0, SIS__MAPS};
-const sis__op sis__op_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS_TEXTS};
-const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_greater_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_less_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_xor = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, .trait = SIS__MAPS};
+const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, .trait = SIS__MAPS};
+const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, .trait = SIS__MAPS};
+const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, .trait = SIS__MAPS};
+const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, .trait = SIS__MAPS};
+const sis__op sis__op_mod = {2, 2, mod_shape, mod_forward, mod_backward, .trait = SIS__MAPS};
+const sis__op sis__op_prelu = {
+    2, 2, prelu_shape, prelu_forward, prelu_backward, .trait = SIS__MAPS};
+const sis__op sis__op_equal = {
+    2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS_TEXTS};
+const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_greater_or_equal = {
+    2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_less_or_equal = {
+    2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_xor = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
 
 /* ---- Any number of inputs ------------------------------------------------------------------- */
 
@@ -528,11 +532,11 @@ static int variadic_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_max = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
-                             0, SIS__MAPS};
-const sis__op sis__op_min = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
-                             0, SIS__MAPS};
-const sis__op sis__op_sum = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
-                             0, SIS__MAPS};
-const sis__op sis__op_mean = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
-                              0, SIS__MAPS};
+const sis__op sis__op_max = {
+    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
+const sis__op sis__op_min = {
+    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
+const sis__op sis__op_sum = {
+    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
+const sis__op sis__op_mean = {
+    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};

@@ -68,7 +68,7 @@ static int no_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, .trait = SIS__MIXES};
 
 /* ---- Shape, Size --------------------------------------------------------------------------- */
 
@@ -106,8 +106,8 @@ static int size_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0, SIS__MIXES_TEXTS};
-const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, .trait = SIS__MIXES_TEXTS};
+const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, .trait = SIS__MIXES_TEXTS};
 
 /* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
 
@@ -180,5 +180,5 @@ static int range_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_constant_of_shape = {
-    1, 1, constant_of_shape_shape, constant_of_shape_forward, NULL, 0, SIS__MIXES};
-const sis__op sis__op_range = {3, 3, range_shape, range_forward, NULL, 0, SIS__MIXES};
+    1, 1, constant_of_shape_shape, constant_of_shape_forward, NULL, .trait = SIS__MIXES};
+const sis__op sis__op_range = {3, 3, range_shape, range_forward, NULL, .trait = SIS__MIXES};

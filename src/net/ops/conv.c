@@ -29,6 +29,7 @@
 #include "base/error.h"
 #include "net/kernels/kernels.h"
 #include "net/kernels/product.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 #include "net/ops/sliding.h"
 
@@ -528,4 +529,5 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_conv = {2, 3, conv_shape, conv_forward, sis__conv_backward, 0, SIS__MIXES};
+const sis__op sis__op_conv = {
+    2, 3, conv_shape, conv_forward, sis__conv_backward, .source = sis__images_source};

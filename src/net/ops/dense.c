@@ -355,5 +355,26 @@ static int matmul_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gemm = {2, 3, gemm_shape, gemm_forward, gemm_backward, 0, SIS__MIXES};
-const sis__op sis__op_matmul = {2, 2, matmul_shape, matmul_forward, matmul_backward, 0, SIS__MIXES};
+/* A row of the left and a column of the right for each value. */
+static int product_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                          sis__source *from) {
+    const sis__gemm *g = &s->p.gemm;
+    size_t matrix = in == 0 ? g->m * g->k : g->k * g->n;
+    sis__operand left = left_of(g, NULL), right = right_of(g, NULL);
+    (void)p, (void)out;
+    if (g->stacks || (in == 2 && s->op == SIS__OP_MATMUL))
+        return 0;
+    for (size_t d = 0; d < g->over.rank && in < 2; d++)
+        sis__source_digit(from, g->over.dims[d], (ptrdiff_t)(g->over.stride[in][d] * matrix));
+    sis__source_digit(from, g->m, (ptrdiff_t)(in == 0 ? left.row : in == 1 ? 0 : g->c_row));
+    sis__source_digit(from, g->n, (ptrdiff_t)(in == 0 ? 0 : in == 1 ? right.col : g->c_col));
+    if (in < 2)
+        from->over[from->n_over++] =
+            (sis__digit){g->k, (ptrdiff_t)(in == 0 ? left.col : right.row)};
+    return 1;
+}
+
+const sis__op sis__op_gemm = {
+    2, 3, gemm_shape, gemm_forward, gemm_backward, .source = product_source};
+const sis__op sis__op_matmul = {
+    2, 2, matmul_shape, matmul_forward, matmul_backward, .source = product_source};

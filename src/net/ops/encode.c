@@ -78,8 +78,13 @@ static int extractor_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_array_feature_extractor = {
-    2, 2, extractor_shape, extractor_forward, extractor_backward, 0, SIS__MOVES};
+const sis__op sis__op_array_feature_extractor = {2,
+                                                 2,
+                                                 extractor_shape,
+                                                 extractor_forward,
+                                                 extractor_backward,
+                                                 .trait = SIS__MOVES,
+                                                 .source = sis__picked_source};
 
 /* ---- Imputer --------------------------------------------------------------------------------- */
 
@@ -138,7 +143,7 @@ static int imputer_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_imputer = {
-    1, 1, imputer_shape, imputer_forward, imputer_backward, 0, SIS__MAPS_PLACES};
+    1, 1, imputer_shape, imputer_forward, imputer_backward, .trait = SIS__MAPS_PLACES};
 
 /* ---- LabelEncoder: keys to values ------------------------------------------------------------ */
 
@@ -272,8 +277,8 @@ static int mapping_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_label_encoder = {1,    1, label_encoder_shape, mapping_forward,
-                                       NULL, 0, SIS__MAPS_TEXTS};
+const sis__op sis__op_label_encoder = {
+    1, 1, label_encoder_shape, mapping_forward, NULL, .trait = SIS__MAPS_TEXTS};
 
 /* ---- OneHotEncoder --------------------------------------------------------------------------- */
 
@@ -318,8 +323,8 @@ static int one_hot_encoder_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_one_hot_encoder = {1,    1, one_hot_encoder_shape, one_hot_encoder_forward,
-                                         NULL, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_one_hot_encoder = {
+    1, 1, one_hot_encoder_shape, one_hot_encoder_forward, NULL, .trait = SIS__MIXES_TEXTS};
 
 /* ---- FeatureVectorizer: columns side by side ------------------------------------------------- */
 
@@ -373,4 +378,4 @@ static int vectorizer_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_feature_vectorizer = {
-    1, SIZE_MAX, vectorizer_shape, vectorizer_forward, vectorizer_backward, 0, SIS__MIXES};
+    1, SIZE_MAX, vectorizer_shape, vectorizer_forward, vectorizer_backward, .trait = SIS__MIXES};

@@ -79,8 +79,12 @@ static int gather_elements_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gather_elements = {
-    2, 2, elements_shape, gather_elements_forward, gather_elements_backward, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_gather_elements = {2,
+                                         2,
+                                         elements_shape,
+                                         gather_elements_forward,
+                                         gather_elements_backward,
+                                         .trait = SIS__MIXES_TEXTS};
 /* ---- GatherND: an index tuple for each slice -------------------------------------------------- */
 
 static int nd_shape(sis__cx *c) {
@@ -147,7 +151,7 @@ static int gather_nd_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_gather_nd = {
-    2, 2, nd_shape, gather_nd_forward, gather_nd_backward, 0, SIS__MIXES_TEXTS};
+    2, 2, nd_shape, gather_nd_forward, gather_nd_backward, .trait = SIS__MIXES_TEXTS};
 /* ---- OneHot: indices, depth, (off, on) ------------------------------------------------------- */
 
 static int one_hot_shape(sis__cx *c) {
@@ -197,4 +201,4 @@ static int one_hot_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_one_hot = {3, 3, one_hot_shape, one_hot_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_one_hot = {3, 3, one_hot_shape, one_hot_forward, NULL, .trait = SIS__MIXES};

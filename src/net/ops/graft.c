@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "net/onnx/graft.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
 static const sis__graft *graft_of(sis__cx *c) {
@@ -70,7 +71,7 @@ static int part_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_part = {1, 1, part_shape, part_forward, part_backward, 0, SIS__MIXES};
+const sis__op sis__op_part = {1, 1, part_shape, part_forward, part_backward, .trait = SIS__MIXES};
 
 /* ---- What follows from tokens ---------------------------------------------------------------- */
 
@@ -121,7 +122,20 @@ static int follow_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_present = {1, 1, follow_shape, follow_forward, NULL, 0, SIS__MIXES};
-const sis__op sis__op_zeros = {1, 1, follow_shape, follow_forward, NULL, 0, SIS__MIXES};
-const sis__op sis__op_positions = {1, 1, follow_shape, follow_forward, NULL, 0, SIS__MIXES};
-const sis__op sis__op_lengths = {1, 1, follow_shape, follow_forward, NULL, 0, SIS__MIXES};
+/* Presence of each token, or nothing. */
+static int follow_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                         sis__source *from) {
+    const sis__tensor *x = &p->tensors[s->inputs[in]], *y = &p->tensors[s->outputs[out]];
+    if (s->op != SIS__OP_PRESENT || y->count == 0)
+        return sis__source_all(from, y->count, 0);
+    size_t each = x->count / y->count;
+    sis__source_digit(from, y->count, (ptrdiff_t)each);
+    from->over[from->n_over++] = (sis__digit){each, 1};
+    return 1;
+}
+
+const sis__op sis__op_present = {1, 1, follow_shape, follow_forward, NULL, .source = follow_source};
+const sis__op sis__op_zeros = {1, 1, follow_shape, follow_forward, NULL, .source = follow_source};
+const sis__op sis__op_positions = {
+    1, 1, follow_shape, follow_forward, NULL, .source = follow_source};
+const sis__op sis__op_lengths = {1, 1, follow_shape, follow_forward, NULL, .trait = SIS__MIXES};

@@ -253,4 +253,4 @@ static int gru_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, 0, SIS__MIXES};
+const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, .trait = SIS__MIXES};

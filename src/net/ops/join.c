@@ -80,8 +80,28 @@ static int concat_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_concat = {1, SIZE_MAX,        concat_shape, concat_forward, concat_backward,
-                                0, SIS__MIXES_TEXTS};
+static int concat_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                         sis__source *from) {
+    const sis__axis *a = &s->p.axis;
+    size_t part = p->tensors[s->inputs[in]].dims[a->axis] * a->inner;
+    from->same = 1;
+    from->part = 1;
+    for (size_t i = 0; i < in; i++)
+        from->low += p->tensors[s->inputs[i]].dims[a->axis] * a->inner;
+    from->high = from->low + part;
+    from->offset = -(ptrdiff_t)from->low;
+    sis__source_digit(from, a->outer, (ptrdiff_t)part);
+    sis__source_digit(from, p->tensors[s->outputs[out]].dims[a->axis] * a->inner, 1);
+    return part > 0;
+}
+
+const sis__op sis__op_concat = {1,
+                                SIZE_MAX,
+                                concat_shape,
+                                concat_forward,
+                                concat_backward,
+                                .trait = SIS__MIXES_TEXTS,
+                                .source = concat_source};
 
 static int split_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -143,8 +163,24 @@ static int split_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_split = {
-    1, 2, split_shape, split_forward, split_backward, 0, SIS__MIXES_TEXTS};
+static int split_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                        sis__source *from) {
+    const sis__axis *a = &s->p.axis;
+    from->same = 1;
+    for (size_t o = 0; o < out; o++)
+        from->offset += (ptrdiff_t)(p->tensors[s->outputs[o]].dims[a->axis] * a->inner);
+    sis__source_digit(from, a->outer, (ptrdiff_t)(a->size * a->inner));
+    sis__source_digit(from, p->tensors[s->outputs[out]].dims[a->axis] * a->inner, 1);
+    return in == 0;
+}
+
+const sis__op sis__op_split = {1,
+                               2,
+                               split_shape,
+                               split_forward,
+                               split_backward,
+                               .trait = SIS__MIXES_TEXTS,
+                               .source = split_source};
 
 /* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
 
@@ -204,4 +240,10 @@ static int gather_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gather = {2, 2, gather_shape, gather_forward, gather_backward, 0, SIS__MOVES};
+const sis__op sis__op_gather = {2,
+                                2,
+                                gather_shape,
+                                gather_forward,
+                                gather_backward,
+                                .trait = SIS__MOVES,
+                                .source = sis__picked_source};

@@ -216,13 +216,31 @@ static int normal_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+static int normal_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                         sis__source *from) {
+    const normal *n = (const normal *)s->p.own;
+    size_t count = p->tensors[s->outputs[out]].count, round = n->inner * n->params;
+    if (out > 0 || count == 0)
+        return 0;
+    if (in == 0) {
+        sis__source_digit(from, n->groups, (ptrdiff_t)n->size);
+        sis__source_digit(from, n->size, 0);
+        from->over[from->n_over++] = (sis__digit){n->size, 1};
+        return 1;
+    }
+    sis__source_digit(from, count / round, 0);
+    sis__source_digit(from, n->params, 1);
+    sis__source_digit(from, n->inner, 0);
+    return 1;
+}
+
 const sis__op sis__op_layer_normalization = {
-    1, 3, layer_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+    1, 3, layer_normalization_shape, normal_forward, normal_backward, .source = normal_source};
 const sis__op sis__op_rms_normalization = {
-    1, 2, rms_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+    1, 2, rms_normalization_shape, normal_forward, normal_backward, .source = normal_source};
 const sis__op sis__op_simplified_layer_normalization = {
-    1, 2, rms_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+    1, 2, rms_normalization_shape, normal_forward, normal_backward, .source = normal_source};
 const sis__op sis__op_instance_normalization = {
-    3, 3, instance_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+    3, 3, instance_normalization_shape, normal_forward, normal_backward, .source = normal_source};
 const sis__op sis__op_group_normalization = {
-    3, 3, group_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+    3, 3, group_normalization_shape, normal_forward, normal_backward, .source = normal_source};

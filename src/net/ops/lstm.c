@@ -256,4 +256,4 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, 0, SIS__MIXES};
+const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, .trait = SIS__MIXES};

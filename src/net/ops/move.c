@@ -97,6 +97,17 @@ static int strided_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+static int strided_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                          sis__source *from) {
+    const sis__strided *m = &s->p.strided;
+    (void)p, (void)out;
+    from->same = 1;
+    from->offset = m->offset;
+    for (size_t d = 0; d < m->rank; d++)
+        sis__source_digit(from, m->dims[d], m->stride[d]);
+    return in == 0;
+}
+
 static int transpose_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
@@ -252,10 +263,38 @@ static int slice_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-const sis__op sis__op_transpose = {1, 1,         transpose_shape, strided_forward, strided_backward,
-                                   0, SIS__MOVES};
-const sis__op sis__op_expand = {2, 2,         expand_shape, strided_forward, strided_backward,
-                                0, SIS__MOVES};
-const sis__op sis__op_slice = {1, 5, slice_shape, strided_forward, strided_backward, 0, SIS__MOVES};
-const sis__op sis__op_swap = {1, 1, swap_shape, strided_forward, strided_backward, 0, SIS__MOVES};
-const sis__op sis__op_sink = {1, 1, sink_shape, strided_forward, strided_backward, 0, SIS__MOVES};
+const sis__op sis__op_transpose = {1,
+                                   1,
+                                   transpose_shape,
+                                   strided_forward,
+                                   strided_backward,
+                                   .trait = SIS__MOVES,
+                                   .source = strided_source};
+const sis__op sis__op_expand = {2,
+                                2,
+                                expand_shape,
+                                strided_forward,
+                                strided_backward,
+                                .trait = SIS__MOVES,
+                                .source = strided_source};
+const sis__op sis__op_slice = {1,
+                               5,
+                               slice_shape,
+                               strided_forward,
+                               strided_backward,
+                               .trait = SIS__MOVES,
+                               .source = strided_source};
+const sis__op sis__op_swap = {1,
+                              1,
+                              swap_shape,
+                              strided_forward,
+                              strided_backward,
+                              .trait = SIS__MOVES,
+                              .source = strided_source};
+const sis__op sis__op_sink = {1,
+                              1,
+                              sink_shape,
+                              strided_forward,
+                              strided_backward,
+                              .trait = SIS__MOVES,
+                              .source = strided_source};

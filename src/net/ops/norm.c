@@ -130,8 +130,13 @@ static int batch_norm_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_batch_normalization = {
-    5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1, SIS__MAPS_PLACES};
+const sis__op sis__op_batch_normalization = {5,
+                                             5,
+                                             batch_norm_shape,
+                                             batch_norm_forward,
+                                             batch_norm_backward,
+                                             .in_place = 1,
+                                             .trait = SIS__MAPS_PLACES};
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
@@ -177,7 +182,7 @@ static int scaler_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_scaler = {
-    1, 1, scaler_shape, scaler_forward, scaler_backward, 0, SIS__MAPS_PLACES};
+    1, 1, scaler_shape, scaler_forward, scaler_backward, .trait = SIS__MAPS_PLACES};
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 
@@ -245,4 +250,4 @@ static int normalizer_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_normalizer = {
-    1, 1, normalizer_shape, normalizer_forward, normalizer_backward, 0, SIS__MIXES};
+    1, 1, normalizer_shape, normalizer_forward, normalizer_backward, .trait = SIS__MIXES};

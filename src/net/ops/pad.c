@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
 /* ---- Pad ----------------------------------------------------------------------------------- */
@@ -150,7 +151,7 @@ static int pad_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_pad = {1, 4, pad_shape, pad_forward, pad_backward, 0, SIS__MIXES};
+const sis__op sis__op_pad = {1, 4, pad_shape, pad_forward, pad_backward, .trait = SIS__MIXES};
 
 /* ---- Tile ---------------------------------------------------------------------------------- */
 
@@ -196,4 +197,18 @@ static int tile_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_tile = {2, 2, tile_shape, tile_forward, tile_backward, 0, SIS__MOVES};
+static int tile_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                       sis__source *from) {
+    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[out]];
+    size_t stride[SIS__MAX_RANK];
+    sis__strides_of(x, stride);
+    from->same = 1;
+    for (size_t d = 0; d < x->rank && y->count; d++) {
+        sis__source_digit(from, y->dims[d] / x->dims[d], 0);
+        sis__source_digit(from, x->dims[d], (ptrdiff_t)stride[d]);
+    }
+    return in == 0;
+}
+
+const sis__op sis__op_tile = {
+    2, 2, tile_shape, tile_forward, tile_backward, .trait = SIS__MOVES, .source = tile_source};

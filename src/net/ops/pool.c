@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 #include "net/ops/sliding.h"
 
@@ -376,11 +377,19 @@ static int average_pool_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_max_pool = {1, 1,         max_pool_shape, max_pool_forward, max_pool_backward,
-                                  0, SIS__MIXES};
-const sis__op sis__op_average_pool = {
-    1, 1, average_pool_shape, average_pool_forward, average_pool_backward, 0, SIS__MIXES};
+const sis__op sis__op_max_pool = {
+    1, 1, max_pool_shape, max_pool_forward, max_pool_backward, .source = sis__images_source};
+const sis__op sis__op_average_pool = {1,
+                                      1,
+                                      average_pool_shape,
+                                      average_pool_forward,
+                                      average_pool_backward,
+                                      .source = sis__images_source};
 const sis__op sis__op_global_max_pool = {
-    1, 1, global_shape, max_pool_forward, max_pool_backward, 0, SIS__MIXES};
-const sis__op sis__op_global_average_pool = {
-    1, 1, global_shape, global_average_forward, average_pool_backward, 0, SIS__MIXES};
+    1, 1, global_shape, max_pool_forward, max_pool_backward, .source = sis__images_source};
+const sis__op sis__op_global_average_pool = {1,
+                                             1,
+                                             global_shape,
+                                             global_average_forward,
+                                             average_pool_backward,
+                                             .source = sis__images_source};

@@ -155,10 +155,10 @@ static int dequantize_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_quantize_linear = {2,    3, scaling_shape, quantize_forward,
-                                         NULL, 0, SIS__MIXES};
-const sis__op sis__op_dequantize_linear = {2,    3, scaling_shape, dequantize_forward,
-                                           NULL, 0, SIS__MIXES};
+const sis__op sis__op_quantize_linear = {
+    2, 3, scaling_shape, quantize_forward, NULL, .trait = SIS__MIXES};
+const sis__op sis__op_dequantize_linear = {
+    2, 3, scaling_shape, dequantize_forward, NULL, .trait = SIS__MIXES};
 
 /* ---- Levels (net/lower/levels.h) -------------------------------------------------------------- */
 
@@ -200,7 +200,7 @@ static int lift_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_lift = {1, 2, lift_shape, lift_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_lift = {1, 2, lift_shape, lift_forward, NULL, .trait = SIS__MIXES};
 
 /* Levels and a zero point (none: 0, int32, or `bytes`: uint8) -> integers */
 static int settle_shape(sis__cx *c) {
@@ -224,7 +224,7 @@ static int settle_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_settle = {1, 2, settle_shape, settle_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_settle = {1, 2, settle_shape, settle_forward, NULL, .trait = SIS__MIXES};
 
 /* What is fixed about levels, in the one number that parameters of broadcasting have room for. */
 typedef struct {
@@ -293,7 +293,7 @@ static int levels_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_levels = {2, 3, levels_shape, levels_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_levels = {2, 3, levels_shape, levels_forward, NULL, .trait = SIS__MAPS};
 
 /* Scales of x, of weights (one, or one for each output) and of the result (none: 1), and weights of filters -> what sums are
  * multiplied with, along the axis of channels, or without weights along the last axis */
@@ -318,7 +318,7 @@ static int factor_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_factor = {2, 4, factor_shape, factor_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_factor = {2, 4, factor_shape, factor_forward, NULL, .trait = SIS__MIXES};
 
 /* What QLinearAdd multiplies its two sides with and adds, from scale and zero point of each and of the result;
  * and 1. */
@@ -342,7 +342,7 @@ static int sums_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_sums = {6, 6, sums_shape, sums_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_sums = {6, 6, sums_shape, sums_forward, NULL, .trait = SIS__MIXES};
 
 /* a * b + c, rounded once if a is a byte */
 static int fused_shape(sis__cx *c) {
@@ -372,4 +372,4 @@ static int fused_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_fused = {3, 3, fused_shape, fused_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_fused = {3, 3, fused_shape, fused_forward, NULL, .trait = SIS__MAPS};

@@ -53,10 +53,20 @@ static int depth_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_depth_to_space = {
-    1, 1, depth_shape, sis__places_forward, sis__places_backward, 0, SIS__MOVES};
-const sis__op sis__op_space_to_depth = {
-    1, 1, depth_shape, sis__places_forward, sis__places_backward, 0, SIS__MOVES};
+const sis__op sis__op_depth_to_space = {1,
+                                        1,
+                                        depth_shape,
+                                        sis__places_forward,
+                                        sis__places_backward,
+                                        .trait = SIS__MOVES,
+                                        .source = sis__places_source};
+const sis__op sis__op_space_to_depth = {1,
+                                        1,
+                                        depth_shape,
+                                        sis__places_forward,
+                                        sis__places_backward,
+                                        .trait = SIS__MOVES,
+                                        .source = sis__places_source};
 
 /* ---- Trilu ----------------------------------------------------------------------------------- */
 
@@ -80,8 +90,8 @@ static int trilu_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_trilu = {1, 2,         trilu_shape, sis__places_forward, sis__places_backward,
-                               0, SIS__MIXES};
+const sis__op sis__op_trilu = {
+    1, 2, trilu_shape, sis__places_forward, sis__places_backward, .trait = SIS__MIXES};
 
 /* ---- ReverseSequence: the first values of each column, turned round -------------------------- */
 
@@ -104,8 +114,13 @@ static int reverse_sequence_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_reverse_sequence = {
-    2, 2, reverse_sequence_shape, sis__places_forward, sis__places_backward, 0, SIS__MOVES};
+const sis__op sis__op_reverse_sequence = {2,
+                                          2,
+                                          reverse_sequence_shape,
+                                          sis__places_forward,
+                                          sis__places_backward,
+                                          .trait = SIS__MOVES,
+                                          .source = sis__places_source};
 
 /* ---- CumSum ---------------------------------------------------------------------------------- */
 
@@ -181,8 +196,8 @@ static int cum_sum_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_cum_sum = {2, 2,         cum_sum_shape, cum_sum_forward, cum_sum_backward,
-                                 0, SIS__MIXES};
+const sis__op sis__op_cum_sum = {
+    2, 2, cum_sum_shape, cum_sum_forward, cum_sum_backward, .trait = SIS__MIXES};
 
 /* ---- EyeLike --------------------------------------------------------------------------------- */
 
@@ -206,4 +221,5 @@ static int eye_like_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_eye_like = {1, 1, eye_like_shape, eye_like_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_eye_like = {
+    1, 1, eye_like_shape, eye_like_forward, NULL, .trait = SIS__MIXES};

@@ -257,9 +257,22 @@ static int reduce_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+static int reduce_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
+                         sis__source *from) {
+    const sis__reduce *e = &s->p.reduce;
+    if (in > 0)
+        return sis__source_all(from, p->tensors[s->outputs[out]].count,
+                               p->tensors[s->inputs[in]].count);
+    for (size_t d = 0; d < e->n_kept; d++)
+        sis__source_digit(from, e->kept[d], (ptrdiff_t)e->kept_stride[d]);
+    for (size_t d = 0; d < e->n_reduced; d++)
+        from->over[from->n_over++] = (sis__digit){e->reduced[d], (ptrdiff_t)e->reduced_stride[d]};
+    return 1;
+}
+
 #define REDUCTION(name)                                                                            \
-    const sis__op sis__op_##name = {1, 2,         reduce_shape, reduce_forward, reduce_backward,   \
-                                    0, SIS__MIXES};
+    const sis__op sis__op_##name = {                                                               \
+        1, 2, reduce_shape, reduce_forward, reduce_backward, .source = reduce_source};
 REDUCTION(reduce_max)
 REDUCTION(reduce_min)
 REDUCTION(reduce_mean)

@@ -130,10 +130,15 @@ static int softmax_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_softmax = {1, 1,         softmax_shape, softmax_forward, softmax_backward,
-                                 1, SIS__MIXES};
+const sis__op sis__op_softmax = {1,
+                                 1,
+                                 softmax_shape,
+                                 softmax_forward,
+                                 softmax_backward,
+                                 .in_place = 1,
+                                 .source = sis__lines_source};
 const sis__op sis__op_log_softmax = {
-    1, 1, softmax_shape, log_softmax_forward, softmax_backward, 0, SIS__MIXES};
+    1, 1, softmax_shape, log_softmax_forward, softmax_backward, .source = sis__lines_source};
 
 /* ---- ArgMax, ArgMin, Hardmax ------------------------------------------------------------------ */
 
@@ -188,8 +193,8 @@ static int arg_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_arg_max = {1, 1, arg_shape, arg_forward, NULL, 0, SIS__MIXES};
-const sis__op sis__op_arg_min = {1, 1, arg_shape, arg_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_arg_max = {1, 1, arg_shape, arg_forward, NULL, .trait = SIS__MIXES};
+const sis__op sis__op_arg_min = {1, 1, arg_shape, arg_forward, NULL, .trait = SIS__MIXES};
 
 static int hardmax_forward(const sis__step *s, sis__run *r) {
     const sis__axis *a = &s->p.axis;
@@ -203,4 +208,5 @@ static int hardmax_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_hardmax = {1, 1, softmax_shape, hardmax_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_hardmax = {
+    1, 1, softmax_shape, hardmax_forward, NULL, .source = sis__lines_source};

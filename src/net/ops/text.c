@@ -92,8 +92,8 @@ static int normalizer_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_string_normalizer = {1,    1, normalizer_shape, never_run,
-                                           NULL, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_string_normalizer = {1,         1,    normalizer_shape,
+                                           never_run, NULL, .trait = SIS__MIXES_TEXTS};
 
 /* ---- TfIdfVectorizer ------------------------------------------------------------------------- */
 
@@ -196,8 +196,8 @@ static int tfidf_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_tf_idf_vectorizer = {1,    1, tfidf_shape,     tfidf_forward,
-                                           NULL, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_tf_idf_vectorizer = {
+    1, 1, tfidf_shape, tfidf_forward, NULL, .trait = SIS__MIXES_TEXTS};
 
 /* ---- Expressions ------------------------------------------------------------------------------- */
 
@@ -416,4 +416,5 @@ static int tokenizer_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_tokenizer = {1, 1, tokenizer_shape, never_run, NULL, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_tokenizer = {1,         1,    tokenizer_shape,
+                                   never_run, NULL, .trait = SIS__MIXES_TEXTS};

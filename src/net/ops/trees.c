@@ -628,8 +628,9 @@ static int trees_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_tree_ensemble_classifier = {1,    1, classifier_shape, trees_forward,
-                                                  NULL, 0, SIS__MIXES};
-const sis__op sis__op_tree_ensemble_regressor = {1,    1, regressor_shape, trees_forward,
-                                                 NULL, 0, SIS__MIXES};
-const sis__op sis__op_tree_ensemble = {1, 1, regressor_shape, trees_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_tree_ensemble_classifier = {
+    1, 1, classifier_shape, trees_forward, NULL, .trait = SIS__MIXES};
+const sis__op sis__op_tree_ensemble_regressor = {
+    1, 1, regressor_shape, trees_forward, NULL, .trait = SIS__MIXES};
+const sis__op sis__op_tree_ensemble = {
+    1, 1, regressor_shape, trees_forward, NULL, .trait = SIS__MIXES};

@@ -161,7 +161,8 @@ static float mish_slope(float x) {
         }                                                                                          \
         return SIS_OK;                                                                             \
     }                                                                                              \
-    const sis__op sis__op_##name = {1, 1, shape, name##_forward, name##_backward, 1, SIS__MAPS};
+    const sis__op sis__op_##name = {                                                               \
+        1, 1, shape, name##_forward, name##_backward, .in_place = 1, .trait = SIS__MAPS};
 FUNCTIONS(OPERATOR)
 #undef OPERATOR
 
@@ -182,8 +183,8 @@ FUNCTIONS(OPERATOR)
         }                                                                                          \
         return SIS_OK;                                                                             \
     }                                                                                              \
-    const sis__op sis__op_##name = {1, 1,        unary_shape, name##_forward, name##_backward,     \
-                                    1, SIS__MAPS};
+    const sis__op sis__op_##name = {                                                               \
+        1, 1, unary_shape, name##_forward, name##_backward, .in_place = 1, .trait = SIS__MAPS};
 KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f)
 KERNEL_OPERATOR(exp, y)
 KERNEL_OPERATOR(sigmoid, y *(1 - y))
@@ -219,7 +220,8 @@ static int gelu_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gelu = {1, 1, gelu_shape, gelu_forward, gelu_backward, 1, SIS__MAPS};
+const sis__op sis__op_gelu = {
+    1, 1, gelu_shape, gelu_forward, gelu_backward, .in_place = 1, .trait = SIS__MAPS};
 
 /* ---- Neg and Abs: integers too --------------------------------------------------------------- */
 
@@ -268,9 +270,12 @@ static int sign_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_neg = {1, 1, any_number_shape, sign_forward, sign_backward, 1, SIS__MAPS};
-const sis__op sis__op_abs = {1, 1, any_number_shape, sign_forward, sign_backward, 1, SIS__MAPS};
-const sis__op sis__op_sign = {1, 1, any_number_shape, sign_forward, NULL, 1, SIS__MAPS};
+const sis__op sis__op_neg = {
+    1, 1, any_number_shape, sign_forward, sign_backward, .in_place = 1, .trait = SIS__MAPS};
+const sis__op sis__op_abs = {
+    1, 1, any_number_shape, sign_forward, sign_backward, .in_place = 1, .trait = SIS__MAPS};
+const sis__op sis__op_sign = {
+    1, 1, any_number_shape, sign_forward, NULL, .in_place = 1, .trait = SIS__MAPS};
 
 /* ---- Questions about floats ------------------------------------------------------------------ */
 
@@ -300,8 +305,8 @@ static int question_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_is_nan = {1, 1, is_nan_shape, question_forward, NULL, 0, SIS__MAPS};
-const sis__op sis__op_is_inf = {1, 1, is_inf_shape, question_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_is_nan = {1, 1, is_nan_shape, question_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_is_inf = {1, 1, is_inf_shape, question_forward, NULL, .trait = SIS__MAPS};
 
 /* ---- Not ------------------------------------------------------------------------------------- */
 
@@ -320,7 +325,7 @@ static int not_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, 1, SIS__MAPS};
+const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, .in_place = 1, .trait = SIS__MAPS};
 
 /* ---- Clip: bounds are attributes, and inputs since opset 11 ---------------------------------- */
 
@@ -393,7 +398,8 @@ static int clip_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1, SIS__MAPS};
+const sis__op sis__op_clip = {
+    1, 3, clip_shape, clip_forward, clip_backward, .in_place = 1, .trait = SIS__MAPS};
 
 /* ---- Cast ---------------------------------------------------------------------------------- */
 
@@ -529,9 +535,10 @@ static int cast_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
-const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
+const sis__op sis__op_cast = {
+    1, 1, cast_shape, cast_forward, sis__pass_back, .trait = SIS__MAPS_TEXTS};
 const sis__op sis__op_cast_like = {
-    2, 2, cast_like_shape, cast_forward, sis__pass_back, 0, SIS__MAPS_TEXTS};
+    2, 2, cast_like_shape, cast_forward, sis__pass_back, .trait = SIS__MAPS_TEXTS};
 
 /* ---- Term: what a mask adds to scores of attention --------------------------------------------- */
 
@@ -554,4 +561,4 @@ static int term_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_term = {1, 1, term_shape, term_forward, sis__pass_back, 0, SIS__MAPS};
+const sis__op sis__op_term = {1, 1, term_shape, term_forward, sis__pass_back, .trait = SIS__MAPS};

@@ -87,4 +87,4 @@ static int where_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_where = {
-    3, 3, where_shape, where_forward, where_backward, 0, SIS__MAPS_TEXTS};
+    3, 3, where_shape, where_forward, where_backward, .trait = SIS__MAPS_TEXTS};

@@ -9,7 +9,7 @@
 #ifndef SIS_NET_PLAN_CONTEXT_H
 #define SIS_NET_PLAN_CONTEXT_H
 
-#include "net/plan/plan.h"
+#include "net/plan/source.h"
 
 /* Compilation of one node: what shape functions work with. The first failure stays: everything
  * that follows does nothing and gives defaults, so a shape function is a list of statements that
@@ -26,7 +26,7 @@ typedef struct sis__cx {
 typedef enum sis__trait {
     SIS__MIXES, /* anything */
     SIS__KEEPS, /* output 0 has the values of input 0 in the same order */
-    SIS__MOVES, /* each value of output 0 is one of input 0; others say which */
+    SIS__MOVES, /* each value of output 0 is one of input 0; `source` says which */
     SIS__MAPS,  /* each value of output 0 is one function of the one of each input at its place;
                    several inputs are broadcast by p.broadcast or by their tensors' shapes */
     SIS__MAPS_PLACES, /* the same, but another function at each place */
@@ -43,6 +43,9 @@ typedef struct sis__op {
     int (*backward)(const sis__step *s, sis__run *r);
     int in_place; /* output 0 may overwrite input 0 */
     sis__trait trait;
+    /* What each value of output `out` takes from input `in` (source.h); 0: not known. NULL: what the
+     * trait says. */
+    int (*source)(const sis__plan *p, const sis__step *s, size_t out, size_t in, sis__source *from);
 } sis__op;
 
 /* Inputs of the node under compilation; NULL if left out. */

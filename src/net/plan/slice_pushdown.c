@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
-#include "net/plan/plan.h"
+#include "net/plan/source.h"
 
 enum { NOBODY = -1, ALL = -2, NOT_SO = -1 }; /* who wants a tensor; else the axis */
 
@@ -48,47 +48,14 @@ static const sis__tensor *tensor_of(const narrower *w, int t) {
 
 /* ---- What picks ------------------------------------------------------------------------------ */
 
-/* Does a Slice leave every axis but one as it is? One that is as long may run backwards. */
-static int keeps_others(const sis__tensor *x, const sis__step *s, size_t axis) {
-    size_t natural[SIS__MAX_RANK];
-    sis__strides_of(x, natural);
-    for (size_t d = 0; d < x->rank; d++)
-        if (d != axis && x->dims[d] > 1 && s->p.strided.stride[d] != (ptrdiff_t)natural[d])
-            return 0;
-    return 1;
-}
-
 /* The axis that a step picks slices of input 0 along, and which; -1: it does something else. */
 static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t most) {
-    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
-    if (s->op == SIS__OP_GATHER) {
-        const sis__tensor *i = &p->tensors[s->inputs[1]];
-        size_t axis = s->p.axis.axis;
-        if (!i->data || i->count > most || i->count == 0 || x->data)
-            return NOT_SO;
-        for (size_t k = 0; k < (*n = i->count); k++) {
-            size_t at = sis__index_in(((const int64_t *)i->data)[k], s->p.axis.size);
-            if (at == SIZE_MAX)
-                return NOT_SO;
-            slices[k] = (int64_t)at;
-        }
-        return (int)axis;
-    }
-    int found = NOT_SO;
-    for (size_t d = 0; s->op == SIS__OP_SLICE && d < x->rank && x->rank == y->rank; d++)
-        if (x->dims[d] != y->dims[d]) {
-            if (found != NOT_SO || y->dims[d] > most || y->dims[d] == 0)
-                return NOT_SO;
-            found = (int)d;
-        }
-    if (found == NOT_SO || !keeps_others(x, s, (size_t)found))
+    sis__source from;
+    if (s->n_inputs == 0 || s->n_outputs != 1 || !sis__source_of(p, s, 0, 0, &from) ||
+        p->tensors[s->inputs[0]].data)
         return NOT_SO;
-    size_t natural[SIS__MAX_RANK];
-    sis__strides_of(x, natural);
-    ptrdiff_t inner = (ptrdiff_t)natural[found], step = s->p.strided.stride[found];
-    for (size_t k = 0; k < (*n = y->dims[found]); k++)
-        slices[k] = (int64_t)((s->p.strided.offset + (ptrdiff_t)k * step) / inner);
-    return found;
+    return sis__source_picks(&from, &p->tensors[s->outputs[0]], &p->tensors[s->inputs[0]], most,
+                             slices, n);
 }
 
 /* The last step that picks a few slices of something computed: what it picks is what we follow. */
@@ -97,8 +64,6 @@ static int find_slices(narrower *w) {
     int64_t slices[MOST];
     for (size_t i = w->p->n_steps; i-- > 0;) {
         const sis__step *s = &w->p->steps[i];
-        if (s->op != SIS__OP_GATHER && s->op != SIS__OP_SLICE)
-            continue;
         size_t n = 0;
         int axis = picks(w->p, s, slices, &n, MOST);
         if (axis < 1 || tensor_of(w, s->inputs[0])->node < 0)
@@ -139,8 +104,6 @@ static int asked_slices(narrower *w, size_t asked) {
 static int picks_these(const narrower *w, const sis__step *s) {
     int64_t slices[64];
     size_t n = 0;
-    if (s->op != SIS__OP_GATHER && s->op != SIS__OP_SLICE)
-        return NOT_SO;
     int axis = picks(w->p, s, slices, &n, sizeof slices / sizeof *slices);
     return axis >= 1 && n == w->n && tensor_of(w, s->inputs[0])->dims[axis] == w->size &&
                    memcmp(slices, w->slices, n * sizeof *slices) == 0
@@ -152,110 +115,16 @@ static int picks_these(const narrower *w, const sis__step *s) {
 
 /* The axis of input i whose slices alone decide about those along `axis` of the result. ALL: all of
  * the input is needed, whatever slice. NOBODY: the step does not treat slices apart. */
-static int through_map(const narrower *w, const sis__step *s, size_t i, int axis) {
-    const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
-    size_t missing = y->rank - x->rank;
-    if (x->rank > y->rank)
-        return NOBODY;
-    if ((size_t)axis < missing || x->dims[(size_t)axis - missing] == 1)
-        return ALL;
-    return axis - (int)missing;
-}
-
-static int through_view(const narrower *w, const sis__step *s, size_t i, int axis) {
-    const sis__tensor *x = tensor_of(w, s->inputs[0]), *y = tensor_of(w, s->outputs[0]);
-    size_t outer = 1, before = 1;
-    if (i > 0)
-        return ALL;
-    for (int d = 0; d < axis; d++)
-        outer *= y->dims[d];
-    for (size_t d = 0; d < x->rank; before *= x->dims[d++])
-        if (before == outer && x->dims[d] == w->size)
-            return (int)d;
-    return NOBODY;
-}
-
-static int through_turn(const narrower *w, const sis__step *s, int axis) {
-    const sis__tensor *x = tensor_of(w, s->inputs[0]);
-    size_t stride[SIS__MAX_RANK];
-    sis__strides_of(x, stride);
-    for (size_t d = 0; d < x->rank; d++)
-        if (x->dims[d] == w->size && stride[d] == (size_t)s->p.strided.stride[axis])
-            return (int)d;
-    return NOBODY;
-}
-
-static int through_product(const narrower *w, const sis__step *s, size_t i, int axis) {
-    const sis__tensor *a = tensor_of(w, s->inputs[0]), *b = tensor_of(w, s->inputs[1]);
-    const sis__tensor *y = tensor_of(w, s->outputs[0]);
-    if (a->rank != y->rank || (size_t)axis + 1 >= y->rank)
-        return NOBODY;
-    if (i == 1)
-        return ALL;
-    return (size_t)axis + 2 == y->rank || b->rank == 2 ? axis : NOBODY;
-}
-
-static int through_gemm(const narrower *w, const sis__step *s, size_t i, int axis) {
-    if (axis != 0 || s->p.gemm.trans_a)
-        return NOBODY;
-    return i == 0 || (i == 2 && s->p.gemm.c_row) ? through_map(w, s, i, 0) : ALL;
-}
-
-/* Picking along another axis. */
-static int through_gather(const narrower *w, const sis__step *s, size_t i, int axis) {
-    int at = (int)s->p.axis.axis, more = (int)tensor_of(w, s->inputs[1])->rank;
-    if (i > 0)
-        return ALL;
-    return axis < at ? axis : axis >= at + more ? axis - more + 1 : NOBODY;
-}
-
-/* Convolutions and pooling treat the images of a batch apart. */
-static int through_images(size_t i, int axis) {
-    return axis != 0 ? NOBODY : i == 0 ? 0 : ALL;
-}
-
-/* Normalisations of the last axis, and what is added to or multiplied with each slice alike. */
-static int through_norm(const narrower *w, const sis__step *s, size_t i, int axis) {
-    const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
-    if (s->op == SIS__OP_LAYER_NORMALIZATION &&
-        (s->n_inputs < 2 || s->inputs[1] < 0 ||
-         tensor_of(w, s->inputs[1])->count != y->dims[y->rank - 1]))
-        return NOBODY; /* of several axes: it has a scale for each of their values */
-    if (x->rank == y->rank && x->dims[axis] == w->size && (size_t)axis + 1 < y->rank)
-        return axis;
-    return i > 0 && x->rank == 1 ? ALL : NOBODY;
-}
-
 static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
-    const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
-    switch (s->op) {
-    case SIS__OP_MATMUL:
-        return through_product(w, s, i, axis);
-    case SIS__OP_GEMM:
-        return through_gemm(w, s, i, axis);
-    case SIS__OP_GATHER:
-        return through_gather(w, s, i, axis);
-    case SIS__OP_CONV:
-    case SIS__OP_MAX_POOL:
-    case SIS__OP_AVERAGE_POOL:
-        return through_images(i, axis);
-    case SIS__OP_SOFTMAX:
-        return (size_t)axis < s->p.axis.axis ? axis : NOBODY;
-    case SIS__OP_REDUCE_MEAN:
-    case SIS__OP_REDUCE_SUM:
-    case SIS__OP_REDUCE_SUM_SQUARE:
-        return i > 0 ? ALL : x->rank == y->rank && x->dims[axis] == w->size ? axis : NOBODY;
-    case SIS__OP_TRANSPOSE:
-        return through_turn(w, s, axis);
-    case SIS__OP_LAYER_NORMALIZATION:
-        return through_norm(w, s, i, axis);
-    default:
-        if (s->ops->trait == SIS__KEEPS)
-            return through_view(w, s, i, axis);
-        return s->ops->trait == SIS__MAPS || s->ops->trait == SIS__MAPS_TEXTS
-                   ? through_map(w, s, i, axis)
-                   : NOBODY;
-    }
+    sis__source from;
+    int all;
+    if (!sis__source_of(w->p, s, 0, i, &from))
+        return NOBODY;
+    int found = sis__source_axis(&from, tensor_of(w, s->outputs[0]), (size_t)axis,
+                                 tensor_of(w, s->inputs[i]), &all);
+    if (all) /* a first input that is summed or normalised along the axis keeps its length */
+        return i > 0 || sis__source_single(&from) ? ALL : NOBODY;
+    return found < 0 ? NOBODY : found;
 }
 
 /* ---- Who wants what -------------------------------------------------------------------------- */
@@ -279,10 +148,15 @@ static int divides(const narrower *w, const sis__step *s, int axis) {
             return 0;
     if (axis < 0 || tensor_of(w, s->outputs[0])->dims[axis] != w->size)
         return 0;
+    int fewer = 0;
     for (size_t i = 0; i < s->n_inputs; i++)
-        if (s->inputs[i] >= 0 && through(w, s, i, axis) == NOBODY)
-            return 0;
-    return s->n_inputs > 0;
+        if (s->inputs[i] >= 0) {
+            int along = through(w, s, i, axis);
+            if (along == NOBODY)
+                return 0;
+            fewer |= along >= 0;
+        }
+    return fewer;
 }
 
 /* May a recurrent layer stop early? */

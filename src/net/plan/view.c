@@ -11,6 +11,7 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 #include "net/plan/fuse.h"
+#include "net/plan/source.h"
 
 enum { DIGITS = 16 };
 
@@ -39,65 +40,26 @@ static view whole_of(const sis__fuser *f, int tensor) {
     return v;
 }
 
-/* ---- Where a step takes its values from ------------------------------------------------------ */
-
-/* All of x, in the order of its axes. */
-static void as_it_lies(const sis__tensor *x, sis__strided *m) {
-    size_t stride[SIS__MAX_RANK];
-    sis__strides_of(x, stride);
-    *m = (sis__strided){.rank = x->rank};
-    for (size_t d = 0; d < x->rank; d++) {
-        m->dims[d] = x->dims[d];
-        m->stride[d] = (ptrdiff_t)stride[d];
-    }
-}
-
-static int split_moves(const sis__fuser *f, const sis__step *s, int out, sis__strided *m) {
-    size_t axis = s->p.axis.axis, from = 0, o = 0;
-    for (; s->outputs[o] != out; o++)
-        from += tensor_of(f, s->outputs[o])->dims[axis];
-    m->dims[axis] = tensor_of(f, out)->dims[axis];
-    m->offset = (ptrdiff_t)from * m->stride[axis];
-    return 1;
-}
-
-/* One slice, which is known. */
-static int gather_moves(const sis__fuser *f, const sis__step *s, sis__strided *m) {
-    const sis__tensor *i = tensor_of(f, s->inputs[1]);
-    size_t axis = s->p.axis.axis, at = SIZE_MAX;
-    if (i->data && i->count == 1)
-        at = sis__index_in(*(const int64_t *)i->data, s->p.axis.size);
-    if (at == SIZE_MAX)
-        return 0;
-    m->offset = (ptrdiff_t)at * m->stride[axis];
-    m->dims[axis] = 1;
-    return 1;
-}
-
-/* How a step moves values of its first input into its result; 0: it does something else. */
-static int moves(const sis__fuser *f, const sis__step *s, int out, sis__strided *m) {
-    if (s->op == SIS__OP_TRANSPOSE || s->op == SIS__OP_SLICE) {
-        *m = s->p.strided;
-        return 1;
-    }
-    as_it_lies(tensor_of(f, s->inputs[0]), m);
-    if (s->op == SIS__OP_SPLIT)
-        return split_moves(f, s, out, m);
-    return s->op == SIS__OP_GATHER && gather_moves(f, s, m);
+/* How a step moves values of its first input into its result, by steps along axes; 0: it does something else. */
+static int moves(const sis__fuser *f, const sis__step *s, int out, sis__source *m) {
+    size_t o = 0;
+    while (s->outputs[o] != out)
+        o++;
+    return sis__source_of(f->p, s, o, 0, m) && m->same && !m->picks && !m->places && !m->high;
 }
 
 /* ---- Through a step -------------------------------------------------------------------------- */
 
 /* A digit in the numbering of what is moved becomes digits of where it comes from, the fastest first;
  * `used` counts the steps along each axis. 0: it would not stay on its axes. */
-static size_t divide(const sis__strided *m, digit d, digit *parts, size_t *used) {
+static size_t divide(const sis__source *m, digit d, digit *parts, size_t *used) {
     size_t n = 0, inner = 1, e = m->rank;
     if (d.stride == 0) {
         parts[n++] = d;
         return n;
     }
     while (e-- > 0 && d.size > 1 && n < DIGITS) {
-        size_t by = d.stride / inner, steps = d.size, size = m->dims[e];
+        size_t by = d.stride / inner, steps = d.size, size = m->at[e].size;
         if (by == 0 || d.stride % inner != 0)
             return 0;
         if (by >= size) { /* not along this axis */
@@ -109,7 +71,7 @@ static size_t divide(const sis__strided *m, digit d, digit *parts, size_t *used)
             if (size % by != 0 || d.size % steps != 0)
                 return 0;
         }
-        parts[n++] = (digit){steps, by * (size_t)m->stride[e], d.axis};
+        parts[n++] = (digit){steps, by * (size_t)m->at[e].step, d.axis};
         used[e] += (steps - 1) * by;
         d.size /= steps;
         d.stride *= steps;
@@ -130,12 +92,12 @@ static void push(view *v, digit d) {
 }
 
 /* The same values in what they are moved from. 0: not by steps along axes. */
-static int back_through(const sis__strided *m, view *v) {
-    size_t used[SIS__MAX_RANK] = {0}, inner = 1, offset = v->offset;
+static int back_through(const sis__source *m, view *v) {
+    size_t used[SIS__DIGITS] = {0}, inner = 1, offset = v->offset;
     ptrdiff_t at = m->offset;
     view to = {.tensor = v->tensor};
     for (size_t d = 0; d < m->rank; d++)
-        if (m->stride[d] < 0)
+        if (m->at[d].step < 0)
             return 0;
     for (size_t i = 0; i < v->n; i++) {
         digit parts[DIGITS];
@@ -145,11 +107,11 @@ static int back_through(const sis__strided *m, view *v) {
         while (n > 0)
             push(&to, parts[--n]);
     }
-    for (size_t e = m->rank; e-- > 0; inner *= m->dims[e]) {
-        size_t start = offset / inner % m->dims[e];
-        if (start + used[e] >= m->dims[e])
+    for (size_t e = m->rank; e-- > 0; inner *= m->at[e].size) {
+        size_t start = offset / inner % m->at[e].size;
+        if (start + used[e] >= m->at[e].size)
             return 0;
-        at += (ptrdiff_t)start * m->stride[e];
+        at += (ptrdiff_t)start * m->at[e].step;
     }
     if (at < 0)
         return 0;
@@ -174,13 +136,11 @@ static view far_view(const sis__fuser *f, int tensor) {
     size_t rank = tensor_of(f, tensor)->rank;
     for (int at = f->maker[v.tensor]; at >= 0; at = f->maker[v.tensor]) {
         const sis__step *s = &f->p->steps[at];
-        sis__strided m;
+        sis__source m;
         if (s->done || s->n_inputs == 0 || s->inputs[0] < 0 ||
-            tensor_of(f, s->inputs[0])->dtype != SIS__F32 || tensor_of(f, s->inputs[0])->count == 0)
-            break;
-        int keeps = s->ops->trait == SIS__KEEPS && s->outputs[0] == v.tensor &&
-                    tensor_of(f, s->inputs[0])->count == tensor_of(f, v.tensor)->count;
-        if (!keeps && (!moves(f, s, v.tensor, &m) || !back_through(&m, &v)))
+            tensor_of(f, s->inputs[0])->dtype != SIS__F32 ||
+            tensor_of(f, s->inputs[0])->count == 0 || !moves(f, s, v.tensor, &m) ||
+            !back_through(&m, &v))
             break;
         v.tensor = s->inputs[0];
         if (has_matrices(&v, rank))

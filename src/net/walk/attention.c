@@ -24,9 +24,10 @@
 #include "base/rng.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
+#include "net/plan/source.h"
 #include "net/walk/walk.h"
 
-enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */
+enum { NEVER = -1, SEVERAL = -2, UNKNOWN = -3 }; /* features behind a value */
 static const size_t NONE = SIZE_MAX, STAYS = SIZE_MAX - 1;
 enum { BLOCK = 32 };  /* rows at a time: whole batches of the head */
 enum { LENGTHS = 2 }; /* candidates have a multiple of so many tokens: few plans serve all */
@@ -96,128 +97,59 @@ static const sis__tensor *in_of(const attention *a, const sis__step *s, size_t i
     return &a->plan->tensors[s->inputs[i]];
 }
 
-/* The place in x, which is repeated to fill y, of value i of y. */
-static size_t repeated(const sis__tensor *x, const sis__tensor *y, size_t i) {
-    size_t at = 0, stride = 1;
-    for (size_t d = y->rank; d-- > 0; i /= y->dims[d]) {
-        size_t back = y->rank - d;
-        if (back > x->rank)
-            break;
-        size_t size = x->dims[x->rank - back];
-        at += size == 1 ? 0 : i % y->dims[d] * stride;
-        stride *= size;
+/* The feature behind the values that are read from `at` on. */
+static int joined(const sis__source *from, const int *of, size_t at) {
+    size_t index[SIS__MAX_RANK] = {0}, n = 1;
+    int tag = NEVER;
+    for (size_t d = 0; d < from->n_over; d++)
+        n *= from->over[d].size;
+    for (size_t i = 0; i < n; i++) {
+        tag = join(tag, of[at]);
+        for (size_t d = from->n_over; d-- > 0;) {
+            at += (size_t)from->over[d].step;
+            if (++index[d] < from->over[d].size)
+                break;
+            at -= (size_t)from->over[d].step * from->over[d].size;
+            index[d] = 0;
+        }
     }
-    return at;
+    return tag;
 }
 
-static void tag_map(const attention *a, const sis__step *s, int *tag) {
-    const sis__tensor *y = &a->plan->tensors[s->outputs[0]];
-    for (size_t i = 0; i < y->count; i++) {
-        tag[i] = NEVER;
-        for (size_t k = 0; k < s->n_inputs; k++)
-            if (s->inputs[k] >= 0 && a->tags[s->inputs[k]])
-                tag[i] = join(tag[i], a->tags[s->inputs[k]][repeated(in_of(a, s, k), y, i)]);
-    }
-}
-
-/* Values of each run of `n` in x become one tag, which is that of `out` results. */
-static void tag_runs(const int *x, size_t runs, size_t n, size_t out, int *tag) {
-    for (size_t r = 0; r < runs; r++) {
-        int joined = NEVER;
-        for (size_t i = 0; i < n; i++)
-            joined = join(joined, x[r * n + i]);
-        for (size_t i = 0; i < out; i++)
-            tag[r * out + i] = joined;
-    }
-}
-
-static void tag_reduced(const attention *a, const sis__step *s, int *tag) {
-    const sis__reduce *e = &s->p.reduce;
-    size_t kept[SIS__MAX_RANK] = {0}, at = 0;
-    do {
-        size_t index[SIS__MAX_RANK] = {0}, one = at;
-        *tag = NEVER;
-        do
-            *tag = join(*tag, a->tags[s->inputs[0]][one]);
-        while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &one));
-        tag++;
-    } while (sis__index_next(e->n_kept, e->kept, e->kept_stride, kept, &at));
-}
-
-/* Rows of a constant matrix, each as its index. */
-static int tag_rows(const attention *a, const sis__step *s, int *tag) {
-    const int *index = a->tags[s->inputs[1]];
-    size_t n = index ? in_of(a, s, 1)->count : 0;
-    if (n)
-        tag_runs(index, n, 1, a->plan->tensors[s->outputs[0]].count / n, tag);
-    return n > 0;
-}
-
-/* A step that moves values moves their numbers just as well. */
-static int tag_moved(attention *a, const sis__step *s, int *tag) {
-    const sis__tensor *x = in_of(a, s, 0), *y = &a->plan->tensors[s->outputs[0]];
-    float *numbers = (float *)a->run->data[s->inputs[0]];
-    if (x->dtype != SIS__F32 || x->count > (size_t)1 << 24)
+/* Join what input i contributes into the tags of a result. */
+static int tag_input(const attention *a, const sis__step *s, size_t i, int *tag) {
+    const sis__tensor *x = in_of(a, s, i), *y = &a->plan->tensors[s->outputs[0]];
+    sis__source from;
+    if (!sis__source_of(a->plan, s, 0, i, &from))
         return 0;
-    for (size_t i = 0; i < x->count; i++)
-        numbers[i] = (float)i;
-    int error = s->ops->forward(s, a->run);
-    for (size_t i = 0; error == SIS_OK && i < y->count; i++)
-        tag[i] = a->tags[s->inputs[0]][(size_t)((const float *)a->run->data[s->outputs[0]])[i]];
-    return error == SIS_OK ? 1 : error;
+    int *known = SIS_NEW_RAW(int, x->count); /* for each place where a value begins to look */
+    if (!known)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < x->count; k++)
+        known[k] = UNKNOWN;
+    for (size_t k = 0; k < y->count; k++) {
+        size_t at = sis__source_at(&from, k);
+        if (at >= x->count)
+            continue;
+        if (known[at] == UNKNOWN)
+            known[at] = joined(&from, a->tags[s->inputs[i]], at);
+        tag[k] = join(tag[k], known[at]);
+    }
+    free(known);
+    return 1;
 }
 
 /* 1: tag is filled, 0: not each value by one feature alone, or a negative code. */
-static int tag_step(attention *a, const sis__step *s, int *tag) {
-    const sis__tensor *y = &a->plan->tensors[s->outputs[0]];
-    const sis__tensor *x = s->n_inputs && s->inputs[0] >= 0 ? in_of(a, s, 0) : NULL;
-    const int *of = x ? a->tags[s->inputs[0]] : NULL;
-    if (s->ops->trait == SIS__MAPS || s->ops->trait == SIS__MAPS_TEXTS) {
-        tag_map(a, s, tag);
-        return 1;
-    }
-    if (s->op == SIS__OP_GATHER && x && x->data && s->p.axis.axis == 0)
-        return tag_rows(a, s, tag);
-    if (!of || x->count == 0)
-        return 0;
-    for (size_t i = 1; i < s->n_inputs; i++)
-        if (s->inputs[i] >= 0 && !in_of(a, s, i)->data)
-            return 0;
-    if (s->ops->trait == SIS__KEEPS) {
-        memcpy(tag, of, y->count * sizeof *tag);
-        return 1;
-    }
-    if (s->ops->trait == SIS__MOVES)
-        return tag_moved(a, s, tag);
-    size_t last = x->rank ? x->dims[x->rank - 1] : 1;
-    switch (s->op) {
-    case SIS__OP_MATMUL:
-        if (s->p.gemm.over.rank || x->rank < 2)
-            return 0;
-        tag_runs(of, s->p.gemm.m, s->p.gemm.k, s->p.gemm.n, tag);
-        return 1;
-    case SIS__OP_REDUCE_MEAN:
-    case SIS__OP_REDUCE_SUM:
-    case SIS__OP_REDUCE_SUM_SQUARE:
-    case SIS__OP_REDUCE_L2:
-        tag_reduced(a, s, tag);
-        return 1;
-    case SIS__OP_LAYER_NORMALIZATION:
-        if (s->n_inputs < 2 || in_of(a, s, 1)->rank != 1 || in_of(a, s, 1)->count != last)
-            return 0;
-        tag_runs(of, x->count / last, last, last, tag);
-        return 1;
-    case SIS__OP_PRESENT:
-        tag_runs(of, y->count, x->count / y->count, 1, tag);
-        return 1;
-    case SIS__OP_ZEROS:
-    case SIS__OP_POSITIONS:
-        for (size_t i = 0; i < y->count; i++)
-            tag[i] = NEVER;
-        return 1;
-    default:
-        return 0;
-    }
+static int tag_step(const attention *a, const sis__step *s, int *tag) {
+    int taken = 1, any = 0;
+    for (size_t k = 0; k < a->plan->tensors[s->outputs[0]].count; k++)
+        tag[k] = NEVER;
+    for (size_t i = 0; i < s->n_inputs && taken > 0; i++)
+        if (s->inputs[i] >= 0 && a->tags[s->inputs[i]]) {
+            taken = tag_input(a, s, i, tag);
+            any = 1;
+        }
+    return any ? taken : 0;
 }
 
 static int all_single(const int *tag, size_t n) {

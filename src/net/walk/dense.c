@@ -37,7 +37,6 @@
 #include "base/mem.h"
 #include "net/kernels/kernels.h"
 #include "net/ops/ops.h"
-#include "net/walk/element_source.h"
 #include "net/walk/entry.h"
 
 enum {

@@ -36,14 +36,14 @@ static int see(sis__entry *f, float *to) {
 
 static void set_features(sis__entry *f, const sis__origin *o) {
     for (size_t i = 0; i < f->n; i++)
-        f->feature[i] = f->s->in.feature_of[o->from[i]];
+        f->feature[i] = o->from[i] == SIZE_MAX ? -1 : f->s->in.feature_of[o->from[i]];
 }
 
 static int find_layer(sis__entry *f) {
     sis__origin o;
-    int error = sis__origin_begin(&o, f->run, f->s->fed);
+    int error = sis__origin_begin(&o, f->plan, f->s->fed);
     if (error == SIS_OK)
-        error = sis__origin_follow(&o, f->run, SIS__MAPPED);
+        error = sis__origin_follow(&o, f->plan, SIS__MAPPED);
     if (error == SIS_OK && f->plan->tensors[o.tensor].dtype == SIS__BOOL)
         error = SIS_E_UNSUPPORTED;
     if (error == SIS_OK) {

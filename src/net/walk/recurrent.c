@@ -59,13 +59,13 @@ static int is_read(const sis__plan *p, int tensor) {
 }
 
 /* The recurrent layer that reads h of every time as it is; NULL if there is none. */
-static int find_next(sis__run *r, int tensor, const sis__step **next) {
+static int find_next(const sis__plan *p, int tensor, const sis__step **next) {
     sis__origin o;
-    int error = sis__origin_begin(&o, r, tensor), more = 1;
+    int error = sis__origin_begin(&o, p, tensor), more = 1;
     size_t n = o.n;
     *next = NULL;
     while (error == SIS_OK && more > 0) {
-        const sis__step *reader = sis__plan_reader(r->plan, o.tensor);
+        const sis__step *reader = sis__plan_reader(p, o.tensor);
         if (is_recurrent(reader) && reader->inputs[0] == o.tensor) {
             size_t i = 0;
             while (i < o.n && o.n == n && o.from[i] == i)
@@ -73,7 +73,7 @@ static int find_next(sis__run *r, int tensor, const sis__step **next) {
             *next = i == n ? reader : NULL;
             break;
         }
-        more = sis__origin_step(&o, r, SIS__MOVED);
+        more = sis__origin_step(&o, p, SIS__MOVED);
         error = more < 0 ? more : SIS_OK;
     }
     sis__origin_release(&o);
@@ -185,7 +185,7 @@ static int find_recurrence(recurrent_walk *w, recurrence *c, int upper) {
         size_t cell = c->chains[0].n_cells - 1;
         s = NULL;
         if ((c->n == 1 || (upper && !c->upper)) && is_read(r->plan, below->outputs[0]))
-            error = find_next(r, below->outputs[0], &s);
+            error = find_next(r->plan, below->outputs[0], &s);
         int added = !s || error != SIS_OK ? SIS_E_UNSUPPORTED
                     : c->n == 1           ? add_layer(c, s, r)
                                           : add_upper(c, s, r);
@@ -217,83 +217,89 @@ static stretch locate(const recurrence *c, size_t q) {
     return e;
 }
 
-/* Numbers of elements of taps, moved as the network moves values: behind each value of a tensor. */
+/* Which elements of taps stand behind the values of tensors. */
 typedef struct {
-    sis__run *r;
-    unsigned char *holds; /* (tensors) numbers */
-    size_t steps;         /* that moved some */
-} numbers;
+    const sis__plan *p;
+    size_t *
+        *elements; /* (tensors) numbers, counted on over all taps; NULL: something else is there */
+    size_t steps;  /* that moved some */
+} tapped;
 
-static void put_numbers(numbers *m, const recurrence *c) {
+static int list_taps(const tapped *m, const recurrence *c) {
     for (size_t i = 0; i < c->n_taps; i++) {
         int tensor = c->taps[i].step->outputs[c->taps[i].output];
-        float *to = (float *)m->r->data[tensor];
-        for (size_t q = 0; q < m->r->plan->tensors[tensor].count; q++)
-            to[q] = (float)(c->taps[i].first + q);
-        m->holds[tensor] = 1;
+        size_t n = m->p->tensors[tensor].count, *list = SIS_NEW_RAW(size_t, n);
+        if (!list)
+            return SIS_E_NOMEM;
+        for (size_t q = 0; q < n; q++)
+            list[q] = c->taps[i].first + q;
+        m->elements[tensor] = list;
     }
+    return SIS_OK;
 }
 
-/* Does a step only move or join what is numbered? */
-static int moves(const numbers *m, const sis__step *s) {
-    int join = s->op == SIS__OP_CONCAT;
-    if ((!join && s->ops->trait != SIS__KEEPS && s->ops->trait != SIS__MOVES) ||
-        s->outputs[0] < 0 || (s->n_outputs > 1 && is_read(m->r->plan, s->outputs[1])) ||
-        m->r->plan->tensors[s->outputs[0]].dtype != SIS__F32)
-        return 0;
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        int numbered = s->inputs[i] >= 0 && m->holds[s->inputs[i]];
-        int constant = s->inputs[i] < 0 || m->r->plan->tensors[s->inputs[i]].data;
-        if (join || i == 0 ? !numbered : !constant)
+/* Take a step that only moves or joins elements of taps: 1, 0 if it does something else, or a negative code. */
+static int move_on(const tapped *m, const sis__step *s) {
+    size_t *list;
+    for (size_t o = 1; o < s->n_outputs; o++)
+        if (is_read(m->p, s->outputs[o]))
             return 0;
+    int done = sis__origin_pass(m->p, s, m->elements, SIS__MOVED, &list);
+    size_t n = done > 0 ? m->p->tensors[s->outputs[0]].count : 0, i = 0;
+    while (i < n && list[i] != SIZE_MAX)
+        i++;
+    if (i < n) { /* beside constants */
+        free(list);
+        return 0;
     }
-    return s->n_inputs > 0;
+    if (done > 0)
+        m->elements[s->outputs[0]] = list;
+    return done;
 }
 
 /* Is a tensor read by a step that does not move it on? */
-static int goes_on(const numbers *m, int tensor) {
-    const sis__plan *p = m->r->plan;
+static int goes_on(const tapped *m, int tensor) {
+    const sis__plan *p = m->p;
     int found = p->tensors[tensor].wanted;
     for (size_t i = 0; i < p->n_steps && !found; i++)
         for (size_t k = 0; k < p->steps[i].n_inputs; k++)
             found |= p->steps[i].inputs[k] == tensor &&
-                     (p->steps[i].outputs[0] < 0 || !m->holds[p->steps[i].outputs[0]]);
+                     (p->steps[i].outputs[0] < 0 || !m->elements[p->steps[i].outputs[0]]);
     return found;
 }
 
-/* Follow what comes out of the layers by at most so many steps that only move values. The one tensor
- * that is read from there on, or -1. */
-static int follow(numbers *m, const recurrence *c, size_t most) {
-    const sis__plan *p = m->r->plan;
-    int tensor = -1;
-    put_numbers(m, c);
-    for (size_t i = 0; i < p->n_steps && m->steps < most; i++)
-        if (moves(m, &p->steps[i]) && p->steps[i].ops->forward(&p->steps[i], m->r) == SIS_OK) {
-            m->holds[p->steps[i].outputs[0]] = 1;
-            m->steps++;
-        }
+/* Follow what comes out of the layers by at most so many steps that only move values. *tensor: the one that
+ * is read from there on, or -1. */
+static int follow(tapped *m, const recurrence *c, size_t most, int *tensor) {
+    const sis__plan *p = m->p;
+    int error = list_taps(m, c), found = 0;
+    for (size_t i = 0; i < p->n_steps && m->steps < most && error >= 0; i++) {
+        error = move_on(m, &p->steps[i]);
+        m->steps += error > 0;
+    }
     for (size_t i = 0; i < p->n_tensors; i++)
-        if (m->holds[i] && goes_on(m, (int)i)) {
-            if (tensor >= 0)
-                return -1;
-            tensor = (int)i;
+        if (m->elements[i] && goes_on(m, (int)i)) {
+            *tensor = (int)i;
+            found++;
         }
-    return tensor;
+    *tensor = found == 1 ? *tensor : -1;
+    return error < 0 ? error : SIS_OK;
 }
 
 static int continues(const stretch *s, const stretch *e) {
     return s->chain == e->chain && s->time == e->time && s->at + s->n == e->at;
 }
 
-static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor) {
-    const float *number = (const float *)w->entry->run->data[tensor];
+/* elements: (width) those at the cut. */
+static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor,
+                         const size_t *elements) {
     free(w->stretches);
     w->instance.width = w->entry->plan->tensors[tensor].count;
     w->stretches = SIS_NEW(stretch, w->instance.width);
     w->n_stretches = 0;
     w->all_times = c->upper != NULL;
     for (size_t i = 0; w->stretches && i < w->instance.width; i++) {
-        stretch e = locate(c, (size_t)number[i]);
+        stretch e = locate(c, elements[i]);
         w->all_times |= e.chain < UPPER && e.time + 1 < c->last->p.recurrent.seq;
         if (w->n_stretches > 0 && continues(&w->stretches[w->n_stretches - 1], &e))
             w->stretches[w->n_stretches - 1].n++;
@@ -306,17 +312,20 @@ static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor) {
 /* Cut behind so many steps that move values; *most: those there are. */
 static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     const sis__plan *p = w->entry->plan;
-    numbers m = {w->entry->run, SIS_NEW(unsigned char, p->n_tensors), 0};
-    int tensor = m.holds ? follow(&m, c, *most) : -1;
-    int error = !m.holds ? SIS_E_NOMEM : tensor < 0 ? SIS_E_UNSUPPORTED : SIS_OK;
+    tapped m = {.p = p, .elements = SIS_NEW(size_t *, p->n_tensors)};
+    int tensor = -1, error = m.elements ? follow(&m, c, *most, &tensor) : SIS_E_NOMEM;
+    if (error == SIS_OK && tensor < 0)
+        error = SIS_E_UNSUPPORTED;
     *most = m.steps;
     if (error == SIS_OK)
         error = sis__head_new(
             w->s, &(sis__head_spec){.cuts = &(sis__cut){tensor, &p->tensors[tensor]}, .n_cuts = 1},
             &w->instance.head);
     if (error == SIS_OK)
-        error = set_stretches(w, c, tensor);
-    free(m.holds);
+        error = set_stretches(w, c, tensor, m.elements[tensor]);
+    for (size_t i = 0; m.elements && i < p->n_tensors; i++)
+        free(m.elements[i]);
+    free((void *)m.elements);
     return error;
 }
 
@@ -324,7 +333,7 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
 static int find_cut(recurrent_walk *w, const recurrence *c) {
     size_t most = SIZE_MAX;
     int error;
-    if (c->n_taps == 0 || c->elements >= (size_t)1 << 24) /* a float holds no more numbers */
+    if (c->n_taps == 0 || c->elements >= (size_t)1 << 24)
         return SIS_E_UNSUPPORTED;
     do
         error = cut_after(w, c, &most);

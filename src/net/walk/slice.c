@@ -9,8 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/ops/axes.h"
-#include "net/ops/ops.h"
+#include "net/plan/source.h"
 #include "net/walk/walk.h"
 
 static const double worth = 0.8; /* of a full pass: a head that computes more is no gain */
@@ -42,29 +41,20 @@ static int shows_input(const slice_walk *w, const sis__plan *p, int tensor) {
     return tensor >= 0;
 }
 
-/* Which slices of an axis a list of indices picks, as flags (size); NULL if there is no memory. */
-static unsigned char *picked_slices(const sis__tensor *index, size_t size) {
-    unsigned char *picked = SIS_NEW(unsigned char, size);
-    for (size_t k = 0; picked && k < index->count; k++) {
-        size_t slice = sis__index_in(((const int64_t *)index->data)[k], size);
-        if (slice < size)
-            picked[slice] = 1;
-    }
-    return picked;
-}
-
-/* A step that picks slices of what is fed reads these, any other one all of it. */
-static void mark_step(slice_walk *w, const sis__plan *p, const sis__step *s) {
-    const sis__tensor *index = s->op == SIS__OP_GATHER ? &p->tensors[s->inputs[1]] : NULL;
-    const sis__axis *a = &s->p.axis;
-    int picks = index && index->data && shows_input(w, p, s->inputs[0]);
-    unsigned char *picked = picks ? picked_slices(index, a->size) : NULL;
-    for (size_t v = 0; v < w->like.count; v++) {
-        int feature = w->s->in.feature_of[v];
-        if (feature >= 0 && (!picked || picked[v / a->inner % a->size]))
+/* The features that a step reads through input k; all of them where it does not say. */
+static void mark_step(slice_walk *w, const sis__plan *p, const sis__step *s, size_t k) {
+    size_t n = p->tensors[s->inputs[k]].count;
+    sis__source from;
+    int said = s->n_outputs == 1 && sis__source_of(p, s, 0, k, &from);
+    unsigned char *read = said ? SIS_NEW(unsigned char, n) : NULL;
+    if (read)
+        sis__source_read(&from, &p->tensors[s->outputs[0]], n, read);
+    for (size_t v = 0; v < n; v++) {
+        int feature = w->s->in.feature_of[v % w->like.count];
+        if (feature >= 0 && (!read || read[v]))
             w->read[feature] = 1;
     }
-    free(picked);
+    free(read);
 }
 
 static void find_read(slice_walk *w) {
@@ -73,7 +63,7 @@ static void find_read(slice_walk *w) {
         for (size_t k = 0; k < p->steps[i].n_inputs; k++)
             if (shows_input(w, p, p->steps[i].inputs[k]) &&
                 !(p->steps[i].outputs[0] >= 0 && shows_input(w, p, p->steps[i].outputs[0])))
-                mark_step(w, p, &p->steps[i]);
+                mark_step(w, p, &p->steps[i], k);
     for (size_t i = 0; i < p->n_outputs; i++)
         if (shows_input(w, p, p->outputs[i]))
             memset(w->read, 1, w->s->in.n);

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "net/ops/ops.h"
+#include "net/plan/source.h"
 #include "net/walk/window.h"
 
 static void strides_of(const sis__tensor *t, size_t *stride) {
@@ -29,56 +30,40 @@ static int single(unsigned char role) {
 
 /* ---- One step ------------------------------------------------------------------------------ */
 
-static int through_transpose(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
-                             sis__axis_map *out) {
+/* The same values in any order: axes may change places or, in the same order, be merged; not split. */
+int sis__axis_map_through(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
+                          sis__axis_map *out) {
     const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
     size_t from[SIS__MAX_RANK], to[SIS__MAX_RANK];
+    sis__source source;
+    *out = (sis__axis_map){.map = in->map};
+    if ((s->n_outputs > 1 && s->outputs[1] >= 0) || x->count != y->count ||
+        !sis__source_of(p, s, 0, 0, &source) || !source.same)
+        return 0;
+    int turned = source.rank > 1;
     strides_of(x, from);
     strides_of(y, to);
-    memset(out->stride, 0, sizeof out->stride);
+    if (!turned)
+        memcpy(out->stride, in->stride, sizeof out->stride);
     for (size_t d = 0; d < y->rank; d++) {
-        out->role[d] = 0;
-        for (size_t i = 0; y->dims[d] > 1 && i < x->rank; i++)
-            if (x->dims[i] > 1 && (ptrdiff_t)from[i] == s->p.strided.stride[d])
-                out->role[d] = in->role[i];
+        size_t covered = 1;
+        ptrdiff_t step;
         if (y->dims[d] == 1)
             continue;
-        if (!single(out->role[d]))
+        if (!sis__source_along(&source, y, d, &step, NULL) || step <= 0)
             return 0;
-        for (size_t r = 0; r < 4; r++)
+        for (size_t i = 0; i < x->rank; i++)
+            if (x->dims[i] > 1 && from[i] >= (size_t)step && from[i] < (size_t)step * y->dims[d]) {
+                covered *= x->dims[i];
+                out->role[d] |= in->role[i];
+            }
+        if (covered != y->dims[d] || (turned && !single(out->role[d])))
+            return 0;
+        for (size_t r = 0; turned && r < 4; r++)
             if (out->role[d] == 1 << r)
                 out->stride[r] = to[d];
     }
     return 1;
-}
-
-/* Same values in the same order: axes may be merged, not split. */
-static int through_reshape(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
-                           sis__axis_map *out) {
-    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
-    size_t i = 0;
-    for (size_t d = 0; d < y->rank; d++) {
-        size_t covered = 1;
-        out->role[d] = 0;
-        for (; covered < y->dims[d] && i < x->rank; i++) {
-            covered *= x->dims[i];
-            out->role[d] |= in->role[i];
-        }
-        if (covered != y->dims[d])
-            return 0;
-    }
-    memcpy(out->stride, in->stride, sizeof out->stride);
-    return 1;
-}
-
-int sis__axis_map_through(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
-                          sis__axis_map *out) {
-    out->map = in->map;
-    if (s->op == SIS__OP_TRANSPOSE)
-        return through_transpose(p, s, in, out);
-    if (s->ops->trait != SIS__KEEPS || (s->n_outputs > 1 && s->outputs[1] >= 0))
-        return 0;
-    return through_reshape(p, s, in, out);
 }
 
 void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char *reduced) {
