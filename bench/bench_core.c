@@ -60,7 +60,7 @@ static void plain_backselect(const double *x, const double *z, int *order) {
 }
 
 static int ours(const double *x, const double *z, int *order) {
-    sis_model m = {.predict = sum, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = sum, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = N};
     sis_opt opt;
     sis_opt_init(&opt);

@@ -22,7 +22,7 @@ static int predict(void *ctx, const double *rows, size_t n, size_t width, double
 
 int main(void) {
     const double x[4] = {0.9, 0.9, 0.3, 1.2}, mean[4] = {0.1, 0.1, 0.1, 0.1};
-    sis_model model = {.predict = predict, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = predict, .n_outputs = 1};
     sis_input input = {.values = x, .mask = mean, .n_values = 4};
     sis_opt opt;
     sis_opt_init(&opt);

@@ -24,7 +24,7 @@ static int sum(void *ctx, const double *rows, size_t n, size_t width, double *sc
 int main(void) {
     const double x[6] = {3, 1, 4, 1, 5, 9}, zero[6] = {0};
     size_t asked = 0;
-    sis_model model = {.predict = sum, .ctx = &asked, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = sum, .ctx = &asked, .n_outputs = 1};
     sis_input input = {.values = x, .mask = zero, .n_values = 6};
     sis_opt opt;
     sis_opt_init(&opt);

@@ -58,7 +58,8 @@ int main(void) {
             values[i][k] = sin((double)(i * 7 + k * k));
         inputs[i] = (sis_input){.values = values[i], .mask = zero, .n_values = WIDTH};
     }
-    sis_model model = {.predict = wave, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_model model = {
+        .size = sizeof model, .predict = wave, .n_outputs = 1, .worker_new = sis_worker_share};
     sis_opt opt;
     sis_opt_init(&opt);
     opt.threshold = 0.5;

@@ -89,7 +89,7 @@ for header in "$include"/sis/*.h; do
     done
 done
 
-# Exported symbols are the declared functions. Whatever else the static library shows has our prefix.
+# Exported symbols are the declared functions that are not inline. Whatever else the static library shows has our prefix.
 awk '{ text = text $0 "\n" }
      END {
          while ((from = index(text, "/*")) > 0) {
@@ -97,7 +97,9 @@ awk '{ text = text $0 "\n" }
              text = substr(text, 1, from - 1) substr(rest, index(rest, "*/") + 2)
          }
          print text
-     }' "$include"/sis/*.h | grep -v '^ *#\|^typedef' | grep -oE '\bsis_[a-z0-9_]+\(' | tr -d '(' | sort -u > "$tmp/declared"
+     }' "$include"/sis/*.h | grep -v '^ *#\|^typedef' | grep -oE '\bsis_[a-z0-9_]+\(' | tr -d '(' | sort -u > "$tmp/named"
+sed -n 's/^static inline .*\b\(sis_[a-z0-9_]*\)(.*/\1/p' "$include"/sis/*.h | sort > "$tmp/inline"
+comm -23 "$tmp/named" "$tmp/inline" > "$tmp/declared"
 nm -D --defined-only "$libdir/libsis.so" | awk '{ print $3 }' | sort > "$tmp/exported"
 diff "$tmp/declared" "$tmp/exported" > "$tmp/diff" ||
     bad "$(sed -n -e 's/^< \(.*\)/\1 is declared in a header but not exported/p' \

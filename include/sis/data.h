@@ -96,6 +96,7 @@ typedef enum sis_missing {
 
 /* What the file is to be taken for. */
 typedef struct sis_data_opt {
+    size_t size;       /* of this struct as your program was compiled; set by sis_data_opt_init */
     const char *label; /* the column or field that holds the label: by name, or by number from 0
                           where there is no header. Default NULL: "label" of a .jsonl, "Bound" of a
                           .seq, the first column but the text and the id of a .tsv of texts. Of a
@@ -146,7 +147,11 @@ typedef struct sis_data_opt {
 } sis_data_opt;
 
 /* Every default. */
-void sis_data_opt_init(sis_data_opt *opt);
+void sis_data_opt_defaults(sis_data_opt *opt); /* of as many fields as opt->size says */
+static inline void sis_data_opt_init(sis_data_opt *opt) {
+    opt->size = sizeof *opt;
+    sis_data_opt_defaults(opt);
+}
 
 /* Read a file with at least one example; opt may be NULL. Numbers of an array stay in the file's
  * own type, so that one byte a pixel in the file is one byte in memory. *out is NULL on failure. */

@@ -248,6 +248,25 @@ int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_inpu
 int sis_deck_study(const sis_deck *deck, const sis_model *model, const sis_opt *opt, size_t draws,
                    uint64_t seed, double *by_mask, double *by_deck);
 
+/* ---- Models of other models ----------------------------------------------------------------- */
+
+/* The decision "this output is on top" as one about a score: a model, which borrows the other, whose
+ * score of an output is how far its margin is ahead of the highest other one. 0 or more: no other is
+ * higher (equal but for rounding is 0). It is for one thread. */
+void sis_model_lead(const sis_model *model, sis_model *out);
+
+/* The decision itself as a score: 1 where the other model's score (link applied) reaches the
+ * threshold, else 0. With several mask samples its mean is the share of them that keep the decision.
+ * Borrows both structs; for one thread. */
+typedef struct sis_deciding {
+    const sis_model *model;
+    double threshold;
+    int below;
+} sis_deciding;
+void sis_model_decide(const sis_deciding *decision, sis_model *out);
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
 /* Features in rows of `width`, row after row, `height` of them (1: a sequence): set keep[f] for
  * each of the n features and for all that lie within `distance` of one, in rows as in columns. keep
  * has height * width flags, which are otherwise left as they are. */

@@ -99,6 +99,7 @@ typedef struct sis_net_tensor sis_net_tensor;
 
 /* Borrowed by sis_model_open() only. */
 typedef struct sis_model_opt {
+    size_t size;    /* of this struct as your program was compiled; set by sis_model_opt_init */
     double timeout; /* seconds to wait for one answer, the child's start included in the first;
                        default 60, 0: as long as it takes */
 
@@ -123,18 +124,25 @@ typedef struct sis_model_opt {
                                  rows go into; NULL: as sis/net.h says */
     const sis_net_tensor *with; /* and others that are given, by name (sis/net.h), each once */
     size_t n_with;
-    const char
-        *normalize; /* networks of images (FILE.onnx): they are given (value - mean) / deviation.
+    const char *normalize; /* networks of images (FILE.onnx) are given (value - mean) / deviation:
                               "imagenet", or "M[,M...]/S[,S...]": a mean and a deviation for all
                               channels or for each; NULL: values as they are */
 } sis_model_opt;
 
 /* Every default. */
-void sis_model_opt_init(sis_model_opt *opt);
+void sis_model_opt_defaults(sis_model_opt *opt); /* of as many fields as opt->size says */
+static inline void sis_model_opt_init(sis_model_opt *opt) {
+    opt->size = sizeof *opt;
+    sis_model_opt_defaults(opt);
+}
 
 /* Open the model that `spec` names; opt may be NULL. On failure *out is zeroed and needs no close.
  * out->n_outputs is 0 if only asking the model can tell it: then call sis_model_measure(). */
-int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
+int sis_model_open_sized(const char *spec, const sis_model_opt *opt, sis_model *out);
+static inline int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    sis_model_init(out); /* its size: as much as may be written to */
+    return sis_model_open_sized(spec, opt, out);
+}
 
 /* Learn n_outputs (and link) of an opened model by predicting one row (n_values). Nothing is asked if it is
  * already known. Call it before the model is used, from one thread. */
@@ -249,7 +257,11 @@ int sis_model_takes_shape(const sis_model *model, const size_t *dims, size_t ran
  * network or session is shared, of a cmd: model another child is started. Close it before the first. So each
  * task has a handle to tell things to (sis/task.h). SIS_E_UNSUPPORTED: nothing can be told to models
  * of this kind, so there is no need of another. */
-int sis_model_share(const sis_model *model, sis_model *out);
+int sis_model_share_sized(const sis_model *model, sis_model *out);
+static inline int sis_model_share(const sis_model *model, sis_model *out) {
+    sis_model_init(out);
+    return sis_model_share_sized(model, out);
+}
 
 /* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one
  * that was not made by sis_model_open() is not. */

@@ -14,7 +14,8 @@
  *             scores[i] = my_model(ctx, rows + i * width);
  *         return 0;
  *     }
- *     sis_model model = {.predict = predict, .ctx = my_weights, .n_outputs = 1};
+ *     sis_model model;  sis_model_init(&model);
+ *     model.predict = predict;  model.ctx = my_weights;  model.n_outputs = 1;
  *     sis_input input = {.values = x, .mask = mean, .n_values = 784};
  *     sis_opt opt;  sis_opt_init(&opt);  opt.threshold = 0.7;
  *     sis_collection c;
@@ -37,7 +38,9 @@
  *     prove.h     subsets that are enough whatever the rest is  export.h    tables, BED, SQLite
  *
  * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
- * with the `_release` of its name, and releasing a zeroed or failed one is harmless. Errors: 0 or a
+ * with the `_release` of its name, and releasing a zeroed or failed one is harmless. Growth: options
+ * and models begin with their size, which their `_init` sets; fields that later versions add have
+ * their defaults in programs that were compiled before. A size of 0 is refused. Errors: 0 or a
  * negative code of sis/error.h. Threads: there are no globals; any two calls may run at the same
  * time if their models may. Results are the same, to the bit, for any number of threads.
  */
@@ -46,6 +49,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <sis/error.h>
 
@@ -78,8 +82,11 @@ typedef struct sis_slopes {
     double *d_points; /* (n, width) result: the gradient of each score at its point */
 } sis_slopes;
 
-/* Anything that predicts. Only `predict` and `n_outputs` are needed; set the rest to zero. */
+/* Anything that predicts. Call sis_model_init, or write {.size = sizeof(sis_model), .predict = ...};
+ * only `predict` and `n_outputs` are needed besides. */
 typedef struct sis_model {
+    size_t size; /* of this struct as your program was compiled */
+
     /* rows (n_rows, n_values) -> scores (n_rows, n_outputs). 0, or a negative code (SIS_E_MODEL)
      * that ends the call. It may be handed any number of rows, the same row more than once. */
     int (*predict)(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores);
@@ -125,20 +132,11 @@ typedef struct sis_model {
                     find out only then that an earlier answer was not the model's (cmd:) */
 } sis_model;
 
-/* The decision "this output is on top" as one about a score: a model, which borrows the other, whose
- * score of an output is how far its margin is ahead of the highest other one. 0 or more: no other is
- * higher (equal but for rounding is 0). It is for one thread. */
-void sis_model_lead(const sis_model *model, sis_model *out);
-
-/* The decision itself as a score: 1 where the other model's score (link applied) reaches the
- * threshold, else 0. With several mask samples its mean is the share of them that keep the decision.
- * Borrows both structs; for one thread. */
-typedef struct sis_deciding {
-    const sis_model *model;
-    double threshold;
-    int below;
-} sis_deciding;
-void sis_model_decide(const sis_deciding *decision, sis_model *out);
+/* Everything but the size is zero. */
+static inline void sis_model_init(sis_model *model) {
+    memset(model, 0, sizeof *model);
+    model->size = sizeof *model;
+}
 
 /* A worker_new for models whose predict is thread-safe: every thread gets the same context. */
 int sis_worker_share(void *ctx, void **worker);
@@ -175,6 +173,7 @@ typedef struct sis_progress {
 } sis_progress;
 
 typedef struct sis_opt {
+    size_t size; /* of this struct as your program was compiled; set by sis_opt_init */
     double threshold;
     int below;          /* explain score <= threshold instead of score >= threshold */
     size_t max_subsets; /* stop after that many; 0: find all */
@@ -195,12 +194,15 @@ typedef struct sis_opt {
      * One more call tells the end, which cannot be cancelled: all inputs are done, walk is 1. */
     int (*progress)(void *ctx, const sis_progress *p);
     void *progress_ctx;
-    double
-        progress_every; /* seconds between calls; default 0.05, 0: at every answer of the model */
+    double progress_every; /* seconds between calls; default 0.05, 0: at every answer */
 } sis_opt;
 
 /* Every default. The threshold has none (NaN): set it. */
-void sis_opt_init(sis_opt *opt);
+void sis_opt_defaults(sis_opt *opt); /* of as many fields as opt->size says */
+static inline void sis_opt_init(sis_opt *opt) {
+    opt->size = sizeof *opt;
+    sis_opt_defaults(opt);
+}
 
 /* NULL, or why these options cannot be used, in words. */
 const char *sis_opt_check(const sis_opt *opt);

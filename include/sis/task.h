@@ -5,7 +5,8 @@
  * Stable: what is declared here stays as it is for as long as SIS_ABI does.
  *
  *     sis_task_opt o;  sis_task_opt_init(&o);
- *     o.model = "imdb.onnx";  o.input = "reviews.txt";  o.threshold = "0.8";
+ *     o.model.spec = "imdb.onnx";  o.examples.input = "reviews.txt";
+ *     o.question.threshold = "0.8";
  *     sis_task *task;
  *     sis_record r;
  *     int got = sis_task_open(&o, &task);
@@ -59,6 +60,7 @@ enum { SIS_TASK_DRAWS = 32 };
 
 /* Numbers of the other methods, as sis/explain.h says. */
 typedef struct sis_task_numbers {
+    size_t size;
     size_t steps;        /* ig: points on the path */
     int zero_baseline;   /* ig: from zero instead of the mask */
     size_t step;         /* gradient: features masked at once */
@@ -68,6 +70,7 @@ typedef struct sis_task_numbers {
 
 /* The model that is asked. */
 typedef struct sis_task_model_opt {
+    size_t size;
     const char *spec;   /* as sis_model_open takes it; with `opened`, what records call it */
     sis_model_opt open; /* how it is opened */
     size_t n_with;
@@ -84,6 +87,7 @@ typedef struct sis_task_model_opt {
 /* The examples: a file, or a data set of yours (sis_data_from_values and its kin). With neither
  * there are none: such a task is for sis_task_about. */
 typedef struct sis_task_examples_opt {
+    size_t size;
     const char *input;
     const sis_data *data;
     sis_data_opt read;   /* of files: columns of ids and labels, categories, types, images */
@@ -103,6 +107,7 @@ typedef struct sis_task_examples_opt {
 
 /* What is asked about each of them. */
 typedef struct sis_task_question_opt {
+    size_t size;
     const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy; of
                                    texts "word" (default), "token" or "sentence"; of pictures
                                    "grid:N", "superpixel:N" */
@@ -122,9 +127,8 @@ typedef struct sis_task_question_opt {
                                    found when the task is opened. NULL: search.threshold */
     int plain;                  /* only scores are wanted: there is no mask, nothing can be
                                    explained, sis_task_predict and sis_task_load work */
-    const char
-        *keep; /* what has to stay: "score" (default), or "class": the output stays on top; no
-                         threshold */
+    const char *keep; /* what has to stay: "score" (default), or "class": the output stays on top;
+                         no threshold */
     const char *guarantee; /* "mask" (default), or "all": for every value of everything else, proved
                               (sis/prove.h says for which models); no mask. Or "chance:P": for a
                               share P of the values of everything else, drawn from the hot deck that
@@ -138,6 +142,7 @@ typedef struct sis_task_question_opt {
 
 /* How the answer is found, and what is kept of it. */
 typedef struct sis_task_answer_opt {
+    size_t size;
     const char *method;     /* "sis" (default), or one of sis/explain.h: "quick", "ig" ..., or
                                "contrast": sis/prove.h */
     const char *constraint; /* of the others: "sufficient" (default), "length", "top" */
@@ -152,6 +157,7 @@ typedef struct sis_task_answer_opt {
 
 /* What sis_task_verify may do and keeps. */
 typedef struct sis_task_audit_opt {
+    size_t size;
     int trust;           /* it may open files that only the records name */
     int counterexamples; /* of "all": keep the inputs that show each feature to be needed */
 } sis_task_audit_opt;
@@ -159,7 +165,8 @@ typedef struct sis_task_audit_opt {
 /* Texts are copied by sis_task_open; pointers to models and data are borrowed until the task is
  * freed. */
 typedef struct sis_task_opt {
-    size_t size; /* of this struct, as your program was compiled; sis_task_opt_init sets it */
+    size_t size; /* of this struct as your program was compiled; sis_task_opt_init sets it, and
+                    those of the structs in it */
     sis_task_model_opt model;
     sis_task_examples_opt examples;
     sis_task_question_opt question;
@@ -168,10 +175,27 @@ typedef struct sis_task_opt {
 } sis_task_opt;
 
 /* Every default. */
-void sis_task_opt_init(sis_task_opt *opt);
+void sis_task_opt_defaults(sis_task_opt *opt); /* of as many fields as the sizes in it say */
+static inline void sis_task_opt_init(sis_task_opt *opt) {
+    opt->size = sizeof *opt;
+    opt->model.size = sizeof opt->model;
+    opt->model.open.size = sizeof opt->model.open;
+    opt->examples.size = sizeof opt->examples;
+    opt->examples.read.size = sizeof opt->examples.read;
+    opt->question.size = sizeof opt->question;
+    opt->answer.size = sizeof opt->answer;
+    opt->answer.how.size = sizeof opt->answer.how;
+    opt->answer.search.size = sizeof opt->answer.search;
+    opt->audit.size = sizeof opt->audit;
+    sis_task_opt_defaults(opt);
+}
 
 /* The model that they name (model, open, with) by itself, for use without examples; yours to close. */
-int sis_task_open_model(const sis_task_opt *opt, sis_model *out);
+int sis_task_open_model_sized(const sis_task_opt *opt, sis_model *out);
+static inline int sis_task_open_model(const sis_task_opt *opt, sis_model *out) {
+    sis_model_init(out);
+    return sis_task_open_model_sized(opt, out);
+}
 
 /* ---- Records one by one -------------------------------------------------------------------- */
 

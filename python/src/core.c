@@ -238,7 +238,8 @@ static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
         return -1;
     }
     m->call = Py_NewRef(call);
-    m->model = (sis_model){.predict = call_predict,
+    m->model = (sis_model){.size = sizeof(sis_model),
+                           .predict = call_predict,
                            .ctx = m,
                            .n_outputs = (size_t)outputs,
                            .n_values = (size_t)values,

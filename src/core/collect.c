@@ -272,19 +272,19 @@ static int run(search *c) {
     return SIS_OK;
 }
 
-int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *opt,
+int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *given,
                 sis_collection *out) {
     double began = sis__seconds();
     *out = (sis_collection){0};
-    const char *wrong = sis_opt_check(opt);
-    if (wrong)
-        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
+    sis_opt opt;
     sis_walk *walk;
-    int error = sis_walk_new(model, input, opt, &walk);
+    int error = sis__opt_take(given, &opt);
+    if (error == SIS_OK)
+        error = sis_walk_new(model, input, &opt, &walk);
     if (error != SIS_OK)
         return error;
     size_t n = walk->state->features.n;
-    search c = {.opt = opt, .s = walk->state, .out = out};
+    search c = {.opt = &opt, .s = walk->state, .out = out};
     c.s->collecting = 1;
     c.gone = (unsigned char *)sis__copy(walk->state->features.absent, n, 1);
     c.others = SIS_NEW(unsigned char, n);
@@ -302,9 +302,9 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     free(c.walked);
     sis_walk_free(walk);
     if (error == SIS_OK)
-        error = sis__ask_again(model, input, opt, out);
+        error = sis__ask_again(model, input, &opt, out);
     if (error == SIS_OK)
-        sis__progress_end(opt, out->evaluations);
+        sis__progress_end(&opt, out->evaluations);
     out->seconds = sis__seconds() - began;
     if (error != SIS_OK)
         sis_collection_release(out);

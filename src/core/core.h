@@ -11,7 +11,6 @@
  *     verify.c     the same judgement of somebody else's collection
  *     many.c       many inputs on several threads, results in order
  *     predict.c    plain scores; model_per_thread.c: one copy of the model a thread
- *     lead.c       how far an output is ahead of the others, as a score
  *     mask.c, options.c
  *
  * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything
@@ -24,6 +23,13 @@
 
 #include "core/input.h"
 
+/* ---- options.c ------------------------------------------------------------------------------ */
+
+/* The caller's options, which may be shorter than this library's: fields that it does not know have their defaults.
+ * SIS_E_ARGUMENT: they cannot be used. sis__opt_copy does not look at what they say. */
+int sis__opt_take(const sis_opt *given, sis_opt *out);
+int sis__opt_copy(const sis_opt *given, sis_opt *out);
+
 /* ---- model_per_thread.c, predict.c --------------------------------------------------------- */
 
 typedef struct sis__model_per_thread {
@@ -35,10 +41,6 @@ typedef struct sis__model_per_thread {
 int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
                                sis__model_per_thread *out);
 void sis__model_per_thread_release(sis__model_per_thread *c);
-
-/* Call predict; a failure always has a message and a negative code. */
-int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
-                       double *scores);
 
 /* One more question if the model wants it (m->confirm): fails if an answer before was not its own.
  * row (width) */

@@ -62,8 +62,9 @@ long sis_input_features(const sis_input *input) {
 }
 
 int sis_input_check(const sis_input *input, const sis_model *model) {
-    if (!model->predict || model->n_outputs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
+    int error = sis__model_check(model);
+    if (error != SIS_OK)
+        return error;
     if (!input->values || !input->mask)
         return sis__fail(SIS_E_ARGUMENT, "an input needs values and a mask");
     if (model->n_values && model->n_values != input->n_values)

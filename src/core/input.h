@@ -34,6 +34,13 @@ void sis__prepared_input_mask(const sis__prepared_input *p, int feature, float *
 int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt *opt,
                    sis_collection *c);
 
+/* Call predict; a failure always has a message and a negative code. */
+int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
+                       double *scores);
+
+/* SIS_E_ARGUMENT if its size is not set, or predict or n_outputs. */
+int sis__model_check(const sis_model *model);
+
 /* Tell the caller that an input is done. */
 void sis__progress_end(const sis_opt *opt, size_t evaluations);
 

@@ -99,17 +99,19 @@ static int explain_one(void *ctx, size_t i, int worker) {
     return error;
 }
 
-int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *given,
                   const sis_finder *finder) {
-    const char *wrong = sis_opt_check(opt);
-    if (wrong)
-        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
-    sis_opt share = *opt;
-    job j = {.inputs = inputs, .opt = &share, .finder = finder, .n = n};
-    int error = sis__model_per_thread_init(model, opt->jobs, n, &j.each);
+    sis_opt opt;
+    int error = sis__opt_take(given, &opt);
     if (error != SIS_OK)
         return error;
-    share.memory = opt->memory / (size_t)j.each.n;
+    sis_opt share = opt;
+    share.size = given->size; /* `find` may copy it as the struct that the program knows */
+    job j = {.inputs = inputs, .opt = &share, .finder = finder, .n = n};
+    error = sis__model_per_thread_init(model, opt.jobs, n, &j.each);
+    if (error != SIS_OK)
+        return error;
+    share.memory = opt.memory / (size_t)j.each.n;
     if (share.memory < 1 << 16)
         share.memory = 1 << 16;
     j.total.inputs = n;
@@ -119,8 +121,8 @@ int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, con
     error = j.evaluations && j.finished ? sis__parallel(j.each.n, n, explain_one, &j) : SIS_E_NOMEM;
     sis__model_per_thread_release(&j.each);
     j.total.walk = 1;
-    if (error == SIS_OK && n > 0 && opt->progress)
-        opt->progress(opt->progress_ctx, &j.total);
+    if (error == SIS_OK && n > 0 && opt.progress)
+        opt.progress(opt.progress_ctx, &j.total);
     for (size_t i = 0; j.finished && i < n; i++)
         if (j.finished[i]) {
             sis_collection_release(j.finished[i]);

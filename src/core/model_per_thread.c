@@ -7,11 +7,15 @@
 
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "core/core.h"
 
 int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
                                sis__model_per_thread *out) {
     *out = (sis__model_per_thread){.n = jobs > 0 ? jobs : sis__cores()};
+    int error = sis__model_check(model);
+    if (error != SIS_OK)
+        return error;
     if (!model->worker_new)
         out->n = 1;
     if ((size_t)out->n > items)
@@ -19,11 +23,10 @@ int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
     out->models = SIS_NEW(sis_model, (size_t)out->n);
     if (!out->models)
         return SIS_E_NOMEM;
-    out->models[0] = *model;
+    sis__sized_extend(&out->models[0], sizeof *out->models, model);
     out->made = 1;
-    int error = SIS_OK;
     for (int i = 1; error == SIS_OK && i < out->n; i++) {
-        out->models[i] = *model;
+        out->models[i] = out->models[0];
         error = model->worker_new(model->ctx, &out->models[i].ctx);
         if (error == SIS_OK)
             out->made++;

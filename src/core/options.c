@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/error.h"
+#include "base/sized.h"
 #include "base/texts.h"
 #include "core/core.h"
 
@@ -13,12 +15,19 @@ const char *sis_version(void) {
     return SIS_VERSION;
 }
 
-void sis_opt_init(sis_opt *opt) {
-    *opt =
-        (sis_opt){.threshold = NAN, .memory = (size_t)1 << 30, .jobs = 1, .progress_every = 0.05};
+static const sis__sized opt_type = {"sis_opt", "sis_opt_init", sizeof(sis_opt), {{0}}};
+
+static const sis_opt standard = {.size = sizeof(sis_opt),
+                                 .threshold = NAN,
+                                 .memory = (size_t)1 << 30,
+                                 .jobs = 1,
+                                 .progress_every = 0.05};
+
+void sis_opt_defaults(sis_opt *opt) {
+    sis__sized_copy(&opt_type, opt, &standard);
 }
 
-const char *sis_opt_check(const sis_opt *opt) {
+static const char *check(const sis_opt *opt) {
     if (isnan(opt->threshold))
         return "the threshold is not set";
     if (isinf(opt->threshold))
@@ -36,6 +45,21 @@ const char *sis_opt_check(const sis_opt *opt) {
     return NULL;
 }
 
+int sis__opt_copy(const sis_opt *given, sis_opt *out) {
+    *out = standard;
+    return sis__sized_copy(&opt_type, out, given);
+}
+
+int sis__opt_take(const sis_opt *given, sis_opt *out) {
+    int error = sis__opt_copy(given, out);
+    const char *wrong = error ? NULL : check(out);
+    return wrong ? sis__fail(SIS_E_ARGUMENT, "%s", wrong) : error;
+}
+
+const char *sis_opt_check(const sis_opt *given) {
+    sis_opt opt;
+    return sis__opt_copy(given, &opt) == SIS_OK ? check(&opt) : sis_error_detail();
+}
 int sis_decided(double score, double threshold, int below) {
     double single = (double)(float)threshold;
     int known = isfinite(single) && (fabs(single) >= FLT_MIN || threshold == 0);

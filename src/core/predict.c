@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "core/core.h"
 
 typedef struct {
@@ -97,23 +98,38 @@ int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t 
     return result < 0 ? result : SIS_E_MODEL;
 }
 
+int sis__model_check(const sis_model *m) {
+    if (m->size == 0)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "sis_model: its size is not set; call sis_model_init first");
+    if (!m->predict || m->n_outputs == 0)
+        return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
+    return SIS_OK;
+}
+
 int sis__model_confirm(const sis_model *m, const double *row, size_t width) {
-    double *scores = m->confirm ? SIS_NEW(double, m->n_outputs) : NULL;
-    if (!m->confirm)
+    sis_model whole;
+    sis__sized_extend(&whole, sizeof whole, m);
+    if (!whole.confirm)
         return SIS_OK;
+    double *scores = SIS_NEW(double, m->n_outputs);
     int error = scores ? sis__model_predict(m, row, 1, width, scores) : SIS_E_NOMEM;
     free(scores);
     return error;
 }
 
-int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *given,
                 double *scores) {
-    prediction p = {.inputs = inputs, .scores = scores, .opt = opt, .total.inputs = n};
-    if (!model->predict || model->n_outputs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
-    int error = cut(&p, model, n, opt->memory);
+    sis_opt opt;
+    prediction p = {.inputs = inputs, .scores = scores, .opt = &opt, .total.inputs = n};
+    int error = sis__model_check(model);
     if (error == SIS_OK)
-        error = sis__model_per_thread_init(model, opt->jobs, p.n_chunks, &p.each);
+        error = sis__opt_copy(given, &opt);
+    if (error != SIS_OK)
+        return error;
+    error = cut(&p, model, n, opt.memory);
+    if (error == SIS_OK)
+        error = sis__model_per_thread_init(model, opt.jobs, p.n_chunks, &p.each);
     pthread_mutex_init(&p.lock, NULL);
     if (error == SIS_OK)
         error = sis__parallel(p.each.n, p.n_chunks, predict_chunk, &p);

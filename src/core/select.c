@@ -245,8 +245,12 @@ int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, doubl
     return error;
 }
 
-int sis_backselect(sis_walk *walk, const sis_opt *opt, sis_trace *out) {
-    int error = sis__backselect(walk->state, opt, out, NULL);
+int sis_backselect(sis_walk *walk, const sis_opt *given, sis_trace *out) {
+    sis_opt opt;
+    int error = sis__opt_copy(given, &opt);
+    *out = (sis_trace){0};
+    if (error == SIS_OK)
+        error = sis__backselect(walk->state, &opt, out, NULL);
     if (error == SIS_OK)
         sis__progress_end(&walk->state->opt, sis__evaluations(walk->state));
     return error;

@@ -213,20 +213,19 @@ static int audit(auditor *a) {
     return error;
 }
 
-int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
+int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *given,
                const sis_collection *claim, sis_audit *out) {
     *out = (sis_audit){.holds = 1};
-    const char *wrong = sis_opt_check(opt);
-    if (wrong)
-        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
-    sis_opt full = *opt;
-    full.exact = 1;
+    sis_opt opt;
     sis_walk *walk;
-    int error = sis_walk_new(model, input, &full, &walk);
+    int error = sis__opt_take(given, &opt);
+    opt.exact = 1;
+    if (error == SIS_OK)
+        error = sis_walk_new(model, input, &opt, &walk);
     if (error != SIS_OK)
         return error;
     size_t n = walk->state->features.n;
-    auditor a = {.opt = opt, .s = walk->state, .claim = claim, .out = out};
+    auditor a = {.opt = &opt, .s = walk->state, .claim = claim, .out = out};
     a.masked = SIS_NEW(unsigned char, n);
     a.gone = (unsigned char *)sis__copy(walk->state->features.absent, n, 1);
     a.present = SIS_NEW(int, n);
@@ -265,10 +264,12 @@ static int verify_one(void *ctx, size_t i, int worker) {
 
 int sis_verify_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                     const sis_collection *claims, sis_audit *out) {
-    audits j = {.inputs = inputs, .claims = claims, .out = out, .opt = *opt};
-    j.opt.progress = NULL;
+    audits j = {.inputs = inputs, .claims = claims, .out = out};
     memset(out, 0, n * sizeof *out);
-    int error = sis__model_per_thread_init(model, opt->jobs, n, &j.each);
+    int error = sis__opt_copy(opt, &j.opt);
+    j.opt.progress = NULL;
+    if (error == SIS_OK)
+        error = sis__model_per_thread_init(model, j.opt.jobs, n, &j.each);
     if (error == SIS_OK)
         error = sis__parallel(j.each.n, n, verify_one, &j);
     sis__model_per_thread_release(&j.each);

@@ -89,16 +89,18 @@ static int choose_walk(sis_walk_state *s) {
 
 int sis_walk_new(const sis_model *model, const sis_input *input, const sis_opt *opt,
                  sis_walk **out) {
+    int error = sis_input_check(input, model);
     *out = NULL;
+    if (error != SIS_OK)
+        return error;
     sis_walk_state *s = SIS_NEW(sis_walk_state, 1);
     if (!s)
         return SIS_E_NOMEM;
     s->model = model;
     s->input = input;
-    s->opt = *opt;
     s->began = sis__seconds();
     s->link = input->n_samples > 1 ? NULL : model->link;
-    int error = sis_input_check(input, model);
+    error = sis__opt_copy(opt, &s->opt);
     if (error == SIS_OK)
         error = sis__prepared_input_init(&s->features, input, 0);
     if (error == SIS_OK) {

@@ -534,7 +534,8 @@ static int take_blocks(table *t, sis_data **out) {
     if (!w)
         return SIS_E_NOMEM;
     drop_rows(t);
-    w->opt = (sis_data_opt){.missing = t->opt->missing, .categorical = t->opt->categorical};
+    w->opt = (sis_data_opt){
+        .size = sizeof w->opt, .missing = t->opt->missing, .categorical = t->opt->categorical};
     w->table = (table){.in.separator = t->in.separator,
                        .path = t->path,
                        .names = t->names,

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "data/cell.h"
 #include "data/npy.h"
 
@@ -64,8 +65,16 @@ static int no_columns(const char *path, const char *name) {
                      sis__cell_excerpt(name, excerpt));
 }
 
-void sis_data_opt_init(sis_data_opt *opt) {
-    *opt = (sis_data_opt){0};
+static const sis__sized opt_type = {
+    "sis_data_opt", "sis_data_opt_init", sizeof(sis_data_opt), {{0}}};
+
+void sis_data_opt_defaults(sis_data_opt *opt) {
+    sis__sized_copy(&opt_type, opt, &(sis_data_opt){.size = sizeof *opt});
+}
+
+int sis__data_opt_take(const sis_data_opt *given, sis_data_opt *out) {
+    sis_data_opt_init(out);
+    return given ? sis__sized_copy(&opt_type, out, given) : SIS_OK;
 }
 
 static int is_folder(const char *path) {
@@ -87,12 +96,8 @@ static int apply(sis_data *data, const sis_data_opt *opt) {
     return code == SIS_OK && opt->labels ? sis__data_label(data, opt->labels) : code;
 }
 
-int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
-    sis_data_opt standard;
-    sis_data_opt_init(&standard);
-    opt = opt ? opt : &standard;
+static int read_file(const char *path, const sis_data_opt *opt, sis_data **out) {
     const char *column = opt->id ? opt->id : opt->label;
-    *out = NULL;
     sis__data_reader *read = strcmp(path, "-") == 0 ? sis__data_read_standard
                              : is_folder(path)      ? sis__data_read_folder
                                                     : NULL;
@@ -112,6 +117,13 @@ int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
         *out = NULL;
     }
     return code;
+}
+
+int sis_data_read(const char *path, const sis_data_opt *given, sis_data **out) {
+    sis_data_opt opt;
+    int code = sis__data_opt_take(given, &opt);
+    *out = NULL;
+    return code == SIS_OK ? read_file(path, &opt, out) : code;
 }
 
 /* ---- What all share ------------------------------------------------------------------------ */

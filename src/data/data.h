@@ -53,6 +53,9 @@ struct sis_data {
 };
 
 /* opt is never NULL. */
+/* Options as this library knows them, of a program that may know fewer; NULL: the defaults. */
+int sis__data_opt_take(const sis_data_opt *given, sis_data_opt *out);
+
 typedef int sis__data_reader(const char *path, const sis_data_opt *opt, sis_data **out);
 
 sis__data_reader sis__data_read_npy, sis__data_read_csv, sis__data_read_tsv, sis__data_read_idx;

@@ -181,18 +181,20 @@ static int separator_of(const char *path, const sis_data_opt *opt) {
     return sis__data_ends_in(path, ".tsv") && sis__data_is_labelled_text(path, opt) == 0 ? '\t' : 0;
 }
 
-int sis_columns_read(const char *path, const sis_data_opt *opt, sis_columns *out) {
-    sis_data_opt standard;
+int sis_columns_read(const char *path, const sis_data_opt *given, sis_columns *out) {
+    sis_data_opt opt, standard;
     sis_data *data = NULL;
-    sis_data_opt_init(&standard);
-    opt = opt ? opt : &standard;
-    int separator = separator_of(path, opt), error;
     *out = (sis_columns){0};
+    int error = sis__data_opt_take(given, &opt);
+    if (error != SIS_OK)
+        return error;
+    int separator = separator_of(path, &opt);
     if (separator) {
-        error = sis__columns_of_csv(path, (char)separator, opt, use_table, out);
+        error = sis__columns_of_csv(path, (char)separator, &opt, use_table, out);
     } else {
-        standard.label = opt->label;
-        standard.id = opt->id;
+        sis_data_opt_init(&standard);
+        standard.label = opt.label;
+        standard.id = opt.id;
         standard.missing = SIS_MISSING_NAN;
         error = sis_data_read(path, &standard, &data);
         if (error == SIS_OK)

@@ -249,7 +249,8 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
                           .threads = users < cores ? cores / users : 1};
     int code = model_new(&like, &m);
     if (code == SIS_OK)
-        *out = (sis_model){.predict = predict,
+        *out = (sis_model){.size = sizeof *out,
+                           .predict = predict,
                            .ctx = m,
                            .worker_new = worker_new,
                            .worker_free = model_free,

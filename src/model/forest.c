@@ -282,7 +282,8 @@ static int forest_open(const char *spec, const sis_model_opt *opt, sis_model *ou
         forest_close(m);
         return error;
     }
-    *out = (sis_model){.predict = predict,
+    *out = (sis_model){.size = sizeof *out,
+                       .predict = predict,
                        .ctx = m,
                        .n_outputs = m->b.forest.n_sums,
                        .n_values = m->b.forest.width,

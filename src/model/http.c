@@ -1101,7 +1101,8 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
     m->max_rows = m->end->max_rows;
     int texts = m->end->type == SIS__VALUE_BYTES;
     *out =
-        (sis_model){.predict = predict,
+        (sis_model){.size = sizeof *out,
+                    .predict = predict,
                     .ctx = m,
                     .n_values = m->end->has_shape && !texts ? sis__shape_values(&m->end->shape) : 0,
                     .max_rows = m->max_rows,

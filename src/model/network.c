@@ -361,7 +361,8 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
         network_close(m);
         return error == SIS_E_UNSUPPORTED ? run_elsewhere(spec, opt, out) : error;
     }
-    *out = (sis_model){.predict = predict,
+    *out = (sis_model){.size = sizeof *out,
+                       .predict = predict,
                        .ctx = m,
                        .max_rows = ROWS,
                        .worker_new = sis_worker_share,

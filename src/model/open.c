@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "model/kind.h"
 #include "model/network.h"
 
@@ -22,8 +23,15 @@ static const sis__model_kind *const kinds[] = {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-void sis_model_opt_init(sis_model_opt *opt) {
-    *opt = (sis_model_opt){.timeout = 60, .retries = 3, .jobs = 1};
+static const sis__sized opt_type = {
+    "sis_model_opt", "sis_model_opt_init", sizeof(sis_model_opt), {{0}}};
+static const sis__sized model_type = {"sis_model", "sis_model_init", sizeof(sis_model), {{0}}};
+
+static const sis_model_opt standard = {
+    .size = sizeof(sis_model_opt), .timeout = 60, .retries = 3, .jobs = 1};
+
+void sis_model_opt_defaults(sis_model_opt *opt) {
+    sis__sized_copy(&opt_type, opt, &standard);
 }
 
 /* Does it end in one of these, which have blanks between? */
@@ -101,12 +109,7 @@ static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     return check_with(o);
 }
 
-int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
-    sis_model_opt defaults;
-    *out = (sis_model){0};
-    sis_model_opt_init(&defaults);
-    if (!opt)
-        opt = &defaults;
+static int open_model(const char *spec, const sis_model_opt *opt, sis_model *out) {
     if (!(opt->timeout >= 0) || isinf(opt->timeout))
         return sis__fail(SIS_E_ARGUMENT, "timeout: expected seconds, 0 or more, found %g",
                          opt->timeout);
@@ -123,6 +126,18 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
             kind = kinds[i];
     int error = kind ? check_options(kind, opt) : unknown(spec);
     return error == SIS_OK ? kind->open(spec, opt, out) : error;
+}
+
+int sis_model_open_sized(const char *spec, const sis_model_opt *given, sis_model *out) {
+    sis_model_opt opt = standard;
+    sis_model model;
+    sis_model_init(&model);
+    int error = sis__sized_copy(&model_type, out, &model);
+    if (error == SIS_OK && given)
+        error = sis__sized_copy(&opt_type, &opt, given);
+    if (error == SIS_OK)
+        error = open_model(spec, &opt, &model);
+    return error == SIS_OK ? sis__sized_copy(&model_type, out, &model) : error;
 }
 
 /* The kind of an opened model; NULL: it is a caller's own. */
@@ -318,17 +333,16 @@ int sis_model_takes_shape(const sis_model *model, const size_t *dims, size_t ran
            sis__shapes_has(&((const sis__opened *)model->ctx)->shapes, &shape);
 }
 
-int sis_model_share(const sis_model *model, sis_model *out) {
+int sis_model_share_sized(const sis_model *model, sis_model *out) {
     const sis__model_kind *kind = kind_of(model);
     void *twin = NULL;
-    *out = (sis_model){0};
     if (!kind || !kind->share)
         return sis__fail(SIS_E_UNSUPPORTED, "this model has nothing to be told, so there is one "
                                             "handle of it");
     int error = kind->share(model->ctx, &twin);
     if (error == SIS_OK) {
         ((sis__opened *)twin)->shapes = (sis__shapes){0};
-        *out = *model;
+        error = sis__sized_copy(&model_type, out, model);
         out->ctx = twin;
     }
     return error;
@@ -342,5 +356,7 @@ void sis_model_close(sis_model *model) {
         sis__shapes_release(&opened->shapes);
         opened->kind->close(model->ctx);
     }
-    *model = (sis_model){0};
+    const sis_model closed = {.size = sizeof closed};
+    if (model->size)
+        sis__sized_copy(&model_type, model, &closed);
 }

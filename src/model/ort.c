@@ -705,7 +705,8 @@ static int open_file(const char *path, const char *output, const sis_model_opt *
         ort_close(m);
         return code;
     }
-    *out = (sis_model){.predict = predict,
+    *out = (sis_model){.size = sizeof *out,
+                       .predict = predict,
                        .ctx = m,
                        .n_values = sis__inputs_values(&m->net->inputs),
                        .worker_new = worker_new,

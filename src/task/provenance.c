@@ -89,9 +89,12 @@ static int format(const sis_task_opt *o, size_t examples, const char *engine,
     return sis_provenance_format(&m, provenance);
 }
 
-int sis_task_opt_provenance(const sis_task_opt *o, size_t examples, const char *const *command,
+int sis_task_opt_provenance(const sis_task_opt *given, size_t examples, const char *const *command,
                             size_t n_command, char **provenance) {
-    return format(o, examples, NULL, command, n_command, provenance);
+    sis_task_opt o;
+    int error = sis__task_opt_take(given, &o);
+    *provenance = NULL;
+    return error ? error : format(&o, examples, NULL, command, n_command, provenance);
 }
 
 int sis_task_provenance(const sis_task *t, const char *const *command, size_t n_command,

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/number.h"
+#include "base/sized.h"
 
 /* ---- Small things -------------------------------------------------------------------------- */
 
@@ -39,20 +40,62 @@ int sis__text_ends_in(const char *text, const char *end) {
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-void sis_task_opt_init(sis_task_opt *opt) {
-    *opt = (sis_task_opt){
-        .size = sizeof *opt,
-        .examples = {.shards = 1},
-        .question = {.features = "each", .seed = 1, .target = "top", .confidence = 0.95},
-        .answer = {.method = "sis", .constraint = "sufficient"},
-    };
-    sis_model_opt_init(&opt->model.open);
-    sis_data_opt_init(&opt->examples.read);
+#define SIZED(type, ...)                                                                           \
+    {                                                                                              \
+#type, "sis_task_opt_init", sizeof(type), {                                                \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+static const sis__sized open_type = SIZED(sis_model_opt, {0}), read_type = SIZED(sis_data_opt, {0}),
+                        how_type = SIZED(sis_task_numbers, {0}), search_type = SIZED(sis_opt, {0});
+static const sis__sized model_type =
+    SIZED(sis_task_model_opt, {offsetof(sis_task_model_opt, open), &open_type});
+static const sis__sized examples_type =
+    SIZED(sis_task_examples_opt, {offsetof(sis_task_examples_opt, read), &read_type});
+static const sis__sized question_type = SIZED(sis_task_question_opt, {0});
+static const sis__sized answer_type =
+    SIZED(sis_task_answer_opt, {offsetof(sis_task_answer_opt, how), &how_type},
+          {offsetof(sis_task_answer_opt, search), &search_type});
+static const sis__sized audit_type = SIZED(sis_task_audit_opt, {0});
+static const sis__sized opt_type = SIZED(sis_task_opt, {offsetof(sis_task_opt, model), &model_type},
+                                         {offsetof(sis_task_opt, examples), &examples_type},
+                                         {offsetof(sis_task_opt, question), &question_type},
+                                         {offsetof(sis_task_opt, answer), &answer_type},
+                                         {offsetof(sis_task_opt, audit), &audit_type});
+
+static void fill_defaults(sis_task_opt *o) {
     sis_method_opt how;
     sis_method_opt_init(&how);
-    opt->answer.how = (sis_task_numbers){how.steps,       how.zero_baseline, how.step,
-                                         (int)how.prefer, how.width,         how.ridge};
-    sis_opt_init(&opt->answer.search);
+    *o = (sis_task_opt){
+        .size = sizeof *o,
+        .model.size = sizeof o->model,
+        .examples = {.size = sizeof o->examples, .shards = 1},
+        .question = {.size = sizeof o->question,
+                     .features = "each",
+                     .seed = 1,
+                     .target = "top",
+                     .confidence = 0.95},
+        .answer = {.size = sizeof o->answer,
+                   .method = "sis",
+                   .constraint = "sufficient",
+                   .how = {sizeof o->answer.how, how.steps, how.zero_baseline, how.step,
+                           (int)how.prefer, how.width, how.ridge}},
+        .audit.size = sizeof o->audit,
+    };
+    sis_model_opt_init(&o->model.open);
+    sis_data_opt_init(&o->examples.read);
+    sis_opt_init(&o->answer.search);
+}
+
+void sis_task_opt_defaults(sis_task_opt *opt) {
+    sis_task_opt standard;
+    fill_defaults(&standard);
+    sis__sized_copy(&opt_type, opt, &standard);
+}
+
+int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out) {
+    fill_defaults(out);
+    return sis__sized_copy(&opt_type, out, given);
 }
 
 enum { TEXTS = 25 };
@@ -293,7 +336,7 @@ static int check_examples(const sis_task *t) {
 
 /* ---- The model ----------------------------------------------------------------------------- */
 
-int sis_task_open_model(const sis_task_opt *opt, sis_model *out) {
+static int open_named(const sis_task_opt *opt, sis_model *out) {
     sis_model_opt open = opt->model.open;
     sis_net_tensor *with = NULL;
     int error =
@@ -303,17 +346,27 @@ int sis_task_open_model(const sis_task_opt *opt, sis_model *out) {
         open.n_with = opt->model.n_with;
     }
     if (!error)
-        error = sis_model_open(opt->model.spec, &open, out);
+        error = sis_model_open_sized(opt->model.spec, &open, out);
     sis__given_free(with, opt->model.n_with);
     return error;
 }
 
+int sis_task_open_model_sized(const sis_task_opt *given, sis_model *out) {
+    sis_task_opt opt;
+    int error = sis__task_opt_take(given, &opt);
+    return error == SIS_OK ? open_named(&opt, out) : error;
+}
+
 static int open_model(sis_task *t) {
     if (t->opt.model.opened) {
-        t->model = *t->opt.model.opened;
+        if (t->opt.model.opened->size == 0)
+            return sis__fail(SIS_E_ARGUMENT,
+                             "sis_model: its size is not set; call sis_model_init first");
+        sis__sized_extend(&t->model, sizeof t->model, t->opt.model.opened);
         return SIS_OK;
     }
-    int error = sis_task_open_model(&t->opt, &t->model);
+    sis_model_init(&t->model);
+    int error = open_named(&t->opt, &t->model);
     t->own_model = error == SIS_OK;
     return error;
 }
@@ -459,12 +512,14 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
     return error == SIS_OK ? sis__task_method_begin(t) : error;
 }
 
-int sis_task_open(const sis_task_opt *opt, sis_task **out) {
-    sis_task *t = SIS_NEW(sis_task, 1);
+int sis_task_open(const sis_task_opt *given, sis_task **out) {
+    sis_task_opt opt;
     *out = NULL;
+    int error = sis__task_opt_take(given, &opt);
+    sis_task *t = error == SIS_OK ? SIS_NEW(sis_task, 1) : NULL;
     if (!t)
-        return SIS_E_NOMEM;
-    int error = open_task(t, opt);
+        return error ? error : SIS_E_NOMEM;
+    error = open_task(t, &opt);
     if (error == SIS_OK)
         *out = t;
     else

@@ -425,6 +425,10 @@ void sis__task_ahead_free(sis_task *t);
 
 /* ---- Small things -------------------------------------------------------------------------- */
 
+/* A program's options, which may be shorter than this library's: the rest are defaults. SIS_E_ARGUMENT: a size is not
+ * set. */
+int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out);
+
 /* A whole number and nothing else; a number, finite. Does the text end so, with something before? */
 int sis__text_whole(const char *text, long *value);
 int sis__text_number(const char *text, double *value);

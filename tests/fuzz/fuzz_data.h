@@ -76,7 +76,8 @@ static inline void fuzz_read(const unsigned char *bytes, size_t n, const char *e
 #define FUZZ_DATA(end, options, start)                                                             \
     FUZZ_START(start)                                                                              \
     int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {                             \
-        const sis_data_opt opt = options;                                                          \
+        sis_data_opt opt = options;                                                                \
+        opt.size = sizeof opt;                                                                     \
         fuzz_read(bytes, n, end, &opt);                                                            \
         return 0;                                                                                  \
     }

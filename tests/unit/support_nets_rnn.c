@@ -38,7 +38,8 @@ void subject_init(subject *s, sis_net *net, int embedded, size_t n, double *x, d
     assert_non_null(z);
     s->n_outputs = sis_net_outputs(net);
     s->input = (sis_input){.values = x, .mask = z, .n_values = n};
-    s->model = (sis_model){.predict = predict,
+    s->model = (sis_model){.size = sizeof(sis_model),
+                           .predict = predict,
                            .ctx = s,
                            .n_outputs = s->n_outputs,
                            .link = sis_net_has_link(net) ? sis_net_link : NULL,

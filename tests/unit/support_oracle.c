@@ -75,7 +75,8 @@ void problem_init(problem *p, sis__rng *r) {
     p->threshold = function_value(f, p->x) - 0.3 * fabs(sis__rng_normal(r));
     if (sis__rng_below(r, 4) == 0)
         p->threshold = function_value(f, p->x);
-    p->model = (sis_model){.predict = function_predict, .ctx = f, .n_outputs = 1};
+    p->model = (sis_model){
+        .size = sizeof(sis_model), .predict = function_predict, .ctx = f, .n_outputs = 1};
     p->input = (sis_input){.values = p->x, .mask = p->z, .n_values = f->n};
 }
 

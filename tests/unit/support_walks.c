@@ -129,7 +129,8 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
 }
 
 sis_model walk_case_model(const walk_case *c) {
-    return (sis_model){.predict = predict,
+    return (sis_model){.size = sizeof(sis_model),
+                       .predict = predict,
                        .ctx = (void *)(uintptr_t)c,
                        .n_outputs = sis_net_outputs(c->net),
                        .n_values = c->n_values,

@@ -26,7 +26,7 @@ static int weigh(void *ctx, const double *rows, size_t n, size_t width, double *
     return 0;
 }
 
-static const sis_model LINEAR = {.predict = weigh, .n_outputs = 2};
+static const sis_model LINEAR = {.size = sizeof LINEAR, .predict = weigh, .n_outputs = 2};
 
 /* Ones, masked by zeros: a score is the sum of the weights of what is left. */
 static const double ONES[WIDTH] = {1, 1, 1, 1, 1, 1}, ZEROS[WIDTH] = {0};
@@ -384,7 +384,7 @@ static int twist(void *ctx, const double *rows, size_t n, size_t width, double *
 }
 
 enum { MANY = 137 };
-static const sis_model TWISTED = {.predict = twist, .n_outputs = 1};
+static const sis_model TWISTED = {.size = sizeof TWISTED, .predict = twist, .n_outputs = 1};
 
 /* One row by hand: features of `order` up to n as they are (or masked), all others the other way. */
 static double score_by_hand(const sis_input *in, const double *mask, const int *order, size_t n,
@@ -476,7 +476,7 @@ static int spoil(void *ctx, const double *rows, size_t n, size_t width, double *
 static void stability_is_how_often_no_spoiler_comes_back(void **state) {
     (void)state;
     enum { DRAWS = 4000 };
-    const sis_model model = {.predict = spoil, .n_outputs = 1};
+    const sis_model model = {.size = sizeof model, .predict = spoil, .n_outputs = 1};
     static double ones[101], zeros[101];
     const int own[] = {0};
     size_t held[SIS_N_CUTS];

@@ -45,8 +45,11 @@ static sis_model shared_model(uint64_t seed, function *f) {
     sis__rng r;
     sis__rng_init(&r, seed);
     fill(f, &r);
-    return (sis_model){
-        .predict = any_length, .ctx = f, .n_outputs = 1, .worker_new = sis_worker_share};
+    return (sis_model){.size = sizeof(sis_model),
+                       .predict = any_length,
+                       .ctx = f,
+                       .n_outputs = 1,
+                       .worker_new = sis_worker_share};
 }
 
 typedef struct {
@@ -291,7 +294,7 @@ static void plain_scores_are_the_model_s(void **state) {
     assert_string_equal(sis_error_detail(), "example 7: the model answered NaN for output 0");
     m.n_values = 3;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
-    m = (sis_model){.predict = any_length, .ctx = &f};
+    m = (sis_model){.size = sizeof(sis_model), .predict = any_length, .ctx = &f};
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
     assert_string_equal(sis_error_detail(), "a model needs predict and n_outputs");
     m.n_outputs = 1;

@@ -119,7 +119,7 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
         }
         g.b0 = floor(g.b0 * 4096) / 4096;
         double threshold = tanh(g.b0 + 0.05);
-        sis_model m = {.predict = glm_predict, .ctx = &g, .n_outputs = 1};
+        sis_model m = {.size = sizeof m, .predict = glm_predict, .ctx = &g, .n_outputs = 1};
         sis_input in = {.values = x, .mask = zero, .n_values = g.n};
         sis_opt opt = decision(threshold);
         sis_collection c;
@@ -197,7 +197,7 @@ static void collect_gates(gates *g, size_t n, sis_collection *c) {
     double x[MOST], z[MOST] = {0};
     for (size_t v = 0; v < n; v++)
         x[v] = 1;
-    sis_model m = {.predict = gates_predict, .ctx = g, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = gates_predict, .ctx = g, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = n};
     sis_opt opt = decision(0.5);
     assert_int_equal(sis_collect(&m, &in, &opt, c), SIS_OK);
@@ -285,7 +285,7 @@ static void example_4_returns_what_is_nearer_to_the_pattern_than_its_mask(void *
                 x[v] = z[v];
             nearer += p.in[v] && fabs(x[v] - p.c[v]) < fabs(z[v] - p.c[v]);
         }
-        sis_model m = {.predict = pattern_predict, .ctx = &p, .n_outputs = 1};
+        sis_model m = {.size = sizeof m, .predict = pattern_predict, .ctx = &p, .n_outputs = 1};
         sis_input in = {.values = x, .mask = z, .n_values = n};
         sis_opt opt;
         sis_opt_init(&opt);

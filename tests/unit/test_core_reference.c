@@ -9,7 +9,7 @@
 #include <sis/sis.h>
 
 static sis_model sum_model(void) {
-    return (sis_model){.predict = sum_values, .n_outputs = 1};
+    return (sis_model){.size = sizeof(sis_model), .predict = sum_values, .n_outputs = 1};
 }
 
 static void collect(const sis_model *m, const sis_input *in, double threshold, sis_collection *c) {
@@ -113,7 +113,7 @@ static int nan_without_2(void *ctx, const double *rows, size_t n, size_t width, 
 
 static void nan_is_an_error_and_says_where(void **state) {
     (void)state;
-    sis_model m = {.predict = nan_without_2, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = nan_without_2, .n_outputs = 1};
     sis_input in = {.values = four, .mask = zeros, .n_values = 4};
     sis_opt opt = decision(1);
     sis_collection c;
@@ -149,7 +149,7 @@ static int single_precision(void *ctx, const double *rows, size_t n, size_t widt
 static void a_float32_score_at_the_threshold_reaches_it(void **state) {
     (void)state;
     assert_true((double)0.7f < 0.7);
-    sis_model m = {.predict = single_precision, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = single_precision, .n_outputs = 1};
     sis_input in = {.values = four, .mask = zeros, .n_values = 4};
     sis_collection c;
     collect(&m, &in, 0.7, &c);

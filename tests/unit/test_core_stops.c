@@ -11,7 +11,7 @@ static void a_cap_on_subsets_keeps_the_first_ones(void **state) {
     (void)state;
     const double x[] = {5, 4, 3, 2}, z[4] = {0};
     problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
-    sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
     sis_opt opt = decision(2);
     opt.max_subsets = 3;
@@ -43,7 +43,7 @@ static int dip(void *ctx, const double *rows, size_t n, size_t width, double *sc
 static void an_early_stop_gives_a_larger_subset(void **state) {
     (void)state;
     const double x[] = {1, 1, 1, 1}, z[4] = {0};
-    sis_model m = {.predict = dip, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = dip, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
     sis_opt opt = decision(0.7);
     sis_collection full, early;
@@ -127,7 +127,7 @@ static void a_model_that_changes_its_mind_is_survived(void **state) {
     double x[40], z[40] = {0};
     for (size_t i = 0; i < 40; i++)
         x[i] = 1;
-    sis_model m = {.predict = fickle, .ctx = &r, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = fickle, .ctx = &r, .n_outputs = 1};
     for (int round = 0; round < 2000; round++) {
         sis_input in = {.values = x, .mask = z, .n_values = 1 + sis__rng_below(&r, 40)};
         sis_opt opt = decision(sis__rng_uniform(&r));
@@ -163,7 +163,7 @@ static void a_bound_of_nothing_is_released_once(void **state) {
         x[i] = 1;
     for (size_t most = all - 20; most <= all + 60; most++) {
         second_thoughts t = {0};
-        sis_model m = {.predict = think_again, .ctx = &t, .n_outputs = 1};
+        sis_model m = {.size = sizeof m, .predict = think_again, .ctx = &t, .n_outputs = 1};
         sis_input in = {.values = x, .mask = z, .n_values = p};
         sis_opt opt = decision(0.5);
         sis_collection c;

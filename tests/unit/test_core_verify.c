@@ -12,7 +12,7 @@ static void false_claims_are_found(void **state) {
     (void)state;
     const double x[] = {5, 4, 1, 1}, z[4] = {0};
     problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
-    sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
     sis_opt opt = decision(4);
     const struct {
@@ -62,8 +62,11 @@ static void false_scores_are_found(void **state) {
     (void)state;
     const double x[] = {5, 4, 1, 1}, z[4] = {0};
     problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
-    sis_model m = {
-        .predict = function_predict, .ctx = &p.f, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_model m = {.size = sizeof m,
+                   .predict = function_predict,
+                   .ctx = &p.f,
+                   .n_outputs = 1,
+                   .worker_new = sis_worker_share};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
     sis_opt opt = decision(4);
     sis_collection c;
@@ -98,7 +101,7 @@ static void
 the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot(void **state) {
     (void)state;
     const double x[] = {1, 1, 1, 1, 1}, z[5] = {0};
-    sis_model m = {.predict = needs_pair, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = needs_pair, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 5};
     sis_opt opt = decision(0.5);
     opt.exhaustive = 16;
@@ -212,7 +215,7 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         wobble w = cases[i].w;
-        sis_model m = {.predict = wobbly, .ctx = &w, .n_outputs = 1};
+        sis_model m = {.size = sizeof m, .predict = wobbly, .ctx = &w, .n_outputs = 1};
         sis_input in = {.values = x, .mask = z, .n_values = 4};
         sis_opt opt = decision(cases[i].threshold);
         sis_collection c;
@@ -236,7 +239,7 @@ static void only_the_examples_that_wobble_fail(void **state) {
     (void)state;
     const double x[3][2] = {{0, 4}, {5, 1}, {0, 7}}, z[2] = {0};
     wobble w = {.noise = 0.1};
-    sis_model m = {.predict = wobbly, .ctx = &w, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = wobbly, .ctx = &w, .n_outputs = 1};
     sis_input in[3];
     sis_status found[3];
     for (size_t i = 0; i < 3; i++)

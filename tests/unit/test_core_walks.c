@@ -160,7 +160,8 @@ static void rows_hold_what_the_masks_say(void **state) {
             map[v] = v < features ? (int)v : (int)sis__rng_below(&r, features + 1) - 1;
         }
         checked c = {x, z, map};
-        sis_model m = {.predict = check_rows,
+        sis_model m = {.size = sizeof m,
+                       .predict = check_rows,
                        .ctx = &c,
                        .n_outputs = 1,
                        .max_rows = 1 + sis__rng_below(&r, 30)};
@@ -197,7 +198,8 @@ static void nan_values_may_mean_missing(void **state) {
     (void)state;
     const double x[] = {1, NAN, 2}, z[] = {0, NAN, 0};
     problem p = {.f = {.temper = LINEAR, .n = 1, .w = {1}}};
-    p.model = (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    p.model = (sis_model){
+        .size = sizeof(sis_model), .predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 3};
     sis_opt opt = decision(1);
     sis_collection c;
@@ -337,8 +339,11 @@ static void nan_from_a_link_is_an_error(void **state) {
     (void)state;
     const double x[] = {1000, 0}, z[] = {0, 1};
     problem p = {.f = {.temper = LINEAR, .n = 2, .w = {1, 1}}};
-    p.model =
-        (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = broken_link};
+    p.model = (sis_model){.size = sizeof(sis_model),
+                          .predict = function_predict,
+                          .ctx = &p.f,
+                          .n_outputs = 1,
+                          .link = broken_link};
     sis_input in = {.values = x, .mask = z, .n_values = 2};
     sis_opt opt = decision(0.5);
     sis_collection c;
@@ -355,8 +360,11 @@ static void margins_rank_where_scores_saturate(void **state) {
     (void)state;
     const double x[] = {100, 300, 200}, z[] = {50, 50, 50};
     problem p = {.f = {.temper = LINEAR, .n = 3, .w = {1, 1, 1}}};
-    p.model =
-        (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = logistic};
+    p.model = (sis_model){.size = sizeof(sis_model),
+                          .predict = function_predict,
+                          .ctx = &p.f,
+                          .n_outputs = 1,
+                          .link = logistic};
     sis_input in = {.values = x, .mask = z, .n_values = 3};
     sis_opt opt = decision(0.5);
     sis_walk *w;
@@ -453,7 +461,8 @@ static void walks_can_be_taken_by_hand(void **state) {
     (void)state;
     const double x[] = {1, 2, 4, 8}, z[] = {0, 0, 0, 0};
     problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
-    p.model = (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    p.model = (sis_model){
+        .size = sizeof(sis_model), .predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
     sis_opt opt;
     sis_opt_init(&opt);
@@ -479,7 +488,7 @@ static void wrong_arguments_are_refused_in_words(void **state) {
     (void)state;
     const double x[] = {1, 2, 3};
     problem p = {.f = {.temper = LINEAR, .n = 3}};
-    sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_opt opt = decision(1);
     const struct {
         sis_input in;
@@ -527,7 +536,7 @@ static void a_failing_model_is_quoted(void **state) {
     sis_input in = {.values = x, .mask = z, .n_values = 3};
     sis_opt opt = decision(1);
     sis_collection c;
-    sis_model m = {.predict = fails, .ctx = &in, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = fails, .ctx = &in, .n_outputs = 1};
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_E_MODEL);
     assert_string_equal(sis_error_detail(), "the licence has expired");
     m.ctx = NULL;
@@ -583,7 +592,7 @@ static void a_large_image_needs_no_gigabytes(void **state) {
         map[i] = i / 3;
         x[i] = i / 3 % 500 == 0; /* the rest equals its mask */
     }
-    sis_model m = {.predict = wide_sum, .ctx = &most, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = wide_sum, .ctx = &most, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = WIDTH, .feature_of = map};
     sis_opt opt = decision(0.5);
     opt.memory = (size_t)16 << 20;

@@ -176,6 +176,7 @@ static char *make_text(const file_kind *k, size_t n) {
 
 static sis_data *open_with(const char *path, sis_data_opt opt, size_t memory) {
     sis_data *data;
+    opt.size = sizeof opt;
     opt.memory = memory;
     if (sis_data_read(path, &opt, &data) != 0)
         fail_msg("%s: %s", path, sis_error_detail());
@@ -259,10 +260,14 @@ static void pipes_and_packed_files_are_copied(void **state) {
 static void compare_reading(const char *path) {
     sis_data *all, *some;
     char said[512] = "";
-    int code = sis_data_read(path, &(sis_data_opt){.categorical = 1}, &all);
+    int code =
+        sis_data_read(path, &(sis_data_opt){.size = sizeof(sis_data_opt), .categorical = 1}, &all);
     snprintf(said, sizeof said, "%s", code ? sis_error_detail() : "");
-    assert_int_equal(sis_data_read(path, &(sis_data_opt){.categorical = 1, .memory = 1}, &some),
-                     code);
+    assert_int_equal(
+        sis_data_read(path,
+                      &(sis_data_opt){.size = sizeof(sis_data_opt), .categorical = 1, .memory = 1},
+                      &some),
+        code);
     if (code)
         assert_string_equal(sis_error_detail(), said);
     else if (sis_data_width(all, 0) < 64)
@@ -282,6 +287,7 @@ static void mistakes_are_the_same(void **state) {
     }
     sis_data *data;
     sis_data_opt opt = kinds[14].opt;
+    opt.size = sizeof opt;
     opt.memory = 1;
     assert_int_equal(sis_data_read(folder_text("u.csv", "v,k\n1,x\n2,y\n3,z\n4,x\n"), &opt, &data),
                      SIS_E_FORMAT);
@@ -341,6 +347,7 @@ static void a_file_that_changes_is_an_error(void **state) {
 static int read_all(void *ctx) {
     const file_kind *k = (const file_kind *)ctx;
     sis_data_opt opt = k->opt;
+    opt.size = sizeof opt;
     sis_data *data;
     double values[64];
     sis_words words = {0};
@@ -377,12 +384,13 @@ static long peak_of(const file_kind *k, size_t n) {
     free(text);
     pid_t child = fork();
     if (child == 0) {
-        sis_model model = {.predict = sum_values, .n_outputs = 1};
+        sis_model model = {.size = sizeof model, .predict = sum_values, .n_outputs = 1};
         sis_task_opt o;
         sis_task *task;
         sis_task_opt_init(&o);
         o.model.opened = &model;
         o.examples.read = k->opt;
+        o.examples.read.size = sizeof o.examples.read;
         o.examples.input = path;
         o.question.mask = "zero";
         o.question.threshold = "1";

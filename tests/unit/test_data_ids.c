@@ -20,7 +20,7 @@ static void called(const char *name, const char *text, const char *id, const cha
                    const char *second) {
     sis_data *data;
     char number[SIS_ID_SIZE];
-    sis_data_opt opt = {.id = id};
+    sis_data_opt opt = {.size = sizeof opt, .id = id};
     if (open_by(name, text, &opt, &data) != 0)
         fail_msg("%s", sis_error_detail());
     assert_int_equal(sis_data_count(data), 2);
@@ -32,7 +32,7 @@ static void called(const char *name, const char *text, const char *id, const cha
 static void refused(const char *name, const char *text, const char *id, int code,
                     const char *part) {
     sis_data *data;
-    sis_data_opt opt = {.id = id};
+    sis_data_opt opt = {.size = sizeof opt, .id = id};
     assert_int_equal(open_by(name, text, &opt, &data), code);
     assert_null(data);
     assert_message_has(name);
@@ -63,7 +63,7 @@ static void ids_of_a_table_are_no_feature(void **state) {
     sis_data *data;
     char number[SIS_ID_SIZE];
     double row[3];
-    sis_data_opt opt = {.id = "case"};
+    sis_data_opt opt = {.size = sizeof opt, .id = "case"};
     static const char text[] = "age,case,housing,risk\n3,1,own,high\n4,2,rent,low\n";
     opt.categorical = 1;
     opt.label = "risk";
@@ -99,7 +99,7 @@ static void there_may_be_any_number_of_ids(void **state) {
     (void)state;
     sis_data *data;
     char number[SIS_ID_SIZE], *text = (char *)malloc(60000), *at = text + sprintf(text, "id,a\n");
-    sis_data_opt opt = {.id = "id"};
+    sis_data_opt opt = {.size = sizeof opt, .id = "id"};
     for (int i = 0; i < 3000; i++)
         at += sprintf(at, "case %d,%d\n", i, i);
     assert_int_equal(open_by("many.csv", text, &opt, &data), 0);
@@ -136,14 +136,15 @@ static void what_is_no_id_is_refused(void **state) {
             "has no columns with names, so none called \"case\"");
     refused("a.fa", ">a\nACGT\n", "case", SIS_E_ARGUMENT, "has no columns with names");
     sis_data *data;
-    assert_int_equal(
-        sis_data_read(folder_text("a.fa", ">a\nACGT\n"), &(sis_data_opt){.label = "bound"}, &data),
-        SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_read(folder_text("a.fa", ">a\nACGT\n"),
+                                   &(sis_data_opt){.size = sizeof(sis_data_opt), .label = "bound"},
+                                   &data),
+                     SIS_E_ARGUMENT);
     assert_message_has("has no columns with names, so none called \"bound\"");
 }
 
 static void read_with_ids(const char *path) {
-    sis_data_opt opt = {.id = "b"};
+    sis_data_opt opt = {.size = sizeof opt, .id = "b"};
     sis_data *data;
     int code = sis_data_read(path, &opt, &data);
     assert_true(code == SIS_OK || code == SIS_E_FORMAT || code == SIS_E_ARGUMENT);
@@ -158,7 +159,7 @@ static void spoiled_ids_do_no_harm(void **state) {
 }
 
 static int read_once(void *ctx) {
-    sis_data_opt opt = {.id = "b"};
+    sis_data_opt opt = {.size = sizeof opt, .id = "b"};
     sis_data *data;
     int code = sis_data_read((const char *)ctx, &opt, &data);
     sis_data_free(data);

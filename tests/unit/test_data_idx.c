@@ -78,7 +78,10 @@ static void channels_are_where_one_says(void **state) {
     const char *path = folder_write("colours.idx", bytes, sizeof bytes);
     for (size_t i = 0; i < 3; i++) {
         sis_data *data;
-        assert_int_equal(sis_data_read(path, &(sis_data_opt){.layout = layouts[i]}, &data), 0);
+        assert_int_equal(
+            sis_data_read(path, &(sis_data_opt){.size = sizeof(sis_data_opt), .layout = layouts[i]},
+                          &data),
+            0);
         const size_t *shape = sis_data_shape(data, 0, &rank);
         assert_string_equal(sis_data_kind(data), "image");
         assert_int_equal(shape[0], i < 2 ? 3 : 2);

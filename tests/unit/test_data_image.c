@@ -239,7 +239,7 @@ static void other_folders_are_refused(void **state) {
     snprintf(path, sizeof path, "%s", folder_path("empty"));
     mkdir(path, 0700);
     data_refused(path, SIS_E_FORMAT, "a folder without images");
-    sis_data_opt opt = {.label = "x"};
+    sis_data_opt opt = {.size = sizeof opt, .label = "x"};
     sis_data *data;
     assert_int_equal(sis_data_read(path, &opt, &data), SIS_E_ARGUMENT);
     assert_message_has("has no columns");
@@ -263,7 +263,7 @@ static void other_folders_are_refused(void **state) {
 /* ---- Labels -------------------------------------------------------------------------------- */
 
 static void label_with(const char *name, const char *text, const char *want) {
-    sis_data_opt opt = {.labels = folder_text(name, text)};
+    sis_data_opt opt = {.size = sizeof opt, .labels = folder_text(name, text)};
     sis_data *data;
     if (sis_data_read(folder_path("pets"), &opt, &data) != 0)
         fail_msg("%s", sis_error_detail());
@@ -273,7 +273,7 @@ static void label_with(const char *name, const char *text, const char *want) {
 }
 
 static void labels_refused(const char *name, const char *text, const char *part) {
-    sis_data_opt opt = {.labels = folder_text(name, text)};
+    sis_data_opt opt = {.size = sizeof opt, .labels = folder_text(name, text)};
     sis_data *data;
     assert_int_equal(sis_data_read(folder_path("pets"), &opt, &data), SIS_E_FORMAT);
     assert_null(data);
@@ -298,7 +298,7 @@ static void labels_may_have_a_file(void **state) {
     labels_refused("l.csv", "z,\xff\n", "not UTF-8");
     labels_refused("l.csv", "\n", "holds no labels");
     double numbers[] = {4, 3, 2, 0.5};
-    sis_data_opt opt = {.labels = folder_path("l.npy")};
+    sis_data_opt opt = {.size = sizeof opt, .labels = folder_path("l.npy")};
     sis_data *data;
     assert_int_equal(sis_npy_write(opt.labels, numbers, 1, (size_t[]){4}), 0);
     assert_int_equal(sis_data_read(folder_path("pets"), &opt, &data), 0);
@@ -327,8 +327,9 @@ static void arrays_may_be_images(void **state) {
     const char *path = folder_path("chw.npy");
     assert_int_equal(sis_npy_write(path, values, 4, (size_t[]){2, 3, 4, 5}), 0);
     for (int given = 0; given < 2; given++) {
-        sis_data *data =
-            read_as(path, &(sis_data_opt){.kind = "image", .layout = given ? "chw" : NULL});
+        sis_data *data = read_as(path, &(sis_data_opt){.size = sizeof(sis_data_opt),
+                                                       .kind = "image",
+                                                       .layout = given ? "chw" : NULL});
         const size_t *shape = sis_data_shape(data, 1, &rank);
         assert_string_equal(sis_data_kind(data), "image");
         assert_int_equal(rank, 3);
@@ -343,7 +344,7 @@ static void arrays_may_be_images(void **state) {
         assert_int_equal(map[4], 1);
         sis_data_free(data);
     }
-    sis_data *data = read_as(path, &(sis_data_opt){.layout = "hwc"});
+    sis_data *data = read_as(path, &(sis_data_opt){.size = sizeof(sis_data_opt), .layout = "hwc"});
     assert_int_equal(sis_data_features(data, 0, NULL), 12);
     sis_data_free(data);
     static const struct {
@@ -356,13 +357,14 @@ static void arrays_may_be_images(void **state) {
         {4, {1, 3, 4, 5}, "image", "whc", "--layout: expected chw or hwc"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        sis_data_opt opt = {.kind = wrong[k].kind, .layout = wrong[k].layout};
+        sis_data_opt opt = {.size = sizeof opt, .kind = wrong[k].kind, .layout = wrong[k].layout};
         assert_int_equal(sis_npy_write(path, values, wrong[k].rank, wrong[k].dims), 0);
         assert_true(sis_data_read(path, &opt, &data) < 0);
         assert_null(data);
         assert_message_has(wrong[k].part);
     }
-    assert_true(sis_data_read(folder_text("t.csv", "a,b\n1,2\n"), &(sis_data_opt){.kind = "image"},
+    assert_true(sis_data_read(folder_text("t.csv", "a,b\n1,2\n"),
+                              &(sis_data_opt){.size = sizeof(sis_data_opt), .kind = "image"},
                               &data) < 0);
     assert_message_has("it holds a table");
 }
@@ -424,7 +426,8 @@ static void images_fit_and_say_so(void **state) {
     double v[64];
     size_t rank;
     (void)state;
-    sis_data *data = read_as(make_folder(), &(sis_data_opt){.fit = {2, 2, 1}});
+    sis_data *data =
+        read_as(make_folder(), &(sis_data_opt){.size = sizeof(sis_data_opt), .fit = {2, 2, 1}});
     assert_string_equal(sis_data_note(data), "1 of 4 images fitted to 2 x 2 pixels, grey");
     for (size_t i = 0; i < 4; i++) {
         const size_t *shape = sis_data_shape(data, i, &rank);
@@ -432,9 +435,10 @@ static void images_fit_and_say_so(void **state) {
         assert_int_equal(sis_data_values(data, i, v), 0);
     }
     sis_data_free(data);
-    assert_int_equal(
-        sis_data_read(folder_text("t.csv", "a,b\n1,2\n"), &(sis_data_opt){.fit = {2, 2, 1}}, &data),
-        SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_read(folder_text("t.csv", "a,b\n1,2\n"),
+                                   &(sis_data_opt){.size = sizeof(sis_data_opt), .fit = {2, 2, 1}},
+                                   &data),
+                     SIS_E_ARGUMENT);
     assert_message_has("--fit is for images");
     remove_folder();
 }
@@ -444,7 +448,7 @@ static void images_fit_and_say_so(void **state) {
 static int read_folder_once(void *ctx) {
     double v[64];
     sis_data *data;
-    const sis_data_opt opt = {.fit = {2, 2, 3}, .labels = (const char *)ctx};
+    const sis_data_opt opt = {.size = sizeof opt, .fit = {2, 2, 3}, .labels = (const char *)ctx};
     int code = sis_data_read(folder_path("pets"), &opt, &data);
     for (size_t i = 0; code == 0 && i < sis_data_count(data); i++)
         code = sis_data_values(data, i, v);

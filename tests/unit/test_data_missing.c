@@ -250,7 +250,8 @@ static void types_are_what_options_say(void **state) {
     refused_with(table, &opt, "there is no column \"z\"");
     opt.categories = "w,,";
     refused_with(table, &opt, "expected names with commas between");
-    opt = (sis_data_opt){.types = folder_text("t.txt", "column type  missing\n"
+    opt = (sis_data_opt){.size = sizeof(sis_data_opt),
+                         .types = folder_text("t.txt", "column type  missing\n"
                                                        "id\tid\n"
                                                        "a b  category  0  2\n"
                                                        "\n"

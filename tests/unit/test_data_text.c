@@ -188,7 +188,9 @@ static void labels_stand_before_texts(void **state) {
     sis_data *data = open_as("a.tsv", "a\tb c\n1\t2\n", NULL);
     assert_string_equal(sis_data_kind(data), "table");
     sis_data_free(data);
-    static const sis_data_opt tables[] = {{.categorical = 1}, {.categories = "b"}}; /* have these */
+    static const sis_data_opt tables[] = {
+        {.size = sizeof *tables, .categorical = 1},
+        {.size = sizeof *tables, .categories = "b"}}; /* have these */
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         assert_int_equal(
             sis_data_read(folder_text("a.tsv", "a\tb\n1\tnew york\n2\tbonn\n"), &tables[i], &data),
@@ -196,12 +198,16 @@ static void labels_stand_before_texts(void **state) {
         assert_string_equal(sis_data_kind(data), "table");
         sis_data_free(data);
     }
-    assert_int_equal(sis_data_read(folder_text("a.tsv", "a\tnew york\n"),
-                                   &(sis_data_opt){.categorical = 2, .categories = "b"}, &data),
-                     0);
+    assert_int_equal(
+        sis_data_read(
+            folder_text("a.tsv", "a\tnew york\n"),
+            &(sis_data_opt){.size = sizeof(sis_data_opt), .categorical = 2, .categories = "b"},
+            &data),
+        0);
     assert_string_equal(sis_data_kind(data), "text"); /* words, if it is a table */
     sis_data_free(data);
-    sis_data_opt opt = {.no_header = 1, .label = "2"}; /* only a table has these */
+    sis_data_opt opt = {
+        .size = sizeof opt, .no_header = 1, .label = "2"}; /* only a table has these */
     assert_int_equal(sis_data_read(folder_text("a.tsv", "1\t2\tsetosa\n3\t4\tx\n"), &opt, &data),
                      0);
     assert_string_equal(sis_data_kind(data), "table");

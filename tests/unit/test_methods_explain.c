@@ -253,7 +253,7 @@ static void features_may_be_groups_or_absent(void **state) {
     const double x[] = {1, 2, 3, 4, 5, 6}, mask[] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
     const int map[] = {0, 1, 2, 2, 1, -1};
     const unsigned char absent[] = {1, 0, 0};
-    sis_model model = {.predict = sum_of_squares, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = sum_of_squares, .n_outputs = 1};
     sis_input input = {.values = x,
                        .mask = mask,
                        .n_values = 6,
@@ -293,7 +293,8 @@ static int answers_without_end(void *ctx, const double *rows, size_t n, size_t w
 static void bad_questions_are_refused(void **state) {
     (void)state;
     const double x[] = {1, 2}, z[] = {0, 0};
-    sis_model model = {.predict = sum_of_squares, .n_outputs = 1}, nan = model;
+    sis_model model = {.size = sizeof model, .predict = sum_of_squares, .n_outputs = 1},
+              nan = model;
     nan.predict = answers_nan;
     sis_input input = {.values = x, .mask = z, .n_values = 2};
     sis_opt opt = decision_of(3, 0), unset;

@@ -326,8 +326,11 @@ static void subsets_too_large_for_selection_are_pruned_in_pieces(void **state) {
         x[v] = 1;
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
         double most = (double)needed[k];
-        sis_model model = {
-            .predict = share, .ctx = &most, .n_outputs = 1, .gradient = share_slopes};
+        sis_model model = {.size = sizeof model,
+                           .predict = share,
+                           .ctx = &most,
+                           .n_outputs = 1,
+                           .gradient = share_slopes};
         sis_input input = {.values = x, .mask = x + MANY, .n_values = MANY};
         sis_opt opt = decision(1);
         opt.max_subsets = 1;
@@ -351,7 +354,11 @@ static void slopes_that_are_no_numbers_are_an_error(void **state) {
     (void)state;
     const double x[] = {1, 1, 1, 1, 1, 1}, z[6] = {0};
     double most = 4;
-    sis_model model = {.predict = share, .ctx = &most, .n_outputs = 1, .gradient = no_slopes};
+    sis_model model = {.size = sizeof model,
+                       .predict = share,
+                       .ctx = &most,
+                       .n_outputs = 1,
+                       .gradient = no_slopes};
     sis_input input = {.values = x, .mask = z, .n_values = 6};
     sis_opt opt = decision(0.5);
     sis_method_opt how = by_gradient(1);

@@ -35,7 +35,7 @@ static const double ones[N] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, zeros[N] = {0};
 
 static void lime_finds_the_coefficients_of_a_linear_model(void **state) {
     (void)state;
-    sis_model model = {.predict = linear, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = linear, .n_outputs = 1};
     sis_input input = {.values = ones, .mask = zeros, .n_values = N};
     sis_opt opt = decision(2);
     sis_method_opt how = method_opt(SIS_METHOD_LIME);
@@ -59,7 +59,7 @@ static void lime_finds_the_coefficients_of_a_linear_model(void **state) {
 static void lime_may_have_a_mask_of_its_own(void **state) {
     (void)state;
     const double twice[N] = {2, 2, 2, 2, 2, 2, 2, 2, 2};
-    sis_model model = {.predict = linear, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = linear, .n_outputs = 1};
     sis_input input = {.values = ones, .mask = zeros, .n_values = N};
     sis_opt opt = decision(2);
     sis_method_opt how = method_opt(SIS_METHOD_LIME);
@@ -76,7 +76,8 @@ static void ig_of_a_linear_model_is_exact(void **state) {
     (void)state;
     const double x[] = {1, 2, -1, 4, 0.5, 2, 1, -3, 1}, z[] = {0, 1, 1, 0, -1, 2, 0, 0, 0.5};
     const int map[] = {0, 0, 1, 2, 3, 4, 4, 5, -1};
-    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_model model = {
+        .size = sizeof model, .predict = linear, .gradient = linear_gradient, .n_outputs = 1};
     sis_input input = {.values = x, .mask = z, .n_values = N, .feature_of = map};
     sis_opt opt = decision(-3); /* of -2.25; the mask has -5.625 */
     sis_method_opt how = method_opt(SIS_METHOD_IG);
@@ -109,7 +110,8 @@ static void masks_of_several_samples_are_averaged(void **state) {
         z[i] = sis__rng_uniform(&r) / 2;
         want[i % N] += weights[i % N] * (1 - z[i]) / 3;
     }
-    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_model model = {
+        .size = sizeof model, .predict = linear, .gradient = linear_gradient, .n_outputs = 1};
     sis_input input = {.values = ones, .mask = z, .n_values = N, .n_samples = 3};
     sis_opt opt = decision(3.2);
     sis_method_opt how = method_opt(SIS_METHOD_IG);
@@ -134,7 +136,8 @@ static void masks_of_several_samples_are_averaged(void **state) {
 /* top: attributions of the first features add up to threshold - baseline; zero or mask. */
 static void top_takes_what_adds_up(void **state) {
     (void)state;
-    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_model model = {
+        .size = sizeof model, .predict = linear, .gradient = linear_gradient, .n_outputs = 1};
     sis_input input = {.values = ones, .mask = zeros, .n_values = N};
     sis_opt opt = decision(3.3);
     sis_method_opt how = method_opt(SIS_METHOD_IG);
@@ -163,7 +166,7 @@ static void top_takes_what_adds_up(void **state) {
 
 static void models_without_gradients_are_told_so(void **state) {
     (void)state;
-    sis_model model = {.predict = linear, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = linear, .n_outputs = 1};
     sis_input input = {.values = ones, .mask = zeros, .n_values = N};
     sis_opt opt = decision(2);
     sis_rationale r;
@@ -182,7 +185,7 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     static double x[MANY], z[MANY];
     for (size_t i = 0; i < MANY; i++)
         x[i] = 1;
-    sis_model model = {.predict = sum_values, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = sum_values, .n_outputs = 1};
     sis_input input = {.values = x, .mask = z, .n_values = MANY};
     sis_opt opt = decision(1000);
     opt.memory = 1 << 20;
@@ -210,8 +213,11 @@ static int keep_history(void *ctx, const sis_progress *p) {
 
 static void progress_runs_from_0_to_1(void **state) {
     (void)state;
-    sis_model model = {
-        .predict = linear, .gradient = linear_gradient, .n_outputs = 1, .max_rows = 7};
+    sis_model model = {.size = sizeof model,
+                       .predict = linear,
+                       .gradient = linear_gradient,
+                       .n_outputs = 1,
+                       .max_rows = 7};
     double masks[3 * N] = {0};
     sis_input input = {.values = ones, .mask = masks, .n_values = N, .n_samples = 3};
     for (sis_method m = SIS_METHOD_PERTURB; m <= SIS_METHOD_QUICK; m++)
@@ -255,7 +261,8 @@ static int explain_each_way(void *ctx) {
 
 static void failing_allocations_are_reported(void **state) {
     (void)state;
-    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_model model = {
+        .size = sizeof model, .predict = linear, .gradient = linear_gradient, .n_outputs = 1};
     assert_true(with_failing_allocations(explain_each_way, &model) > 40);
 }
 

@@ -58,7 +58,8 @@ static void draw(example *e, uint64_t seed, size_t width) {
         e->map[j] = (int)(j / 2);
         e->absent[j] = sis__rng_below(&r, 8) == 0;
     }
-    e->model = (sis_model){.predict = toy_predict, .ctx = &e->t, .n_outputs = 1};
+    e->model = (sis_model){
+        .size = sizeof(sis_model), .predict = toy_predict, .ctx = &e->t, .n_outputs = 1};
     e->input = (sis_input){.values = e->x, .mask = e->mask, .n_values = width};
     e->input.n_samples = seed % 11 == 0 ? 2 : 1;
     e->input.feature_of = seed % 3 == 0 && width % 2 == 0 ? e->map : NULL;

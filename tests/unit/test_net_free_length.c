@@ -137,7 +137,7 @@ static void they_are_models_for_rows_of_any_length(void **state) {
     assert_int_equal(model.n_outputs, 0);
     fill(x, z, MOST, 3);
     assert_int_equal(sis_predict(&model, &(sis_input){.values = x, .n_values = 9}, 1,
-                                 &(sis_opt){.memory = 1 << 20}, z),
+                                 &(sis_opt){.size = sizeof(sis_opt), .memory = 1 << 20}, z),
                      SIS_E_ARGUMENT);
     fill(x, z, MOST, 3);
     assert_int_equal(sis_model_measure(&model, x, 12), SIS_OK);

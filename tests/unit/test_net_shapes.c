@@ -98,7 +98,7 @@ static void arrays_fit_up_to_axes_of_one(void **state) {
     assert_int_equal(sis_model_take_shape(&model, (size_t[]){4, 9, 3}, 3), SIS_E_ARGUMENT);
     assert_message_has("(4, 9, 3); the model takes (3, any, any)");
     sis_model_close(&model);
-    sis_model_row_shape(&(sis_model){.predict = sum_values}, &row);
+    sis_model_row_shape(&(sis_model){.size = sizeof(sis_model), .predict = sum_values}, &row);
     assert_int_equal(row.rank, 0);
 }
 
@@ -205,8 +205,10 @@ static void a_handle_knows_one_shape_for_each_number_of_values(void **state) {
     assert_same_explained(&other, 5, 5); /* nothing was told: a square */
     sis_model_close(&other);
     sis_model_close(&model);
-    assert_int_equal(sis_model_take_shape(&(sis_model){.predict = sum_values}, (size_t[]){2, 2}, 2),
-                     SIS_E_UNSUPPORTED);
+    assert_int_equal(
+        sis_model_take_shape(&(sis_model){.size = sizeof(sis_model), .predict = sum_values},
+                             (size_t[]){2, 2}, 2),
+        SIS_E_UNSUPPORTED);
 }
 
 static void a_thousand_shapes_are_found_again(void **state) {

@@ -194,7 +194,11 @@ static int predict_nothing(void *ctx, const double *rows, size_t n, size_t width
 static void other_models_and_missing_thresholds_are_refused(void **state) {
     (void)state;
     double own[4] = {0};
-    sis_model model = {.predict = predict_nothing, .ctx = own, .n_outputs = 1, .n_values = 1};
+    sis_model model = {.size = sizeof model,
+                       .predict = predict_nothing,
+                       .ctx = own,
+                       .n_outputs = 1,
+                       .n_values = 1};
     sis_prove_opt opt;
     sis_prover *prover;
     sis_collection c;

@@ -76,7 +76,8 @@ static void draw(example *e, uint64_t seed) {
     }
     for (size_t i = 0; i < DONORS; i++)
         e->deck_inputs[i] = (sis_input){.values = e->rows[i], .n_values = WIDTH};
-    e->model = (sis_model){.predict = toy_predict, .ctx = e, .n_outputs = 1};
+    e->model =
+        (sis_model){.size = sizeof(sis_model), .predict = toy_predict, .ctx = e, .n_outputs = 1};
     e->input = (sis_input){.values = e->x, .mask = e->rows[0], .n_values = WIDTH};
     toy_predict(e, e->x, 1, WIDTH, &full);
     e->opt = decision(full - 1);

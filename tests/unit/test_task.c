@@ -42,7 +42,7 @@ static int add_up(void *ctx, const double *x, size_t n, size_t width, double *sc
 }
 
 static const sis_model summing = {
-    .predict = add_up, .n_outputs = 2, .worker_new = sis_worker_share};
+    .size = sizeof summing, .predict = add_up, .n_outputs = 2, .worker_new = sis_worker_share};
 
 static sis_task_opt options(const sis_model *model) {
     sis_task_opt o;
@@ -88,7 +88,7 @@ static int count_o(void *ctx, const double *x, size_t n, size_t width, double *s
 }
 
 static sis_model reading(reader *r) {
-    return (sis_model){.predict = count_o, .ctx = r, .n_outputs = 1};
+    return (sis_model){.size = sizeof(sis_model), .predict = count_o, .ctx = r, .n_outputs = 1};
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 
 enum { HEIGHT = 5, WIDTH = 7 };
 
-static const sis_model summing = {.predict = sum_values, .n_outputs = 1};
+static const sis_model summing = {.size = sizeof summing, .predict = sum_values, .n_outputs = 1};
 
 static sis_task_opt options(const char *input, const char *mask) {
     sis_task_opt o;

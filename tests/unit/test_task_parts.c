@@ -70,7 +70,8 @@ static void open_task(scene *s, const char *features, int refine, sis_data **dat
     static sis_model model;
     sis_task_opt o;
     *data = make_data(s);
-    model = (sis_model){.predict = scene_predict, .ctx = s, .n_outputs = 1};
+    model =
+        (sis_model){.size = sizeof(sis_model), .predict = scene_predict, .ctx = s, .n_outputs = 1};
     sis_task_opt_init(&o);
     o.model.opened = &model;
     o.examples.data = *data;
@@ -165,7 +166,7 @@ static void what_is_no_picture_is_refused(void **state) {
     static const char *const wrong[] = {"grid:0", "grid:x", "superpixel:", "grid:-3"};
     const double rows[6] = {1, 2, 3, 4, 5, 6};
     scene s = {0};
-    sis_model model = {.predict = scene_predict, .ctx = &s, .n_outputs = 1};
+    sis_model model = {.size = sizeof model, .predict = scene_predict, .ctx = &s, .n_outputs = 1};
     sis_data *data;
     sis_task *t;
     sis_record r;

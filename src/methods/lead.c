@@ -7,7 +7,10 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "core/core.h"
+#include <sis/explain.h>
+
+#include "base/sized.h"
+#include "core/input.h"
 
 /* Differences this small are rounding: margins of equal sums may differ in their last digits. */
 static double lead_of(double own, double other) {
@@ -39,14 +42,22 @@ static int lead_predict(void *ctx, const double *rows, size_t n, size_t width, d
     return error;
 }
 
+/* What all of them have of the model behind them. */
+static void begin(const sis_model *model, sis_model *out) {
+    sis_model whole;
+    sis__sized_extend(&whole, sizeof whole, model);
+    *out = (sis_model){.size = sizeof *out,
+                       .n_outputs = whole.n_outputs,
+                       .n_values = whole.n_values,
+                       .max_rows = whole.max_rows,
+                       .missing = whole.missing,
+                       .confirm = whole.confirm};
+}
+
 void sis_model_lead(const sis_model *model, sis_model *out) {
-    *out = (sis_model){.predict = lead_predict,
-                       .ctx = (void *)(uintptr_t)model,
-                       .n_outputs = model->n_outputs,
-                       .n_values = model->n_values,
-                       .max_rows = model->max_rows,
-                       .missing = model->missing,
-                       .confirm = model->confirm};
+    begin(model, out);
+    out->predict = lead_predict;
+    out->ctx = (void *)(uintptr_t)model;
 }
 
 static int decide_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -61,12 +72,7 @@ static int decide_predict(void *ctx, const double *rows, size_t n, size_t width,
 }
 
 void sis_model_decide(const sis_deciding *decision, sis_model *out) {
-    const sis_model *m = decision->model;
-    *out = (sis_model){.predict = decide_predict,
-                       .ctx = (void *)(uintptr_t)decision,
-                       .n_outputs = m->n_outputs,
-                       .n_values = m->n_values,
-                       .max_rows = m->max_rows,
-                       .missing = m->missing,
-                       .confirm = m->confirm};
+    begin(decision->model, out);
+    out->predict = decide_predict;
+    out->ctx = (void *)(uintptr_t)decision;
 }
