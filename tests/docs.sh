@@ -4,7 +4,8 @@
 #   docs.sh SIS FILE.md
 #
 # Every fenced block whose info string is `sh run` is executed, in order, in one temporary directory
-# with `sis` first in PATH; `build/sis`, `examples`, `models` and `tests` are there as in the source tree. It
+# with `sis` first in PATH; `build/sis`, `build/libsis.so`, `include`, `examples`, `models` and `tests` are there as in
+# the source tree. A block `c file NAME.c` is the file NAME.c there. A block that is run
 # must succeed; `sh run fails` marks a block that must not. If the next block is `text output`, what
 # was printed (stdout and stderr) must match it. In it, "..." blanks out what differs from run to run,
 # such as times: within a line it stands for any text, alone on a line for any lines.
@@ -26,6 +27,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' INT TERM
 
+mkdir "$tmp/bin" "$tmp/work" "$tmp/work/build"
 # Block k of the document becomes k.sh (or k.fails) and, if it has one, k.out; k.line is where it is.
 awk -v dir="$tmp" '
     function stop(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1; exit 1 }
@@ -45,7 +47,9 @@ awk -v dir="$tmp" '
             if (!wants) stop("this output follows no block that is run")
             file = dir "/" k ".out"
             wants = 0
-        } else if (info ~ /^sh run/ || info ~ /^text output/) {
+        } else if (info ~ /^c file [a-z_]+\.c$/) {
+            file = dir "/work/" substr(info, 8)
+        } else if (info ~ /^c file/ || info ~ /^sh run/ || info ~ /^text output/) {
             stop("unknown kind of block: " info)
         } else wants = 0
         if (file) printf "" > file
@@ -59,10 +63,10 @@ awk -v dir="$tmp" '
         print k + 0 > (dir "/blocks")
     }' "$2" || exit 1
 
-mkdir "$tmp/bin" "$tmp/work" "$tmp/work/build"
 ln -s "$sis" "$tmp/bin/sis"
 ln -s "$sis" "$tmp/work/build/sis"
-for folder in examples models tests; do
+ln -s "$(dirname "$sis")"/libsis.so* "$tmp/work/build"
+for folder in include examples models tests; do
     [ -d "$here/../$folder" ] && ln -s "$(cd "$here/../$folder" && pwd)" "$tmp/work/$folder"
 done
 PATH=$tmp/bin:$PATH
