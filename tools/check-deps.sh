@@ -73,7 +73,7 @@ allow src/serve "base serve" "error.h sis.h data.h analysis.h model.h net.h resu
 allow cli ". base" "*"
 allow mpi ". base ../cli" "*"
 allow examples "" "*"
-allow python/src "" "*"
+allow python/src "." "*"
 
 # Nothing is left out: a new header or folder has to be placed first.
 for f in $(find include/sis src -name "*.[ch]" | sort); do

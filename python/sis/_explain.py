@@ -15,6 +15,8 @@ from ._core import Error
 from ._results import Results
 
 
+GATHERED = 2048  # rows that a call with several examples should have
+THREADS = 128  # examples at most that wait for such a call
 CHECKED = 256  # records of a copy that the model itself is asked about together
 INHERITED = []  # models that a process that was forked must not close
 
@@ -350,6 +352,13 @@ class Explainer:
             return self.jobs
         return 1 if isinstance(self.bound, _models.Called) else 0
 
+    def _together(self, part):
+        """Of how many examples the rows are one call. A frame costs much to make and to look at, whatever the
+        number of its rows."""
+        if self.jobs not in (None, 1) or not getattr(self.bound, "frames", False):
+            return 1
+        return max(1, min(len(part), THREADS, -(-GATHERED // part[0]["mask"].size)))
+
     def _work(self, core, judge, examples, limit):
         if self.guarantee not in ("mask", "all"):
             raise Error("guarantee=%r: expected \"mask\" or \"all\"; \"chance:P\" is for files: give X "
@@ -367,7 +376,8 @@ class Explainer:
                           threshold=limit, below=self.below, max_subsets=self.max_subsets,
                           memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True,
                           method=self.method, for_all=self.for_all,
-                          keep_class=self.keep == "class", smallest=self.smallest, domain=domain)
+                          keep_class=self.keep == "class", smallest=self.smallest, domain=domain,
+                          together=self._together(part))
 
         def confirmed(part, found, run):
             """Records that the model itself confirms are kept; the first other one's verdict."""

@@ -82,7 +82,7 @@ class Called:
     def __init__(self, call, name, labels=None, batch_size=None, engine="called in batches"):
         self.call, self.name, self.labels, self.engine = call, name, labels, engine
         self.batch_size, self.mask, self.kind, self.shape = batch_size, None, None, None
-        self.writes = False
+        self.writes, self.frames, self.outputs = False, False, None  # outputs: how many, when it was asked
 
     def scores(self, batch, n, outputs):
         """What the function answers, as (n, outputs) doubles. That they are numbers is for the
@@ -112,11 +112,13 @@ class Called:
         return y
 
     def bind(self, encoder, row):
-        first = encoder.batch(np.asarray(row)[None])
-        before = first.copy() if isinstance(first, np.ndarray) else None
-        outputs = self.scores(first, 1, None).shape[1]
-        if before is not None and before.dtype.kind == "f":
-            self.writes = not np.array_equal(before, first, equal_nan=True)
+        if self.outputs is None:
+            first = encoder.batch(np.asarray(row)[None])
+            before = first.copy() if isinstance(first, np.ndarray) else None
+            self.outputs = self.scores(first, 1, None).shape[1]
+            if before is not None and before.dtype.kind == "f":
+                self.writes = not np.array_equal(before, first, equal_nan=True)
+        outputs = self.outputs
 
         def call(memory, n, size, ours):
             rows = np.frombuffer(memory, np.float64, size).reshape(n, -1)
@@ -131,6 +133,7 @@ class Called:
                 self.writes = True  # to what it is given: a copy from now on
                 return self.scores(encoder.batch(rows), n, outputs)
 
+        self.frames = encoder.kind == "table"
         width = encoder.shape and int(np.prod(encoder.shape)) or 0
         self.rows = self.batch_size or max(16, min(4096, (2 << 20) // (8 * len(row))))  # fits a cache
         self.core = _core.Model(call, outputs, width, self.rows)

@@ -33,6 +33,8 @@
 #include <sis/explain.h> /* experimental: what tasks hand over, */
 #include <sis/net.h>     /* and what a network carries */
 
+#include "gather.h"
+
 static PyObject *Error;         /* sis.Error, a ValueError */
 static PyTypeObject *ModelType; /* sis._core.Model */
 
@@ -699,7 +701,9 @@ typedef struct {
     sis_opt opt;
     int trace;
     PyObject *progress, *done;
-    double told; /* when progress was last reported */
+    double told;   /* when progress was last reported */
+    int cancelled; /* by what it answered */
+    int together;  /* examples whose rows are asked about in one call; 0, 1: one */
     PyObject *raised;
     examples e;
     Model *m;
@@ -723,8 +727,8 @@ static int keep_raised(job *j) {
 static int tell(void *ctx, const sis_progress *p) {
     job *j = (job *)ctx;
     double t = now();
-    if (t - j->told < 0.05)
-        return 0;
+    if (j->cancelled || t - j->told < 0.05)
+        return j->cancelled;
     j->told = t;
     PyGILState_STATE gil = PyGILState_Ensure();
     int cancel = PyErr_CheckSignals() != 0 ? keep_raised(j) : 0;
@@ -736,7 +740,7 @@ static int tell(void *ctx, const sis_progress *p) {
         Py_XDECREF(answer);
     }
     PyGILState_Release(gil);
-    return cancel;
+    return j->cancelled = cancel;
 }
 
 /* A record as a line of the results file, to whom it is for. */
@@ -812,9 +816,12 @@ static int run_job(job *j) {
         j->guarantees = calloc(j->e.n + 1, sizeof *j->guarantees);
         error = j->guarantees ? sis_prover_new(&j->m->model, &j->prover) : SIS_E_NOMEM;
     }
+    const sis_finder finder = {find_one, hand_over, j};
+    const sis_model *model = &j->m->model;
     if (error == SIS_OK)
-        error = sis_find_many(&j->m->model, j->e.inputs, j->e.n, &j->opt,
-                              &(sis_finder){find_one, hand_over, j});
+        error = j->together > 1 && model->n_values > 0
+                    ? gather_find_many(model, j->e.inputs, j->e.n, &j->opt, &finder, j->together)
+                    : sis_find_many(model, j->e.inputs, j->e.n, &j->opt, &finder);
     for (size_t i = 0; j->guarantees && i < j->e.n; i++)
         sis_guarantee_release(&j->guarantees[i]);
     free(j->guarantees);
@@ -855,17 +862,17 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"model",  "examples",    "done",    "progress",   "threshold",
                             "below",  "max_subsets", "memory",  "jobs",       "exact",
                             "trace",  "method",      "for_all", "keep_class", "smallest",
-                            "domain", NULL};
+                            "domain", "together",    NULL};
     PyObject *list;
     Py_ssize_t most = 0, memory = 0;
     job j = {0};
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOd|pnnippzpppz", names, ModelType, &j.m,
-                                     &list, &j.done, &j.progress, &j.opt.threshold, &j.opt.below,
-                                     &most, &memory, &j.opt.jobs, &j.opt.exact, &j.trace, &j.method,
-                                     &j.for_all, &j.keep_class, &j.smallest, &j.domain))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!OOOd|pnnippzpppzi", names, ModelType, &j.m, &list, &j.done,
+            &j.progress, &j.opt.threshold, &j.opt.below, &most, &memory, &j.opt.jobs, &j.opt.exact,
+            &j.trace, &j.method, &j.for_all, &j.keep_class, &j.smallest, &j.domain, &j.together))
         return NULL;
     j.opt.max_subsets = most > 0 ? (size_t)most : 0;
     j.opt.memory = memory > 0 ? (size_t)memory : j.opt.memory;

@@ -889,6 +889,55 @@ class Frames(unittest.TestCase):
         self.assertEqual(old[0].target, 0)
         self.assertTrue(old.provenance["version"])
 
+    def mixed(self, n):
+        rng = np.random.default_rng(5)
+        frame = self.pandas.DataFrame({k: rng.normal(size=n) for k in "abcdef"})
+        return frame.assign(home=rng.choice(["own", "rent", "none"], n))
+
+    def test_rows_of_several_examples_are_one_call(self):
+        import threading
+        frame, sizes, threads = self.mixed(300), [], set()
+
+        def model(rows):
+            sizes.append(len(rows))
+            threads.add(threading.get_ident())
+            return rows.a + rows.b - rows.c * rows.d + rows.e.abs() + (rows.home == "own")
+        explainer = sis.Explainer(model, threshold=1.5, background=frame)
+        r = explainer(frame)
+        self.assertGreater(r.counts["explained"], 50)
+        self.assertEqual([e.id for e in r], [str(i) for i in range(300)])
+        evaluations = sum(e.evaluations for e in r)
+        self.assertLess(len(sizes), evaluations / 100)
+        self.assertEqual(threads, {threading.get_ident()})  # the caller's own
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        for i in range(0, 300, 50):  # as one at a time
+            self.assertEqual([s["features"] for s in explainer(frame[i:i + 1])[0].data["subsets"]],
+                             [s["features"] for s in r[i].data["subsets"]])
+        del sizes[:]
+        sis.explain(model, frame[:60], 1.5, background=frame, batch_size=7)
+        self.assertLessEqual(max(sizes), 7)
+
+    def test_what_ends_a_call_about_several_examples(self):
+        frame, calls = self.mixed(200), []
+
+        def failing(error, when):
+            def model(rows):
+                calls.append(len(rows))
+                if len(calls) == when:
+                    raise error
+                return rows.a + rows.b
+            return model
+        for error, words in ((RuntimeError("too hot"), "too hot"), (KeyboardInterrupt(), "examples were explained")):
+            for when in (3, 9):
+                del calls[:]
+                with self.assertRaisesRegex((RuntimeError, sis.Interrupted), words):
+                    sis.explain(failing(error, when), frame, 0.5, background=frame)
+                self.assertEqual(len(calls), when)  # nothing is asked afterwards
+        del calls[:]
+        with self.assertRaisesRegex(sis.Error, "answered NaN"):
+            sis.explain(lambda rows: np.where((rows.a == 0) & (rows.b == 0), np.nan, rows.a + rows.b), frame, 0.5,
+                        mask=dict(zip(frame, (0, 0, 0, 0, 0, 0, "own"))))
+
     def test_values_and_masks_are_columns_of_the_frame(self):
         frame = self.pandas.DataFrame({"a=b": [1.0, 2.0, 3.0], "home": ["own", "rent", "a=b"], "only": ["x"] * 3})
         r = sis.explain(lambda rows: (rows["home"] != "own") * 1.0, frame, 1, background=frame,
