@@ -4,11 +4,16 @@ the results file that the program writes and reads; everything here is read from
 import html
 import json
 import os
+import re
 
 import numpy as np
 
 from . import _core
 from ._core import Error
+
+
+# The trace of a subset in a line that the library wrote; no string can hold it, for its quotes would be escaped.
+TRACE = re.compile(rb',(?:"start":[^,]*,)?"order":\[[^]]*\],"trace":\[[^]]*\]')
 
 
 class Subset:
@@ -283,8 +288,9 @@ class Results:
     def save(self, path, trace=False):
         """Write the results file, JSON Lines: what the program's --output writes. With trace=True
         it holds the order of each selection, for pages with a threshold to move."""
-        _core.write(path, b"".join(_core.record_format(line, bool(trace), None if i else self._provenance)
-                                   for i, line in enumerate(self.lines)))
+        first = [_core.record_format(line, bool(trace), self._provenance) for line in self.lines[:1]]
+        rest = self.lines[1:] if trace else [TRACE.sub(b"", line) for line in self.lines[1:]]
+        _core.write(path, b"".join(first + rest))
         return self
 
     @property

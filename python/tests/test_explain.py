@@ -895,7 +895,6 @@ class Frames(unittest.TestCase):
         return frame.assign(home=rng.choice(["own", "rent", "none"], n))
 
     def test_rows_of_several_examples_are_one_call(self):
-        import threading
         frame, sizes, threads = self.mixed(300), [], set()
 
         def model(rows):
@@ -937,6 +936,18 @@ class Frames(unittest.TestCase):
         with self.assertRaisesRegex(sis.Error, "answered NaN"):
             sis.explain(lambda rows: np.where((rows.a == 0) & (rows.b == 0), np.nan, rows.a + rows.b), frame, 0.5,
                         mask=dict(zip(frame, (0, 0, 0, 0, 0, 0, "own"))))
+
+    def test_saved_records_are_what_the_library_writes(self):
+        frame = self.mixed(40)
+        r = sis.explain(lambda rows: rows.a + rows.b + (rows.home == "own"), frame, 1.0, background=frame,
+                        ids=[',"start":1,"order":[%d],"trace":[2]' % i for i in range(40)], labels=['"order":[1'] * 40)
+        r += sis.explain(lambda texts: [t.count("a") for t in texts], ['a "order":[ b', "", "c", "a a [1] trace"], 1)
+        self.assertTrue(any(len(e.subsets) > 1 and b',"start":' in e.line for e in r))  # several traces, some with their start
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.jsonl")
+            for trace in (False, True):
+                with open(r.save(path, trace=trace) and path, "rb") as f:
+                    self.assertEqual(f.readlines(), [_core.record_format(line, trace) for line in r.lines])
 
     def test_values_and_masks_are_columns_of_the_frame(self):
         frame = self.pandas.DataFrame({"a=b": [1.0, 2.0, 3.0], "home": ["own", "rent", "a=b"], "only": ["x"] * 3})
