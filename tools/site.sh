@@ -20,8 +20,8 @@ grep -oh '](\.\./[^)#]*' docs/*.md | sed 's|^](\.\./||' | sort -u | while read -
     mkdir -p "$source/pages/$(dirname "$path")"
     cp -R "$path" "$source/pages/$path"
 done
-# Fence names of the tests ("sh run", "text output") become plain ones, which mkdocs knows.
-sed -i 's/^```sh run.*/```sh/; s/^```text output.*/```text/' "$source"/pages/*.md "$source"/pages/docs/*.md
+# mkdocs knows only the first word of "```sh run" and its like; the others are for the tests.
+sed -i 's/^\(```[a-z][a-z]*\) .*/\1/' "$source"/pages/*.md "$source"/pages/docs/*.md
 mkdocs build --quiet --strict --config-file "$source/mkdocs.yml"
 mv "$source/site" "$build/site"
 rm -rf "$source"
