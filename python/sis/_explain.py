@@ -99,6 +99,8 @@ class Explainer:
     below       explain score <= threshold instead
     target      which output: a label of the model (a class of a classifier), or one for each example;
                 "top" (the default): the highest score. If the model has no labels, a position
+    target_names  what the outputs of a callable, a booster or a torch module are called, in their order: records
+                show it, and target= takes it. Of two classes with one score, that of the second, both names
     target_index  the output by its position from 0, or one for each example
     max_subsets stop after that many; 0: all
     jobs        threads; 0: one per core. Callables are called by one thread unless jobs says more
@@ -115,7 +117,7 @@ class Explainer:
     """
 
     def __init__(self, model, *, mask=None, background=None, features=None, axis=None, threshold=None,
-                 below=False, target="top", target_index=None, max_subsets=0, jobs=None, exact=False, memory=0,
+                 below=False, target="top", target_names=None, target_index=None, max_subsets=0, jobs=None, exact=False, memory=0,
                  tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None,
                  method="sis", keep="score", guarantee="mask", domain="any", smallest=False,
                  confidence=0.95, samples=0, refine=False, normalize=None, convert=True,
@@ -135,6 +137,9 @@ class Explainer:
         self.model, self.mask, self.background = model, mask, background
         self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
         self.target, self.target_index = target, target_index
+        self.target_names = None if target_names is None else [str(t) for t in target_names]
+        if self.target_names and len(set(self.target_names)) < len(self.target_names):
+            raise Error("target_names: two outputs have the same name")
         self.max_subsets, self.jobs, self.exact = max_subsets, jobs, exact
         self.memory, self.tokenizer, self.fit, self.batch_size = memory, tokenizer, fit, batch_size
         self.kind, self.timeout, self.progress = kind, timeout, progress
@@ -183,11 +188,22 @@ class Explainer:
             spec = "mean"
         return np.ascontiguousarray(encoder.masks(spec, self.background, width, owner), dtype=float)
 
+    def _labels(self, count):
+        """What `count` outputs are called; None if nobody has said it."""
+        names = self.target_names
+        if names is None:
+            labels = self.bound.labels
+            return labels if labels and len(labels) == count else None
+        if count == 1 and len(names) == 2:
+            return names[1:]
+        if len(names) != count:
+            raise Error("target_names: %d are given, the model has %d outputs" % (len(names), count))
+        return names
+
     def _outputs(self, scores, which, n):
         """The position of the output of each of the examples `which`, out of n. An integer is a label if
         the model has labels."""
-        count, labels = scores.shape[1], self.bound.labels
-        labels = labels if labels and len(labels) == count else None
+        count, labels = scores.shape[1], self._labels(scores.shape[1])
         name, given = ("target", self.target) if self.target_index is None else ("target_index", self.target_index)
         if self.target_index is None and is_top(given):
             return scores.argmax(axis=1)
@@ -228,7 +244,8 @@ class Explainer:
         except (AttributeError, TypeError, ValueError):
             raise Error("threshold=%r: expected a number, or p0 to p100" % (threshold,)) from None
 
-    def _examples(self, encoder, rows, outputs, ids, labels):
+    def _examples(self, encoder, rows, outputs, ids, labels, called):
+        """called: the names of the outputs, or None."""
         width = max(len(r) for r in rows)
         shape = encoder.shape or (width,)
         owner, names = feature_names(self, encoder, shape)
@@ -254,8 +271,8 @@ class Explainer:
                     e["shown"]["feature_map"] = owner[e["shown"]["feature_map"]]
             if owner is not None or names is not None:
                 e["names"] = names
-            if self.bound.labels and len(self.bound.labels) > outputs[i]:
-                e["target_label"] = self.bound.labels[outputs[i]]
+            if called:
+                e["target_label"] = called[outputs[i]]
             if labels is not None:
                 e["label"] = labels[i]
             examples.append(e)
@@ -292,7 +309,9 @@ class Explainer:
         if len(rows) == 0:
             raise Error("X: there are no examples")
         n, threshold = len(rows), self.threshold if threshold is None else threshold
-        ids, labels = one_each(range(n) if ids is None else ids, "ids", n), one_each(labels, "labels", n)
+        if ids is None:
+            ids = X.index if _inputs.is_frame(X) and X.index.is_unique else range(n)
+        ids, labels = one_each(ids, "ids", n), one_each(labels, "labels", n)
         which = [i for i in range(n) if len(rows[i])] if encoder.kind == "text" else range(n)
         if len(which) == n:
             return self._prepare(encoder, rows, threshold, ids, labels, which, n)
@@ -321,7 +340,7 @@ class Explainer:
         limit = self._limit(threshold, scores, outputs)
         if self.for_all:
             judge = core  # proofs are checked by what can prove
-        return core, judge, self._examples(encoder, rows, outputs, ids, labels), limit
+        return core, judge, self._examples(encoder, rows, outputs, ids, labels, self._labels(scores.shape[1])), limit
 
     def _bind(self, encoder, rows):
         """What finds subsets, and what has the last word about them: the same, or a copy of the model
@@ -552,6 +571,8 @@ class Errand:
         if not isinstance(e.features, (str, type(None))) or e.axis is not None:
             raise Error("features: of texts, sequences and files they are written as the program's "
                         "--features")
+        if e.target_names is not None:
+            raise Error("target_names: of texts, sequences and files the outputs are called what the network says")
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
                           lines, name=e.bound.name, mask=e.mask,
                           threshold=None if self.threshold is None else str(self.threshold),
@@ -628,8 +649,8 @@ def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
 
     The decision is score >= threshold (<= with below=True). Every subset that is reported was
     verified by full passes: alone, with everything else masked, it reaches the threshold; without
-    any one of its features it does not. `ids` name the examples, `labels` are what they really
-    are. X is an array (n, ...), a frame, a list of texts, or the path (pathlib.Path) of a file for a
+    any one of its features it does not. `ids` name the examples (default: the index of a frame
+    if no two are the same, else the number from 0), `labels` are what they really are. X is an array (n, ...), a frame, a list of texts, or the path (pathlib.Path) of a file for a
     model that the library runs itself. The result is a sis.Results.
 
     The other options:

@@ -230,7 +230,7 @@ def card_height(e):
 
 class Results:
     """Explanations in the order of the examples: a list to index, slice and loop over, with
-    save, report, to_frame, cluster, compare, verify, summary and plot."""
+    save, report, to_pandas, cluster, compare, verify, summary and plot."""
 
     def __init__(self, lines, explainer=None, core=None, examples=None, provenance=None):
         self.lines, self._provenance = list(lines), provenance
@@ -319,7 +319,7 @@ class Results:
         _core.write(path, page)
         return path
 
-    def to_frame(self):
+    def to_pandas(self):
         """A pandas DataFrame with a row for each subset: id, status, score, subset, size,
         subset_score, features, names, values. Examples without subsets have one row."""
         import pandas
@@ -435,7 +435,7 @@ class Comparison:
                        key=lambda n: (-abs(counts[0].get(n, 0) - counts[1].get(n, 0)), n))
         return [(n, counts[0].get(n, 0), counts[1].get(n, 0)) for n in names[:most]]
 
-    def to_frame(self):
+    def to_pandas(self):
         """A pandas DataFrame with a row for each example that both have."""
         import pandas
         return pandas.DataFrame(self.rows)

@@ -813,7 +813,7 @@ class Frames(unittest.TestCase):
         self.assertEqual(seen, {"own", "rent"})
         self.assertEqual(r[0].subsets[0].values, ("own",))
         self.assertEqual(r[0].data["value_names"][1:3], ["home=own", "home=rent"])
-        table = r.to_frame()
+        table = r.to_pandas()
         self.assertEqual(list(table["names"])[0], ("home",))
 
     def test_columns_and_categories_may_have_equals_signs(self):
@@ -868,8 +868,8 @@ class Frames(unittest.TestCase):
 
     def test_frames_of_results_have_all_columns(self):
         r = sis.explain(lambda rows: rows[:, 0], np.ones((2, 2)), 5, mask=0)
-        self.assertEqual(list(r.to_frame()["names"].isna()), [True, True])
-        self.assertEqual(len(r[:0].to_frame()["names"]), 0)
+        self.assertEqual(list(r.to_pandas()["names"].isna()), [True, True])
+        self.assertEqual(len(r[:0].to_pandas()["names"]), 0)
 
     def test_records_of_version_1_are_read(self):
         path = tempfile.mkdtemp() + "/old.jsonl"
@@ -948,6 +948,13 @@ class Frames(unittest.TestCase):
             for trace in (False, True):
                 with open(r.save(path, trace=trace) and path, "rb") as f:
                     self.assertEqual(f.readlines(), [_core.record_format(line, trace) for line in r.lines])
+
+    def test_the_index_of_a_frame_names_its_rows(self):
+        frame = self.pandas.DataFrame({"a": [1.0, 2.0, 3.0]}, index=["x", "y", "z"])
+        for part, ids in ((frame, "xyz"), (frame[1:], "yz"), (frame.set_axis([4, 4, 5]), "012"),
+                          (frame.reset_index(drop=True)[1:], "12")):
+            self.assertEqual([e.id for e in sis.explain(lambda rows: rows.a, part, 1, mask=0)], list(ids))
+        self.assertEqual([e.id for e in sis.explain(lambda rows: rows.a, frame, 1, mask=0, ids="pqr")], list("pqr"))
 
     def test_values_and_masks_are_columns_of_the_frame(self):
         frame = self.pandas.DataFrame({"a=b": [1.0, 2.0, 3.0], "home": ["own", "rent", "a=b"], "only": ["x"] * 3})
@@ -1039,6 +1046,19 @@ class Scikit(unittest.TestCase):
         self.assertEqual(sis.explain(margin, x[:5], 0, mask="zero", target=2)[0].target, 0)
         with self.assertRaisesRegex(sis.Error, "no such label"):
             sis.explain(margin, x[:5], 0, mask="zero", target=1)
+
+    def test_names_of_targets_are_given(self):
+        x = np.array([[3.0, 1.0], [0.0, 2.0]])
+        names = dict(mask="zero", target_names=["left", "right"])
+        r = sis.explain(lambda rows: rows, x, 1, target="right", **names)
+        self.assertEqual([(e.target, e.target_label) for e in r], [(1, "right")] * 2)
+        self.assertEqual([e.target_label for e in sis.explain(lambda rows: rows, x, 1, **names)], ["left", "right"])
+        one = sis.explain(lambda rows: rows[:, 0], x, 1, target="right", **names)  # the score of the second
+        self.assertEqual([(e.target, e.target_label) for e in one], [(0, "right")] * 2)
+        for wrong, words in ((dict(target="up"), "left, right"), (dict(target_names=["a", "b", "c"]), "3 are given.* 2 outputs"),
+                             (dict(target_names=["a", "a"]), "same name")):
+            with self.assertRaisesRegex(sis.Error, words):
+                sis.explain(lambda rows: rows, x, 1, **dict(names, **wrong))
 
     def test_classes_of_boosters_are_labels(self):
         def booster(classes):
