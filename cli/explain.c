@@ -27,7 +27,8 @@ static const cli_option options[] = {
      .more =
          "score: that the score meets the threshold. class: that no other output is higher "
          "than the one explained; scores are then how far its margin is ahead, and no threshold "
-         "is given."},
+         "is given. If the model has one output, a probability, the score stays on its side of "
+         "0.5."},
     CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
     CLI_HEADING("Method"),
     CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
@@ -319,7 +320,12 @@ static void remark_class(const cli_explaining *w) {
     const cli_first *behind = &w->first[SIS_STATUS_NOT_DECIDED];
     const cli_first *ahead = &w->first[SIS_STATUS_DEFAULT_DECISION];
     int quiet = w->o->common.quiet;
-    if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
+    if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0 && sis_task_model(w->task)->n_outputs == 1)
+        cli_note(quiet,
+                 "with everything %s example %s is on the same side of %g already: take another %s",
+                 outside(w->o)->words, ahead->id, sis_task_threshold(w->task),
+                 outside(w->o)->option);
+    else if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(quiet,
                  "with everything %s the output is on top already, by %.4g (example %s): take "
                  "another %s, or "

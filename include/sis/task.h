@@ -128,7 +128,8 @@ typedef struct sis_task_question_opt {
     int plain;                  /* only scores are wanted: there is no mask, nothing can be
                                    explained, sis_task_predict and sis_task_load work */
     const char *keep; /* what has to stay: "score" (default), or "class": the output stays on top;
-                         no threshold */
+                         no threshold. If the model has one output with a link: the score stays on
+                         its side of link(0), which is 0.5 for probabilities */
     const char *guarantee; /* "mask" (default), or "all": for every value of everything else, proved
                               (sis/prove.h says for which models); no mask. Or "chance:P": for a
                               share P of the values of everything else, drawn from the hot deck that

@@ -174,12 +174,22 @@ static int make_prover(sis_task *t) {
     return error ? sis__fail_in(error, "--guarantee all") : SIS_OK;
 }
 
+int sis__task_is_below(const sis_task *t, double score) {
+    return !isnan(score) && !sis_decided(score, t->threshold, 0);
+}
+
 int sis__task_guarantee_begin(sis_task *t) {
     sis__task_guarantee *g = &t->guarantee;
     size_t width = 0;
-    if (g->keep_class && t->model.n_outputs == 1)
-        return sis__fail(SIS_E_ARGUMENT, "--keep class: the model has one output, so there is none "
-                                         "to stay ahead of; give a --threshold");
+    if (g->keep_class && t->model.n_outputs == 1) {
+        if (!t->model.link)
+            return sis__fail(
+                SIS_E_ARGUMENT,
+                "--keep class: the model has one output and does not say whether it is "
+                "a probability; give --threshold 0.5, or 0 if it is a margin");
+        g->keep_class = 0;
+        g->keep_side = 1;
+    }
     if (g->asked.kind != SIS_GUARANTEE_ALL)
         return SIS_OK;
     int sized = t->source.data || t->model.n_values, error = SIS_OK;

@@ -196,6 +196,8 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
     if (output < t->outputs.n)
         r->question.target_label = t->outputs.labels[output];
     r->question.keep = t->guarantee.keep_class ? "class" : NULL;
+    if (t->guarantee.keep_side)
+        r->question.below = found && sis__task_is_below(t, found->collection.score);
     if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
         r->question.domain = t->opt.question.domain ? t->opt.question.domain : "any";
     if (t->guarantee.asked.kind != SIS_GUARANTEE_MASK)

@@ -237,13 +237,31 @@ static int find_refined(const sis_task *t, const sis_example *e, const sis_model
     return error;
 }
 
+/* The direction of the decision, if that is the side on which the example lies. */
+static int choose_side(const sis_task *t, const sis_example *e, const sis_model *model,
+                       sis_opt *opt) {
+    double score;
+    sis_opt plain = *opt;
+    if (!t->guarantee.keep_side)
+        return SIS_OK;
+    plain.progress = NULL;
+    int error = sis_predict(model, &e->input, 1, &plain, &score);
+    opt->below = error == SIS_OK && sis__task_is_below(t, score);
+    return error;
+}
+
 int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, const sis_model *model,
-                          const sis_opt *opt, sis_rationale *out) {
+                          const sis_opt *given, sis_rationale *out) {
+    sis_opt asked = *given;
+    const sis_opt *opt = &asked;
     const sis__task_method *m = &t->method;
     sis_method_opt how = m->how;
     double *removing = NULL;
     sis_model lead;
     *out = (sis_rationale){.sum = NAN, .difference = NAN};
+    int error = choose_side(t, e, model, &asked);
+    if (error != SIS_OK)
+        return error;
     if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
         return sis__task_prove(t, &e->input, opt, out);
     if (t->guarantee.keep_class) {
@@ -269,7 +287,7 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
         if (!removing)
             return SIS_E_NOMEM;
     }
-    int error = sis_explain(model, &e->input, opt, &how, out);
+    error = sis_explain(model, &e->input, opt, &how, out);
     free(removing);
     return error;
 }

@@ -504,7 +504,9 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
         error = open_source(t);
     if (error == SIS_OK)
         error = t->source.data ? prepare(t) : prepare_without_examples(t);
-    t->threshold = t->guarantee.keep_class ? 0 : opt->answer.search.threshold;
+    t->threshold = opt->answer.search.threshold;
+    if (error == SIS_OK && (t->guarantee.keep_class || t->guarantee.keep_side))
+        t->threshold = t->guarantee.keep_side ? t->model.link(0) : 0;
     if (error == SIS_OK && opt->question.threshold)
         error = sis__task_threshold_find(t, opt->question.threshold, &t->threshold);
     if (error == SIS_OK && t->source.data)
@@ -607,8 +609,9 @@ int sis_task_decide(sis_task *t, const char *threshold, int below, const char *t
     int error = check_target(target, target_index);
     if (error == SIS_OK && (target || target_index))
         error = sis__task_outputs_choose(&t->outputs, target, target_index);
-    if (error == SIS_OK && t->guarantee.keep_class && (threshold || below))
-        error = sis__fail(SIS_E_OPTION, "--threshold: that a class stays on top needs none");
+    if (error == SIS_OK && (threshold || below) &&
+        (t->guarantee.keep_class || t->guarantee.keep_side))
+        error = sis__fail(SIS_E_OPTION, "--threshold: --keep class needs none");
     if (error == SIS_OK && threshold)
         error = sis__task_threshold_find(t, threshold, &value);
     if (error == SIS_OK)

@@ -147,6 +147,7 @@ typedef struct sis__task_domain {
 typedef struct sis__task_guarantee {
     sis_guarantee asked;
     int keep_class;
+    int keep_side; /* instead, of a model with one output: the score stays on its side of the threshold */
     sis__task_domain domain;
     sis_prover *prover;               /* of the task's model; NULL: none is needed */
     int shared_prover, shared_domain; /* they are another task's */
@@ -424,6 +425,9 @@ int sis__task_search(sis_task *t, sis_opt *search);
 void sis__task_ahead_free(sis_task *t);
 
 /* ---- Small things -------------------------------------------------------------------------- */
+
+/* With keep_side: does an example of this score stay below the threshold? */
+int sis__task_is_below(const sis_task *t, double score);
 
 /* A program's options, which may be shorter than this library's: the rest are defaults. SIS_E_ARGUMENT: a size is not
  * set. */

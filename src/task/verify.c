@@ -107,6 +107,8 @@ int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
     sis_record now;
     long n = sis_input_features(&e->input);
     sis_task_record(t, e, NULL, &now);
+    if (t->guarantee.keep_side)
+        now.question.below = sis__task_is_below(t, r->collection.score);
     if (n <= 0 || r->collection.n_features != (size_t)n || !same_question(r, &now))
         return 0;
     if (says_smallest(r) && !t->method.contrast && !t->opt.question.smallest)

@@ -82,6 +82,15 @@ for class in top 0; do
     sis show none.jsonl
     sis report --force none.jsonl -q -o none.html && grep -o 'class="verdict">[a-z]* by\|class="reason">[^<]*' none.html
 done
+# A model with one output, a probability: each example stays on its side of 0.5. Verified, proved and resumed.
+for how in "--mask mean:$rows" '--guarantee all'; do
+    sis explain -m "$trees" -i "$rows" --keep class $how --rows 0:4 -o side.jsonl --force 2>&1
+    grep -o '"direction":"..","threshold":[0-9.]*,"score":0.[0-9][0-9]\|"status":"[a-z_]*"' side.jsonl
+    sis verify side.jsonl -m "$trees" -i "$rows" ${how%--guarantee*} --force -o audit.jsonl 2>&1
+done
+sis explain -m "$trees" -i "$rows" --keep class --mask "mean:$rows" --rows 0 -o none.jsonl --force 2>&1
+head -2 side.jsonl > part.jsonl
+sis explain -m "$trees" -i "$rows" --keep class --guarantee all --rows 0:4 -o part.jsonl --resume 2>&1
 # Where nothing is masked, neither terminal nor page speaks of masks; --below turns lowest into highest.
 for how in '--guarantee all' '--method contrast'; do
     sis explain -m "$trees" -i "$rows" -t 0.3 --below $how --rows 0:2 -o low.jsonl --force 2>&1
@@ -102,7 +111,7 @@ try_all -m "$trees" -t 0.8 --guarantee all --domain ball:1,2
 try_all -m "$trees" -t 0.8 --guarantee all --domain ball:1,2:1
 try_all -m "$trees" -t 0.8 --domain any --mask zero
 try_all -m "$trees" -t 0.8 --guarantee all --method perturb
-try_all -m "$trees" --guarantee all --keep class
+try_all -m "cmd:$SIS_EXAMPLES/credit.sh" --mask zero --keep class
 try_all -m "$trees" -t 0.8 --keep class
 try_all -m "$trees" --mask zero
 try_all -m "$trees" -t 0.8 --guarantee chance:2 --mask "hotdeck:$rows"
