@@ -2,7 +2,7 @@
 // Results made for the browser test: texts that attack the page, and more examples than fit on one.
 
 function record(id, more) {
-  return { sis: 1, id: String(id), model: "made.onnx", method: "sis", output: 0, direction: ">=", threshold: 0.5,
+  return { sis: 2, id: String(id), model: "made.onnx", method: "sis", target: 0, direction: ">=", threshold: 0.5,
     score: 0.9, masked_score: 0.1, status: "explained", n_features: 2,
     subsets: [{ features: [0], score: 0.8 }], rest_score: 0.2, verified: true, complete: true, ...more };
 }
