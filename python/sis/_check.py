@@ -99,7 +99,7 @@ def verdict(asked, scores, limit, below):
                           for (_, _, want), score in zip(asked, scores)) else "close"
 
 
-def confirm(core, examples, lines, limit, below):
+def confirm(core, examples, lines, below):
     """Ask the model itself about every claim of these records: a verdict for each."""
     judge, parts, found = Judge(core), [], []
     for example, line in zip(examples, lines):
@@ -117,6 +117,7 @@ def confirm(core, examples, lines, limit, below):
         if asked and not alone:  # the first one
             alone = same_alone(core, example, asked, answers[at:at + n])
         scores = answers[at:at + n, example["target"]].reshape(len(asked), samples).mean(axis=1)
-        found.append("close" if not asked else "differs" if not alone else verdict(asked, scores, limit, below))
+        found.append("close" if not asked else "differs" if not alone else
+                     verdict(asked, scores, example["threshold"], below))
         at += n
     return found

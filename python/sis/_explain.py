@@ -95,7 +95,8 @@ class Explainer:
     confidence  of "chance:P"; samples: its draws for each example
     refine      with features="grid:196" or "superpixel:196" (X a file of images): parts first, then
                 the pixels in them
-    threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores
+    threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores; or a number for
+                each example
     below       explain score <= threshold instead
     target      which output: a label of the model (a class of a classifier), or one for each example;
                 "top" (the default): the highest score. If the model has no labels, a position
@@ -219,6 +220,14 @@ class Explainer:
                             % (name, o, count, count - 1))
         return np.array(asked, dtype=int)
 
+    def _limits(self, threshold, scores, outputs, n):
+        """The threshold of each of n examples."""
+        if np.ndim(threshold) == 0 or np.size(threshold) == 1:
+            return [self._limit(threshold, scores, outputs)] * n
+        if np.shape(threshold) != (n,):
+            raise Error("threshold: expected one number, or one for each of %d examples; here are %d" % (n, np.size(threshold)))
+        return [self._limit(t, scores, outputs) for t in threshold]
+
     def _limit(self, threshold, scores, outputs):
         if self.keep == "class":
             if threshold is not None:
@@ -237,8 +246,6 @@ class Explainer:
             if not 0 <= share <= 100:
                 raise Error("threshold=%r: expected a number, or p0 to p100" % (threshold,))
             return float(np.percentile(scores[np.arange(len(scores)), outputs], share))
-        if np.size(threshold) != 1:
-            raise Error("threshold: one number is for all examples, here are %d" % np.size(threshold))
         try:
             return float(np.ravel(threshold)[0].item())
         except (AttributeError, TypeError, ValueError):
@@ -302,7 +309,7 @@ class Explainer:
                     "of arrays, lowest and highest" % (self.domain,))
 
     def prepare(self, X, threshold=None, ids=None, labels=None):
-        """The examples as the library takes them, and the threshold in force."""
+        """The examples as the library takes them."""
         others = self.mask.background if isinstance(self.mask, _inputs.HotDeck) else None
         encoder = _inputs.encoder_for(X, self.background if others is None else others, self.tokenizer)
         rows = encoder.rows(X)
@@ -313,19 +320,18 @@ class Explainer:
             ids = X.index if _inputs.is_frame(X) and X.index.is_unique else range(n)
         ids, labels = one_each(ids, "ids", n), one_each(labels, "labels", n)
         which = [i for i in range(n) if len(rows[i])] if encoder.kind == "text" else range(n)
-        if len(which) == n:
-            return self._prepare(encoder, rows, threshold, ids, labels, which, n)
-        nothing = {i: silent(self, ids[i], labels[i] if labels else None) for i in range(n) if not len(rows[i])}
-        if not which:
-            return None, None, list(nothing.values()), self._limit(threshold, np.zeros((1, 2)), [0])
-        core, judge, examples, limit = self._prepare(encoder, [rows[i] for i in which], threshold,
-                                                     [ids[i] for i in which],
-                                                     [labels[i] for i in which] if labels else None, which, n)
-        rest = iter(examples)
-        return core, judge, [nothing[i] if i in nothing else next(rest) for i in range(n)], limit
+        core, judge, examples, limits = self._prepare(encoder, rows, threshold, ids, labels, which, n)
+        for i in sorted(set(range(n)).difference(which)):
+            examples.insert(i, silent(self, ids[i], labels[i] if labels else None))
+        return core, judge, [dict(e, threshold=limit) for e, limit in zip(examples, limits)]
 
     def _prepare(self, encoder, rows, threshold, ids, labels, which, n):
-        """The same for rows that the model can be asked about: the examples `which`, out of n."""
+        """The same for rows that the model can be asked about, the examples `which`, and thresholds for all n."""
+        if len(which) < n:
+            rows, ids = [rows[i] for i in which], [ids[i] for i in which]
+            labels = labels and [labels[i] for i in which]
+        if not which:
+            return None, None, [], self._limits(threshold, np.zeros((1, 2)), [0], n)
         if self.bound is None:
             few = rows[:32] if isinstance(rows, np.ndarray) else np.asarray(rows[0])[None]
             # that a class stays is decided by the scores of the object, and no walk helps there
@@ -337,10 +343,10 @@ class Explainer:
         if judge is not core and not _check.close(predict_rows(core, rows, self.jobs), scores):
             core = self._ask_itself(judge)
         outputs = self._outputs(scores, which, n)
-        limit = self._limit(threshold, scores, outputs)
+        limits = self._limits(threshold, scores, outputs, n)
         if self.for_all:
             judge = core  # proofs are checked by what can prove
-        return core, judge, self._examples(encoder, rows, outputs, ids, labels, self._labels(scores.shape[1])), limit
+        return core, judge, self._examples(encoder, rows, outputs, ids, labels, self._labels(scores.shape[1])), limits
 
     def _bind(self, encoder, rows):
         """What finds subsets, and what has the last word about them: the same, or a copy of the model
@@ -378,7 +384,7 @@ class Explainer:
             return 1
         return max(1, min(len(part), THREADS, -(-GATHERED // part[0]["mask"].size)))
 
-    def _work(self, core, judge, examples, limit):
+    def _work(self, core, judge, examples):
         if self.guarantee not in ("mask", "all"):
             raise Error("guarantee=%r: expected \"mask\" or \"all\"; \"chance:P\" is for files: give X "
                         "as a pathlib.Path and mask=\"hotdeck:FILE\"" % (self.guarantee,))
@@ -392,7 +398,7 @@ class Explainer:
             def tell(inputs, done, *more):
                 return run.tell(len(examples), before + done, *more)
             _core.collect(by, part, lambda i, line: lines.append(line), tell,
-                          threshold=limit, below=self.below, max_subsets=self.max_subsets,
+                          below=self.below, max_subsets=self.max_subsets,
                           memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True,
                           method=self.method, for_all=self.for_all,
                           keep_class=self.keep == "class", smallest=self.smallest, domain=domain,
@@ -400,7 +406,7 @@ class Explainer:
 
         def confirmed(part, found, run):
             """Records that the model itself confirms are kept; the first other one's verdict."""
-            for line, verdict in zip(found, _check.confirm(judge, part, found, limit, self.below)):
+            for line, verdict in zip(found, _check.confirm(judge, part, found, self.below)):
                 if verdict != "holds":
                     return verdict
                 run.lines.append(line)
@@ -409,7 +415,7 @@ class Explainer:
         def ahead(run, count):
             """The next examples, up to `count`, behind the records of those that cannot be asked about."""
             while len(run.lines) < len(examples) and "message" in examples[len(run.lines)]:
-                run.lines.append(error_line(examples[len(run.lines)], self, limit))
+                run.lines.append(error_line(examples[len(run.lines)], self))
             rest = itertools.takewhile(lambda e: "message" not in e, examples[len(run.lines):])
             return list(itertools.islice(rest, count))
 
@@ -441,8 +447,8 @@ class Explainer:
                 core = self.bound.core
                 provenance = Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
                 return Results(lines, self, core, errand, provenance[0].decode())
-            core, judge, examples, limit = self.prepare(X, threshold, ids, labels)
-            Run(self, self._work(core, judge, examples, limit), len(examples), lines)()
+            core, judge, examples = self.prepare(X, threshold, ids, labels)
+            Run(self, self._work(core, judge, examples), len(examples), lines)()
         except KeyboardInterrupt:
             raise Interrupted(Results(lines, self, judge, examples)) from None
         return Results(lines, self, judge, examples, self._provenance(examples))
@@ -474,9 +480,9 @@ def silent(explainer, name, label):
     return e if label is None else dict(e, label=label)
 
 
-def error_line(e, explainer, limit):
+def error_line(e, explainer):
     """The record of such an example, as the program writes it."""
-    record = dict(e, sis=1, method=explainer.method, output=0, threshold=limit, score=None, masked_score=None,
+    record = dict(e, sis=1, method=explainer.method, output=0, score=None, masked_score=None,
                   direction="<=" if explainer.below else ">=", status="error", n_features=0, subsets=[],
                   verified=False, complete=False, words=[])
     return _core.record_format(json.dumps(record).encode() + b"\n", True)
@@ -571,6 +577,8 @@ class Errand:
         if not isinstance(e.features, (str, type(None))) or e.axis is not None:
             raise Error("features: of texts, sequences and files they are written as the program's "
                         "--features")
+        if np.ndim(self.threshold) > 0:
+            raise Error("threshold: of texts, sequences and files it is one for all examples")
         if e.target_names is not None:
             raise Error("target_names: of texts, sequences and files the outputs are called what the network says")
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,

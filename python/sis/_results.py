@@ -353,6 +353,11 @@ class Results:
         methods. A sis.Comparison."""
         return Comparison(self, other)
 
+    def _thresholds(self):
+        """One for all examples, or one for each."""
+        found = [e.threshold for e in self]
+        return found[0] if len(set(found)) == 1 else found
+
     def verify(self, model=None, X=None, exhaustive=0, **options):
         """Check every claim again with full passes: a list of dicts with "holds" and, if that is
         False, "reason". Examples of status "error" claim nothing and are left out. Results that were
@@ -370,10 +375,10 @@ class Results:
             if not isinstance(X, os.PathLike):  # of a file the task reads the domain from the records
                 options = within_domain(self, options)
             explainer = Explainer(model, target_index=[e.target for e in self], **options)
-            ids, threshold = [e.id for e in self], None if kept else self[0].threshold
+            ids, threshold = [e.id for e in self], None if kept else self._thresholds()
             examples = Errand.of(explainer, X, threshold, ids, None)
             if examples is None:
-                _, core, examples, _ = explainer.prepare(X, threshold, ids=ids)
+                _, core, examples = explainer.prepare(X, threshold, ids=ids)
                 for e, example in zip(self, examples):
                     check_values(e, example)
             else:

@@ -640,7 +640,7 @@ static int example_read(PyObject *dict, example *e) {
     size_t n_mask, n_map, n_low, n_high, n_missing;
     sis_record *r = &e->record;
     sis_input *in = &e->input;
-    PyObject *output = item(dict, "target");
+    PyObject *output = item(dict, "target"), *threshold = item(dict, "threshold");
     if (buffer_item(dict, "values", sizeof(double), &e->buffers[VALUES], &in->n_values) ||
         buffer_item(dict, "mask", sizeof(double), &e->buffers[MASK], &n_mask) ||
         buffer_item(dict, "feature_map", sizeof(int), &e->buffers[MAP], &n_map) ||
@@ -652,6 +652,7 @@ static int example_read(PyObject *dict, example *e) {
         texts_read(dict, r))
         return -1;
     in->output = r->question.target = output ? PyLong_AsSize_t(output) : 0;
+    r->question.threshold = threshold ? PyFloat_AsDouble(threshold) : 0;
     if (PyErr_Occurred())
         return -1;
     if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
@@ -793,6 +794,9 @@ static int find_one(void *ctx, size_t i, const sis_model *model, const sis_opt *
     job *j = (job *)ctx;
     const sis_input *in = &j->e.inputs[i];
     sis_model lead;
+    sis_opt own = *opt;
+    own.threshold = j->e.items[i].record.question.threshold;
+    opt = &own;
     if (j->for_all) {
         sis_prove_opt p;
         prove_options(&j->e.items[i], opt, j->keep_class, &p);
@@ -850,30 +854,29 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     }
     r.question.n_outputs = j->m->model.n_outputs;
     r.question.below = j->opt.below;
-    r.question.threshold = j->opt.threshold;
     r.collection = *c;
     r.has_row = 1;
     r.row = i;
     return hand_record(ctx, i, &r);
 }
 
-/* collect(model, examples, done, progress, *, threshold, ...): done(i, line) for each in order. */
+/* collect(model, examples, done, progress, *, ...): done(i, line) for each in order. */
 static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model",  "examples",    "done",    "progress",   "threshold",
-                            "below",  "max_subsets", "memory",  "jobs",       "exact",
-                            "trace",  "method",      "for_all", "keep_class", "smallest",
-                            "domain", "together",    NULL};
+    static char *names[] = {"model",      "examples", "done",   "progress", "below",  "max_subsets",
+                            "memory",     "jobs",     "exact",  "trace",    "method", "for_all",
+                            "keep_class", "smallest", "domain", "together", NULL};
     PyObject *list;
     Py_ssize_t most = 0, memory = 0;
     job j = {0};
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
-    if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OOOd|pnnippzpppzi", names, ModelType, &j.m, &list, &j.done,
-            &j.progress, &j.opt.threshold, &j.opt.below, &most, &memory, &j.opt.jobs, &j.opt.exact,
-            &j.trace, &j.method, &j.for_all, &j.keep_class, &j.smallest, &j.domain, &j.together))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|pnnippzpppzi", names, ModelType, &j.m,
+                                     &list, &j.done, &j.progress, &j.opt.below, &most, &memory,
+                                     &j.opt.jobs, &j.opt.exact, &j.trace, &j.method, &j.for_all,
+                                     &j.keep_class, &j.smallest, &j.domain, &j.together))
         return NULL;
+    j.opt.threshold = 0; /* each example has its own */
     j.opt.max_subsets = most > 0 ? (size_t)most : 0;
     j.opt.memory = memory > 0 ? (size_t)memory : j.opt.memory;
     j.opt.progress = tell;
@@ -1530,7 +1533,7 @@ static PyObject *write_file(PyObject *self, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"collect", (PyCFunction)(void (*)(void))collect, METH_VARARGS | METH_KEYWORDS,
-     "collect(model, examples, done, progress, threshold, ...)"},
+     "collect(model, examples, done, progress, ...)"},
     {"verify", verify, METH_VARARGS, "verify(model, examples, lines, exhaustive)"},
     {"task", (PyCFunction)(void (*)(void))task, METH_VARARGS | METH_KEYWORDS,
      "task(model, strings, kind, done, progress, lines, ...)"},

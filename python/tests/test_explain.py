@@ -400,7 +400,7 @@ class Arrays(unittest.TestCase):
                                ("two groups", dict(mask=0, features=[[0], [0, 1]])),
                                ("not both", dict(mask=0, features=[[0]], axis=0)),
                                ("images", dict(mask=0, features=sis.Grid(2))), ("texts", dict(mask=0, tokenizer=len)),
-                               ("0 to 0", dict(mask=0, axis=1)), ("one number", dict(mask=0, threshold=[1, 2])),
+                               ("0 to 0", dict(mask=0, axis=1)), ("one for each of 2 ex", dict(mask=0, threshold=[1, 2, 3])),
                                ("batch_size", dict(mask=0, batch_size=0)), ("no rows", dict(background=x[:0])),
                                ("labels: 1", dict(mask=0, labels=[1])), ("ids: 3", dict(mask=0, ids="abc")),
                                ("ids=5: expected one for each of 2", dict(mask=0, ids=5)),
@@ -955,6 +955,28 @@ class Frames(unittest.TestCase):
                           (frame.reset_index(drop=True)[1:], "12")):
             self.assertEqual([e.id for e in sis.explain(lambda rows: rows.a, part, 1, mask=0)], list(ids))
         self.assertEqual([e.id for e in sis.explain(lambda rows: rows.a, frame, 1, mask=0, ids="pqr")], list("pqr"))
+
+    def test_each_example_may_have_a_threshold(self):
+        from sklearn.tree import DecisionTreeRegressor
+        frame = self.mixed(60)
+        numbers = frame.drop(columns="home")
+        limits = self.pandas.Series(np.linspace(0.2, 1.5, 60), index=range(60, 0, -1))
+        tree = DecisionTreeRegressor(max_depth=6, random_state=0).fit(numbers, numbers.a + numbers.b - numbers.c)
+        for model, X in ((lambda rows: rows.a + rows.b + (rows.home == "own"), frame), (tree, numbers),
+                         (lambda rows: rows[:, 0] + rows[:, 1] - rows[:, 2], numbers.to_numpy())):
+            r = sis.explain(model, X, limits, background=X)
+            self.assertEqual([e.threshold for e in r], list(limits))  # by order
+            self.assertGreater(min(r.counts["explained"], r.counts["not_decided"]), 4)
+            for i in range(0, 60, 7):
+                one = sis.explain(model, X[i:i + 1], limits.iloc[i], background=X)[0]
+                self.assertEqual((one.status, one.data["subsets"]), (r[i].status, r[i].data["subsets"]))
+            again = pickle.loads(pickle.dumps(r))
+            self.assertTrue(all(a["holds"] for a in again.verify(model, X, background=X)))
+        texts = sis.explain(lambda texts: [t.count("a") for t in texts], ["a a", "", "a"], [2, 3, 4])
+        self.assertEqual([(e.threshold, e.status) for e in texts], [(2, "explained"), (3, "error"), (4, "not_decided")])
+        for wrong in ([1, 2], np.zeros((60, 2)), [np.nan] * 60, np.nan):
+            with self.assertRaisesRegex(sis.Error, "threshold"):
+                sis.explain(tree, numbers, wrong, background=numbers)
 
     def test_values_and_masks_are_columns_of_the_frame(self):
         frame = self.pandas.DataFrame({"a=b": [1.0, 2.0, 3.0], "home": ["own", "rent", "a=b"], "only": ["x"] * 3})
