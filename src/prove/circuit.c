@@ -245,25 +245,6 @@ static int read_conv(const sis__step *s, const sis__plan *p, sis__circuit_node *
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-static int is_affine(int op) {
-    switch (op) {
-    case SIS__OP_CONV:
-    case SIS__OP_AVERAGE_POOL:
-    case SIS__OP_GLOBAL_AVERAGE_POOL:
-    case SIS__OP_GEMM:
-    case SIS__OP_MATMUL:
-    case SIS__OP_ADD:
-    case SIS__OP_SUB:
-    case SIS__OP_MUL:
-    case SIS__OP_DIV:
-    case SIS__OP_BATCH_NORMALIZATION:
-    case SIS__OP_SCALER:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
 static int is_constant(const sis__plan *p, int tensor) {
     return tensor < 0 || p->tensors[tensor].data != NULL;
 }
@@ -276,9 +257,7 @@ static int only_input(const sis__plan *p, const sis__step *s) {
             at = i;
             n++;
         }
-    int may = at == 0 || (at == 1 && (s->op == SIS__OP_ADD || s->op == SIS__OP_SUB ||
-                                      s->op == SIS__OP_MUL || s->op == SIS__OP_MATMUL));
-    return n == 1 && may ? s->inputs[at] : -1;
+    return n == 1 && (at == 0 || s->ops->linear >> at & 1) ? s->inputs[at] : -1;
 }
 
 static int read_tensor(reading *r, int tensor, size_t *node);
@@ -417,7 +396,7 @@ static int read_step(reading *r, const sis__step *s, int to, size_t *node) {
         return read_max(r, s, node);
     if (s->op == SIS__OP_NORMALIZER)
         return read_normalizer(r, s, from, node);
-    if (is_affine(s->op))
+    if (s->ops->linear)
         return read_affine(r, s, from, to, node);
     if (s->op != SIS__OP_RELU && s->ops->trait != SIS__KEEPS)
         return refuse(r, s);

@@ -30,16 +30,12 @@ struct sis__ensemble {
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static int renames(const sis__step *s) {
-    return s->ops == &sis__op_identity || s->ops == &sis__op_zip_map;
-}
-
-/* The step that makes a tensor, but for those that only give it another name. */
+/* The step that makes a tensor, but for those that only give it another name or shape. */
 static const sis__step *maker_of(const sis__plan *p, int *tensor) {
     for (size_t i = p->n_steps; i-- > 0;) {
         const sis__step *s = &p->steps[i];
         for (size_t k = 0; k < s->n_outputs; k++)
-            if (s->outputs[k] == *tensor && renames(s)) {
+            if (s->outputs[k] == *tensor && k == 0 && s->ops->trait == SIS__KEEPS) {
                 *tensor = s->inputs[0];
                 break;
             } else if (s->outputs[k] == *tensor)

@@ -6,6 +6,7 @@
  */
 #include "support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,39 @@ static void check_input(const char *name, sis__run *r, const sis__step *s, size_
     free(before);
 }
 
+/* Does twice the change of an input change a result that is linear in it by twice as much? */
+static void check_linear(const char *name, sis__run *r, const sis__step *s, size_t in) {
+    const sis__tensor *x = &r->plan->tensors[s->inputs[in]];
+    const sis__tensor *y = &r->plan->tensors[s->outputs[0]];
+    float *was = (float *)r->data[s->inputs[in]], *now = (float *)r->data[s->outputs[0]];
+    if (!(s->ops->linear >> in & 1) || x->dtype != SIS__F32 || y->dtype != SIS__F32)
+        return;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        if (i != in && s->inputs[i] == s->inputs[in])
+            return; /* a square */
+    float *changed = (float *)malloc((x->count + 1) * sizeof *changed);
+    float *values[3];
+    r->data[s->inputs[in]] = changed;
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < x->count; i++)
+            changed[i] = was[i] + 0.5f * (float)k * (float)(1 + i % 3);
+        assert_int_equal(s->ops->forward(s, r), 0);
+        values[k] = (float *)malloc((y->count + 1) * sizeof **values);
+        memcpy(values[k], now, y->count * sizeof *now);
+    }
+    for (size_t i = 0; i < y->count; i++) {
+        float once = values[1][i] - values[0][i], twice = values[2][i] - values[0][i];
+        if (fabsf(twice - 2 * once) > 1e-3f * (1 + fabsf(twice)))
+            fail_msg("%s, %s: value %zu is not linear in input %zu", name, sis__op_name(s->op), i,
+                     in);
+    }
+    r->data[s->inputs[in]] = was;
+    assert_int_equal(s->ops->forward(s, r), 0);
+    for (size_t k = 0; k < 3; k++)
+        free(values[k]);
+    free(changed);
+}
+
 static void check_network(const char *name, const sis_net *net, const sis_net_shape *shape) {
     size_t rows = shape->dims[0] == 0 ? 2 : 1;
     sis__feed feed = {.value = net->input, .rank = shape->rank};
@@ -96,8 +130,10 @@ static void check_network(const char *name, const sis_net *net, const sis_net_sh
     for (size_t k = 0; k < plan->n_steps; k++) {
         const sis__step *s = &plan->steps[k];
         for (size_t i = 0; i < s->n_inputs && s->outputs[0] >= 0; i++)
-            if (s->inputs[i] >= 0)
+            if (s->inputs[i] >= 0) {
                 check_input(name, r, s, i);
+                check_linear(name, r, s, i);
+            }
     }
     free(x);
     sis__run_free(r);

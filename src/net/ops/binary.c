@@ -409,10 +409,14 @@ static int prelu_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, rank, dims);
 }
 
-const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, .trait = SIS__MAPS};
-const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, .trait = SIS__MAPS};
-const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, .trait = SIS__MAPS};
-const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, .trait = SIS__MAPS};
+const sis__op sis__op_add = {
+    2, 2, arithmetic_shape, add_forward, add_backward, .trait = SIS__MAPS, .linear = 3};
+const sis__op sis__op_sub = {
+    2, 2, arithmetic_shape, sub_forward, sub_backward, .trait = SIS__MAPS, .linear = 3};
+const sis__op sis__op_mul = {
+    2, 2, arithmetic_shape, mul_forward, mul_backward, .trait = SIS__MAPS, .linear = 3};
+const sis__op sis__op_div = {
+    2, 2, arithmetic_shape, div_forward, div_backward, .trait = SIS__MAPS, .linear = 1};
 const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, .trait = SIS__MAPS};
 const sis__op sis__op_mod = {2, 2, mod_shape, mod_forward, mod_backward, .trait = SIS__MAPS};
 const sis__op sis__op_prelu = {

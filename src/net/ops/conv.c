@@ -530,4 +530,4 @@ static int conv_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_conv = {
-    2, 3, conv_shape, conv_forward, sis__conv_backward, .source = sis__images_source};
+    2, 3, conv_shape, conv_forward, sis__conv_backward, .linear = 1, .source = sis__images_source};

@@ -375,6 +375,6 @@ static int product_source(const sis__plan *p, const sis__step *s, size_t out, si
 }
 
 const sis__op sis__op_gemm = {
-    2, 3, gemm_shape, gemm_forward, gemm_backward, .source = product_source};
+    2, 3, gemm_shape, gemm_forward, gemm_backward, .linear = 1, .source = product_source};
 const sis__op sis__op_matmul = {
-    2, 2, matmul_shape, matmul_forward, matmul_backward, .source = product_source};
+    2, 2, matmul_shape, matmul_forward, matmul_backward, .linear = 3, .source = product_source};

@@ -136,7 +136,8 @@ const sis__op sis__op_batch_normalization = {5,
                                              batch_norm_forward,
                                              batch_norm_backward,
                                              .in_place = 1,
-                                             .trait = SIS__MAPS_PLACES};
+                                             .trait = SIS__MAPS_PLACES,
+                                             .linear = 1};
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
@@ -182,7 +183,7 @@ static int scaler_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_scaler = {
-    1, 1, scaler_shape, scaler_forward, scaler_backward, .trait = SIS__MAPS_PLACES};
+    1, 1, scaler_shape, scaler_forward, scaler_backward, .trait = SIS__MAPS_PLACES, .linear = 1};
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 

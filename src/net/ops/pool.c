@@ -384,6 +384,7 @@ const sis__op sis__op_average_pool = {1,
                                       average_pool_shape,
                                       average_pool_forward,
                                       average_pool_backward,
+                                      .linear = 1,
                                       .source = sis__images_source};
 const sis__op sis__op_global_max_pool = {
     1, 1, global_shape, max_pool_forward, max_pool_backward, .source = sis__images_source};
@@ -392,4 +393,5 @@ const sis__op sis__op_global_average_pool = {1,
                                              global_shape,
                                              global_average_forward,
                                              average_pool_backward,
+                                             .linear = 1,
                                              .source = sis__images_source};

@@ -43,6 +43,8 @@ typedef struct sis__op {
     int (*backward)(const sis__step *s, sis__run *r);
     int in_place; /* output 0 may overwrite input 0 */
     sis__trait trait;
+    unsigned
+        linear; /* bit i: output 0 is linear in input i, and a constant, the others being constant */
     /* What each value of output `out` takes from input `in` (source.h); 0: not known. NULL: what the
      * trait says. */
     int (*source)(const sis__plan *p, const sis__step *s, size_t out, size_t in, sis__source *from);

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "net/ops/ops.h"
 #include "net/plan/cache.h"
+#include "net/plan/source.h"
 
 struct sis__runs {
     sis__run *run;
@@ -368,28 +368,23 @@ static int counts_rows(const sis__plan *p, const sis__plan *one, int tensor) {
            one->tensors[tensor].dims[0] != p->tensors[tensor].dims[0];
 }
 
-/* Does a step reduce the first axis of what it reads? */
-static int reduces_first(const sis__plan *p, const sis__step *s) {
-    const sis__reduce *e = &s->p.reduce;
-    if (s->op < SIS__OP_REDUCE_MAX || s->op > SIS__OP_REDUCE_LOG_SUM_EXP)
+/* Does a step look at several rows of what it reads at once, or leave some out? */
+static int mixes_rows(const sis__plan *p, const sis__plan *one, const sis__step *s) {
+    sis__source from;
+    if (s->n_inputs == 0 || !counts_rows(p, one, s->inputs[0]) ||
+        !sis__source_of(p, s, 0, 0, &from))
         return 0;
-    for (size_t k = 0; k < e->n_reduced; k++)
-        if (e->reduced[k] > 1 &&
-            e->reduced[k] * e->reduced_stride[k] == p->tensors[s->inputs[0]].count)
+    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
+    for (size_t d = 0; d < from.n_over; d++)
+        if (from.over[d].size > 1 && from.over[d].size * (size_t)from.over[d].step == x->count)
             return 1;
-    return 0;
+    return from.same && y->count < x->count && !counts_rows(p, one, s->outputs[0]);
 }
 
-/* Does a step look at several rows at once: sums over rows, some of them cut out? */
-static int mixes_rows(const sis__plan *p, const sis__plan *one) {
-    for (size_t i = 0; i < p->n_steps; i++) {
-        const sis__step *s = &p->steps[i];
-        int cuts = s->op == SIS__OP_SLICE || s->op == SIS__OP_GATHER || s->op == SIS__OP_SPLIT;
-        if (s->n_inputs == 0 || !counts_rows(p, one, s->inputs[0]))
-            continue;
-        if (reduces_first(p, s) || (cuts && !counts_rows(p, one, s->outputs[0])))
+static int any_mixes_rows(const sis__plan *p, const sis__plan *one) {
+    for (size_t i = 0; i < p->n_steps; i++)
+        if (mixes_rows(p, one, &p->steps[i]))
             return 1;
-    }
     return 0;
 }
 
@@ -409,7 +404,7 @@ static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, i
     if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
         return SIS_OK;
     int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
-    if (mixes_rows(plan, g->plans[SIS__SCORES][0]->plan))
+    if (any_mixes_rows(plan, g->plans[SIS__SCORES][0]->plan))
         return SIS_OK;
     int likely = any && !plan->widened;
     if (plan->flops > (likely ? brief_probe_flops : max_probe_flops) ||

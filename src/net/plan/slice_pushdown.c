@@ -183,6 +183,12 @@ static double set_times(const narrower *w, sis__recurrent *p) {
     return (double)sum / (double)(p->directions * w->size);
 }
 
+/* A product with weights, or one of two things that are computed: worth saving. */
+static int is_product(const sis__plan *p, const sis__step *s) {
+    sis__source from;
+    return s->ops->linear && sis__source_of(p, s, 0, 0, &from) && !sis__source_single(&from);
+}
+
 /* Fills wants, narrow and along while shapes are what they were; products that are saved. */
 static double mark(narrower *w, size_t n_inputs) {
     double saved = 0;
@@ -195,8 +201,7 @@ static double mark(narrower *w, size_t n_inputs) {
         const sis__step *s = &w->p->steps[k];
         int picked = picks_these(w, s), axis = s->outputs[0] >= 0 ? w->wants[s->outputs[0]] : ALL;
         w->narrow[k] = picked != NOT_SO ? PICKS : divides(w, s, axis) ? AGAIN : 0;
-        if (w->narrow[k] &&
-            (s->op == SIS__OP_MATMUL || s->op == SIS__OP_GEMM || s->op == SIS__OP_CONV))
+        if (w->narrow[k] && is_product(w->p, s))
             saved += s->flops * (1 - (double)w->n / (double)w->size);
         if (stops(w, s)) {
             sis__recurrent shorter = s->p.recurrent;

@@ -29,6 +29,7 @@
 #include "base/mem.h"
 #include "base/platform.h"
 #include "net/ops/ops.h"
+#include "net/plan/source.h"
 #include "net/walk/window.h"
 
 static const double least_products = 64;         /* to pay, for each value that is estimated */
@@ -108,27 +109,24 @@ static int follow_add(follow *f, const sis__step *s, extent *x, extent *y) {
     return 1;
 }
 
-/* n values that stay what they are, or become 0. */
-static void follow_same(const follow *f, extent *x, extent *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (f->backward)
-            x[i].slope += y[i].slope;
-        else
-            y[i].size = x[i].size;
-}
-
-/* One tensor behind the other: along the only axis that is not 1. */
-static int follow_concat(const follow *f, const sis__step *s, extent *y) {
-    const sis__tensor *out = &f->p->tensors[s->outputs[0]];
-    if (out->dims[s->p.axis.axis] != out->count)
+/* Values of input `in` that stay what they are, or become 0: how many there are. */
+static size_t follow_moved(const follow *f, const sis__step *s, size_t in, extent *y) {
+    extent *x = f->of[s->inputs[in]];
+    sis__source from;
+    size_t n = 0;
+    if (!x || !sis__source_of(f->p, s, 0, in, &from) || !(from.same || s->op == SIS__OP_RELU))
         return 0;
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        if (!f->of[s->inputs[i]])
-            return 0;
-        follow_same(f, f->of[s->inputs[i]], y, count_of(f, s->inputs[i]));
-        y += count_of(f, s->inputs[i]);
+    for (size_t i = 0; i < count_of(f, s->outputs[0]); i++) {
+        size_t at = sis__source_at(&from, i);
+        if (at == SIZE_MAX)
+            continue;
+        if (f->backward)
+            x[at].slope += y[i].slope;
+        else
+            y[i].size = x[at].size;
+        n++;
     }
-    return 1;
+    return n;
 }
 
 /* 1: it is known what the step does, 0: it is not. */
@@ -141,17 +139,12 @@ static int follow_step(follow *f, const sis__step *s, extent *y) {
     }
     if (s->op == SIS__OP_ADD)
         return x && follow_add(f, s, x, y);
-    if (s->op == SIS__OP_CONCAT)
-        return follow_concat(f, s, y);
-    if (!x || x != f->of[s->inputs[0]])
-        return 0;
-    if (s->op == SIS__OP_GEMM || s->op == SIS__OP_MATMUL)
+    if (x && x == f->of[s->inputs[0]] && (s->op == SIS__OP_GEMM || s->op == SIS__OP_MATMUL))
         return follow_dense(f, s, x, y);
-    if ((s->ops->trait != SIS__KEEPS && s->op != SIS__OP_RELU) ||
-        count_of(f, s->inputs[0]) != count_of(f, s->outputs[0]))
-        return 0;
-    follow_same(f, x, y, count_of(f, s->outputs[0]));
-    return 1;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        n += follow_moved(f, s, i, y);
+    return n == count_of(f, s->outputs[0]);
 }
 
 /* Sizes of the cuts. */
