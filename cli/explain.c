@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "explain.h"
 #include "shard.h"
 
@@ -130,89 +130,90 @@ static int tell_errors(const cli_explaining *w) {
                     : cli_error("%zu examples failed; the first is \"%s\": %s", n, id, w->why);
 }
 
-/* ---- Records as answers ----------------------------------------------------------------------- */
+/* ---- Records ---------------------------------------------------------------------------------- */
 
-/* What an answer says of its record before the line of it. */
-typedef struct {
-    sis_status status;
-    double score, masked_score;
-    char why[304];
-} brief;
-
-/* A record found here, on its way to who writes it. */
-static int answer_record(void *ctx, size_t i, const sis_record *r) {
-    cli_explaining *w = ctx;
-    const sis_collection *c = &r->collection;
-    brief b = {.status = c->status, .score = c->score, .masked_score = c->masked_score};
-    sis__buf answer;
-    char *line = NULL;
-    size_t n;
-    snprintf(b.why, sizeof b.why, "%s", c->message ? c->message : "");
-    int error = sis_record_format(r, w->o->trace, &line, &n);
-    sis__buf_init(&answer);
-    if (error == SIS_OK) {
-        sis__buf_add(&answer, &b, sizeof b);
-        sis__buf_add(&answer, line, n);
-        error = sis__buf_error(&answer);
+/* Count a record and put it into the file; the first one says how the file is made. `line`: as it was
+ * formatted elsewhere, n bytes; NULL: it was not. */
+static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *line, size_t n) {
+    char number[SIS_ID_SIZE], *own = NULL;
+    const char *none = r->provenance;
+    sis_line place = {.row = sis_task_row(w->task, i),
+                      .at = w->bytes,
+                      .first = w->provenance && w->n_written == 0};
+    int status = CLI_DONE;
+    w->unsettled |= w->n_written > 0 && i < w->last;
+    w->last = i;
+    cli_explain_count(w, sis_task_id(w->task, i, number), &r->collection);
+    if (place.first || !line) {
+        r->provenance = place.first ? w->provenance : none;
+        status = cli_fail(sis_record_format(r, w->o->trace, &own, &n));
+        r->provenance = none;
     }
-    if (error == SIS_OK)
-        error = sis__queue_answer(w->things, i, answer.data, answer.len);
-    sis__buf_release(&answer);
-    free(line);
-    return error;
+    cli_progress_erase(&w->bar);
+    if (status == CLI_DONE)
+        status = cli_output_write(&w->out, own ? own : line, n);
+    free(own);
+    place.length = n;
+    w->bytes += (long long)n;
+    w->n_written++;
+    if (status == CLI_DONE && w->provenance &&
+        sis__processes_now) /* a file of ours from its beginning */
+        status = cli_fail(sis_lines_note(&w->lines, &place));
+    w->broken |= status != CLI_DONE;
+    return w->broken ? SIS_E_IO : SIS_OK;
 }
 
-static int next_example(void *ctx, size_t *i) {
-    return sis__queue_next(((cli_explaining *)ctx)->things, i, 1) > 0;
+/* All that is to be done, by this process. */
+static int explain_here(cli_explaining *w) {
+    sis_record r;
+    int got = sis_task_choose(w->task, w->todo, w->n_todo);
+    for (size_t k = 0; got == SIS_OK && (got = sis_task_next(w->task, &r)) == 1; k++)
+        got = take_record(w, w->todo[k], &r, NULL, 0);
+    return got;
+}
+
+/* ---- Many processes --------------------------------------------------------------------------- */
+
+/* Lines are the answers. One thread of this process: */
+static int answer_lines(void *ctx, size_t k, int worker) {
+    cli_explaining *w = ctx;
+    sis_record r;
+    size_t i, n;
+    (void)k, (void)worker;
+    while (!atomic_load(&w->failed) && sis__queue_next(w->things, &i, 1) > 0) {
+        char *line = NULL;
+        int error = sis_task_explain(w->task, i, &r);
+        if (error == SIS_OK)
+            error = sis_record_format(&r, w->o->trace, &line, &n);
+        if (error == SIS_OK)
+            error = sis__queue_answer(w->things, i, line, n);
+        free(line);
+        if (error != SIS_OK) {
+            atomic_store(&w->failed, 1);
+            return error;
+        }
+    }
+    return SIS_OK;
 }
 
 static int work(void *ctx, sis__queue *things) {
     cli_explaining *w = ctx;
     w->things = things;
-    return sis_task_each(w->task, w->n_todo, next_example, answer_record, w);
+    int jobs = w->jobs > 0 ? w->jobs : sis__cores();
+    return sis__parallel(jobs, (size_t)jobs, answer_lines, w);
+}
+
+static int take_line(void *ctx, size_t i, const void *line, size_t n) {
+    sis_record r;
+    int error = sis_record_parse(line, n, &r);
+    if (error == SIS_OK)
+        error = take_record(ctx, i, &r, line, n);
+    sis_record_release(&r);
+    return error;
 }
 
 static void cancel(void *ctx) {
     sis_task_cancel(((cli_explaining *)ctx)->task);
-}
-
-/* Into the file; the first record of it says how it is made. */
-static int write_line(cli_explaining *w, sis_line *place, const char *line) {
-    char *anew = NULL;
-    size_t n = place->length;
-    int status = CLI_DONE;
-    place->first = w->provenance && w->n_written == 0;
-    if (place->first)
-        status = cli_fail(sis_line_remake(line, n, w->provenance, &anew, &n));
-    cli_progress_erase(&w->bar);
-    if (status == CLI_DONE)
-        status = cli_output_write(&w->out, anew ? anew : line, n);
-    free(anew);
-    place->at = w->bytes;
-    place->length = n;
-    w->bytes += (long long)n;
-    w->n_written++;
-    if (status == CLI_DONE && w->provenance &&
-        sis__processes_now) /* a file of ours from its beginning */
-        status = cli_fail(sis_lines_note(&w->lines, place));
-    w->broken |= status != CLI_DONE;
-    return w->broken ? SIS_E_IO : SIS_OK;
-}
-
-static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
-    cli_explaining *w = ctx;
-    brief b;
-    char number[SIS_ID_SIZE];
-    memcpy(&b, answer, sizeof b);
-    sis_collection c = {.status = b.status,
-                        .score = b.score,
-                        .masked_score = b.masked_score,
-                        .message = b.why[0] ? b.why : NULL};
-    w->unsettled |= w->n_written > 0 && i < w->last;
-    w->last = i;
-    cli_explain_count(w, sis_task_id(w->task, i, number), &c);
-    sis_line place = {.row = sis_task_row(w->task, i), .length = n - sizeof b};
-    return write_line(w, &place, (const char *)answer + sizeof b);
 }
 
 int cli_explain_provenance(const cli_explaining *w, char **provenance) {
@@ -284,18 +285,22 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     w->deadline = o->time_limit_total > 0 ? sis__seconds() + o->time_limit_total : 0;
 }
 
-/* All that is to be done, by whoever is there. */
+/* All that is to be done, by many processes. */
+static int explain_there(cli_explaining *w) {
+    return sis__spread(&(sis__work){.which = w->todo,
+                                    .n = w->n_todo,
+                                    .jobs = w->jobs,
+                                    .ordered = !w->out.path,
+                                    .work = work,
+                                    .take = take_line,
+                                    .tick = watch_all,
+                                    .cancel = cancel,
+                                    .ctx = w});
+}
+
 static int explain_all(cli_explaining *w) {
     cli_progress_init(&w->bar, w->o->common.quiet);
-    int error = sis__spread(&(sis__work){.which = w->todo,
-                                         .n = w->n_todo,
-                                         .jobs = w->jobs,
-                                         .ordered = !sis__processes_now || !w->out.path,
-                                         .work = work,
-                                         .take = take_record,
-                                         .tick = watch_all,
-                                         .cancel = cancel,
-                                         .ctx = w});
+    int error = sis__processes_now ? explain_there(w) : explain_here(w);
     cli_progress_end(&w->bar);
     if (w->late && error == SIS_E_CANCELLED)
         return cli_error("the time of the run is over (--time-limit-total)");

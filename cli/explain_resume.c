@@ -72,30 +72,22 @@ static int close_numbers(const double *a, const double *b, size_t n) {
 }
 
 /* A record and what is found for the same input now: the same, but for rounding? */
-typedef struct {
-    const sis_record *r;
-    int same;
-} again;
-
-static int hold_against(void *ctx, size_t i, const sis_record *found) {
-    again *a = ctx;
-    const sis_collection *was = &a->r->collection, *is = &found->collection;
+static int same_answer(const sis_record *before, const sis_record *found) {
+    const sis_collection *was = &before->collection, *is = &found->collection;
     size_t n = found->n_attributions;
-    (void)i;
-    a->same = was->status == is->status && n == a->r->n_attributions &&
-              close_numbers(&was->masked_score, &is->masked_score, 1) &&
-              close_numbers(a->r->attributions, found->attributions, n);
-    if (a->same && n == 0) /* an order is all there is to compare */
-        a->same = was->subsets[0].n == is->subsets[0].n &&
-                  memcmp(was->subsets[0].features, is->subsets[0].features,
-                         is->subsets[0].n * sizeof(int)) == 0;
-    return SIS_OK;
+    if (was->status != is->status || n != before->n_attributions ||
+        !close_numbers(&was->masked_score, &is->masked_score, 1))
+        return 0;
+    if (n > 0)
+        return close_numbers(before->attributions, found->attributions, n);
+    const sis_subset *a = &was->subsets[0], *b = &is->subsets[0]; /* an order is all there is */
+    return a->n == b->n && memcmp(a->features, b->features, b->n * sizeof(int)) == 0;
 }
 
 static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
-    again a = {.r = r};
-    int status = cli_fail(sis_task_run(w->task, &at, 1, hold_against, &a));
-    if (status != CLI_DONE || a.same)
+    sis_record found;
+    int status = cli_fail(sis_task_explain(w->task, at, &found));
+    if (status != CLI_DONE || same_answer(r, &found))
         return status;
     return cli_error(
         "--resume: record \"%s\" of %s comes out differently now; give the same --seed, --samples, "

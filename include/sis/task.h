@@ -216,24 +216,17 @@ void sis_task_free(sis_task *task);
  * than one job the examples are explained ahead, by threads of the task. */
 int sis_task_next(sis_task *task, sis_record *record);
 
+/* sis_task_next gives these n examples alone, which[0..n) ascending, and begins with the first. */
+int sis_task_choose(sis_task *task, const size_t *which, size_t n);
+
+/* Explain example i on this thread: 0, or the failure. Any number of threads may do so at the same
+ * time; those that are more than the jobs of the task wait for their turn. *record is borrowed until
+ * this thread explains another example so, ends, or frees the task. */
+int sis_task_explain(sis_task *task, size_t i, sis_record *record);
+
 /* From any thread, or a signal handler: end what is under way at the next answer of the model, with
  * SIS_E_CANCELLED. So does search.progress with a result other than 0. */
 void sis_task_cancel(sis_task *task);
-
-/* ---- Records to a function ----------------------------------------------------------------- */
-
-/* Explain n examples, which[0..n) ascending (NULL: the first n); `done` gets each record in this
- * order, one at a time, and borrows it; nonzero from it stops and is the result. Any failure of the
- * model stops too, after every earlier example has been handed over. */
-typedef int sis_task_done(void *ctx, size_t i, const sis_record *record);
-int sis_task_run(sis_task *task, const size_t *which, size_t n, sis_task_done *done, void *ctx);
-
-/* For those who share examples out among processes: explain what `more` names, an example at a time
- * and no more than `most`; `done` gets records as they come, in any order but one at a time. `more`
- * may wait, and is called by several threads at once: 1: *i is to be explained; 0: there is nothing
- * left. If examples fail the message is that of the first of them. */
-typedef int sis_task_more(void *ctx, size_t *i);
-int sis_task_each(sis_task *task, size_t most, sis_task_more *more, sis_task_done *done, void *ctx);
 
 /* ---- The same question about other examples ------------------------------------------------ */
 
@@ -333,7 +326,8 @@ int sis_task_verify(sis_task *task, const sis_record *records, size_t n, sis_aud
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-/* Plain scores (n_outputs) of n examples as in sis_task_run, in order. */
+/* Plain scores (n_outputs) of n examples, which[0..n) (NULL: the first n), in order. A result of
+ * `done` other than 0 ends it. */
 typedef int sis_task_scored(void *ctx, size_t i, const double *scores);
 int sis_task_predict(sis_task *task, const size_t *which, size_t n, sis_task_scored *done,
                      void *ctx);

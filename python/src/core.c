@@ -745,8 +745,7 @@ static int tell(void *ctx, const sis_progress *p) {
 }
 
 /* A record as a line of the results file, to whom it is for. */
-static int hand_record(void *ctx, size_t i, const sis_record *r) {
-    job *j = (job *)ctx;
+static int hand_record(job *j, size_t i, const sis_record *r) {
     char *line;
     size_t n;
     int error = sis_record_format(r, j->trace, &line, &n);
@@ -841,7 +840,7 @@ static sis_guarantee without_examples(sis_guarantee g) {
 }
 
 static int hand_over(void *ctx, size_t i, const sis_collection *c) {
-    const job *j = (const job *)ctx;
+    job *j = (job *)ctx;
     sis_record r = j->e.items[i].record;
     sis_guarantee told;
     r.question.method = j->method ? j->method : "sis";
@@ -857,7 +856,7 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     r.collection = *c;
     r.has_row = 1;
     r.row = i;
-    return hand_record(ctx, i, &r);
+    return hand_record(j, i, &r);
 }
 
 /* collect(model, examples, done, progress, *, ...): done(i, line) for each in order. */
@@ -966,10 +965,12 @@ static int errand_open(errand *e) {
 }
 
 static int errand_run(errand *e) {
-    int error;
-    Py_BEGIN_ALLOW_THREADS error =
-        sis_task_run(e->task, NULL, sis_task_count(e->task), hand_record, &e->j);
-    Py_END_ALLOW_THREADS return error;
+    sis_record record;
+    size_t i = 0;
+    int got;
+    Py_BEGIN_ALLOW_THREADS while ((got = sis_task_next(e->task, &record)) == 1 &&
+                                  (got = hand_record(&e->j, i++, &record)) == SIS_OK) continue;
+    Py_END_ALLOW_THREADS return got;
 }
 
 static PyObject *bytes_of(char *text) {

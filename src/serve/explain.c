@@ -264,13 +264,21 @@ static int format(const work *w, const sis_record *record, int trace, char **lin
     return error;
 }
 
-static int add_record(void *ctx, size_t i, const sis_record *record) {
-    work *w = (work *)ctx;
+/* Explain all examples of the request; `add` takes each record. */
+static int explain_all(work *w, int (*add)(work *w, const sis_record *record)) {
+    sis_record record;
+    int got;
+    while ((got = sis_task_next(w->task, &record)) == 1)
+        if ((got = add(w, &record)) != SIS_OK)
+            return got;
+    return got;
+}
+
+static int add_record(work *w, const sis_record *record) {
     sis__buf *b = &w->request->answer;
     char *line;
     size_t n;
     int error = format(w, record, w->ask.trace, &line, &n);
-    (void)i;
     if (error)
         return error;
     sis__json_comma(b, w->done++);
@@ -300,7 +308,7 @@ static void write_explanations(work *w, int *error) {
         sis__json_list(b, "explanations");
     }
     if (!*error)
-        *error = sis_task_run(w->task, NULL, w->n, add_record, w);
+        *error = explain_all(w, add_record);
     sis__buf_char(b, ']');
     if (w->form == SIS__FORM_V2)
         sis__buf_printf(b, ",\"shape\":[%zu]}]", w->done);
@@ -310,12 +318,10 @@ static void write_explanations(work *w, int *error) {
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
-static int add_to_report(void *ctx, size_t i, const sis_record *record) {
-    work *w = (work *)ctx;
+static int add_to_report(work *w, const sis_record *record) {
     sis_record own;
     char *line;
     size_t n;
-    (void)i;
     int error = format(w, record, 1, &line, &n);
     if (error)
         return error;
@@ -329,7 +335,7 @@ static void write_report(work *w, int *error) {
     size_t n;
     *error = sis_report_new(&w->report);
     if (!*error)
-        *error = sis_task_run(w->task, NULL, w->n, add_to_report, w);
+        *error = explain_all(w, add_to_report);
     if (!*error)
         *error = sis_report_page(w->report, NULL, &html, &n);
     if (*error)

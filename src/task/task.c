@@ -521,6 +521,7 @@ int sis_task_open(const sis_task_opt *given, sis_task **out) {
     sis_task *t = error == SIS_OK ? SIS_NEW(sis_task, 1) : NULL;
     if (!t)
         return error ? error : SIS_E_NOMEM;
+    pthread_mutex_init(&t->lock, NULL);
     error = open_task(t, &opt);
     if (error == SIS_OK)
         *out = t;
@@ -563,6 +564,7 @@ int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out) {
     *out = NULL;
     if (!t)
         return SIS_E_NOMEM;
+    pthread_mutex_init(&t->lock, NULL);
     int error = open_like(t, like, data);
     if (error == SIS_OK)
         *out = t;
@@ -583,17 +585,15 @@ static int replace(const char **option, const char *text) {
     return SIS_OK;
 }
 
-/* Records begin again at the first example. */
-static void begin_again(sis_task *t) {
+void sis__task_begin_again(sis_task *t) {
     sis__task_ahead_free(t);
     atomic_store(&t->cancelled, 0);
-    t->at = t->evaluations = 0;
 }
 
 int sis_task_limit(sis_task *t, size_t max_subsets) {
     sis_task_opt opt = t->opt;
     sis__task_method method = {0};
-    begin_again(t);
+    sis__task_begin_again(t);
     opt.answer.search.max_subsets = max_subsets;
     int error = sis__task_method_check(&opt, &method);
     if (error == SIS_OK)
@@ -605,7 +605,7 @@ int sis_task_decide(sis_task *t, const char *threshold, int below, const char *t
                     const char *target_index) {
     size_t before = t->outputs.fixed;
     double value = t->threshold;
-    begin_again(t);
+    sis__task_begin_again(t);
     int error = check_target(target, target_index);
     if (error == SIS_OK && (target || target_index))
         error = sis__task_outputs_choose(&t->outputs, target, target_index);
@@ -643,8 +643,9 @@ void sis_task_free(sis_task *t) {
     if (!t)
         return;
     sis__task_ahead_free(t);
-    sis_example_release(&t->example);
-    sis_rationale_release(&t->found);
+    sis__task_handles_free(t);
+    pthread_mutex_destroy(&t->lock);
+    free(t->which);
     sis__task_method_release(&t->method, t->source.n);
     sis__task_guarantee_release(&t->guarantee);
     free_texts(t->features.names, t->features.n);

@@ -17,16 +17,17 @@
  *     load.c      all of that for one example
  *     method.c    how to explain, what earlier results say about it
  *     guarantee.c for what subsets are to be sufficient, and proofs
- *     run.c       examples -> answers -> records, on threads; scores; thresholds
- *     next.c      the same one by one
+ *     explain.c   examples -> answers -> records, on threads
+ *     scores.c    plain scores; thresholds
  *     verify.c    records held against examples and model
- *     made.c      how records are made, for their file
+ *     provenance.c how records are made, for their file
  *
  * `opt` strings are the task's own copies. A message names options as the program does.
  */
 #ifndef SIS_TASK_TASK_H
 #define SIS_TASK_TASK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -154,6 +155,7 @@ typedef struct sis__task_guarantee {
 } sis__task_guarantee;
 
 typedef struct sis__task_ahead sis__task_ahead;
+typedef struct sis__task_handles sis__task_handles;
 
 struct sis_task {
     sis_task_opt opt;
@@ -173,14 +175,15 @@ struct sis_task {
     sis__task_guarantee guarantee;
     double threshold;
     atomic_int cancelled;
-    double told; /* when progress was last reported */
 
-    /* Of sis_task_next. */
-    size_t at; /* the next example */
-    size_t evaluations;
-    sis_example example; /* of the record that is lent out */
-    sis_rationale found;
-    sis__task_ahead *ahead; /* threads that explain, or NULL */
+    /* While examples are explained, by any number of threads. */
+    pthread_mutex_t lock;
+    sis__task_handles *handles; /* of the model; NULL: none was needed yet */
+    sis_progress progress;
+    double told;   /* when it was last reported */
+    size_t *which; /* (n_which) examples of sis_task_next; NULL: all */
+    size_t n_which;
+    sis__task_ahead *ahead; /* what sis_task_next has begun; NULL: nothing */
 };
 
 /* ---- given.c ------------------------------------------------------------------------------- */
@@ -402,27 +405,22 @@ int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input 
 int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,
                           sis_audit *out);
 
-/* ---- run.c, next.c ------------------------------------------------------------------------- */
+/* ---- scores.c ------------------------------------------------------------------------------ */
 
 /* A threshold as a number: "0.8", or a percentile of the scores of all examples. */
 int sis__task_threshold_find(const sis_task *t, const char *text, double *out);
 
-/* Load example i and explain it. What the model cannot answer is a collection of status error. On
- * failure nothing needs a release. */
-int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,
-                     sis_example *e, sis_rationale *found);
+/* ---- explain.c ----------------------------------------------------------------------------- */
 
-/* Explain n examples as sis_task_run does. `deliver` gets each answer in order and may keep the
- * example and what was found, leaving zeros in their place. */
-typedef int sis__task_deliver(void *ctx, size_t i, sis_example *e, sis_rationale *found);
-int sis__task_run(sis_task *t, const size_t *which, size_t n, sis__task_deliver *deliver,
-                  void *ctx);
+/* Has the task these examples, which[0..n) (NULL: the first n)? 0, or the failure. */
+int sis__task_check_examples(const sis_task *t, const size_t *which, size_t n);
 
-/* search with the threshold, fit for a run that can be cancelled. */
-int sis__task_search(sis_task *t, sis_opt *search);
-
-/* End the threads of sis_task_next. */
+/* End the threads of sis_task_next; end the handles of the model. */
 void sis__task_ahead_free(sis_task *t);
+void sis__task_handles_free(sis_task *t);
+
+/* sis_task_next begins again at the first example. */
+void sis__task_begin_again(sis_task *t);
 
 /* ---- Small things -------------------------------------------------------------------------- */
 

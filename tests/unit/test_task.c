@@ -100,12 +100,10 @@ typedef struct {
 } lines;
 
 /* The line of a record, but for the seconds it took. */
-static int add_line(void *ctx, size_t i, const sis_record *record) {
-    lines *all = (lines *)ctx;
+static int add_line(lines *all, const sis_record *record) {
     sis_record r = *record;
     char *line;
     size_t n;
-    (void)i;
     r.collection.seconds = 0;
     r.provenance = NULL; /* of files */
     int error = sis_record_format(&r, 1, &line, &n);
@@ -129,7 +127,7 @@ static int take_all(sis_task *t, lines *out) {
     sis_record r;
     int got;
     while ((got = sis_task_next(t, &r)) == 1)
-        if ((got = add_line(out, 0, &r)) != 0)
+        if ((got = add_line(out, &r)) != 0)
             return got;
     return got;
 }
@@ -144,11 +142,15 @@ static char *lines_of(const sis_task_opt *o) {
     return all.text;
 }
 
-static char *lines_of_run(const sis_task_opt *o) {
+/* Each example asked for by itself, on one thread. */
+static char *lines_of_each(const sis_task_opt *o) {
     sis_task *t;
+    sis_record r;
     lines all = {0};
-    if (sis_task_open(o, &t) != 0 || sis_task_run(t, NULL, sis_task_count(t), add_line, &all) != 0)
-        fail_msg("%s", sis_error_detail());
+    assert_int_equal(sis_task_open(o, &t), 0);
+    for (size_t i = 0; i < sis_task_count(t); i++)
+        if (sis_task_explain(t, i, &r) != 0 || add_line(&all, &r) != 0)
+            fail_msg("%s", sis_error_detail());
     sis_task_free(t);
     return all.text;
 }
@@ -352,7 +354,7 @@ static void data_in_memory_are_checked(void **state) {
 /* ---- What is found --------------------------------------------------------------------------- */
 
 /* Holds each record against what the core finds when it is asked directly. */
-static int hold_against_core(void *ctx, size_t i, const sis_record *r) {
+static void hold_against_core(size_t i, const sis_record *r) {
     static const double zero[WIDTH];
     sis_opt opt = decision(4);
     sis_input in = {.values = rows[i],
@@ -371,8 +373,6 @@ static int hold_against_core(void *ctx, size_t i, const sis_record *r) {
     assert_memory_equal(r->drawing.values, rows[i], sizeof rows[i]);
     assert_string_equal(r->drawing.names[2], "c");
     sis_collection_release(&c);
-    ++*(size_t *)ctx;
-    return 0;
 }
 
 static void records_hold_what_the_core_finds(void **state) {
@@ -380,65 +380,55 @@ static void records_hold_what_the_core_finds(void **state) {
     sis_data *data = in_memory();
     sis_task_opt o = options(&summing);
     sis_task *t;
+    sis_record r;
     size_t n = 0, some[] = {2, 3, 7};
     o.examples.data = data;
     assert_int_equal(sis_task_open(&o, &t), 0);
-    assert_int_equal(sis_task_run(t, NULL, ROWS, hold_against_core, &n), 0);
+    for (; sis_task_next(t, &r) == 1; n++)
+        hold_against_core(n, &r);
     assert_int_equal(n, ROWS);
-    assert_int_equal(sis_task_run(t, some, 3, hold_against_core, &n), 0);
-    assert_int_equal(n, ROWS + 3);
+    assert_int_equal(sis_task_choose(t, some, 3), 0);
+    for (n = 0; sis_task_next(t, &r) == 1; n++)
+        hold_against_core(some[n], &r);
+    assert_int_equal(n, 3);
     some[2] = ROWS;
-    assert_int_equal(sis_task_run(t, some, 3, hold_against_core, &n), SIS_E_ARGUMENT);
-    assert_int_equal(sis_task_run(t, NULL, ROWS + 1, hold_against_core, &n), SIS_E_ARGUMENT);
-    assert_int_equal(n, ROWS + 3);
+    assert_int_equal(sis_task_choose(t, some, 3), SIS_E_ARGUMENT);
+    assert_message_has("there is no example");
+    assert_int_equal(sis_task_explain(t, ROWS, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_task_choose(t, some, 0), 0);
+    assert_int_equal(sis_task_next(t, &r), 0);
     sis_task_free(t);
     sis_data_free(data);
 }
 
-/* Examples named backwards, by several threads. */
-typedef struct {
-    pthread_mutex_t lock;
-    size_t left, seen[ROWS];
-    size_t n;
-} named;
-
-static int name_backwards(void *ctx, size_t *i) {
-    named *x = ctx;
-    pthread_mutex_lock(&x->lock);
-    int more = x->left > 0;
-    *i = more ? --x->left : SIZE_MAX;
-    pthread_mutex_unlock(&x->lock);
-    return more;
+/* Threads that explain the same examples at the same time, backwards: more than the jobs. */
+static void *explain_backwards(void *ctx) {
+    sis_record r;
+    for (size_t i = ROWS; i-- > 0;) {
+        assert_int_equal(sis_task_explain((sis_task *)ctx, i, &r), 0);
+        hold_against_core(i, &r);
+    }
+    return NULL;
 }
 
-static int see(void *ctx, size_t i, const sis_record *r) {
-    named *x = ctx;
-    x->seen[i]++;
-    return hold_against_core(&x->n, i, r);
-}
-
-static void examples_may_be_named_one_at_a_time(void **state) {
+static void threads_explain_what_they_like(void **state) {
     (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
     sis_data *data = in_memory();
+    sis_model alone = summing;
+    alone.worker_new = NULL; /* one thread at a time */
     for (int jobs = 1; jobs <= 3; jobs++) {
-        sis_task_opt o = options(&summing);
+        sis_task_opt o = options(jobs < 3 ? &summing : &alone);
         sis_task *t;
-        named x = {.left = ROWS - 1};
         o.examples.data = data;
         o.answer.search.jobs = jobs;
-        pthread_mutex_init(&x.lock, NULL);
         assert_int_equal(sis_task_open(&o, &t), 0);
-        assert_int_equal(sis_task_each(t, ROWS, name_backwards, see, &x), 0);
-        assert_int_equal(x.n, ROWS - 1);
-        for (size_t i = 0; i < ROWS; i++)
-            assert_int_equal(x.seen[i], i < ROWS - 1);
-        assert_int_equal(sis_task_each(t, 0, name_backwards, see, &x), 0);
-        x.left = ROWS + 2; /* two that there are not: the first of them is told */
-        assert_int_equal(sis_task_each(t, 2, name_backwards, see, &x), SIS_E_ARGUMENT);
-        assert_message_has("there is no example");
-        assert_int_equal(x.n, ROWS - 1);
+        for (size_t k = 0; k < THREADS; k++)
+            assert_int_equal(pthread_create(&threads[k], NULL, explain_backwards, t), 0);
+        for (size_t k = 0; k < THREADS; k++)
+            pthread_join(threads[k], NULL);
         sis_task_free(t);
-        pthread_mutex_destroy(&x.lock);
     }
     sis_data_free(data);
 }
@@ -456,8 +446,8 @@ static void threads_change_nothing(void **state) {
         many = o;
         many.answer.search.jobs = 4;
         assert_same_lines(lines_of(&o), lines_of(&many));
-        assert_same_lines(lines_of_run(&o), lines_of_run(&many));
-        assert_same_lines(lines_of(&many), lines_of_run(&many));
+        assert_same_lines(lines_of_each(&o), lines_of_each(&many));
+        assert_same_lines(lines_of(&many), lines_of_each(&many));
     }
     sis_data_free(data);
 }
@@ -486,7 +476,7 @@ static void the_program_writes_the_same(void **state) {
         sis_record r;
         if (sis_record_parse(line, strlen(line), &r) != 0)
             fail_msg("%s", sis_error_detail());
-        assert_int_equal(add_line(&said, 0, &r), 0);
+        assert_int_equal(add_line(&said, &r), 0);
         sis_record_release(&r);
     }
     assert_int_equal(pclose(from), 0);
@@ -907,26 +897,6 @@ static void a_task_may_be_freed_while_it_runs(void **state) {
     sis_data_free(data);
 }
 
-static int stop_at_three(void *ctx, size_t i, const sis_record *r) {
-    assert_string_equal(r->id, i == 0 ? "0" : i == 1 ? "1" : i == 2 ? "2" : "3");
-    return ++*(int *)ctx == 4 ? 99 : 0;
-}
-
-static void the_receiver_may_stop(void **state) {
-    (void)state;
-    sis_data *data = in_memory();
-    sis_task_opt o = options(&summing);
-    sis_task *t;
-    int n = 0;
-    o.examples.data = data;
-    o.answer.search.jobs = 2;
-    assert_int_equal(sis_task_open(&o, &t), 0);
-    assert_int_equal(sis_task_run(t, NULL, ROWS, stop_at_three, &n), 99);
-    assert_int_equal(n, 4);
-    sis_task_free(t);
-    sis_data_free(data);
-}
-
 /* ---- Refused --------------------------------------------------------------------------------- */
 
 static void refused(const sis_task_opt *o, int code, const char *part) {
@@ -1205,7 +1175,7 @@ int main(void) {
         cmocka_unit_test(constant_masks_are_for_any_length),
         cmocka_unit_test(data_in_memory_are_checked),
         cmocka_unit_test(records_hold_what_the_core_finds),
-        cmocka_unit_test(examples_may_be_named_one_at_a_time),
+        cmocka_unit_test(threads_explain_what_they_like),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(the_program_writes_the_same),
         cmocka_unit_test(what_cannot_be_asked_is_a_record),
@@ -1220,7 +1190,6 @@ int main(void) {
         cmocka_unit_test(records_are_verified_by_the_task),
         cmocka_unit_test(a_task_can_be_cancelled),
         cmocka_unit_test(a_task_may_be_freed_while_it_runs),
-        cmocka_unit_test(the_receiver_may_stop),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(columns_must_be_those_of_the_model),
         cmocka_unit_test(options_are_copied),

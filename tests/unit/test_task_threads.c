@@ -126,10 +126,67 @@ static void questions_like_one_task_run_side_by_side(void **state) {
     sis_data_free(data);
 }
 
+/* Threads that ask one task, backwards, and for more than it has jobs. */
+typedef struct {
+    sis_task *task;
+    char said[TEXTS][LINE];
+} asker;
+
+static void *ask(void *ctx) {
+    asker *a = (asker *)ctx;
+    sis_record r;
+    job one = {0};
+    for (size_t i = TEXTS; i-- > 0;) {
+        one.said[0] = '\0';
+        if (sis_task_explain(a->task, i, &r) == 0)
+            say(&one, &r);
+        memcpy(a->said[i], one.said, sizeof one.said);
+    }
+    return NULL;
+}
+
+static void threads_share_one_task(void **state) {
+    (void)state;
+    pthread_t threads[TASKS];
+    sis_data *data = read_texts();
+    sis_task_opt o;
+    sis_task *t;
+    sis_record r;
+    asker *all = (asker *)calloc(TASKS, sizeof *all);
+    job *wanted = (job *)calloc(1, sizeof *wanted);
+    assert_true(all && wanted);
+    sis_task_opt_init(&o);
+    o.model.spec = SIS_SOURCE_DIR "/models/imdb-cnn.onnx";
+    o.examples.data = data;
+    o.question.mask = "zero";
+    o.question.threshold = "0.6";
+    o.answer.search.jobs = 2;
+    if (sis_task_open(&o, &t) != 0)
+        fail_msg("%s", sis_error_detail());
+    for (size_t k = 0; k < TASKS; k++) {
+        all[k].task = t;
+        assert_int_equal(pthread_create(&threads[k], NULL, ask, &all[k]), 0);
+    }
+    for (size_t k = 0; k < TASKS; k++)
+        pthread_join(threads[k], NULL);
+    for (size_t i = 0; i < TEXTS; i++) {
+        assert_int_equal(sis_task_next(t, &r), 1);
+        wanted->said[0] = '\0';
+        say(wanted, &r);
+        for (size_t k = 0; k < TASKS; k++)
+            assert_string_equal(all[k].said[i], wanted->said);
+    }
+    sis_task_free(t);
+    sis_data_free(data);
+    free(all);
+    free(wanted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_of_one_model_have_their_own_masks),
         cmocka_unit_test(questions_like_one_task_run_side_by_side),
+        cmocka_unit_test(threads_share_one_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Examples to answers to records. sis_task_explain explains one example on the caller's thread;
+ * sis_task_next lets a pool of threads run ahead and hands over their answers in order. A thread
+ * loads an example, explains it and forgets it; the example is loaded again for its record, which
+ * costs microseconds. So the values of examples that wait for a slow one before them need no memory.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/explain.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "task/task.h"
+
+void sis_task_cancel(sis_task *t) {
+    atomic_store(&t->cancelled, 1);
+}
+
+int sis__task_check_examples(const sis_task *t, const size_t *which, size_t n) {
+    size_t most = 0;
+    for (size_t k = 0; which && k < n; k++)
+        most = which[k] > most ? which[k] : most;
+    most = which || n == 0 ? most : n - 1;
+    return n > 0 && most >= t->source.n
+               ? sis__fail(SIS_E_ARGUMENT, "there is no example %zu; the task has %zu", most,
+                           t->source.n)
+               : SIS_OK;
+}
+
+/* ---- Handles of the model ------------------------------------------------------------------ */
+
+/* The model once for each example that is explained at the same time. */
+struct sis__task_handles {
+    sis_model *models; /* (n) the first is the task's own */
+    int n;
+    int *idle; /* (n_idle) which of them nobody uses */
+    int n_idle;
+    pthread_cond_t given_back;
+};
+
+void sis__task_handles_free(sis_task *t) {
+    sis__task_handles *h = t->handles;
+    if (!h)
+        return;
+    for (int k = 1; k < h->n; k++)
+        if (h->models[k].worker_free)
+            h->models[k].worker_free(h->models[k].ctx);
+    pthread_cond_destroy(&h->given_back);
+    free(h->models);
+    free(h->idle);
+    free(h);
+    t->handles = NULL;
+}
+
+static int make_handles(sis_task *t) {
+    int jobs = t->opt.answer.search.jobs > 0 ? t->opt.answer.search.jobs : sis__cores();
+    jobs = (size_t)jobs > t->source.n ? (int)t->source.n : jobs;
+    jobs = jobs < 1 || !t->model.worker_new ? 1 : jobs;
+    sis__task_handles *h = t->handles = SIS_NEW(sis__task_handles, 1);
+    if (!h)
+        return SIS_E_NOMEM;
+    pthread_cond_init(&h->given_back, NULL);
+    h->models = SIS_NEW(sis_model, (size_t)jobs);
+    h->idle = SIS_NEW(int, (size_t)jobs);
+    int error = h->models && h->idle ? SIS_OK : SIS_E_NOMEM;
+    while (error == SIS_OK && h->n < jobs) {
+        sis_model *m = &h->models[h->n];
+        *m = t->model;
+        if (h->n > 0)
+            error = m->worker_new(t->model.ctx, &m->ctx);
+        if (error == SIS_OK)
+            h->idle[h->n_idle++] = h->n++;
+    }
+    if (error != SIS_OK)
+        sis__task_handles_free(t);
+    return error;
+}
+
+/* All handles are made before the first is used. */
+static int prepare_handles(sis_task *t) {
+    pthread_mutex_lock(&t->lock);
+    int error = t->handles ? SIS_OK : make_handles(t);
+    if (t->progress.inputs == 0)
+        t->progress.inputs = t->source.n;
+    pthread_mutex_unlock(&t->lock);
+    return error;
+}
+
+static int take_handle(sis_task *t) {
+    sis__task_handles *h = t->handles;
+    pthread_mutex_lock(&t->lock);
+    while (h->n_idle == 0)
+        pthread_cond_wait(&h->given_back, &t->lock);
+    int handle = h->idle[--h->n_idle];
+    pthread_mutex_unlock(&t->lock);
+    return handle;
+}
+
+static void give_back(sis_task *t, int handle) {
+    sis__task_handles *h = t->handles;
+    pthread_mutex_lock(&t->lock);
+    h->idle[h->n_idle++] = handle;
+    pthread_cond_signal(&h->given_back);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- One example --------------------------------------------------------------------------- */
+
+/* A collection that says why there is none. */
+static int fail_softly(const char *message, size_t n_features, sis_rationale *found) {
+    *found = (sis_rationale){.collection = {.status = SIS_STATUS_ERROR,
+                                            .n_features = n_features,
+                                            .score = NAN,
+                                            .masked_score = NAN,
+                                            .message = sis__strdup(message)},
+                             .sum = NAN,
+                             .difference = NAN};
+    return found->collection.message ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* How many features an example has, for what is said of one that failed. */
+static size_t count_features(const sis_example *e) {
+    long n = sis_input_features(&e->input);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Is it a failure for this example alone? */
+static int is_soft(const sis_task *t, int error) {
+    return error == SIS_E_NAN || error == SIS_E_UNSTABLE ||
+           (error == SIS_E_MODEL && t->opt.answer.keep_going);
+}
+
+/* Load example i and explain it. What the model cannot answer is a collection of status error. On
+ * failure nothing needs a release. */
+static int answer_with(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,
+                       sis_example *e, sis_rationale *found) {
+    char said[512];
+    int error = sis__task_load(t, i, model, SIZE_MAX, e);
+    if (is_soft(t, error)) { /* of the scores that tell which output is highest */
+        snprintf(said, sizeof said, "%s", sis_error_detail());
+        error = sis__task_load(t, i, model, 0, e);
+        if (error == SIS_OK)
+            error = fail_softly(said, count_features(e), found);
+    } else if (error == SIS_OK && e->excuse) {
+        error = fail_softly(e->excuse, 0, found);
+    } else if (error == SIS_OK) {
+        error = sis__task_method_find(t, i, e, sis__task_model_for(t, model, e->row), opt, found);
+        if (is_soft(t, error))
+            error = fail_softly(sis_error_detail(), count_features(e), found);
+    }
+    if (error != SIS_OK) {
+        char number[SIS_ID_SIZE];
+        sis_example_release(e);
+        sis__fail_in(error, "example %s", sis__task_name(&t->source, i, number));
+    }
+    return error;
+}
+
+/* An example under way, as the task's progress sees it. */
+typedef struct {
+    sis_task *task;
+    size_t evaluations; /* of it, as far as they were counted */
+    int only_counts;    /* another thread tells */
+} reporter;
+
+/* Tell the caller's function how far the task is; nonzero: stop. The lock is held. */
+static int tell(sis_task *t) {
+    const sis_opt *opt = &t->opt.answer.search;
+    return opt->progress && sis__is_due(&t->told, opt->progress_every)
+               ? opt->progress(opt->progress_ctx, &t->progress)
+               : 0;
+}
+
+static int report(void *ctx, const sis_progress *p) {
+    reporter *r = (reporter *)ctx;
+    sis_task *t = r->task;
+    if (atomic_load(&t->cancelled))
+        return 1;
+    pthread_mutex_lock(&t->lock);
+    t->progress.evaluations += p->evaluations - r->evaluations;
+    r->evaluations = p->evaluations;
+    t->progress.walk = p->walk;
+    int stop = r->only_counts ? 0 : tell(t);
+    pthread_mutex_unlock(&t->lock);
+    return stop;
+}
+
+/* What explaining needs: examples, a decision, and handles. */
+static int prepare(sis_task *t) {
+    sis_opt search = t->opt.answer.search;
+    if (!t->source.data)
+        return sis__fail(SIS_E_OPTION, "--input: expected examples; this task has none");
+    if (t->opt.question.plain)
+        return sis__fail(SIS_E_OPTION, "this task is for scores alone: nothing can be explained");
+    search.threshold = t->threshold;
+    const char *wrong = sis_opt_check(&search);
+    return wrong ? sis__fail(SIS_E_ARGUMENT, "%s", wrong) : prepare_handles(t);
+}
+
+/* An example and what was found for it. */
+typedef struct {
+    sis_example example;
+    sis_rationale found;
+} answer;
+
+static void release_answer(answer *a) {
+    sis_example_release(&a->example);
+    sis_rationale_release(&a->found);
+}
+
+/* On failure the answer is empty. */
+static int find_answer(sis_task *t, size_t i, int only_counts, answer *out) {
+    enum { LEAST_MEMORY = 1 << 16 };
+    reporter r = {.task = t, .only_counts = only_counts};
+    sis_opt opt = t->opt.answer.search;
+    opt.threshold = t->threshold;
+    opt.progress = report;
+    opt.progress_ctx = &r;
+    opt.progress_every = 0; /* each answer of the model asks whether the task was cancelled */
+    opt.memory /= (size_t)t->handles->n;
+    opt.memory = opt.memory < LEAST_MEMORY ? LEAST_MEMORY : opt.memory;
+    int handle = take_handle(t);
+    int error = answer_with(t, i, &t->handles->models[handle], &opt, &out->example, &out->found);
+    give_back(t, handle);
+    if (error != SIS_OK)
+        *out = (answer){0};
+    pthread_mutex_lock(&t->lock);
+    t->progress.inputs_done += error == SIS_OK;
+    t->progress.walk = 0;
+    pthread_mutex_unlock(&t->lock);
+    return error;
+}
+
+/* ---- On the caller's thread ---------------------------------------------------------------- */
+
+/* The answer whose record a thread has borrowed. */
+typedef struct {
+    const sis_task *task;
+    answer answer;
+} lent;
+
+static pthread_key_t lent_key;
+static pthread_once_t lent_once = PTHREAD_ONCE_INIT;
+static int lent_error;
+
+static void free_lent(void *p) {
+    release_answer(&((lent *)p)->answer);
+    free(p);
+}
+
+static void make_key(void) {
+    lent_error = pthread_key_create(&lent_key, free_lent);
+}
+
+/* This thread's, which is made if it has none; NULL: no memory. */
+static lent *own_lent(void) {
+    pthread_once(&lent_once, make_key);
+    lent *l = lent_error ? NULL : (lent *)pthread_getspecific(lent_key);
+    if (l || lent_error)
+        return l;
+    l = SIS_NEW(lent, 1);
+    if (l && pthread_setspecific(lent_key, l) != 0) {
+        free(l);
+        l = NULL;
+    }
+    return l;
+}
+
+/* This thread has borrowed nothing of the task any more. */
+static void end_loan(const sis_task *t) {
+    pthread_once(&lent_once, make_key);
+    lent *l = lent_error ? NULL : (lent *)pthread_getspecific(lent_key);
+    if (!l || l->task != t)
+        return;
+    pthread_setspecific(lent_key, NULL);
+    free_lent(l);
+}
+
+int sis_task_explain(sis_task *t, size_t i, sis_record *record) {
+    *record = (sis_record){0};
+    lent *l = own_lent();
+    int error = l ? prepare(t) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis__task_check_examples(t, &i, 1);
+    if (error != SIS_OK)
+        return error;
+    release_answer(&l->answer);
+    l->task = t;
+    error = find_answer(t, i, 0, &l->answer);
+    if (error == SIS_OK)
+        sis_task_record(t, &l->answer.example, &l->answer.found, record);
+    return error;
+}
+
+/* ---- Ahead of the caller ------------------------------------------------------------------- */
+
+enum {
+    ROOM = 64, /* answers that wait for the caller, before threads wait too */
+    TELL_NANOSECONDS = 50000000
+};
+
+/* The examples of sis_task_next, numbered from 0 in their order: k is example_of(k). */
+struct sis__task_ahead {
+    size_t n, given, taken; /* given: to threads; taken: by the caller */
+    answer **answers;       /* (n) found and not taken */
+    size_t failed;          /* the first that failed; n: none */
+    int error;              /* why */
+    char message[1024];
+    int ending; /* nobody wants more */
+    answer now; /* of the record that the caller has borrowed */
+    pthread_t *threads;
+    int n_threads; /* 0: the caller's thread explains */
+    pthread_cond_t changed;
+};
+
+static size_t example_of(const sis_task *t, size_t k) {
+    return t->which ? t->which[k] : k;
+}
+
+static void drop(answer *a) {
+    if (a)
+        release_answer(a);
+    free(a);
+}
+
+/* Has enough been found, and does it wait for the caller? */
+static int is_full(const sis__task_ahead *a) {
+    return a->given - a->taken >= ROOM && a->answers[a->taken];
+}
+
+/* The next example; n: there is nothing to do any more. */
+static size_t begin_one(sis_task *t) {
+    sis__task_ahead *a = t->ahead;
+    pthread_mutex_lock(&t->lock);
+    while (a->given < a->n && !a->ending && a->failed == a->n && is_full(a))
+        pthread_cond_wait(&a->changed, &t->lock);
+    size_t k = a->ending || a->failed < a->n ? a->n : a->given;
+    a->given += k < a->n;
+    pthread_mutex_unlock(&t->lock);
+    return k;
+}
+
+static void end_one(sis_task *t, size_t k, int error, answer *found) {
+    sis__task_ahead *a = t->ahead;
+    pthread_mutex_lock(&t->lock);
+    a->answers[k] = found;
+    if (error != SIS_OK && k < a->failed) {
+        a->failed = k;
+        a->error = error;
+        snprintf(a->message, sizeof a->message, "%s", sis_error_detail());
+    }
+    if (error != SIS_OK || k == a->taken)
+        pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Explain number k. A thread of the task keeps what was found, and which output it is about. */
+static void explain_one(sis_task *t, size_t k, int ahead) {
+    answer *found = SIS_NEW(answer, 1);
+    int error = found ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK && atomic_load(&t->cancelled))
+        error = sis__fail(SIS_E_CANCELLED, "cancelled");
+    if (error == SIS_OK)
+        error = find_answer(t, example_of(t, k), ahead, found);
+    if (error != SIS_OK) {
+        free(found);
+        found = NULL;
+    } else if (ahead) {
+        size_t output = found->example.input.output;
+        sis_example_release(&found->example);
+        found->example.input.output = output;
+    }
+    end_one(t, k, error, found);
+}
+
+static void *run_ahead(void *ctx) {
+    sis_task *t = (sis_task *)ctx;
+    for (size_t k; (k = begin_one(t)) < t->ahead->n;)
+        explain_one(t, k, 1);
+    return NULL;
+}
+
+static int start(sis_task *t) {
+    sis__task_ahead *a = t->ahead = SIS_NEW(sis__task_ahead, 1);
+    if (!a)
+        return SIS_E_NOMEM;
+    int jobs = t->handles->n > 1 ? t->handles->n : 0;
+    a->n = a->failed = t->which ? t->n_which : t->source.n;
+    pthread_cond_init(&a->changed, NULL);
+    a->answers = SIS_NEW(answer *, a->n);
+    a->threads = SIS_NEW(pthread_t, (size_t)jobs);
+    if (!a->answers || !a->threads) {
+        sis__task_ahead_free(t);
+        return SIS_E_NOMEM;
+    }
+    t->progress = (sis_progress){.inputs = a->n};
+    while (a->n_threads < jobs &&
+           pthread_create(&a->threads[a->n_threads], NULL, run_ahead, t) == 0)
+        a->n_threads++;
+    return SIS_OK;
+}
+
+void sis__task_ahead_free(sis_task *t) {
+    sis__task_ahead *a = t->ahead;
+    end_loan(t);
+    if (!a)
+        return;
+    pthread_mutex_lock(&t->lock);
+    sis_task_cancel(t);
+    a->ending = 1;
+    pthread_cond_broadcast(&a->changed);
+    pthread_mutex_unlock(&t->lock);
+    for (int k = 0; k < a->n_threads; k++)
+        pthread_join(a->threads[k], NULL);
+    for (size_t k = 0; a->answers && k < a->n; k++)
+        drop(a->answers[k]);
+    release_answer(&a->now);
+    pthread_cond_destroy(&a->changed);
+    free(a->answers);
+    free(a->threads);
+    free(a);
+    t->ahead = NULL;
+}
+
+static void wait_a_little(sis_task *t) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += TELL_NANOSECONDS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_broadcast(&t->ahead->changed); /* what is missing makes room */
+    pthread_cond_timedwait(&t->ahead->changed, &t->lock, &until);
+}
+
+/* Progress is told by the caller's thread, which has nothing else to do: signals of programs come
+ * there. The lock is held. */
+static void wait_for_next(sis_task *t) {
+    sis__task_ahead *a = t->ahead;
+    do {
+        if (a->n_threads > 0 && tell(t))
+            sis_task_cancel(t);
+        if (a->taken < a->failed && !a->answers[a->taken])
+            wait_a_little(t);
+    } while (a->taken < a->failed && !a->answers[a->taken]);
+}
+
+/* The next answer in order becomes the caller's: 1; 0: there are no more; or the failure, once. */
+static int take_next(sis_task *t) {
+    sis__task_ahead *a = t->ahead;
+    answer *next = NULL;
+    int got = 0;
+    pthread_mutex_lock(&t->lock);
+    wait_for_next(t);
+    if (a->taken < a->failed) {
+        next = a->answers[a->taken];
+        a->answers[a->taken++] = NULL;
+        if (a->given - a->taken <= ROOM / 2) /* for threads that wait: not at each answer */
+            pthread_cond_broadcast(&a->changed);
+        got = 1;
+    } else if (a->error != SIS_OK) {
+        got = a->error;
+        a->error = SIS_OK;
+        sis_error_set(a->message);
+    }
+    pthread_mutex_unlock(&t->lock);
+    release_answer(&a->now);
+    a->now = next ? *next : (answer){0};
+    free(next);
+    return got;
+}
+
+/* Examples that threads have explained are loaded again. */
+static int load_again(sis_task *t, sis_record *record) {
+    sis__task_ahead *a = t->ahead;
+    size_t output = a->now.example.input.output;
+    int error = a->now.example.id
+                    ? SIS_OK
+                    : sis__task_load(t, example_of(t, a->taken - 1), NULL, output, &a->now.example);
+    if (error != SIS_OK)
+        return error;
+    sis_task_record(t, &a->now.example, &a->now.found, record);
+    const sis_opt *opt = &t->opt.answer.search;
+    if (a->taken == a->n && opt->progress) {
+        t->progress.walk = 1;
+        opt->progress(opt->progress_ctx, &t->progress);
+    }
+    return 1;
+}
+
+int sis_task_next(sis_task *t, sis_record *record) {
+    *record = (sis_record){0};
+    int error = prepare(t);
+    if (error == SIS_OK && !t->ahead)
+        error = start(t);
+    if (error != SIS_OK)
+        return error;
+    sis__task_ahead *a = t->ahead;
+    size_t k = a->n_threads ? a->n : begin_one(t);
+    if (k < a->n)
+        explain_one(t, k, 0);
+    int got = take_next(t);
+    return got == 1 ? load_again(t, record) : got;
+}
+
+int sis_task_choose(sis_task *t, const size_t *which, size_t n) {
+    int error = sis__task_check_examples(t, which, n);
+    size_t *copy = error == SIS_OK ? SIS_NEW(size_t, n) : NULL;
+    if (!copy)
+        return error != SIS_OK ? error : SIS_E_NOMEM;
+    sis__task_begin_again(t);
+    if (n > 0)
+        memcpy(copy, which, n * sizeof *which);
+    free(t->which);
+    t->which = copy;
+    t->n_which = n;
+    return SIS_OK;
+}
