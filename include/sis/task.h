@@ -261,7 +261,7 @@ const sis_model *sis_task_model(const sis_task *task);
 size_t sis_task_dropped(const sis_task *task);   /* examples left out because a value is absent */
 double sis_task_threshold(const sis_task *task); /* NaN: none was given */
 
-/* How records of this task are made, as `made` of sis/results.h: the JSON text, free(*made). The words
+/* How records of this task are made, as `provenance` of sis/results.h: the JSON text, free(*provenance). The words
  * of a command are yours to tell; NULL and 0: there was none. Files are read for their digests. */
 int sis_task_provenance(const sis_task *task, const char *const *command, size_t n_command,
                         char **provenance);
