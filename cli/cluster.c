@@ -196,11 +196,8 @@ static int write_means(const sis_clustering *c, const char *path) {
 static int write_json(const sis_clustering *c, const char *path) {
     char *text = NULL;
     size_t n;
-    int status = cli_fail(sis_clustering_format(c, &text, &n));
-    if (status == CLI_DONE)
-        status = cli_output_all(path, text, n);
-    free(text);
-    return status;
+    int error = sis_clustering_format(c, &text, &n);
+    return cli_output_made(path, error, text, n);
 }
 
 static int show(const cluster_options *o, const sis_clustering *c) {

@@ -53,11 +53,8 @@ static void note_other_models(const cli_compare_options *o, const sis_records *s
 static int write_json(const sis_comparison *c, const char *path) {
     char *text = NULL;
     size_t n;
-    int status = cli_fail(sis_comparison_format(c, &text, &n));
-    if (status == CLI_DONE)
-        status = cli_output_all(path, text, n);
-    free(text);
-    return status;
+    int error = sis_comparison_format(c, &text, &n);
+    return cli_output_made(path, error, text, n);
 }
 
 static int show(const cli_compare_options *o, const sis_comparison *c) {

@@ -2,78 +2,30 @@
  *
  * sis data describe: what is in a file of examples, column by column where it has columns.
  */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sis/data.h>
 
-#include "base/buf.h"
 #include "data.h"
 #include "output.h"
 #include "task.h"
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-static void add_column(sis__buf *b, const sis_column *c) {
-    sis__buf_str(b, "{\"name\":");
-    sis__buf_json(b, c->name);
-    sis__buf_printf(b, ",\"type\":\"%s\",\"missing\":%zu,\"distinct\":%zu", c->type, c->missing,
-                    c->distinct);
-    if (!isnan(c->least)) {
-        sis__buf_str(b, ",\"least\":");
-        sis__buf_double(b, c->least);
-        sis__buf_str(b, ",\"most\":");
-        sis__buf_double(b, c->most);
-    }
-    for (size_t k = 0; k < c->n_categories; k++) {
-        sis__buf_str(b, k ? "," : ",\"categories\":{");
-        sis__buf_json(b, c->categories[k]);
-        sis__buf_printf(b, ":%zu", c->counts[k]);
-    }
-    sis__buf_str(b, c->n_categories ? "}}" : "}");
-}
-
 static int only_json(const cli_data_options *o) {
     return o->json && strcmp(o->json, "-") == 0;
 }
 
-static int write_json(const cli_data_options *o, sis__buf *b) {
-    int status = cli_fail(sis__buf_error(b));
-    if (status == CLI_DONE)
-        status = cli_output_all(o->json, b->data, b->len);
-    sis__buf_release(b);
-    return status;
-}
-
-/* {"rows":1000,"header":true,"columns":[...]} */
-static int write_columns(const cli_data_options *o, const sis_columns *columns) {
-    sis__buf b;
-    sis__buf_init(&b);
-    sis__buf_printf(&b, "{\"rows\":%zu,\"header\":%s,\"columns\":[", columns->rows,
-                    columns->has_header ? "true" : "false");
-    for (size_t k = 0; k < columns->n; k++) {
-        sis__buf_str(&b, k ? "," : "");
-        add_column(&b, &columns->items[k]);
-    }
-    sis__buf_str(&b, "]}\n");
-    return write_json(o, &b);
-}
-
 static int print_columns(const cli_data_options *o, const sis_columns *columns) {
-    char *text = NULL;
-    int status = o->json ? write_columns(o, columns) : CLI_DONE;
+    char *text;
+    size_t n;
+    int error = o->json ? sis_columns_json(columns, &text, &n) : SIS_OK;
+    int status = o->json ? cli_output_made(o->json, error, text, n) : CLI_DONE;
     if (status != CLI_DONE || only_json(o))
         return status;
-    status = cli_fail(sis_columns_format(columns, &text));
-    for (char *line = text, *end; status == CLI_DONE && *line; line = end + 1) {
-        end = strchr(line, '\n');
-        *end = '\0';
-        cli_print_safe(stdout, line);
-        putchar('\n');
-    }
-    free(text);
+    error = sis_columns_format(columns, &text);
+    status = cli_print_made(error, text);
     if (status == CLI_DONE)
         cli_note(o->common.quiet, "%zu row%s, %zu column%s%s", columns->rows,
                  columns->rows == 1 ? "" : "s", columns->n, columns->n == 1 ? "" : "s",
@@ -84,11 +36,10 @@ static int print_columns(const cli_data_options *o, const sis_columns *columns) 
 /* ---- Examples without columns ---------------------------------------------------------------- */
 
 static int write_kind(const cli_data_options *o, const sis_data *data, int labelled) {
-    sis__buf b;
-    sis__buf_init(&b);
-    sis__buf_printf(&b, "{\"kind\":\"%s\",\"examples\":%zu,\"labelled\":%s}\n", sis_data_kind(data),
-                    sis_data_count(data), labelled ? "true" : "false");
-    return write_json(o, &b);
+    char text[128];
+    int n = snprintf(text, sizeof text, "{\"kind\":\"%s\",\"examples\":%zu,\"labelled\":%s}\n",
+                     sis_data_kind(data), sis_data_count(data), labelled ? "true" : "false");
+    return cli_output_all(o->json, text, (size_t)n);
 }
 
 /* "text, 5 examples", "image, 60000 examples (28, 28), labelled" */

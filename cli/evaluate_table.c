@@ -450,11 +450,8 @@ static int write_csv(const sis_evaluation *e, const char *path) {
 static int write_json(const sis_evaluation *e, const char *path) {
     char *text = NULL;
     size_t n;
-    int status = cli_fail(sis_evaluation_format(e, &text, &n));
-    if (status == CLI_DONE)
-        status = cli_output_all(path, text, n);
-    free(text);
-    return status;
+    int error = sis_evaluation_format(e, &text, &n);
+    return cli_output_made(path, error, text, n);
 }
 
 int eval_tell(const eval_options *o, const sis_evaluate_opt *opt, const sis_evaluation *e) {

@@ -140,6 +140,22 @@ int cli_output_all(const char *path, const char *bytes, size_t n) {
     return cli_output_close(&out, status);
 }
 
+int cli_output_made(const char *path, int code, char *text, size_t n) {
+    int status = code ? cli_fail(code) : cli_output_all(path, text ? text : "", n);
+    free(text);
+    return status;
+}
+
+int cli_print_made(int code, char *text) {
+    char *rest = text;
+    for (char *line; code == SIS_OK && (line = strsep(&rest, "\n")) && rest;) {
+        cli_print_safe(stdout, line);
+        putchar('\n');
+    }
+    free(text);
+    return cli_fail(code);
+}
+
 int cli_figure_format(const char *path) {
     static const char *const formats[] = {
 #define FORMAT(name, text) [SIS_FIGURE_##name] = text,

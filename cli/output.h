@@ -39,6 +39,12 @@ int cli_output_add(cli_output *o, const char *bytes, size_t n);
 /* Open, write and close. */
 int cli_output_all(const char *path, const char *bytes, size_t n);
 
+/* Write a text that a library call made, unless that failed with `code`; the text is freed. */
+int cli_output_made(const char *path, int code, char *text, size_t n);
+
+/* Print a text that ends in a newline on stdout, safely, and free it, unless making it failed. */
+int cli_print_made(int code, char *text);
+
 /* The sis_figure_format that a file's ending says, or a bare "svg"; -1: none. */
 int cli_figure_format(const char *path);
 

@@ -158,10 +158,8 @@ static int write_page(const sis_report *report, const report_options *o) {
     char *html;
     size_t n;
     sis_page_opt opt = {.title = o->title, .examples = o->examples};
-    int status = cli_fail(sis_report_page(report, &opt, &html, &n));
-    if (status == CLI_DONE)
-        status = cli_output_all(o->output, html, n);
-    free(html);
+    int error = sis_report_page(report, &opt, &html, &n);
+    int status = cli_output_made(o->output, error, html, n);
     if (status == CLI_DONE && strcmp(o->output, "-") != 0)
         cli_note(o->common.quiet, "wrote %s, %.3g MB", o->output, (double)n / 1e6);
     return status;

@@ -55,45 +55,7 @@ static int add_record(void *ctx, sis_record *r) {
     return cli_fail(code);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
 typedef const char *list_at(const sis_summary *s, size_t i, size_t k, size_t *n);
-
-/* ,"classes":{"1":12} */
-static void add_list(sis__buf *b, const char *name, const sis_summary *s, size_t i, size_t n,
-                     list_at *at) {
-    for (size_t k = 0; k < n; k++) {
-        size_t rows;
-        const char *text = at(s, i, k, &rows);
-        if (k == 0)
-            sis__buf_printf(b, ",\"%s\":{", name);
-        else
-            sis__buf_char(b, ',');
-        sis__buf_json(b, text);
-        sis__buf_printf(b, ":%zu", rows);
-    }
-    sis__buf_str(b, n ? "}" : "");
-}
-
-static void add_json(sis__buf *b, const sis_summary *s, size_t i) {
-    sis_summary_item x = sis_summary_at(s, i);
-    sis__buf_str(b, "{\"name\":");
-    sis__buf_json(b, x.name);
-    sis__buf_printf(b, ",\"subsets\":%zu,\"examples\":%zu", x.subsets, x.examples);
-    add_list(b, "classes", s, i, x.n_classes, sis_summary_class);
-    if (x.right + x.wrong)
-        sis__buf_printf(b, ",\"right\":%zu,\"wrong\":%zu", x.right, x.wrong);
-    if (x.numbers) {
-        sis__buf_printf(b, ",\"numbers\":%zu,\"least\":", x.numbers);
-        sis__buf_double(b, x.least);
-        sis__buf_str(b, ",\"most\":");
-        sis__buf_double(b, x.most);
-        sis__buf_str(b, ",\"mean\":");
-        sis__buf_double(b, x.mean);
-    }
-    add_list(b, "words", s, i, x.n_words, sis_summary_word);
-    sis__buf_str(b, "}\n");
-}
 
 /* ---- Table ----------------------------------------------------------------------------------- */
 
@@ -148,14 +110,6 @@ static void add_row(sis__buf *b, const sis_summary *s, size_t i, const columns *
     sis__buf_char(b, '\n');
 }
 
-static void add_title(sis__buf *b, const columns *c) {
-    sis__buf_printf(b, "%-*s  subsets  examples%s%s%s\n", c->wide, "feature",
-                    c->judged ? "  right  wrong" : "", c->classes ? "  classes" : "",
-                    !c->values   ? ""
-                    : c->classes ? "; values"
-                                 : "  values");
-}
-
 /* ---- Figure ---------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -187,46 +141,35 @@ static int check_figure(const summary_options *o) {
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int write_json(const char *path, const sis_summary *s, size_t n) {
-    sis__buf b;
-    sis__buf_init(&b);
-    for (size_t i = 0; i < n; i++)
-        add_json(&b, s, i);
-    int status = cli_fail(sis__buf_error(&b));
-    if (status == CLI_DONE)
-        status = cli_output_all(path, b.data ? b.data : "", b.len);
-    sis__buf_release(&b);
-    return status;
-}
-
 static int print_table(const sis_summary *s, size_t n) {
-    sis__buf b;
+    sis__buf b = {0};
+    char *text;
+    size_t bytes;
     columns c = columns_of(s, n);
-    sis__buf_init(&b);
-    add_title(&b, &c);
+    sis__buf_printf(&b, "%-*s  subsets  examples%s%s%s\n", c.wide, "feature",
+                    c.judged ? "  right  wrong" : "", c.classes ? "  classes" : "",
+                    !c.values   ? ""
+                    : c.classes ? "; values"
+                                : "  values");
     for (size_t i = 0; i < n; i++)
         add_row(&b, s, i, &c);
-    int status = cli_fail(sis__buf_error(&b));
-    for (char *line = b.data, *end; status == CLI_DONE && line && *line; line = end + 1) {
-        end = line + strcspn(line, "\n");
-        *end = '\0';
-        cli_print_safe(stdout, line);
-        putchar('\n');
-    }
-    sis__buf_release(&b);
-    return status;
+    int error = sis__buf_give(&b, &text, &bytes);
+    return cli_print_made(error, text);
 }
 
 static int print_all(const summary_options *o, sis_summary *s) {
-    size_t n, records, subsets;
+    size_t n, records, subsets, bytes;
+    char *json;
     int status = cli_fail(sis_summary_sort(s, &n));
     if (status != CLI_DONE)
         return status;
     size_t shown = o->top && o->top < n ? o->top : n;
     if (!o->json || strcmp(o->json, "-") != 0)
         status = print_table(s, shown);
-    if (status == CLI_DONE && o->json)
-        status = write_json(o->json, s, shown);
+    if (status == CLI_DONE && o->json) {
+        int error = sis_summary_format(s, shown, &json, &bytes);
+        status = cli_output_made(o->json, error, json, bytes);
+    }
     if (status != CLI_DONE)
         return status;
     sis_summary_totals(s, &records, &subsets);

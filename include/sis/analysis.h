@@ -595,6 +595,9 @@ const char *sis_summary_class(const sis_summary *s, size_t i, size_t k, size_t *
 const char *sis_summary_word(const sis_summary *s, size_t i, size_t k, size_t *n);
 void sis_summary_totals(const sis_summary *s, size_t *records, size_t *subsets);
 
+/* The first n items as JSON, a line each; free(*json). */
+int sis_summary_format(const sis_summary *s, size_t n, char **json, size_t *bytes);
+
 /* ---- Points -------------------------------------------------------------------------------- */
 
 /* What is clustered: points of one kind, numbered from 0 in the order in which they are added. What

@@ -235,6 +235,9 @@ void sis_columns_release(sis_columns *columns);
 /* As lines for people, which opt.types reads, too; free(*text). */
 int sis_columns_format(const sis_columns *columns, char **text);
 
+/* The same as one line of JSON; free(*json). */
+int sis_columns_json(const sis_columns *columns, char **json, size_t *n);
+
 /* ---- Data sets in memory ------------------------------------------------------------------- */
 
 /* What is known of examples beside themselves. Zeroed, or NULL in the place of all of it: nothing. */

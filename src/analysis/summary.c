@@ -14,6 +14,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/number.h"
@@ -248,4 +249,41 @@ const char *sis_summary_word(const sis_summary *s, size_t i, size_t k, size_t *n
 void sis_summary_totals(const sis_summary *s, size_t *records, size_t *subsets) {
     *records = s->records;
     *subsets = s->subsets;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void add_tally(sis__buf *b, const char *name, const tally *t) {
+    if (t->names.n == 0)
+        return;
+    sis__json_object(b, name);
+    for (size_t k = 0; k < t->names.n; k++)
+        sis__json_count(b, sis__names_text(&t->names, (uint32_t)k), t->counts[k]);
+    sis__buf_char(b, '}');
+}
+
+int sis_summary_format(const sis_summary *s, size_t n, char **json, size_t *bytes) {
+    sis__buf b = {0};
+    for (size_t i = 0; i < n; i++) {
+        const entry *e = &s->entries[s->order[i]];
+        const sis_summary_item *x = &e->seen;
+        sis__buf_char(&b, '{');
+        sis__json_text(&b, "name", sis__names_text(&s->names, (uint32_t)s->order[i]));
+        sis__json_count(&b, "subsets", x->subsets);
+        sis__json_count(&b, "examples", x->examples);
+        add_tally(&b, "classes", &e->classes);
+        if (x->right + x->wrong) {
+            sis__json_count(&b, "right", x->right);
+            sis__json_count(&b, "wrong", x->wrong);
+        }
+        if (x->numbers) {
+            sis__json_count(&b, "numbers", x->numbers);
+            sis__json_number(&b, "least", x->least);
+            sis__json_number(&b, "most", x->most);
+            sis__json_number(&b, "mean", x->mean);
+        }
+        add_tally(&b, "words", &e->words);
+        sis__buf_str(&b, "}\n");
+    }
+    return sis__buf_give(&b, json, bytes);
 }

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "data/cell.h"
@@ -270,4 +271,35 @@ int sis_columns_format(const sis_columns *columns, char **text) {
         *text = NULL;
     }
     return error != SIS_OK ? error : given;
+}
+
+static void add_column(sis__buf *b, const sis_column *c) {
+    sis__buf_char(b, '{');
+    sis__json_text(b, "name", c->name);
+    sis__json_text(b, "type", c->type);
+    sis__json_count(b, "missing", c->missing);
+    sis__json_count(b, "distinct", c->distinct);
+    if (!isnan(c->least)) {
+        sis__json_number(b, "least", c->least);
+        sis__json_number(b, "most", c->most);
+    }
+    if (c->n_categories)
+        sis__json_object(b, "categories");
+    for (size_t k = 0; k < c->n_categories; k++)
+        sis__json_count(b, c->categories[k], c->counts[k]);
+    sis__buf_str(b, c->n_categories ? "}}" : "}");
+}
+
+int sis_columns_json(const sis_columns *columns, char **json, size_t *n) {
+    sis__buf b = {0};
+    sis__buf_char(&b, '{');
+    sis__json_count(&b, "rows", columns->rows);
+    sis__json_flag(&b, "header", columns->has_header);
+    sis__json_list(&b, "columns");
+    for (size_t k = 0; k < columns->n; k++) {
+        sis__json_comma(&b, k);
+        add_column(&b, &columns->items[k]);
+    }
+    sis__buf_str(&b, "]}\n");
+    return sis__buf_give(&b, json, n);
 }

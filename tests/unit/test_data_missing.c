@@ -297,6 +297,7 @@ static void columns_are_described(void **state) {
     (void)state;
     sis_columns c;
     char *text;
+    size_t n;
     assert_int_equal(sis_columns_read(folder_text("c.csv", holes), NULL, &c), 0);
     assert_int_equal(c.rows, 4);
     assert_true(c.has_header && c.n == 3);
@@ -309,6 +310,16 @@ static void columns_are_described(void **state) {
     assert_int_equal(c.items[1].n_categories, 2);
     assert_int_equal(c.items[1].counts[1], 2);
     assert_int_equal(c.items[2].missing, 2);
+    assert_int_equal(sis_columns_json(&c, &text, &n), 0);
+    assert_string_equal(
+        text,
+        "{\"rows\":4,\"header\":true,\"columns\":["
+        "{\"name\":\"a\",\"type\":\"number\",\"missing\":1,\"distinct\":3,\"least\":1,\"most\":10},"
+        "{\"name\":\"w\",\"type\":\"category\",\"missing\":1,\"distinct\":2,"
+        "\"categories\":{\"x\":1,\"y\":2}},"
+        "{\"name\":\"b\",\"type\":\"number\",\"missing\":2,\"distinct\":2,\"least\":5,\"most\":7}]}"
+        "\n");
+    free(text);
     assert_int_equal(sis_columns_format(&c, &text), 0);
     assert_string_equal(text, "column  type      missing  distinct  values\n"
                               "a       number          1         3  1 to 10\n"
@@ -338,7 +349,8 @@ static int read_all_once(void *ctx) {
     sis_data_opt opt;
     sis_data *data = NULL;
     sis_columns c;
-    char *text = NULL;
+    char *text = NULL, *json = NULL;
+    size_t n;
     sis_data_opt_init(&opt);
     opt.categorical = 1;
     opt.missing = SIS_MISSING_MEAN;
@@ -353,9 +365,12 @@ static int read_all_once(void *ctx) {
         code = sis_columns_read(paths[0], &opt, &c);
     if (code == SIS_OK) {
         code = sis_columns_format(&c, &text);
+        if (code == SIS_OK)
+            code = sis_columns_json(&c, &json, &n);
         sis_columns_release(&c);
     }
     free(text);
+    free(json);
     return code;
 }
 

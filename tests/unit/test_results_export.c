@@ -128,7 +128,8 @@ static int parse_once(void *ctx) {
 static int summarise_once(void *ctx) {
     sis_summary *s = NULL;
     sis_record r = {0};
-    size_t n = 0;
+    char *json = NULL;
+    size_t n = 0, bytes;
     int code = sis_record_parse((const char *)ctx, strlen((const char *)ctx), &r);
     if (code == SIS_OK)
         code = sis_summary_new(&s);
@@ -136,6 +137,9 @@ static int summarise_once(void *ctx) {
         code = sis_summary_add(s, &r);
     if (code == SIS_OK)
         code = sis_summary_sort(s, &n);
+    if (code == SIS_OK)
+        code = sis_summary_format(s, n, &json, &bytes);
+    free(json);
     sis_summary_free(s);
     sis_record_release(&r);
     return code;
