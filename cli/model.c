@@ -2,7 +2,6 @@
  *
  * sis model: what is in a model's file, and what explaining one of its decisions costs.
  */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/platform.h"
+#include "output.h"
 #include "task.h"
 
 typedef struct {
@@ -218,158 +218,10 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
     return CLI_DONE;
 }
 
-/* ---- What the file carries ------------------------------------------------------------------- */
-
-/* "title: one, two, three", cut off where it gets long. */
-typedef struct {
-    const char *title;
-    size_t used; /* columns; 0: nothing was printed */
-    int full;
-} list_line;
-
-static void list_add(list_line *l, const char *item) {
-    enum { COLUMNS = 132 };
-    char text[104];
-    if (l->full)
-        return;
-    snprintf(text, sizeof text, "%.100s", item);
-    if (l->used == 0)
-        l->used = (size_t)printf("%s: ", l->title);
-    else
-        l->used += (size_t)printf(", ");
-    l->used += strlen(text);
-    l->full = l->used > COLUMNS;
-    cli_print_safe(stdout, l->full ? "..." : text);
-}
-
-static void list_end(const list_line *l) {
-    if (l->used)
-        putchar('\n');
-}
-
-static void print_names(const sis_net *net) {
-    const char *text = sis_net_meta_get(net, SIS_NET_META_NAMES);
-    json_t *names = text ? json_loads(text, 0, NULL) : NULL;
-    list_line l = {.title = "names"};
-    for (size_t k = 0; k < json_array_size(names) && !l.full; k++) {
-        const char *name = json_string_value(json_array_get(names, k));
-        list_add(&l, name ? name : "?");
-    }
-    list_end(&l);
-    json_decref(names);
-}
-
-static void print_labels(const sis_net *net) {
-    char label[256];
-    list_line l = {.title = "labels"};
-    for (size_t k = 0; !l.full && sis_net_label(net, k, label, sizeof label) == SIS_OK; k++)
-        list_add(&l, label);
-    list_end(&l);
-}
-
-/* "rate 0.001"; nothing for what is neither text nor a number. */
-static void add_member(list_line *l, const char *name, const json_t *value) {
-    char text[128];
-    if (json_is_string(value))
-        snprintf(text, sizeof text, "%s %s", name, json_string_value(value));
-    else if (json_is_integer(value))
-        snprintf(text, sizeof text, "%s %" JSON_INTEGER_FORMAT, name, json_integer_value(value));
-    else if (json_is_real(value))
-        snprintf(text, sizeof text, "%s %.4g", name, json_real_value(value));
-    else
-        return;
-    list_add(l, text);
-}
-
-static void print_options(json_t *training) {
-    list_line l = {.title = "options"};
-    const char *name;
-    json_t *value;
-    json_object_foreach(json_object_get(training, "options"), name, value)
-        add_member(&l, name, value);
-    list_end(&l);
-}
-
-/* Of each part of the data the accuracy, or of numbers the squared error. */
-static void print_scores(json_t *training) {
-    list_line l = {.title = "scores"};
-    const char *part;
-    json_t *fit;
-    json_object_foreach(json_object_get(training, "scores"), part, fit) {
-        const json_t *accuracy = json_object_get(fit, "accuracy");
-        char name[64];
-        snprintf(name, sizeof name, "%.40s %s", part, accuracy ? "accuracy" : "MSE");
-        add_member(&l, name, accuracy ? accuracy : json_object_get(fit, "mse"));
-    }
-    list_end(&l);
-}
-
-/* What sis train wrote: see src/train/record.c. */
-static void print_training(const sis_net *net) {
-    const char *record = sis_net_meta_get(net, SIS_NET_META_TRAINING);
-    json_t *o = record ? json_loads(record, 0, NULL) : NULL;
-    const json_t *data = json_object_get(o, "data"), *n = json_object_get(data, "examples");
-    const char *name =
-        json_string_value(json_object_get(json_object_get(o, "architecture"), "name"));
-    const char *file = json_string_value(json_object_get(data, "file"));
-    list_line l = {.title = "trained"};
-    char text[128];
-    snprintf(text, sizeof text, "%.40s on %.50s", name ? name : "", file ? file : "");
-    if (name && file)
-        list_add(&l, text);
-    snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT " examples", json_integer_value(n));
-    if (json_is_integer(n))
-        list_add(&l, text);
-    add_member(&l, "best epoch", json_object_get(o, "best_epoch"));
-    list_end(&l);
-    print_options(o);
-    print_scores(o);
-    json_decref(o);
-}
-
-static void print_carried(const sis_net *net) {
-    const char *kind = sis_net_meta_get(net, SIS_NET_META_KIND);
-    size_t n = 0;
-    list_line l = {.title = "kind"};
-    if (kind)
-        list_add(&l, kind);
-    list_end(&l);
-    print_names(net);
-    print_labels(net);
-    if (sis_net_mask(net, &n))
-        printf("mask: its own, %zu value%s\n", n, n == 1 ? "" : "s");
-    else
-        printf("mask: none of its own\n");
-    print_training(net);
-}
-
-/* Print a text line by line, and take it. The names in it are the file's. */
-static void print_lines(char *text, const sis_net *net) {
-    char *rest, *line = strtok_r(text, "\n", &rest);
-    for (int first = 1; line; first = 0, line = strtok_r(NULL, "\n", &rest)) {
-        cli_print_safe(stdout, line);
-        putchar('\n');
-        if (first && net)
-            print_carried(net);
-    }
-    free(text);
-}
-
-/* The library's words, and after their first line, which is about the input, what else there is. */
 static int describe(const sis_net *net, const sis_walk *w) {
-    char *text = NULL;
-    int status = cli_fail(sis_net_describe(net, w, &text));
-    if (status == CLI_DONE)
-        print_lines(text, net);
-    return status;
-}
-
-static int describe_other(const sis_model *m) {
-    char *text = NULL;
-    int status = cli_fail(sis_model_describe(m, &text));
-    if (status == CLI_DONE)
-        print_lines(text, sis_model_document(m));
-    return status;
+    char *text;
+    int error = sis_net_describe(net, w, &text);
+    return cli_print_made(error, text);
 }
 
 /* The network with a walk over an input made up for the purpose. */
@@ -441,9 +293,11 @@ static int run(const void *p, const cli_list *args) {
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
     if (status == CLI_DONE && sis_model_note(&model))
         cli_note(o->common.quiet, "%s", sis_model_note(&model));
-    if (status == CLI_DONE && !net)
-        status = describe_other(&model);
-    else if (status == CLI_DONE && model.n_values)
+    if (status == CLI_DONE && !net) {
+        char *text;
+        error = sis_model_describe(&model, &text);
+        status = cli_print_made(error, text);
+    } else if (status == CLI_DONE && model.n_values)
         status = describe_walk(&model, net, o);
     else if (status == CLI_DONE) {
         status = describe(net, NULL);

@@ -182,8 +182,8 @@ void sis_model_name(const char *spec, char *name, size_t size);
  * Lives until the model is closed. (A network's names are in its metadata, sis/net.h.) */
 const char *const *sis_model_names(const sis_model *model);
 
-/* What is in a forest, a few lines for people; free(*text). SIS_E_UNSUPPORTED for other kinds:
- * networks have sis_net_describe(). */
+/* What is in a forest or a network that ONNX Runtime runs, a few lines for people; free(*text).
+ * SIS_E_UNSUPPORTED for other kinds: networks have sis_net_describe(). */
 int sis_model_describe(const sis_model *model, char **text);
 
 /* In a row of token ids: a masked token. */

@@ -95,11 +95,14 @@ int sis_net_has_link(const sis_net *net);
 /* Multiply-adds for one row, about; 0 if rows have different lengths. */
 double sis_net_flops(const sis_net *net);
 
-/* A description for people: input, nodes with their shapes and parameters, output; and, given a
+/* A description for people: input, what else the file carries, nodes with their shapes and parameters, output; and, given a
  * walk over the network (sis_net_walk, or one that passes on to it), how each node takes part in
  * it: what is kept and what is computed of it for each candidate. walk: may be NULL.
  * free(*text). */
 int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text);
+
+/* Of that, what else the file carries: kind, names, labels, mask, how it was trained. */
+int sis_net_describe_meta(const sis_net *net, char **text);
 
 /* ---- Several inputs ------------------------------------------------------------------------- */
 

@@ -664,9 +664,12 @@ static const char *engine(const void *ctx) {
 /* "input x: float32 (any, 3)" for each input, the output, and what runs it. */
 static int describe(const void *ctx, char **text) {
     const sis__ort_network *net = ((const ort_model *)ctx)->net;
-    sis__buf b;
+    sis__buf b = {0};
+    char *carried = NULL;
     size_t n;
-    sis__buf_init(&b);
+    int code = net->document ? sis_net_describe_meta(net->document, &carried) : SIS_OK;
+    if (code != SIS_OK)
+        return code;
     for (size_t i = 0; i < net->inputs.n; i++) {
         const sis__model_input *in = &net->inputs.items[i];
         sis__buf_printf(&b, "input %s: %s (", in->name, sis__value_name(in->type));
@@ -678,7 +681,9 @@ static int describe(const void *ctx, char **text) {
                 sis__buf_printf(&b, "%lld", (long long)in->shape.dims[k]);
         }
         sis__buf_str(&b, ")\n");
+        sis__buf_str(&b, i == 0 && carried ? carried : "");
     }
+    free(carried);
     sis__buf_printf(
         &b, "output %s\nrun by %s: each masked copy is a full pass; no gradients, no proofs\n",
         net->output, sis__ort.engine);

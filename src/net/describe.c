@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network in words: what goes in, each node that is run with the shape it gives and the
- * parameters it brings, what comes out.
+ * A network in words: what goes in, what else the file carries, each node that is run with the shape
+ * it gives and the parameters it brings, what comes out.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "net/onnx/proto.h"
 #include "net/ops/ops.h"
 #include "net/plan/net.h"
@@ -161,6 +163,114 @@ static void add_input(sis__buf *b, const sis_net *net) {
     sis__buf_char(b, '\n');
 }
 
+/* ---- What the file carries ------------------------------------------------------------------- */
+
+/* "title: one, two, three", cut off where it gets long. */
+typedef struct {
+    sis__buf *b;
+    const char *title;
+    size_t used; /* columns; 0: nothing was written */
+    int full;
+} list;
+
+static void list_add(list *l, const char *item) {
+    enum { COLUMNS = 132, WIDEST = 100 };
+    char text[WIDEST + 1];
+    if (l->full)
+        return;
+    sis__format(text, sizeof text, "%s", item);
+    sis__buf_str(l->b, l->used ? ", " : l->title);
+    l->used += (l->used ? 2 : strlen(l->title)) + strlen(text);
+    l->full = l->used > COLUMNS;
+    add_name(l->b, l->full ? "..." : text);
+}
+
+static void list_end(const list *l) {
+    sis__buf_str(l->b, l->used ? "\n" : "");
+}
+
+/* "rate 0.001"; nothing for what is neither text nor a number. */
+static void add_member(list *l, const char *name, const json_t *value) {
+    char text[128];
+    if (json_is_string(value))
+        sis__format(text, sizeof text, "%s %s", name, json_string_value(value));
+    else if (json_is_integer(value))
+        sis__format(text, sizeof text, "%s %" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+    else if (json_is_real(value))
+        sis__format(text, sizeof text, "%s %.4g", name, json_real_value(value));
+    else
+        return;
+    list_add(l, text);
+}
+
+static json_t *load_meta(const sis_net *net, const char *name) {
+    const char *text = sis_net_meta_get(net, name);
+    return text ? sis__json_load(text, strlen(text), 0, NULL) : NULL;
+}
+
+/* What sis_training_set_finish() wrote; of each part of the data the accuracy, or of numbers the
+ * squared error. */
+static void add_training(sis__buf *b, const sis_net *net) {
+    list l = {b, "trained: ", 0, 0}, options = {b, "options: ", 0, 0},
+         scores = {b, "scores: ", 0, 0};
+    json_t *o = load_meta(net, SIS_NET_META_TRAINING), *value;
+    const json_t *data = json_object_get(o, "data");
+    const char *file = json_string_value(json_object_get(data, "file")), *key;
+    const char *name =
+        json_string_value(json_object_get(json_object_get(o, "architecture"), "name"));
+    const json_t *n = json_object_get(data, "examples");
+    char text[128];
+    sis__format(text, sizeof text, "%.40s on %.50s", name ? name : "", file ? file : "");
+    if (name && file)
+        list_add(&l, text);
+    sis__format(text, sizeof text, "%" JSON_INTEGER_FORMAT " examples", json_integer_value(n));
+    if (json_is_integer(n))
+        list_add(&l, text);
+    add_member(&l, "best epoch", json_object_get(o, "best_epoch"));
+    list_end(&l);
+    json_object_foreach(json_object_get(o, "options"), key, value) add_member(&options, key, value);
+    list_end(&options);
+    json_object_foreach(json_object_get(o, "scores"), key, value) {
+        const json_t *accuracy = json_object_get(value, "accuracy");
+        sis__format(text, sizeof text, "%.40s %s", key, accuracy ? "accuracy" : "MSE");
+        add_member(&scores, text, accuracy ? accuracy : json_object_get(value, "mse"));
+    }
+    list_end(&scores);
+    json_decref(o);
+}
+
+static void add_carried(sis__buf *b, const sis_net *net) {
+    const char *kind = sis_net_meta_get(net, SIS_NET_META_KIND);
+    list kinds = {b, "kind: ", 0, 0}, names = {b, "names: ", 0, 0}, labels = {b, "labels: ", 0, 0};
+    json_t *texts = load_meta(net, SIS_NET_META_NAMES);
+    size_t n = 0;
+    char label[256];
+    if (kind)
+        list_add(&kinds, kind);
+    list_end(&kinds);
+    for (size_t k = 0; k < json_array_size(texts) && !names.full; k++) {
+        const char *name = json_string_value(json_array_get(texts, k));
+        list_add(&names, name ? name : "?");
+    }
+    list_end(&names);
+    json_decref(texts);
+    for (size_t k = 0; !labels.full && sis_net_label(net, k, label, sizeof label) == SIS_OK; k++)
+        list_add(&labels, label);
+    list_end(&labels);
+    if (sis_net_mask(net, &n))
+        sis__buf_printf(b, "mask: its own, %zu value%s\n", n, n == 1 ? "" : "s");
+    else
+        sis__buf_str(b, "mask: none of its own\n");
+    add_training(b, net);
+}
+
+int sis_net_describe_meta(const sis_net *net, char **text) {
+    sis__buf b = {0};
+    size_t n;
+    add_carried(&b, net);
+    return sis__buf_give(&b, text, &n);
+}
+
 int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     sis__plan *plan = NULL;
     sis__buf b;
@@ -169,6 +279,7 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     unsigned char *used = SIS_NEW(unsigned char, net->graph.n_values);
     int error = used ? SIS_OK : SIS_E_NOMEM;
     add_input(&b, net);
+    add_carried(&b, net);
     add_inputs(&b, net);
     if (!error && net->refusal)
         sis__buf_printf(&b, "no rows can be fed to it: %s\n", net->refusal);

@@ -241,6 +241,7 @@ static void a_description_keeps_names_on_their_line(void **state) {
     assert_int_equal(sis_net_build(b, &net), 0);
     assert_int_equal(sis_net_describe(net, NULL, &text), 0);
     assert_string_equal(text, "input x?[31m?: float (3)\n"
+                              "mask: none of its own\n"
                               "  operator               result of one row    parameters  node\n"
                               "  Relu                   (3)                           0  y?]0;\n"
                               "output y?]0;: (3)\n"
@@ -255,6 +256,7 @@ static void a_description_shows_nodes_and_parameters(void **state) {
     char *text;
     assert_int_equal(sis_net_describe(net, NULL, &text), 0);
     assert_string_equal(text, "input x: float (4, 31)\n"
+                              "mask: none of its own\n"
                               "  operator               result of one row    parameters  node\n"
                               "  Conv                   (12, 24)                    396  c\n"
                               "  Relu                   (12, 24)                      0  r\n"
