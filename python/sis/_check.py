@@ -11,7 +11,7 @@ import json
 import numpy as np
 
 BYTES = 32 << 20  # rows that are asked in one call
-ALONE = 2  # rows of the first record that are asked one at a time too
+ALONE = 8  # rows of the first record that are asked one at a time too
 
 
 def close(found, wanted):
