@@ -21,7 +21,7 @@ function check(what, found, wanted) {
 
 function report(name, args) {
   const page = path.join(folder, name + ".html");
-  execFileSync(sis, ["report", ...args, "--quiet", "--output", page]);
+  execFileSync(sis, ["report", ...args, "--quiet", "--force", "--output", page]);
   return page;
 }
 
