@@ -36,6 +36,7 @@ typedef struct {
     size_t waiting;        /* questions */
     size_t started, ended; /* examples */
     int stopped;           /* no more examples are started */
+    int failed;            /* what the model failed with: it is not asked again */
     int over, result;
     char message[1024];
 } gathering;
@@ -138,8 +139,9 @@ static void answer(gathering *g) {
     g->first = g->last = NULL;
     g->waiting = 0;
     pthread_mutex_unlock(&g->lock);
-    int error = answer_all(g->model, first);
+    int error = g->failed ? g->failed : answer_all(g->model, first);
     pthread_mutex_lock(&g->lock);
+    g->failed = error;
     for (question *q = first; q; q = next) {
         next = q->next;
         q->result = error;

@@ -290,7 +290,7 @@ static int find_quantities(const sis__evaluation *ev, const sis__method *m, sis_
     for (int k = 0; k < SIS_N_QUANTITIES && error == SIS_OK; k++) {
         s->quantities[k] = (sis_quantity){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         if (k != SIS_QUANTITY_IMPORTANCE)
-            error = find_quantity(ev, m, measures[k], &s->quantities[k]);
+            error = find_quantity(ev, m, (int)measures[k], &s->quantities[k]);
         else if (ev->o->task)
             error = find_importance(ev, m, &s->quantities[k]);
     }
