@@ -56,7 +56,8 @@ static const sis_difference differences[] = {{"b", 0.75, {2, 1}, {texts, texts +
 
 static sis_comparison comparison(void) {
     return (sis_comparison){
-        .sides = {{"x.jsonl", "m.onnx", 5, 6, 0.7, 0, 0}, {"y.jsonl", "cmd:m", 4, 0, NAN, 1, 0}},
+        .sides = {{"x.jsonl", "m.onnx", 5, 6, 0.7, 0, 0, 0},
+                  {"y.jsonl", "cmd:m", 4, 0, NAN, 1, 0, 0}},
         .common = 9,
         .decisions = {3, 2, 1, 1, 2},
         .cross = {{0.5, 3, scores, 5, quantiles, quantiles}, {NAN, 0, NULL, 0, NULL, NULL}},
