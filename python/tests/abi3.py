@@ -27,13 +27,13 @@ def raises(rows, n, values, own):
 
 
 example = {"id": "a", "model": "sums", "shape": (3,), "values": array.array("d", [1, 1, 1]),
-           "mask": array.array("d", [0, 0, 0])}
+           "mask": array.array("d", [0, 0, 0]), "threshold": 2.0}
 for _ in range(100):  # instances of a heap type hold their type, and release it
     lines = []
-    core.collect(core.Model(sums, 1, 3), [example], lambda i, line: lines.append(json.loads(line)), None, 2.0)
+    core.collect(core.Model(sums, 1, 3), [example], lambda i, line: lines.append(json.loads(line)), None)
     assert [len(s["features"]) for s in lines[0]["subsets"]] == [2], lines
 try:
-    core.collect(core.Model(raises, 1, 3), [example], lambda i, line: None, None, 2.0)
+    core.collect(core.Model(raises, 1, 3), [example], lambda i, line: None, None)
     sys.exit("the exception of a model is lost")
 except KeyError as e:
     assert e.args == ("from the model",)
