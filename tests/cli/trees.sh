@@ -12,7 +12,7 @@ sis explain -m model.of.mine -i gaps.csv --mask mean:gaps.csv --threshold 0.8 --
 sis show r.jsonl
 sis verify r.jsonl -m model.of.mine -i gaps.csv --mask mean:gaps.csv --rows 0 --output audit.jsonl
 sis explain -m model.of.mine -i gaps.csv --mask missing --threshold 0.8 --rows 0 --quiet | sis show -
-sis explain -m cmd:"$SIS_EXAMPLES"/credit.sh -i rows.csv --mask missing --threshold 0.8 2>&1 || echo "exit $?"
+sis explain -j 1 -m cmd:"$SIS_EXAMPLES"/credit.sh -i rows.csv --mask missing --threshold 0.8 2>&1 || echo "exit $?"
 sed '2s/^[^,]*/old/' rows.csv > word.csv
 sis predict -m model.of.mine -i word.csv 2>&1 || echo "exit $?"
 cut -d, -f1-7 rows.csv > short.csv
