@@ -20,7 +20,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-LABEL ?= asan tsan clang fuzz browser mpi ort python image kills arm64
+LABEL ?= asan tsan clang fuzz browser mpi ort python image kills arm64 llm
 MAKEFLAGS += --no-print-directory
 CONFIGURE = cmake -S . -B "$(BUILD)" "-DCMAKE_INSTALL_PREFIX=$(PREFIX)" $(CMAKE_FLAGS)
 COMPILE = cmake --build "$(BUILD)" -j $(JOBS)
@@ -51,6 +51,7 @@ space := $(empty) $(empty)
 test-deep:
 	@$(DEPS) deep
 	@[ -n "$(NO_INSTALL)" ] || tools/install-ort.sh "$(BUILD)" || true
+	@[ -n "$(NO_INSTALL)" ] || [ -z "$(filter llm,$(LABEL))" ] || tools/install-llama.sh "$(BUILD)" || true
 	@$(CONFIGURE) -DSIS_TESTS=ON -DSIS_DEEP=ON >/dev/null
 	@$(COMPILE) --target $(addprefix deep_,$(LABEL))
 	@$(CTEST) -L '^($(subst $(space),|,$(strip $(LABEL))))$$'; status=$$?; \

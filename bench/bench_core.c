@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <sis/sis.h>
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/rng.h"

@@ -22,6 +22,7 @@
 
 #include <sis/model.h>
 #include <sis/net.h>
+#include <sis/walk.h>
 
 #include "base/parallel.h"
 #include "base/rng.h"

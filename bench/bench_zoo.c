@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <sis/net.h>
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/order.h"

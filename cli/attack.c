@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 
 #include <sis/analysis.h>
+#include <sis/example.h>
+#include <sis/files.h>
+#include <sis/record.h>
 #include <sis/results.h>
 
 #include "base/json.h"

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
+
 #include "output.h"
 #include "records.h"
 

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include <sis/data.h>
+#include <sis/dna.h>
+#include <sis/files.h>
 
 #include "fetch.h"
 
@@ -42,7 +44,8 @@ static const cli_option options[] = {
     {"count", 0, "N", CLI_COUNT(cli_data_options, count), "dna: sequences in all, half positive",
      .unset = "10000, or all peaks and as many shuffles", .max = 100000000},
     {"length", 0, "N", CLI_COUNT(cli_data_options, length), "dna: bases of a sequence", .min = 1,
-     .max = 1000000},
+     .max = 1000000, .unset = "101, or those of the peaks",
+     .more = "Longer peaks lose as many bases at both ends, shorter ones get as many N."},
     {"held-out", 0, "SHARE", CLI_NUMBER(cli_data_options, held_out),
      "dna: share of the sequences that is held out for tests", .min = 0, .max = 0.9},
     CLI_SEED(cli_data_options, seed, .more = "Of dna."),
@@ -319,7 +322,6 @@ static void init(void *p) {
     sis_dna_opt opt;
     sis_dna_opt_init(&opt);
     o->composition = "0.25,0.25,0.25,0.25";
-    o->length = opt.length;
     o->seed = opt.seed;
     o->held_out = 0.2;
     o->name = "dna";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "data.h"
 #include "output.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <sis/data.h>
+#include <sis/dna.h>
 
 #include "base/rng.h"
 #include "data.h"
@@ -130,7 +131,10 @@ static size_t mixed(size_t seed, size_t counter, size_t n) {
 static int read_peaks(maker *m) {
     if (!m->o->peaks)
         return CLI_DONE;
-    int error = sis_data_read(m->o->peaks, NULL, &m->peaks);
+    sis_data_opt read;
+    sis_data_opt_init(&read);
+    read.length = m->o->length;
+    int error = sis_data_read(m->o->peaks, &read, &m->peaks);
     if (error)
         return cli_error("--peaks: %s", sis_error_detail());
     if (!sis_data_sequence(m->peaks, 0))
@@ -154,7 +158,8 @@ static int read_peaks(maker *m) {
 
 static int prepare(maker *m) {
     sis_dna_opt_init(&m->opt);
-    m->opt.length = m->o->length;
+    if (m->o->length)
+        m->opt.length = m->o->length;
     m->opt.seed = m->o->seed;
     if (m->o->motif.n == 0 && !m->o->peaks)
         return cli_usage("dna: name a --motif to plant, or --peaks to tell from their shuffles");

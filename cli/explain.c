@@ -54,6 +54,20 @@ static const cli_option options[] = {
              "the largest of each column of a data set, and missing if they are there. ball:E: at "
              "most E from what they were, and with ball:E,LOW:HIGH not below LOW nor above HIGH, "
              "which is 0:1 for most images."},
+    {"units", 0, "NAME=U,...", CLI_STRING(cli_explain_options, units),
+     "of --method contrast: these columns change by whole units, and distances count units",
+     .unset = "standard deviations in the data",
+     .more =
+         "For trees a contrast is the nearest change of its features. Its distance is the sum of "
+         "the "
+         "changes, each divided by its unit or by the standard deviation of its column in the data "
+         "of --domain, else in the input; another category counts 1. Columns of whole "
+         "numbers stay whole numbers, if a contrast allows it.",
+     .rare = 1},
+    {"fixed", 0, "NAME,...", CLI_STRING(cli_explain_options, fixed),
+     "of --method contrast: columns that are never changed", .rare = 1},
+    {"cheapest", 0, NULL, CLI_FLAG(cli_explain_options, cheapest),
+     "of --method contrast: the nearest of all, not one of the fewest features", .rare = 1},
     {"smallest", 0, NULL, CLI_FLAG(cli_explain_options, smallest),
      "of --guarantee all: the fewest features",
      .more = "A subset of least size, not only a minimal one; with --max-subsets the next smallest "
@@ -89,6 +103,9 @@ static const cli_option options[] = {
      .more = "Whole records in the file are kept, a torn last line is cut off, and examples that "
              "are not in it yet, were cut short or failed are explained. Give the same options as "
              "before."},
+    {"dry-run", 0, NULL, CLI_FLAG(cli_explain_options, dry_run),
+     "language models: only say what it would cost", .rare = 1, .aside = 1,
+     .more = "The model is asked one short question, which says what its server can do."},
     {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
     CLI_GROUP(cli_explain_options, common, cli_common, cli_common_options),
     {0},
@@ -269,6 +286,9 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     opt->question.threshold = o->threshold;
     opt->question.keep = o->keep;
     opt->question.guarantee = o->guarantee;
+    opt->question.units = o->units;
+    opt->question.fixed = o->fixed;
+    opt->question.cheapest = o->cheapest;
     opt->question.domain = o->domain;
     opt->question.smallest = o->smallest;
     opt->question.confidence = o->confidence;
@@ -413,12 +433,27 @@ static int serve(cli_explaining *w) {
     return explain_all(w);
 }
 
+/* What it would cost to ask a language model. */
+static int estimate(const cli_explaining *w) {
+    sis_task_cost c;
+    int status = cli_fail(sis_task_estimate(w->task, &c));
+    if (status == CLI_DONE)
+        printf(
+            "%zu example%s, %zu features: about %.0f prompts, %.3g M tokens; --method quick: about "
+            "%.0f prompts, %.3g M tokens\n",
+            c.examples, c.examples == 1 ? "" : "s", c.features, c.prompts, c.tokens / 1e6,
+            c.quick_prompts, c.quick_tokens / 1e6);
+    return status;
+}
+
 static int run(const void *p, const cli_list *args) {
     const cli_explain_options *o = (const cli_explain_options *)p;
     cli_explaining w = {.o = o};
     sis_task_opt opt;
     (void)args;
-    if (!o->threshold && !keeps_class(o))
+    int own_threshold =
+        o->source.prompt && !(o->source.score && strcmp(o->source.score, "logprob") == 0);
+    if (!o->threshold && !keeps_class(o) && !own_threshold)
         return cli_usage("--threshold T is missing: decision: score >= T, or percentile pNN");
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
@@ -430,7 +465,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w.task);
     if (status == CLI_DONE)
-        status = sis__leads() ? explain(&w) : serve(&w);
+        status = o->dry_run ? estimate(&w) : sis__leads() ? explain(&w) : serve(&w);
     free(w.todo);
     free(w.provenance);
     free(w.provenance_anew);

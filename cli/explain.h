@@ -27,7 +27,8 @@ typedef struct cli_explain_options {
     const char *threshold, *output, *keep, *guarantee, *domain;
     size_t max_subsets;
     double confidence;
-    int smallest, below, trace, resume, exact, early_stop;
+    const char *units, *fixed;
+    int cheapest, smallest, below, trace, resume, exact, early_stop, dry_run;
     cli_common common;
 } cli_explain_options;
 

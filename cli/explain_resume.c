@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+#include <sis/example.h>
+
 /* ---- What records say ------------------------------------------------------------------------ */
 
 /* Does a record show whether it has all that was asked for? Searches for what a proof or draws can
@@ -118,8 +121,9 @@ static const char *word_of(const sis_provenance *provenance, const char *option)
 static int same_options(const cli_explaining *w, const sis_provenance *was,
                         const sis_provenance *is) {
     const cli_explain_options *o = w->o;
-    static const char *const options[] = {"--smallest", "--early-stop", "--max-subsets"};
-    size_t n = has_extent(o) ? 2 : 3;
+    static const char *const options[] = {"--smallest", "--early-stop", "--units",
+                                          "--fixed",    "--cheapest",   "--max-subsets"};
+    size_t n = has_extent(o) ? 5 : 6;
     for (size_t i = 0; was->n_command && i < n; i++) {
         const char *before = word_of(was, options[i]);
         if (strcmp(before, word_of(is, options[i])) != 0)

@@ -71,10 +71,11 @@ static int add_record(void *ctx, sis_record *r) {
 static void tell(const export_options *o, const exporting *x, size_t left_out) {
     cli_where_tell(&x->where, o->common.quiet);
     if (left_out)
-        cli_note(o->common.quiet, "%zu records were left out: no subsets, or no coordinates",
-                 left_out);
+        cli_note(o->common.quiet, "%zu record%s left out: no subsets, or no coordinates", left_out,
+                 left_out == 1 ? " was" : "s were");
+    size_t n = x->n - left_out;
     if (o->output)
-        cli_note(o->common.quiet, "%zu records exported to %s", x->n - left_out, o->output);
+        cli_note(o->common.quiet, "%zu record%s exported to %s", n, n == 1 ? "" : "s", o->output);
 }
 
 static int run(const void *p, const cli_list *args) {

@@ -9,6 +9,7 @@
 
 #include <sis/model.h>
 #include <sis/net.h>
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/platform.h"

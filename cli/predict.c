@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include <sis/record.h>
 #include <sis/results.h>
 
 #include "base/spread.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <sis/record.h>
 #include <sis/report.h>
 
 #include "cli.h"

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <sis/dna.h>
 #include <sis/report.h>
 
 #include "base/buf.h"

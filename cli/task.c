@@ -26,7 +26,8 @@ const cli_option cli_source_options[] = {
          "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
          "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
          "scores, for each input. An address ends in /v2/models/NAME (Open Inference Protocol), "
-         "/v1/models/NAME (TensorFlow Serving) or /invocations (MLflow). #OUTPUT behind a "
+         "/v1/models/NAME (TensorFlow Serving) or /invocations (MLflow); of a language model see "
+         "--prompt. #OUTPUT behind a "
          "network's file "
          "or an address chooses one of several outputs."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
@@ -116,6 +117,11 @@ const cli_option cli_source_options[] = {
      .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
              "(bilinear); the ratio of the sides is not kept. Grey becomes colours that are alike, "
              "colours become their brightness. Results hold the images as the network sees them."},
+    {"length", 0, "N", CLI_COUNT(cli_source, length), "crop or pad DNA to N bases",
+     .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 1 << 28, .unset = "as it is",
+     .more = "Around the middle: a longer sequence loses as many bases at both ends, a shorter one "
+             "gets as many N. Ids stay as they are, and sis export --to bed still says where in "
+             "the genome subsets lie."},
     {"normalize", 0, "M/S", CLI_STRING(cli_source, normalize),
      "give the network (pixel - M) / S, channel by channel", .rare = 1,
      .from_results = CLI_VALUE_FROM_RESULTS,
@@ -123,6 +129,31 @@ const cli_option cli_source_options[] = {
          "imagenet, as networks of torchvision want it; or means and deviations, for all channels "
          "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
          "themselves. Networks in .onnx files only."},
+    {"prompt", 0, "FILE", CLI_STRING(cli_source, prompt),
+     "language models: the prompt, {field} for fields", .rare = 1,
+     .more =
+         "For http://HOST/v1/completions#MODEL, .../v1/chat/completions#MODEL and llama.cpp's "
+         "http://HOST/completion. Fields are those of the examples, which are the lines of a "
+         ".jsonl; --explain names the one whose parts are the features: sentences, or what "
+         "--features says (sentence, paragraph, line, word), or the entries of a list. A masked "
+         "part is left out."},
+    {"answer", 0, "TEXT", CLI_STRING(cli_source, answer),
+     "language models: the answer, where an example has none", .unset = "the model's own",
+     .rare = 1,
+     .more = "By default the field answer of an example, else the first line that the model writes "
+             "after the whole prompt."},
+    {"score", 0, "S", CLI_STRING(cli_source, score), "language models: margin, logprob, label:A,B",
+     .unset = "margin", .rare = 1,
+     .more =
+         "margin: the least, over the tokens of the answer, of the log-probability of the token "
+         "less that of the best other one. It is 0 or more exactly if the model, taking the most "
+         "probable token each time, begins with this answer; so the threshold is 0 by default. "
+         "logprob: the mean log-probability of the answer's tokens. label:A,B: the probability of "
+         "the first label among those given; the threshold is 0.5 by default."},
+    {"cache", 0, "FILE", CLI_STRING(cli_source, cache), "language models: answers are kept there",
+     .rare = 1, .aside = 1,
+     .more = "A SQLite file. What was asked before is not asked again, by --resume and sis verify "
+             "neither. It holds no prompts, keys or headers."},
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
     CLI_INPUTS(cli_source, explain, with),
@@ -209,6 +240,10 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->model.open = cli_opening_opt(&s->open);
     out->model.open.explain = s->explain;
     out->model.open.normalize = s->normalize;
+    out->model.open.score = s->score;
+    out->model.open.cache = s->cache;
+    out->examples.prompt = s->prompt;
+    out->examples.answer = s->answer;
     out->model.with = s->with.items;
     out->model.n_with = s->with.n;
     out->examples.input = s->input;
@@ -218,6 +253,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->examples.read.kind = s->kind;
     out->examples.read.layout = s->layout;
     out->examples.fit = s->fit;
+    out->examples.read.length = s->length;
     out->examples.tokenizer = s->tokenizer;
     cli_read_options(s->categorical, s->types, s->no_header, &out->examples.read);
     out->examples.missing = s->missing;

@@ -41,7 +41,9 @@ typedef struct cli_source {
     int no_header;
     const char *labels, *kind, *layout; /* of images, and of arrays that are some */
     int fit;
-    const char *tokenizer; /* of texts */
+    size_t length;                               /* of sequences; 0: as they are */
+    const char *tokenizer;                       /* of texts */
+    const char *prompt, *answer, *score, *cache; /* of language models */
     cli_opening open;
     size_t jobs;
 } cli_source;

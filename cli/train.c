@@ -83,8 +83,11 @@ static const cli_option options[] = {
      .unset = "by architecture", .more = "In front of the last layer."},
     {"words", 0, "N", CLI_COUNT(train_options, words), "size of a text's vocabulary",
      .unset = "10000", .max = 1e6},
-    {"length", 0, "N", CLI_COUNT(train_options, length), "last words of a text that are seen",
-     .unset = "500", .max = 1e5},
+    {"length", 0, "N", CLI_COUNT(train_options, length), "last words of a text, or middle of DNA",
+     .unset = "500; DNA as it is", .max = 1e5,
+     .more =
+         "Only the last N words of a text are seen. Longer DNA loses as many bases at both ends, "
+         "shorter DNA gets as many N."},
     {"hidden", 0, "N", CLI_COUNT(train_options, hidden), "units of mlp or text-lstm",
      .unset = "by architecture", .max = 1e5},
     {"curve", 0, "FILE.csv", CLI_STRING(train_options, curve), "write the learning curve",
@@ -128,6 +131,7 @@ static void fill_options(const train_options *o, sis_training_opt *from) {
     sis_data_opt_init(&from->read);
     from->read.label = o->label;
     from->read.id = o->id;
+    from->read.length = o->length;
     cli_read_options(o->categorical, o->types, o->no_header, &from->read);
     if (o->missing && strcmp(o->missing, "error") != 0)
         from->read.missing =
@@ -154,8 +158,10 @@ static int settle(const train_options *o, sis_training_set *s) {
         return cli_usage("--hidden: %s has no such layer", s->arch.name);
     if (o->hidden)
         s->arch.hidden = o->hidden;
-    if ((o->words || o->length) && !s->vocabulary)
-        return cli_usage("--words and --length are for texts; %s takes none", s->arch.name);
+    int dna = strcmp(s->arch.name, "dna-cnn") == 0;
+    if ((o->words || (o->length && !dna)) && !s->vocabulary)
+        return cli_usage("--words is for texts, --length for texts and DNA; %s takes others",
+                         s->arch.name);
     const char *wrong = sis_arch_check(&s->arch);
     wrong = wrong ? wrong : sis_train_opt_check(p);
     return wrong ? cli_usage("%s: %s", s->arch.name, wrong) : CLI_DONE;

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/spread.h"
 #include "output.h"
 #include "records.h"
-#include "base/spread.h"
 
 typedef struct {
     cli_source source;
@@ -101,9 +103,9 @@ static int count_records(audit *a) {
         if (sis_results_once(a->paths->items[i])) {
             a->n = SIZE_MAX;
             return sis__processes_now ? cli_error("%s: the records of a pipe cannot be shared out "
-                                                 "among processes; name a file",
-                                                 a->paths->items[i])
-                                     : CLI_DONE;
+                                                  "among processes; name a file",
+                                                  a->paths->items[i])
+                                      : CLI_DONE;
         }
         int found = sis_results_open(a->paths->items[i], &file);
         while (found >= 0 && (found = sis_results_skip(file)) > 0)

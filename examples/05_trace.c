@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <sis/sis.h>
+#include <sis/walk.h>
 
 static int sum(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     size_t *asked = ctx;

@@ -44,7 +44,9 @@
 
 #include <sis/attack.h>
 #include <sis/data.h>
+#include <sis/dna.h>
 #include <sis/error.h>
+#include <sis/example.h>
 #include <sis/explain.h>
 #include <sis/net.h>
 #include <sis/results.h>

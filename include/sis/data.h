@@ -144,6 +144,8 @@ typedef struct sis_data_opt {
                             a temporary file. Default 0: all examples are held */
     size_t needed;       /* of arrays (.npy, IDX) only the first so many examples are asked for, so
                             that others are not held; sis_data_count() counts all. Default 0: all */
+    size_t length; /* DNA: longer sequences lose as many bases at both ends, shorter ones get as
+                            many N (of an odd number the end gets one more). Default 0: as they are */
 } sis_data_opt;
 
 /* Every default. */
@@ -180,11 +182,6 @@ const char *const *sis_data_feature_names(const sis_data *data);
  * `width` numbers to `map`, if that is not NULL. Returns how many features there are. */
 size_t sis_data_features(const sis_data *data, size_t i, int *map);
 
-/* Does a cell stand for a missing word: nothing, NA, NaN, N/A or null? Is value v, one of a column's
- * categories, that of missing words? */
-int sis_word_is_missing(const char *cell);
-int sis_data_is_missing_category(const sis_data *data, size_t v);
-
 /* What example i is called: the file's own id for it, or else its number, written to `number`. */
 enum { SIS_ID_SIZE = 24 };
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]);
@@ -205,38 +202,6 @@ const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 /* Why examples could not be read again (opt.memory): the file has changed, say. What the accessors
  * returned of them is empty. 0: nothing went wrong. */
 int sis_data_error(const sis_data *data);
-
-/* ---- What columns hold --------------------------------------------------------------------- */
-
-/* A column of a table, or of rows of numbers. */
-typedef struct sis_column {
-    const char *name;
-    const char *type; /* "number", "category", "id", "label", or "ignore": no feature, because the
-                         options say so or its words are more than 1000 different ones */
-    size_t missing, distinct;      /* cells without a value; different values besides */
-    double least, most;            /* of numbers; NaN: there is none */
-    size_t n_categories;           /* of categories */
-    const char *const *categories; /* (n_categories), sorted */
-    const size_t *counts;          /* (n_categories) rows of each */
-} sis_column;
-
-typedef struct sis_columns {
-    size_t rows, n;
-    sis_column *items; /* (n) */
-    int has_header;    /* columns have names in the file */
-} sis_columns;
-
-/* What the columns of a table hold, as sis_data_read with opt.categorical would take them; also of
- * rows of numbers (.npy with two axes, "values" of a .jsonl), whose columns are called c0, c1, ...
- * SIS_E_UNSUPPORTED for other files. */
-int sis_columns_read(const char *path, const sis_data_opt *opt, sis_columns *out);
-void sis_columns_release(sis_columns *columns);
-
-/* As lines for people, which opt.types reads, too; free(*text). */
-int sis_columns_format(const sis_columns *columns, char **text);
-
-/* The same as one line of JSON; free(*json). */
-int sis_columns_json(const sis_columns *columns, char **json, size_t *n);
 
 /* ---- Data sets in memory ------------------------------------------------------------------- */
 
@@ -272,224 +237,13 @@ int sis_data_from_sequences(const char *const *letters, size_t n, const sis_data
  * holds no texts. */
 const char *sis_data_text(const sis_data *data, size_t i);
 
-/* A word of a text, and where it stands. */
-typedef struct sis_word {
-    const char *text;     /* in lower case: what a vocabulary knows */
-    size_t start, length; /* bytes of the text as it was written */
-} sis_word;
-
-/* The words of a text, in order. Zeroed before it is first filled; filling it again reuses its
- * memory. */
-typedef struct sis_words {
-    size_t n;
-    sis_word *items; /* (n) */
-    char *lower;     /* what they point to */
-    size_t items_room, lower_room;
-} sis_words;
-
-/* The tokenizer: what is left between blanks, control characters and
- * !"#$%&()*+,-./:;<=>?@[\]^_`{|}~ are words (the default of Keras, as in the paper). Lower case of
- * ASCII, Latin, Greek and Cyrillic letters. */
-#define SIS_TOKENIZER "words"
-int sis_words_split(const char *text, sis_words *words);
-void sis_words_release(sis_words *words);
-
-/* The words of example i: those the file gives, or those of its text. */
-int sis_data_words(const sis_data *data, size_t i, sis_words *words);
-
-/* ---- Vocabularies -------------------------------------------------------------------------- */
-
-/* Words and their numbers, from 0 without gaps. Number 0 is padding. Words that are not in it share
- * one number if it has a word "<unknown>" (or <unk>, <oov>, [UNK], as others call it). */
-typedef struct sis_vocabulary sis_vocabulary;
-
-#define SIS_WORD_PADDING "<padding>"
-#define SIS_WORD_UNKNOWN "<unknown>"
-
-/* Padding, unknown, then the `most` most frequent words of the texts rows[0..n_rows) (NULL: all),
- * most frequent first, equally frequent ones in the order of their first appearance. */
-int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,
-                         sis_vocabulary **out);
-
-/* From and to a JSON list of words, as models carry it (SIS_NET_META_VOCABULARY); free(*json). */
-int sis_vocabulary_parse(const char *json, sis_vocabulary **out);
-int sis_vocabulary_format(const sis_vocabulary *v, char **json);
-void sis_vocabulary_free(sis_vocabulary *v);
-
-size_t sis_vocabulary_size(const sis_vocabulary *v);
-const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id); /* NULL if there is none */
-
-/* The number of a word in lower case; that of unknown words, or 0 if they have none. */
-size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word);
-
-/* The last `length` words as numbers, with padding in front of fewer. word_at (NULL: not wanted) is
- * for each place the index of its word in `words`, SIZE_MAX for padding. Returns how many words
- * there are. */
-size_t sis_vocabulary_encode(const sis_vocabulary *v, const sis_words *words, size_t length,
-                             double *ids, size_t *word_at);
-
-/* ---- Tokenizers ---------------------------------------------------------------------------- */
-
-/* What makes tokens of texts for networks such as BERT and GPT, from the file that comes with them:
- * vocab.txt (WordPiece, a token a line; small letters if no token has a capital one) or
- * tokenizer.json (Hugging Face): WordPiece or byte-level BPE, normalizers BertNormalizer, Lowercase,
- * StripAccents, NFC, NFD, NFKC, NFKD, Strip; pre-tokenizers BertPreTokenizer, Whitespace,
- * WhitespaceSplit, Punctuation, Digits, ByteLevel; special tokens by TemplateProcessing,
- * BertProcessing or RobertaProcessing. What a file asks for beyond that is SIS_E_UNSUPPORTED; so is
- * every file if the library was built without libutf8proc. */
-typedef struct sis_tokenizer sis_tokenizer;
-
-int sis_tokenizer_read(const char *path, sis_tokenizer **out); /* *out is NULL on failure */
-void sis_tokenizer_free(sis_tokenizer *tokenizer);
-
-size_t sis_tokenizer_size(const sis_tokenizer *tokenizer); /* the highest number, and one */
-const char *sis_tokenizer_word(const sis_tokenizer *tokenizer, size_t id); /* NULL: none */
-long sis_tokenizer_find(const sis_tokenizer *tokenizer, const char *word); /* -1: none */
-
-/* Tokens that stand for no text, by number; -1: there is none. */
-typedef enum sis_special {
-    SIS_SPECIAL_PAD,
-    SIS_SPECIAL_MASK,
-    SIS_SPECIAL_UNKNOWN,
-    SIS_N_SPECIALS
-} sis_special;
-long sis_tokenizer_special(const sis_tokenizer *tokenizer, sis_special special);
-
-/* A token, and where it stands. */
-typedef struct sis_token {
-    int id;
-    size_t start, length; /* bytes of the text, without the blank in front of a word */
-    size_t word;          /* which word of the text, from 0; SIZE_MAX: a special token around it */
-} sis_token;
-
-/* Zeroed before it is first filled; filling it again reuses its memory. */
-typedef struct sis_tokens {
-    size_t n;
-    sis_token *items; /* (n) */
-    size_t room;
-} sis_tokens;
-
-/* The tokens of a text with the special ones around it, at most `most` in all (0: any number): what
- * does not fit is cut off behind. Words are the pieces that the tokenizer cuts a text into before it
- * looks them up, with what an apostrophe ties together. */
-int sis_tokenizer_encode(const sis_tokenizer *tokenizer, const char *text, size_t most,
-                         sis_tokens *out);
-void sis_tokens_release(sis_tokens *tokens);
-
 /* ---- DNA ----------------------------------------------------------------------------------- */
 
 /* The letters of sequence i, upper case; NULL if the data set holds no DNA. */
 const char *sis_data_sequence(const sis_data *data, size_t i);
 
-/* A motif: how often each base is seen at each of its positions. */
-typedef struct sis_motif {
-    const char *id, *name; /* "MA0139.1", "CTCF"; the id again if there is no name */
-    size_t length;
-    const double *counts;        /* (length, 4) A C G T, as in the file */
-    const double *probabilities; /* (length, 4) each position adds up to 1 */
-} sis_motif;
-
-typedef struct sis_motifs {
-    size_t n;
-    sis_motif *items; /* (n) */
-    double *numbers;  /* what they point to */
-    const char **strings;
-} sis_motifs;
-
-/* Read a file of motifs, or of FILE:ID the one that sis_motifs_find finds in it. Its content says
- * which format it is:
- *
- *     >MA0139.1 CTCF     then rows A, C, G and T with a number for each position (JASPAR .pfm,
- *                        pscan .wil), perhaps as "A [ 87 167 ]" (.jaspar); or a row of four numbers
- *                        for each position, if that is how every motif of the file is written
- *     MEME version 4     MOTIF lines and letter-probability matrices
- */
-int sis_motifs_read(const char *path, sis_motifs *out);
-void sis_motifs_release(sis_motifs *motifs);
-
-/* The motif of that id ("MA0139.1"), or else of that name or of an id that goes on behind a full stop or
- * underscore ("MA0139": its newest version), whatever the case; of several alike the last. NULL:
- * none. */
-const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name);
-
-/* The same, and an error that says what `file`, where they are from, has instead. */
-int sis_motifs_pick(const sis_motifs *motifs, const char *file, const char *name,
-                    const sis_motif **out);
-
-/* Shuffle a sequence of A C G T N so that it has as many of each pair of neighbours as before,
- * every such sequence with the same probability. It begins and ends with the same letter. n letters
- * and a NUL to `out`. */
-int sis_dna_shuffle(const char *sequence, uint64_t seed, char *out);
-
-/* Sequences made up: a background, and in positive ones a motif planted on either strand. */
-typedef struct sis_dna_opt {
-    size_t length;           /* of a sequence; default 101 */
-    double composition[4];   /* of the background: shares of A C G T; default 0.25 each */
-    const char *peak;        /* or the background is this sequence of A C G T N, its dinucleotides
-                                shuffled; default NULL */
-    const sis_motif *motifs; /* (n_motifs), at least one: each equally often; borrowed */
-    size_t n_motifs;
-    uint64_t seed;
-} sis_dna_opt;
-
-void sis_dna_opt_init(sis_dna_opt *opt);
-
-/* Where the motif was planted, and what of it. */
-typedef struct sis_dna_site {
-    size_t motif, start, length;
-    int reverse; /* on the other strand */
-} sis_dna_site;
-
-/* Sequence number i: the same for the same options, seed and i. *sequence is free()d by you. `site`
- * is only written if it is positive. */
-int sis_dna_make(const sis_dna_opt *opt, size_t i, int positive, char **sequence,
-                 sis_dna_site *site);
-
-/* ---- Rows ---------------------------------------------------------------------------------- */
-
-/* Example numbers out of `count` from text: "A:B" (A to B - 1), "A:", ":B", "N", or several of
- * these with commas between. Each example at most once, at least one in all. *rows is free()d by
- * you. SIS_E_FORMAT if the text is no such thing, SIS_E_ARGUMENT if there are no such examples. */
-int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n);
-
-/* One more than the largest number in such a text; 0 if it goes to the end, or is no such text. */
-size_t sis_rows_end(const char *text);
-
-/* ---- Arrays -------------------------------------------------------------------------------- */
-
-enum { SIS_RANK_MAX = 32 };
-
-/* An array of any shape: a mask, say. */
-typedef struct sis_array {
-    size_t rank; /* 0: a single number */
-    size_t dims[SIS_RANK_MAX];
-    size_t n;       /* the product of dims */
-    double *values; /* (n) in C order, all finite */
-} sis_array;
-
-int sis_array_read(const char *path, sis_array *out); /* a .npy file */
-void sis_array_release(sis_array *array);
-
-/* A feature map (sis_input.feature_of) from a .npy file of n_values whole numbers in any shape: -1
- * for never masked, else a feature; features are numbered from 0 without gaps. *map is free()d by
- * you. */
-int sis_feature_map_read(const char *path, size_t n_values, int **map);
-
-/* Write `values`, whose number is the product of dims, in C order as a .npy file of float64 or
- * float32. */
-int sis_npy_write(const char *path, const double *values, size_t rank, const size_t *dims);
-int sis_npy_write_float(const char *path, const float *values, size_t rank, const size_t *dims);
-
-/* Write an image as a PNG file: dims (height, width, channels), 1 channel or 3, at most 4096 pixels
- * a side; values from 0 to 1 become bytes, what lies outside is cut off. */
-int sis_png_write(const char *path, const double *values, const size_t dims[3]);
-
-/* ---- Files --------------------------------------------------------------------------------- */
-
-/* The SHA-256 of what a file holds, as 64 hexadecimal digits: of a gzipped file, what it unpacks
- * to. */
-enum { SIS_DIGEST_SIZE = 65 };
-int sis_file_digest(const char *path, char hex[SIS_DIGEST_SIZE]);
+/* How many bases it has in its file, if opt.length made them more or fewer; 0: as many. */
+size_t sis_data_full_length(const sis_data *data, size_t i);
 
 #ifdef __cplusplus
 }

@@ -53,8 +53,15 @@ typedef struct sis_prove_opt {
                            or contrast */
     int smallest;       /* subsets of the fewest features, one after the other; they may overlap */
     int contrast;       /* instead: features whose change alone can lose the decision, the fewest
-                           first; they may overlap. guarantee->examples has such inputs;
+                           first; they may overlap. guarantee->examples has such inputs; features of several
+                           values, of which one is 1 and the others are 0, stay such;
                            audits without these look for others */
+    int cheapest; /* contrasts: of all sets the nearest ones first, instead of those of fewest features */
+    const unsigned char *fixed; /* (n_features) contrasts: what is never changed. NULL: nothing */
+    const double *scale;        /* (n_values) contrasts of trees are the nearest ones: distances are
+                                   sums of |change| / scale, and 1 for another category. NULL: 1 */
+    const double *step; /* (n_values) where they can, values change by multiples of it; 0: by any
+                           number. NULL: 0 */
     size_t tries;       /* of the adversary, for each proof; default 256 */
     uint64_t seed;      /* of the adversary; default 1 */
     int counterexamples; /* audits: keep the inputs that show each feature of a subset to be needed */
@@ -62,6 +69,14 @@ typedef struct sis_prove_opt {
 
 /* Every default. */
 void sis_prove_opt_init(sis_prove_opt *opt);
+
+/* Scales and steps of columns from rows: the standard deviation (1 if there is none), and a step of 1 for
+ * columns of whole numbers. `add` may be called for any number of rows, then `get`. */
+typedef struct sis_spread sis_spread;
+int sis_spread_new(size_t n_values, sis_spread **out);
+void sis_spread_add(sis_spread *s, const double *row);
+void sis_spread_get(const sis_spread *s, double *scale, double *step);
+void sis_spread_free(sis_spread *s);
 
 /* What is known of a model before any example is; borrows it. Several threads may use one.
  * SIS_E_UNSUPPORTED: nothing can be proved of it; the message says of what it can. */

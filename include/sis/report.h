@@ -26,6 +26,7 @@
 #include <stddef.h>
 
 #include <sis/data.h>
+#include <sis/dna.h>
 #include <sis/error.h>
 #include <sis/results.h>
 

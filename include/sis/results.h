@@ -33,6 +33,9 @@
  *                     needs. `masked_score`, `rest_score` are then scores of inputs without the
  *                     decision, and a subset's that of the worst input that was met with it.
  *                     "smallest":true: no subset has fewer features than the first.
+ *                     Of contrasts, "nearest":true: no input that changes the same features alone is
+ *                     nearer than that of `examples`; "cheapest":true: that of the first is the nearest
+ *                     of all; "fixed": features that are never changed
  *                     {"kind":"chance","share":0.95,"confidence":0.95,"seed":1,"minimal":true,
  *                     "subsets":[{"draws":200,"kept":199,"low":0.97,"high":0.99}]}: for a share of
  *                     the values of everything else, drawn from data. Scores of subsets are then means
@@ -77,6 +80,9 @@
  *                     values of an input for each of them, one behind the other, that differs in its
  *                     features alone and has lost it. A subset's score is that input's. Absent where
  *                     the model takes other values than are shown
+ *     distances       of `examples`: the sum of |change| / scale, and 1 for another category; null where
+ *                     it is not known. The scale is a unit of --units, else the standard deviation in the
+ *                     data
  *     mask            the same, as many as values: what each looks like when it is masked
  *     masking         text, where `mask` cannot say it: how features are masked, in the words of
  *                     --mask ("pad", "remove", "token:the", "blur:3", "hotdeck:train.csv"), or "own": as the
@@ -93,7 +99,14 @@
  *     spans           start and end of each feature in `text`, in characters: two numbers for each,
  *                     ascending, none before the end of the one before it
  *     sequence        text with one letter for each feature
+ *     full_length     of a sequence that was cropped or padded around its middle (--length): how many
+ *                     letters it has in its file
  *     human           features that a person marked, each once
+ *     before, after   of a language model: what stands in front of `text` in its prompt, and behind it
+ *     answer          the answer that the scores are about; with it
+ *     bounded         true: some scores are upper bounds, since a token was not among those reported
+ *     noise           the largest difference between two scores of one question
+ *     requests, prompt_tokens, completion_tokens   what it cost, as the server counts tokens
  *     row             number of the example in its data set, from 0, where `id` does not say it
  *     provenance      of the first record of a file: how it was made (below)
  *
@@ -169,9 +182,20 @@ typedef struct sis_drawing {
     size_t n_spans;
     const int *spans; /* (n_spans) two for each feature */
     const char *sequence;
+    size_t
+        full_length; /* of a sequence that was cropped or padded around its middle; 0: it was not */
     size_t n_human;
     const int *human; /* (n_human) */
 } sis_drawing;
+
+/* What a record of a language model says of its prompt. */
+typedef struct sis_prompted {
+    const char *before, *after; /* `text` of the drawing; both never left out */
+    const char *answer;         /* that the scores are about */
+    int bounded;  /* some scores are upper bounds: a token was not among those reported */
+    double noise; /* the largest difference between two scores of the same question */
+    size_t requests, prompt_tokens, completion_tokens;
+} sis_prompted;
 
 /* One line. What is absent is NULL, and its length 0. */
 typedef struct sis_record {
@@ -185,8 +209,9 @@ typedef struct sis_record {
     const double *attributions; /* (n_attributions) */
     const double *completeness; /* (2) sum and difference */
     sis_drawing drawing;
-    const char *provenance; /* JSON text of the object, or NULL */
-    const void *held;       /* the library's own: NULL in a record that you fill */
+    const sis_prompted *prompted; /* of language models, or NULL */
+    const char *provenance;       /* JSON text of the object, or NULL */
+    const void *held;             /* the library's own: NULL in a record that you fill */
 } sis_record;
 
 /* What `provenance` says of a file, as far as programs ask; absent texts are NULL. Released with
@@ -223,20 +248,9 @@ void sis_record_release(sis_record *record);
 
 /* ---- Features of a record -------------------------------------------------------------------- */
 
-/* The first value of a feature, and how many it has: those with its number in feature_map. SIZE_MAX
- * and 0: there are none. */
-size_t sis_record_values(const sis_record *record, int feature, size_t *count);
-
-/* Value k, from 0, of a feature that has more. */
-size_t sis_record_value(const sis_record *record, int feature, size_t k);
-
 /* What a feature is called, at most `size` bytes with the NUL: its word or name, and what the names
  * of its values share if only they have names. 1, or 0 if it has no name: "feature 12". */
 int sis_record_name(const sis_record *record, int feature, char *text, size_t size);
-
-/* What a value is called beside its feature, "own" of "housing=own"; NULL: it has no name of its
- * own. */
-const char *sis_record_value_name(const sis_record *record, size_t value);
 
 /* If exactly one of the feature's values is 1 and the others are 0, and they are categories by
  * their names: that one's name, "own". If all are 0, as encoders have a missing word: "(none)"; if all
@@ -247,80 +261,6 @@ const char *sis_record_category(const sis_record *record, const double *values, 
  * written into `number`. NULL: it has several values, or none. */
 enum { SIS_NUMBER_SIZE = 32 };
 const char *sis_record_was(const sis_record *record, int feature, char number[SIS_NUMBER_SIZE]);
-
-/* How values lie in a picture: row y, column x, channel c is value
- * y * row_step + x * column_step + c * channel_step. */
-typedef struct sis_raster {
-    size_t rows, columns, channels;
-    size_t row_step, column_step, channel_step;
-} sis_raster;
-
-/* The one answer to which axis is what: (rows, columns), or channels, 1 to 4 of them, before or
- * behind that; axes of length 1 in front of these are passed over. Where both ends may be channels,
- * those are whose values belong to one feature pixel by pixel, else the last. Reads shape,
- * feature_map and n_values. 1, or 0: it is no picture. */
-int sis_record_raster(const sis_record *record, sis_raster *out);
-
-/* What one feature of the record is, in a word: its `unit`, "word", "base", "pixel", "part" (of a picture, more
- * than a pixel), "value" (of a picture, less), otherwise "feature". */
-const char *sis_record_unit(const sis_record *record);
-
-/* For what subset k is sufficient, in words that go behind "enough" (160 bytes are enough): "with
- * everything else masked", "whatever the other 22 features are". */
-void sis_record_promise(const sis_record *record, size_t k, char *text, size_t size);
-
-/* Is the record about this output: by its label (its position if the record has no label), and by its
- * position? NULL: any. */
-int sis_record_is_target(const sis_record *record, const char *label, const char *position);
-
-/* Is it of method "contrast": are its subsets what it takes to lose the decision? */
-int sis_record_is_contrast(const sis_record *record);
-
-/* What was found: "2 sufficient subsets, verified", "1 way to lose it, proved", "rationale by ig,
- * top". 160 bytes are enough. */
-void sis_record_found(const sis_record *record, char *text, size_t size);
-
-/* What the score of a subset is: "score", "lowest score met" (of a proof; "highest" with below),
- * "changes the score to". */
-const char *sis_record_score_name(const sis_record *record);
-
-/* What masked_score is the score of: "everything masked", or where nothing is masked "other values of
- * everything", "everything drawn anew". NULL: of nothing. */
-const char *sis_record_masked_name(const sis_record *record);
-
-/* What there is without the subsets: "only the subsets masked 0.31". 160 bytes are enough. */
-void sis_record_rest(const sis_record *record, char *text, size_t size);
-
-/* Why there is nothing to explain, a sentence; empty unless the record is not decided or decided by
- * default. 256 bytes are enough. */
-void sis_record_reason(const sis_record *record, char *text, size_t size);
-
-/* Was the decision right, by the label? 1 or 0; -1: the record does not say. A label is compared with
- * what the output is called, numbers by value. If the output is called by a word or has no name, a
- * number is its place; of a model with one output 1 is "the score is high", 0 the opposite. */
-int sis_record_is_right(const sis_record *record);
-
-/* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200
- * are enough): the thresholds that have an explanation. Empty for records that are explained or
- * errors. */
-void sis_record_advice(const sis_record *record, char *text, size_t size);
-
-/* How many bytes of the names of two values are the name of their feature: 7 of "housing=own" and
- * "housing=rent", where the part before the last common '=' or '_' ends. 0: none. */
-size_t sis_name_stem(const char *a, const char *b);
-
-/* ---- Lines beside results ------------------------------------------------------------------- */
-
-/* What sis predict writes: {"id":"0","scores":[0.1,0.9]} */
-int sis_scores_format(const char *id, const double *scores, size_t n_scores, char **line,
-                      size_t *n);
-
-/* What sis verify writes:
- *     {"id":"0","holds":true,"score":0.9,"masked_score":0.1,"complete":true,"rest_score":0.3,
- *      "subsets":[{"sufficient":true,"score":0.8,"minimal":true,"best_without_one":0.6,
- *                  "exhaustive":true,"smaller":[4,2]}]}
- * with "reason" after "holds" if that is false, and "smaller" only if there is such a part. */
-int sis_audit_format(const char *id, const sis_audit *audit, char **line, size_t *n);
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
@@ -337,30 +277,6 @@ int sis_results_next(sis_results *results, sis_record *out);
 int sis_results_skip(sis_results *results);
 
 void sis_results_close(sis_results *results);
-
-/* Write a file whole or not at all: its old content is replaced when all bytes are on the disk. Links
- * stay, devices and pipes are written in place. After SIS_E_IO, errno tells why. */
-int sis_file_write(const char *path, const void *bytes, size_t n);
-
-/* ---- Going on ------------------------------------------------------------------------------ */
-
-/* What an interrupted run has left. */
-typedef struct sis_resume {
-    size_t n;         /* whole records */
-    size_t bytes;     /* where to go on: the end of the last whole line */
-    size_t torn;      /* bytes after that: a line that was being written */
-    const char **ids; /* (n) of the records, sorted */
-} sis_resume;
-
-/* Look at the results file `path`, which may be missing (nothing is done yet). Cut the file to
- * `bytes` and append to it. A file with anything else in it than whole records and the beginning of
- * one is an error: it is not ours to cut. */
-int sis_resume_scan(const char *path, sis_resume *out);
-
-/* Is there a record of that id? */
-int sis_resume_has(const sis_resume *resume, const char *id);
-
-void sis_resume_release(sis_resume *resume);
 
 #ifdef __cplusplus
 }

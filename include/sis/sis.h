@@ -130,6 +130,9 @@ typedef struct sis_model {
 
     int confirm; /* Before scores or an audit are reported, predict is asked for one more row: it may
                     find out only then that an earlier answer was not the model's (cmd:) */
+
+    int noisy; /* Two answers to one question may differ, as those of a server do that batches. A claim then
+                  has to hold by more than the largest difference that was seen */
 } sis_model;
 
 /* Everything but the size is zero. */
@@ -286,6 +289,11 @@ typedef struct sis_guarantee {
     double
         *examples; /* (n_examples, n_values) of contrasts: an input for each subset, whose features
                          alone are changed, without the decision */
+    double *distances; /* (n_examples) how far each is; NaN: not known. NULL: none is known */
+    int nearest;       /* proved that no input that changes these features alone is nearer */
+    int cheapest;      /* proved that no other set of features has a nearer one than the first */
+    size_t n_fixed;
+    int *fixed; /* (n_fixed) features that contrasts may not change */
 } sis_guarantee;
 
 void sis_guarantee_release(sis_guarantee *g);
@@ -407,71 +415,13 @@ int sis_verify_many(const sis_model *model, const sis_input *inputs, size_t n, c
 
 void sis_audit_release(sis_audit *a);
 
-/* ---- One backward selection ---------------------------------------------------------------- */
-
-/* Mask features one at a time, always the one that leaves the highest (below: lowest) score, ties
- * to the lowest number, from the walk's present state until nothing is left. opt->threshold is only
- * read for early_stop. */
-int sis_backselect(sis_walk *walk, const sis_opt *opt, sis_trace *out);
+/* ---- Traces ---------------------------------------------------------------------------------- */
 
 void sis_trace_release(sis_trace *t);
 
 /* The size of the smallest suffix of the order that reaches the threshold, without evaluating
  * anything: 0 if the fully masked input does, SIZE_MAX if nothing does. */
 size_t sis_trace_find(const sis_trace *t, double threshold, int below);
-
-/* ---- Walks --------------------------------------------------------------------------------- */
-
-/* Backward selection asks a model only two things: probe (the score if feature i were masked too,
- * for each i still present) and mask (mask i for good). A walk answers both for one input. The
- * batch walk works for every model: it builds rows in chunks under the memory budget, rewrites only
- * what changes between them and remembers what it has scored. Own networks bring incremental ones.
- */
-
-typedef struct sis_walk_ops {
-    /* Start over with `masked` (n_features flags) masked; *margin is that state's margin. */
-    int (*reset)(sis_walk *w, const unsigned char *masked, double *margin);
-    /* margins[k] = margin if features[k] were masked too. features: present, ascending. A walk may
-     * only answer the current margin, bit for bit, for a feature that provably changes nothing.
-     * With w->wants set it may answer -wants * INFINITY for a feature that is provably not the
-     * best. */
-    int (*probe)(sis_walk *w, const int *features, size_t n, double *margins);
-    /* Mask it for good; *margin is the new state's margin, as probe answered it. */
-    int (*mask)(sis_walk *w, int feature, double *margin);
-    void (*free)(sis_walk *w);
-} sis_walk_ops;
-
-/* What every walk begins with; filled by its maker. */
-struct sis_walk {
-    const sis_walk_ops *ops;
-    double tolerance; /* how far a probed margin m may lie from a full pass: tolerance * (1 + |m|).
-                         Candidates closer than that are decided by full passes. 0: exact */
-    int wants;        /* set by the library: 1 while it looks for the highest margin, -1 for the
-                         lowest, 0 if it needs them all */
-    size_t evaluations;           /* masked copies asked about so far */
-    struct sis_walk_state *state; /* the library's, not the maker's: what is masked */
-};
-
-/* A walk over `input`, which it borrows together with `model`: the model's own, or the batch walk
- * (opt->exact, or none of its own). Starts with the input's absent features masked. Values equal to
- * their mask are known to change nothing and are never evaluated. */
-int sis_walk_new(const sis_model *model, const sis_input *input, const sis_opt *opt,
-                 sis_walk **out);
-void sis_walk_free(sis_walk *w);
-
-/* Start over with these features masked (n_features flags; NULL: the input's absent ones). */
-int sis_walk_reset(sis_walk *w, const unsigned char *masked);
-
-/* scores[k] = score if features[k] were masked too. Any features, in any order. */
-int sis_walk_probe(sis_walk *w, const int *features, size_t n, double *scores);
-
-/* Mask one feature for good; *score (may be NULL) is the score of the new state. */
-int sis_walk_mask(sis_walk *w, int feature, double *score);
-
-double sis_walk_score(const sis_walk *w); /* of the present state */
-size_t sis_walk_features(const sis_walk *w);
-int sis_walk_masked(const sis_walk *w, int feature);
-int sis_walk_is_own(const sis_walk *w); /* the model's own, not the batch walk */
 
 #ifdef __cplusplus
 }

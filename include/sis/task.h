@@ -22,8 +22,8 @@
  * writes, to the byte but for the seconds they took.
  *
  * The header goes up step by step: records one by one, records to a function of yours, the same
- * question about other examples (a server), which examples there are, one example as the model is
- * asked about it, plain scores.
+ * question about other examples (a server), which examples there are, verification, plain scores.
+ * One example as the model is asked about it is in sis/example.h.
  *
  * Memory: a data set stays as its reader holds it, packed; besides it a task holds the ids of the
  * examples, for texts of a model that is no network 16 bytes a word, and while it runs 8 bytes an
@@ -103,6 +103,11 @@ typedef struct sis_task_examples_opt {
     const char *rows;      /* as sis_rows_parse takes it; NULL: all */
     size_t shard;  /* of these only every `shards`-th, from number `shard` on; the shards of */
     size_t shards; /* 0 to shards - 1 are all examples. Default 0 of 1 */
+    const char *
+        prompt; /* of language models: a file with the prompt, {field} in the places of the fields of the
+                           input (.jsonl); model.open.explain is the field that is cut into features.
+                           features: "sentence" (default), "paragraph", "line", "word"; a list has its entries */
+    const char *answer; /* where an example has no field "answer"; NULL: the model's own */
 } sis_task_examples_opt;
 
 /* What is asked about each of them. */
@@ -139,6 +144,11 @@ typedef struct sis_task_question_opt {
     const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
                               the largest value of each column there, "ball:E[,LOW:HIGH]", so far from its
                               own (and within that range) */
+    const char *units;     /* of contrasts: "income=100,age=1": these change by whole units, and
+                              distances count units; others are divided by their standard deviation
+                              in the data of the domain, else of the examples. NULL: all of them */
+    const char *fixed;     /* of contrasts: "age,sex", which are never changed. NULL: none */
+    int cheapest;          /* of contrasts: the nearest of all, not one of the fewest features */
 } sis_task_question_opt;
 
 /* How the answer is found, and what is kept of it. */
@@ -228,6 +238,15 @@ int sis_task_explain(sis_task *task, size_t i, sis_record *record);
  * SIS_E_CANCELLED. So does search.progress with a result other than 0. */
 void sis_task_cancel(sis_task *task);
 
+/* About what it costs to explain all examples of a language model, before it is asked: prompts for the first subset
+ * of each, by "quick" and by the other methods, and tokens (four bytes each). SIS_E_UNSUPPORTED for other models. */
+typedef struct sis_task_cost {
+    size_t examples, features; /* features of all examples */
+    double prompts, tokens;    /* by the method sis */
+    double quick_prompts, quick_tokens;
+} sis_task_cost;
+int sis_task_estimate(const sis_task *task, sis_task_cost *out);
+
 /* ---- The same question about other examples ------------------------------------------------ */
 
 /* A task like another one (model, mask, features, threshold) about all examples of `data`: for
@@ -266,58 +285,7 @@ double sis_task_threshold(const sis_task *task); /* NaN: none was given */
 int sis_task_provenance(const sis_task *task, const char *const *command, size_t n_command,
                         char **provenance);
 
-/* The same for records that were made without a task: what the options name, of so many examples. */
-int sis_task_opt_provenance(const sis_task_opt *opt, size_t examples, const char *const *command,
-                            size_t n_command, char **provenance);
-
-/* ---- One example --------------------------------------------------------------------------- */
-
-/* An example as the model is asked about it. Released with sis_example_release. */
-typedef struct sis_example {
-    size_t row;         /* its number in the data set */
-    char *id;           /* what it is called */
-    sis_input input;    /* values, mask, features, output */
-    const char *excuse; /* why nothing can be asked about it: it has no words. Else NULL */
-    size_t n_words;     /* of models that take words, where features are words */
-    char **words;       /* (n_words) of each feature, as it was written */
-    char *text;         /* of texts: the whole */
-    int *spans;         /* (2 n_words) start and end of each feature in it, in characters */
-    size_t n_human;
-    int *human;      /* (n_human) texts: features that a person marked; NULL: not known */
-    size_t *word_at; /* (n_values) texts: for each value the number of its word, SIZE_MAX: padding;
-                        NULL: no text */
-
-    /* The library's own. */
-    double *values, *mask; /* what input points to, if it is not the task's */
-    int *map;
-    char *pool;
-    size_t dims[3];
-    double completeness[2];
-} sis_example;
-
-/* Example i. The output "top" needs an answer of the model. */
-int sis_task_load(const sis_task *task, size_t i, sis_example *out);
-void sis_example_release(sis_example *example);
-
-/* The model as it is asked about an example: sis_task_model, but where a network leaves several sizes free
- * and examples have as many values in different shapes. There each such shape has a handle of its own. */
-const sis_model *sis_task_model_of(const sis_task *task, const sis_example *example);
-
-/* The record of an example and what was found for it; NULL: what it is, without an answer.
- * Everything in it is borrowed from the three, and lives until this thread asks the task for another
- * example. */
-void sis_task_record(const sis_task *task, sis_example *example, const sis_rationale *found,
-                     sis_record *record);
-
 /* ---- Verification -------------------------------------------------------------------------- */
-
-/* Is the record of this example, as this task asks about it: the same values, mask and outputs? 0,
- * or SIS_E_ARGUMENT with what differs. */
-int sis_task_match(const sis_task *task, const sis_example *example, const sis_record *record);
-
-/* Does the record answer what this task asks about the example: with the same model, method,
- * decision, values, features and mask? 1 or 0. For going on with a results file (sis_resume_scan). */
-int sis_task_is_answer(const sis_task *task, sis_example *example, const sis_record *record);
 
 /* Check the claims of n records, each of an example of the task, with full passes: out (n), as
  * sis_verify says. Threshold, direction and output come from the records. On failure nothing needs a

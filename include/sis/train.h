@@ -35,6 +35,7 @@
 
 #include <sis/data.h>
 #include <sis/net.h>
+#include <sis/text.h>
 
 #ifdef __cplusplus
 extern "C" {

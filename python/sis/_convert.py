@@ -59,7 +59,7 @@ def document(width, outputs, trees, objective=None, average=False):
     return "\n".join(head + [line for t in trees for line in t] + ["", "end of trees", ""]).encode()
 
 
-def forest(model):
+def forest(model, width):
     """A tree, or the mean of many: shares of classes, or means."""
     members = getattr(model, "estimators_", None) or [model]
     if getattr(model, "n_outputs_", 1) != 1:
@@ -76,10 +76,10 @@ def forest(model):
         for k in range(len(classes)):
             trees.append(sklearn_tree(len(trees), tree, shares[:, k]))
     outputs = 1 if classes is None else len(classes)
-    return document(model.n_features_in_, outputs, trees, average=True)
+    return document(width, outputs, trees, average=True)
 
 
-def boosted(model, first):
+def boosted(model, width, first):
     """Boosted trees. Two classes are a softmax over a score that is always 0 and the other."""
     classes = getattr(model, "classes_", None)
     outputs = 1 if classes is None else len(classes)
@@ -96,17 +96,17 @@ def boosted(model, first):
             tree = stage[k - 1 if two else k].tree_
             trees.append(sklearn_tree(len(trees), tree, model.learning_rate * tree.value[:, 0, 0]))
     objective = None if outputs == 1 else "multiclass num_class:%d" % outputs
-    return document(model.n_features_in_, outputs, trees, objective)
+    return document(width, outputs, trees, objective)
 
 
-def gradient_boosting(model):
+def gradient_boosting(model, width):
     zero = np.zeros((1, model.n_features_in_), dtype=np.float32)
     if getattr(model, "init", None) not in (None, "zero"):
         return None
-    return boosted(model, np.atleast_1d(np.ravel(model._raw_predict_init(zero))))
+    return boosted(model, width, np.atleast_1d(np.ravel(model._raw_predict_init(zero))))
 
 
-def histogram_boosting(model):
+def histogram_boosting(model, width):
     if getattr(model, "is_categorical_", None) is not None and np.any(model.is_categorical_):
         return None
     classes = getattr(model, "classes_", None)
@@ -130,10 +130,10 @@ def histogram_boosting(model):
     loss = getattr(model, "loss", "")
     if classes is None and loss not in ("squared_error", "absolute_error", "quantile"):
         return None
-    return document(model.n_features_in_, outputs, trees, objective)
+    return document(width, outputs, trees, objective)
 
 
-def linear(model):
+def linear(model, width):
     """Weights as XGBoost's linear booster; classes of a logistic regression as a softmax."""
     weights = np.atleast_2d(model.coef_)
     bias = np.broadcast_to(np.ravel(model.intercept_), (len(weights),))
@@ -143,6 +143,7 @@ def linear(model):
         bias = np.concatenate([[0.0], bias])
     elif classes is None and len(weights) != 1:
         return None
+    weights = np.pad(weights, ((0, 0), (0, width - weights.shape[1])))
     flat = np.concatenate([weights.T.ravel(), bias])
     objective = {"name": "reg:squarederror"} if classes is None else {
         "name": "multi:softprob", "softmax_multiclass_param": {"num_class": str(len(weights))}}
@@ -167,15 +168,16 @@ KINDS = {
 }
 
 
-def converted(model):
-    """(bytes, ending of a file name, what it is called), or None where there is no conversion."""
+def converted(model, unread=0):
+    """(bytes, ending of a file name, what it is called), or None where there is no conversion. The copy takes
+    `unread` values more than the estimator and ignores them."""
     kind = KINDS.get(type(model).__name__)
     if kind is None or not type(model).__module__.startswith("sklearn."):
         return None
     if getattr(model, "multi_class", "auto") == "ovr" and len(getattr(model, "classes_", ())) > 2:
         return None
     try:
-        data = kind(model)
+        data = kind(model, model.n_features_in_ + unread)
     except (AttributeError, IndexError, TypeError, ValueError):  # another version of scikit-learn
         return None
     return data and (data, ".json" if kind is linear else ".txt",

@@ -17,6 +17,7 @@ from ._results import Results
 
 GATHERED = 2048  # rows that a call with several examples should have
 THREADS = 128  # examples at most that wait for such a call
+PROBES = 16  # values of a column of numbers that tell what encoders make of it
 CHECKED = 256  # records of a copy that the model itself is asked about together
 INHERITED = []  # models that a process that was forked must not close
 
@@ -337,24 +338,28 @@ class Explainer:
             # that a class stays is decided by the scores of the object, and no walk helps there
             convert = self.convert and (self.for_all or not (self.exact or self.keep == "class"))
             self.bound = _models.model_for(self.model, encoder.batch(few), self.batch_size, self.timeout,
-                                           self.normalize, few, convert, encoder.whole)
+                                           self.normalize, few, convert, encoder.whole, not self.for_all)
         core, judge = self._bind(encoder, rows)
         scores = predict_rows(judge, rows, self.jobs)
-        if judge is not core and not _check.close(predict_rows(core, rows, self.jobs), scores):
+        if judge is not core and not _check.close(predict_rows(core, self.bound.encoded(encoder, rows), self.jobs), scores):
             core = self._ask_itself(judge)
         outputs = self._outputs(scores, which, n)
         limits = self._limits(threshold, scores, outputs, n)
         if self.for_all:
             judge = core  # proofs are checked by what can prove
-        return core, judge, self._examples(encoder, rows, outputs, ids, labels, self._labels(scores.shape[1])), limits
+        examples = self._examples(encoder, rows, outputs, ids, labels, self._labels(scores.shape[1]))
+        if core is not judge and self.bound.steps is not None and not add_encoded(self.bound, encoder, examples):
+            core = self._ask_itself(judge, "its encoders mix columns")
+        return core, judge, examples, limits
 
     def _bind(self, encoder, rows):
         """What finds subsets, and what has the last word about them: the same, or a copy of the model
         and the model itself."""
-        core = self.bound.bind(encoder, rows[0])
         own = getattr(self.bound, "own", None)
         if own is None:
+            core = self.bound.bind(encoder, rows[0])
             return core, core
+        core = self.bound.bind(encoder, self.bound.encoded(encoder, rows[:1])[0])
         judge = own.bind(encoder, rows[0])
         if self.for_all:  # beside the examples, inputs that mix their values
             mixed = np.random.default_rng(1).permuted(np.asarray(rows)[:256], axis=0)
@@ -362,13 +367,13 @@ class Explainer:
                 self._ask_itself(judge)
         return core, judge
 
-    def _ask_itself(self, judge):
-        """The copy answers differently: from now on the model itself is called."""
+    def _ask_itself(self, judge, reason="its converted copy answers differently"):
+        """The copy is of no use: from now on the model itself is called."""
         if self.for_all:
             raise Error("what the library makes of %s answers differently from it, so nothing can be proved "
                         "about it" % self.bound.name)
         own = self.bound.own
-        own.engine += ": its converted copy answers differently"
+        own.engine += ": " + reason
         self.bound = own
         return judge
 
@@ -397,6 +402,8 @@ class Explainer:
 
             def tell(inputs, done, *more):
                 return run.tell(len(examples), before + done, *more)
+            if by is not judge:
+                part = [dict(e, **e.get("encoded", {})) for e in part]
             _core.collect(by, part, lambda i, line: lines.append(line), tell,
                           below=self.below, max_subsets=self.max_subsets,
                           memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True,
@@ -513,6 +520,60 @@ def feature_names(explainer, encoder, shape):
             raise Error("features of texts are their words; a tokenizer= chooses others")
         return None, None
     return _inputs.feature_map(explainer.features, explainer.axis, shape, encoder.names)
+
+
+def differ(a, b):
+    """Where two arrays differ; NaN is equal to NaN."""
+    return (a != b) & ~(np.isnan(a) & np.isnan(b))
+
+
+def add_encoded(bound, encoder, examples):
+    """Describe each example behind the encoders of a pipeline: a masked column is a masked set of encoded
+    columns. False if an encoded column depends on several columns."""
+    rows, masks = np.array([e["values"] for e in examples]), examples[0]["mask"]
+    values, mask = bound.encoded(encoder, rows), bound.encoded(encoder, masks)
+    both = np.concatenate([values, mask])
+    moved, owner = differ(both, mask[0]).any(axis=0), bound.owner
+    if owner is None or moved[owner < 0].any():  # nothing is known yet, or not of these values
+        owner = encoded_owner(bound, encoder, np.concatenate([masks, rows]))
+    if owner is None or moved[owner < 0].any():
+        return False
+    rng, n = np.random.default_rng(1), 32  # some masked copies: is it the same to encode first?
+    some, kept = rng.integers(0, len(rows), n), rng.random((n, rows.shape[1])) < 0.5
+    mixed = bound.encoded(encoder, np.where(kept, rows[some], masks[0]))
+    if differ(mixed, np.where(kept[:, owner], values[some], mask[0])).any():
+        return False
+    bound.owner = owner
+    for e, row in zip(examples, values):
+        features = e.get("feature_map")
+        shown = e.get("shown", {"values": e["values"], "mask": e["mask"] if len(masks) == 1 else None, "feature_map": features})
+        of = owner if features is None else np.where(owner < 0, -1, np.asarray(features)[owner])
+        e["encoded"] = {"values": row, "mask": mask, "feature_map": of.astype(np.intc), "shown": shown}
+    return True
+
+
+def encoded_owner(bound, encoder, rows):
+    """The column that each encoded column depends on, -1: none; None if one depends on several. In the first and
+    the last row each column in turn takes values of the others."""
+    width, probes, columns = rows.shape[1], [], []
+    for base in (rows[0], rows[-1]):
+        for k in range(width):
+            seen = np.unique(rows[:, k])
+            if encoder.is_numbers(k):
+                seen = seen[np.unique(np.linspace(0, len(seen) - 1, PROBES).astype(int))]
+            part = np.repeat(base[None], len(seen) + 1, axis=0)
+            part[1:, k] = seen
+            probes.append(part)
+            columns.append(k)
+    found = np.split(bound.encoded(encoder, np.concatenate(probes)), np.cumsum([len(p) for p in probes])[:-1])
+    owner = np.full(found[0].shape[1], -1)
+    for k, part in zip(columns, found):
+        moved = differ(part, part[0]).any(axis=0)
+        if (moved & (owner >= 0) & (owner != k)).any():
+            return None
+        owner[moved] = k
+    owner[-width:] = np.arange(width)
+    return owner
 
 
 def predict_rows(core, rows, jobs):

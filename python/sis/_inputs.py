@@ -150,6 +150,9 @@ class Encoder:
     kind, names, shape = "array", None, None
     whole = None  # the type of X where that is one of integers
 
+    def is_numbers(self, column):
+        return True
+
     def background(self, background, spec):
         if background is None:
             raise Error('mask=%r needs data to take it from: give background=, for example the '
@@ -296,6 +299,9 @@ class FrameEncoder(Encoder):
         self.cells = [None if known is None else self.cells_of(known, c, frame, background)
                       for c, known in zip(self.columns, self.categories)]
         self.plain = all(d == np.float64 for d in self.dtypes)
+
+    def is_numbers(self, column):
+        return self.categories[column] is None
 
     @staticmethod
     def cells_of(known, c, frame, background):

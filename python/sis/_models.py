@@ -20,6 +20,8 @@ class Opened:
     """A model that the library runs itself. Where it is a copy of an object of the caller, `own` is that
     object, which has the last word (_check.py)."""
     own = None
+    steps = None  # the encoders in front of it, where it is the last step of a pipeline
+    owner = None  # the column of X that each encoded column depends on
 
     def __init__(self, spec, name=None, timeout=60.0, normalize=None):
         self.name = name or str(spec)
@@ -48,6 +50,10 @@ class Opened:
         if core.n_outputs == 0:
             core.measure(np.ascontiguousarray(row, dtype=float))
         return core
+
+    def encoded(self, encoder, rows):
+        """The rows as the library's model takes them: behind the encoders."""
+        return rows if self.steps is None else encoded_rows(self.steps, encoder.batch(rows), rows)
 
 
 def columns_in(meta):
@@ -329,17 +335,39 @@ def holds_numbers(example, model):
     return list(fitted) == list(example.columns) and all(is_number(d) for d in example.dtypes)
 
 
-def native(model, call, labels, name, example, rows):
-    """The estimator as a model that the library runs itself, if it answers the same; else None."""
-    found = converted(model) if holds_numbers(example, model) else None
+def encoders_of(model, example):
+    """The steps of a pipeline before its last, for rows of a table; else None."""
+    of_sklearn = type(model).__name__ == "Pipeline" and type(model).__module__.startswith("sklearn.")
+    table = is_frame(example) or isinstance(example, np.ndarray) and example.ndim == 2
+    return model[:-1] if of_sklearn and table and len(model) > 1 else None
+
+
+def encoded_rows(steps, batch, rows):
+    """What the steps make of a batch, then the rows themselves. The last step ignores these; a column that the
+    steps drop is still a feature."""
+    found = steps.transform(batch)
+    found = found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+    return np.hstack([found.astype(float), rows])
+
+
+def native(model, call, labels, name, example, rows, behind):
+    """The estimator, or the last step of a pipeline if `behind`, as a model that the library runs itself, if it
+    answers the same; else None."""
+    steps = encoders_of(model, example) if behind else None
+    if steps is None and not holds_numbers(example, model):
+        return None
+    found = converted(model) if steps is None else converted(model[-1], rows.shape[1])
     if found is None:
         return None
     data, ending, engine = found
     try:
         copy = from_bytes(data, ending, name)
+        copy.steps, copy.columns = steps, None  # holds_numbers() has compared names
+        if steps is not None:
+            rows, engine = encoded_rows(steps, example, rows), engine + " behind encoders"
         if not agrees(copy.bind(None, rows[0]), call(example), rows):
             return None
-    except Error:
+    except (Error, TypeError, ValueError):  # what the steps answer may be no numbers
         return None
     copy.labels, copy.engine = labels, engine
     return copy
@@ -401,9 +429,10 @@ def booster_model(model, family, example, rows, batch_size, convert):
 
 
 def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, rows=None, convert=True,
-              whole=None):
+              whole=None, behind=True):
     """`example`: rows in the shape that a callable is given; `rows`: the same as the library's; convert:
-    may a copy be made that the library runs? whole: the type of X if that is one of integers."""
+    may a copy be made that the library runs? whole: the type of X if that is one of integers; behind:
+    may the copy be that of the last step of a pipeline?"""
     if isinstance(model, (Opened, Called)):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -418,7 +447,7 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, row
     if hasattr(model, "predict") and hasattr(model, "get_params"):
         call, labels, verb = sklearn_call(model)
         own = Called(call, name, labels, batch_size, "%s, called in batches" % verb)
-        copy = native(model, call, labels, name, example, rows) if convert else None
+        copy = native(model, call, labels, name, example, rows, behind) if convert else None
         if copy is None:
             return own
         copy.own = own

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What was found: `Results`, a list of `Explanation`s, each with its `Subset`s. A result is a line of
 the results file that the program writes and reads; everything here is read from it."""
+import copy
 import html
 import json
 import os
@@ -19,15 +20,17 @@ TRACE = re.compile(rb',(?:"start":[^,]*,)?"order":\[[^]]*\],"trace":\[[^]]*\]')
 class Subset:
     """A sufficient input subset: features (most important first), their names and values, and the
     score of these alone."""
-    __slots__ = ("features", "names", "values", "score", "order", "scores")
+    __slots__ = ("features", "names", "values", "score", "order", "scores", "becomes", "distance")
 
-    def __init__(self, record, data):
+    def __init__(self, record, data, becomes=None, distance=None):
         self.features = tuple(data["features"])
         self.names = tuple(record._name(f) for f in self.features)
         self.values = tuple(record._value(f) for f in self.features)
         self.score = data["score"]
         self.order = tuple(data.get("order", ()))
         self.scores = tuple(data.get("trace", ()))
+        self.becomes = None if becomes is None else tuple(becomes._value(f) for f in self.features)
+        self.distance = distance
 
     def __len__(self):
         return len(self.features)
@@ -60,7 +63,17 @@ class Explanation:
         self.rest_score, self.verified = d.get("rest_score"), d.get("verified", False)
         self.message = d.get("message")
         self._owned, self._cells = None, None
-        self.subsets = [Subset(self, s) for s in d["subsets"]]
+        distances = d.get("distances") or [None] * len(d["subsets"])
+        self.subsets = [Subset(self, s, self._changed(k), distances[k]) for k, s in enumerate(d["subsets"])]
+
+    def _changed(self, k):
+        """The input that shows contrast k, as an example; None if the record has none."""
+        if not self.data.get("examples"):
+            return None
+        other, n = copy.copy(self), len(self.data["values"])
+        other.data = dict(self.data, values=self.data["examples"][k * n:(k + 1) * n])
+        other._cells = None
+        return other
 
     def _values_of(self, feature):
         """The numbers of the values that belong to a feature."""
@@ -321,18 +334,18 @@ class Results:
 
     def to_pandas(self):
         """A pandas DataFrame with a row for each subset: id, status, score, subset, size,
-        subset_score, features, names, values. Examples without subsets have one row."""
+        subset_score, features, names, values, and of contrasts becomes and distance. Examples without subsets have one row."""
         import pandas
         rows = []
         for e in self:
             head = {"id": e.id, "status": e.status, "target": e.target, "label": e.label,
                     "threshold": e.threshold, "score": e.score, "masked_score": e.masked_score}
             found = [dict(head, subset=k, size=len(s), subset_score=s.score, features=s.features,
-                          names=s.names, values=s.values) for k, s in enumerate(e.subsets)]
+                          names=s.names, values=s.values, becomes=s.becomes, distance=s.distance) for k, s in enumerate(e.subsets)]
             rows += found or [dict(head, subset=None, size=0)]
         return pandas.DataFrame(rows, columns=[
             "id", "status", "target", "label", "threshold", "score", "masked_score", "subset", "size",
-            "subset_score", "features", "names", "values"])
+            "subset_score", "features", "names", "values", "becomes", "distance"])
 
     # ---- All of them together ---------------------------------------------------------------
 

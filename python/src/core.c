@@ -23,12 +23,17 @@
 
 #include <sis/analysis.h>
 #include <sis/data.h>
+#include <sis/example.h>
+#include <sis/files.h>
+#include <sis/handle.h>
 #include <sis/model.h>
 #include <sis/prove.h>
+#include <sis/record.h>
 #include <sis/report.h>
 #include <sis/results.h>
 #include <sis/sis.h>
 #include <sis/task.h>
+#include <sis/text.h>
 
 #include <sis/explain.h> /* experimental: what tasks hand over, */
 #include <sis/net.h>     /* and what a network carries */
@@ -613,7 +618,7 @@ static int shown_read(PyObject *dict, example *e) {
         buffer_item(shown, "feature_map", sizeof(int), &e->buffers[SHOWN_MAP], &n_map) ||
         texts_item(shown, "value_names", &e->value_names, &n_names))
         return -1;
-    if (n_map != r->drawing.n_values || (n_mask && n_mask != r->drawing.n_values) ||
+    if ((n_map && n_map != r->drawing.n_values) || (n_mask && n_mask != r->drawing.n_values) ||
         (n_names && n_names != r->drawing.n_values)) {
         PyErr_SetString(Error, "what is shown has as many values as names and features of them");
         return -1;
@@ -834,8 +839,9 @@ static int run_job(job *j) {
 
 /* A guarantee without its examples: a record has only such as are of the values that it shows. */
 static sis_guarantee without_examples(sis_guarantee g) {
-    g.examples = NULL;
+    g.examples = g.distances = NULL;
     g.n_examples = 0;
+    g.nearest = 0;
     return g;
 }
 

@@ -1110,6 +1110,57 @@ class Scikit(unittest.TestCase):
                 row = dict(base, **{n: frame.iloc[i][n] for n in s.names})
                 self.assertGreaterEqual(model.predict_proba(pandas.DataFrame([row]))[0, 1], 0.8)
 
+    def test_pipelines_are_walked_behind_their_encoders(self):
+        import pandas
+        from sklearn import compose, decomposition, ensemble, impute, linear_model, pipeline, preprocessing, tree
+        rng = np.random.default_rng(16)
+        frame = pandas.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300), "n": rng.integers(0, 9, 300),
+                                  "unused": rng.normal(size=300), "home": rng.choice(["own", "rent", "other"], 300),
+                                  "job": rng.choice(list("uvwxyz"), 300)})
+        y = frame.a + frame.b * (frame.home == "own") + (frame.job < "w") + 0.2 * frame.n > 2
+        holes = frame.assign(a=frame.a.where(rng.random(300) < 0.9))
+        encoded = [preprocessing.OneHotEncoder(), preprocessing.OneHotEncoder(drop="first"), preprocessing.OrdinalEncoder()]
+        scaled = [preprocessing.StandardScaler(), preprocessing.KBinsDiscretizer(4), preprocessing.MinMaxScaler()]
+        last = [ensemble.GradientBoostingClassifier(n_estimators=15), linear_model.LogisticRegression(),
+                ensemble.RandomForestClassifier(9, random_state=0), ensemble.HistGradientBoostingClassifier(max_iter=15),
+                tree.DecisionTreeClassifier(max_depth=4)]
+        explained = 0
+        for k, final in enumerate(last):
+            data = frame if k % 2 else holes
+            first = pipeline.make_pipeline(impute.SimpleImputer(), scaled[k % 3])
+            model = pipeline.make_pipeline(compose.make_column_transformer(
+                (encoded[k % 3], ["home", "job"]), (first, ["a", "b", "n"])), final).fit(data, y)
+            for options in ({}, {"mask": sis.HotDeck(samples=3)}, {"features": [["a", "home"], ["b"], ["n", "unused"], ["job"]]}):
+                explainer = sis.Explainer(model, background=data, threshold=0.5, target="True", **options)
+                r, called = explainer(data[:40]), sis.explain(model, data[:40], 0.5, background=data, target="True",
+                                                              convert=False, **options)
+                self.assertIn("walked behind encoders", explainer.engine)
+                self.assertEqual([s.features for e in r for s in e], [s.features for e in called for s in e])
+                for key in ("values", "mask", "names", "value_names", "feature_map", "shape", "n_features"):
+                    self.assertEqual([e.data.get(key) for e in r], [e.data.get(key) for e in called], key)
+                self.assertTrue(all(a["holds"] for a in r.verify()))
+                explained += r.counts.get("explained", 0)
+        self.assertGreater(explained, 30)
+        mixes = pipeline.make_pipeline(decomposition.PCA(2), linear_model.LogisticRegression()).fit(frame[["a", "b"]], y)
+        explainer = sis.Explainer(mixes, background=frame[["a", "b"]], threshold="p70", target="True")
+        explainer(frame[["a", "b"]][:20])
+        self.assertEqual(explainer.engine, "predict_proba, called in batches: its encoders mix columns")
+
+    def test_pipelines_whose_encoders_were_misjudged_are_asked_themselves(self):
+        import pandas
+        from sklearn import linear_model, pipeline, preprocessing
+        rng = np.random.default_rng(17)
+        frame = pandas.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+
+        def rarely(rows):  # depends on two columns, in rows that are not among the probes
+            rows = np.array(rows)
+            rows[:, 0] += 50 * (np.abs(rows[:, 1]) < 0.05) * (np.abs(rows[:, 2]) > 0.1)
+            return rows
+        model = pipeline.make_pipeline(preprocessing.FunctionTransformer(rarely), linear_model.LogisticRegression())
+        model.fit(frame, frame.sum(axis=1) > 0)
+        r = sis.explain(model, frame[:80], 0.7, background=frame, target="True")
+        called = sis.explain(model, frame[:80], 0.7, background=frame, target="True", convert=False)
+        self.assertEqual([[s.features for s in e] for e in r], [[s.features for s in e] for e in called])
 
     def models(self):
         from sklearn import ensemble, linear_model, tree

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <sis/analysis.h>
+#include <sis/example.h>
 
 #include "base/error.h"
 #include "base/mem.h"

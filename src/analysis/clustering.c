@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+#include <sis/dna.h>
+#include <sis/record.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"

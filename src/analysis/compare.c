@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+#include <sis/handle.h>
+
 #include "analysis/clustering.h"
 #include "base/error.h"
 #include "base/mem.h"

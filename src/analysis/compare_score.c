@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
+#include <sis/example.h>
+
 #include "analysis/compare.h"
 #include "base/error.h"
 #include "base/mem.h"

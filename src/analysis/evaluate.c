@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/dna.h>
 #include <sis/net.h>
+#include <sis/record.h>
 
 #include "base/error.h"
 #include "base/mem.h"

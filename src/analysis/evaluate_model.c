@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
+
 #include "analysis/evaluate.h"
 #include "base/error.h"
 #include "base/mem.h"

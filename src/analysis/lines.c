@@ -13,6 +13,7 @@
 
 #include <sis/analysis.h>
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"

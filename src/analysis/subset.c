@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+#include <sis/record.h>
+
 #include "analysis/points.h"
 #include "base/error.h"
 #include "base/mem.h"

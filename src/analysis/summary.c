@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <sis/analysis.h>
+#include <sis/record.h>
 
 #include "base/ascii.h"
 #include "base/error.h"

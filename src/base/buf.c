@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Growing byte strings and the two encodings everything we write needs: numbers that read back as
- * themselves, and JSON strings.
+ * Growing byte strings, and the two encodings that all output needs: numbers that read back
+ * unchanged, and JSON strings.
  */
 #include "base/buf.h"
 #include "base/number.h"
@@ -36,7 +36,7 @@ int sis__buf_error(const sis__buf *b) {
     return b->error;
 }
 
-/* No control character (C0, DEL, C1) and no mark that turns the direction of the text. */
+/* Neither a control character (C0, DEL, C1) nor a mark that changes the direction of text. */
 static int is_safe(uint32_t c) {
     return c >= 0x20 && (c < 0x7F || c >= 0xA0) && (c < 0x202A || c > 0x202E) &&
            (c < 0x2066 || c > 0x2069);
@@ -51,7 +51,7 @@ void sis__buf_safe(sis__buf *b, const char *text) {
             sis__buf_add(b, text, n);
         else
             sis__buf_char(b, '?');
-        while (bad && ((unsigned char)text[n] & 0xC0) == 0x80) /* one mark a character */
+        while (bad && ((unsigned char)text[n] & 0xC0) == 0x80) /* one "?" per character */
             n++;
     }
 }
@@ -66,7 +66,7 @@ int sis__buf_give(sis__buf *b, char **data, size_t *n) {
     return error;
 }
 
-/* Room for n more bytes and the NUL. */
+/* Make room for n more bytes and the NUL. */
 static int room(sis__buf *b, size_t n) {
     if (b->error == SIS_OK)
         b->error = sis__reserve(&b->data, &b->cap, b->len + n + 1, 1);
@@ -105,9 +105,9 @@ void sis__buf_printf(sis__buf *b, const char *format, ...) {
 
 /* ---- Numbers ---------------------------------------------------------------------------------
  *
- * A number is written with as few of 15, 16 or 17 digits as read back as itself, as printf's %g
- * writes them. For most numbers that takes integers of 128 bits instead of printf: m * 2^e times a
- * power of ten is an exact integer, shifted. */
+ * A number is written with the fewest digits (15, 16 or 17) that read back as the same number, in
+ * the format of printf's %g. Most numbers need no printf: m * 2^e times a power of ten is an exact
+ * integer, shifted, and 128 bits hold it. */
 
 typedef struct {
     uint64_t high, low;
@@ -121,7 +121,7 @@ static wide multiply(uint64_t a, uint64_t b) {
     return (wide){(a >> 32) * (b >> 32) + (one >> 32) + (other >> 32), other << 32 | (low & half)};
 }
 
-/* The lowest n bits, and what stands above them, which fits 64; n < 128. */
+/* The lowest n bits, and the bits above them, which fit 64 bits; n < 128. */
 static wide low_bits(wide v, int n) {
     uint64_t mask = ((uint64_t)1 << n % 64) - 1;
     return n < 64 ? (wide){0, v.low & mask} : (wide){v.high & mask, v.low};
@@ -131,29 +131,29 @@ static uint64_t high_bits(wide v, int n) {
     return n < 64 ? v.low >> n | v.high << 1 << (63 - n) : v.high >> (n - 64);
 }
 
-enum { LEAST = -11, MOST = 17, POWERS = 28 };
+enum { TENS_MIN = -11, TENS_MAX = 17, POWERS = 28 };
 
-static const double tens[MOST - LEAST + 1] = {
+static const double tens[TENS_MAX - TENS_MIN + 1] = {
     1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2, 1e3,
     1e4,   1e5,   1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17};
 static const uint32_t fives[] = {1,     5,      25,      125,     625,      3125,      15625,
                                  78125, 390625, 1953125, 9765625, 48828125, 244140625, 1220703125};
 
-/* 5^k, k < POWERS, which fits 63 bits. */
+/* 5^k, k < POWERS; fits 63 bits. */
 static uint64_t power_of_five(int k) {
     return fives[k % 14] * (k >= 14 ? UINT64_C(6103515625) : 1);
 }
 
-/* The place of the first digit of v = m * 2^e, or one beside it where v is next to a power of ten. */
+/* The decimal exponent of v = m * 2^e; it may be off by one next to a power of ten. */
 static int first_place(double v, int e) {
     int place = (int)floor((e + 52) * 0.30102999566398120);
-    if (place + 1 <= MOST && place + 1 >= LEAST && v >= tens[place + 1 - LEAST])
+    if (place + 1 <= TENS_MAX && place + 1 >= TENS_MIN && v >= tens[place + 1 - TENS_MIN])
         place++;
     return place;
 }
 
-/* m * 2^e, rounded to n digits, the first of which counts 10^place: the digits as a number, or 0 if
- * they do not read back as m * 2^e, or UINT64_MAX if they do not fit. */
+/* m * 2^e rounded to n digits, the first of which stands for 10^place. Returns the digits as an
+ * integer; 0 if they do not read back as m * 2^e; UINT64_MAX if they do not fit. */
 static uint64_t round_digits(uint64_t m, int e, int place, int n) {
     int k = n - 1 - place, shift = -(e + k);
     if (k < 0 || k >= POWERS || shift < 1 || shift > 120)
@@ -169,12 +169,12 @@ static uint64_t round_digits(uint64_t m, int e, int place, int n) {
     return rest.high == 0 && rest.low <= five / 2 ? digits + (uint64_t)up : 0;
 }
 
-/* Digits (n, no zeros at the end) the first of which counts 10^place, as %g writes them. */
-static void lay_out(const char *digits, int n, int place, char *to) {
+/* Writes n digits (no trailing zeros), the first of which stands for 10^place, as %g does. */
+static void format_digits(const char *digits, int n, int place, char *to) {
     int small = place < 0 && place >= -4, zeros = small        ? -place - 1
                                                   : place >= n ? place + 1 - n
                                                                : 0;
-    int point = small ? 0 : place < -4 ? 1 : place + 1; /* digits before it */
+    int point = small ? 0 : place < -4 ? 1 : place + 1; /* digits before the point */
     int whole = point < n ? point : n;
     if (small)
         *to++ = '0';
@@ -191,7 +191,7 @@ static void lay_out(const char *digits, int n, int place, char *to) {
     *to = 0;
 }
 
-/* The last n digits, two a division; 0: there are more. */
+/* The last n digits of v, two per division. Returns 0 if v has more digits. */
 static int split_digits(uint64_t v, int n, char *digits) {
     for (; n > 1; v /= 100) {
         unsigned two = (unsigned)(v % 100);
@@ -205,8 +205,8 @@ static int split_digits(uint64_t v, int n, char *digits) {
     return v == 0;
 }
 
-/* 0 if it takes printf: a power of two, a large or tiny number, or one of few that are close to a
- * power of ten. */
+/* Returns 0 if v needs printf: a power of two, a large or tiny number, or one next to a power of
+ * ten. */
 static int write_digits(double v, char *text) {
     char digits[20];
     uint64_t bits, found = 0, hidden = (uint64_t)1 << 52;
@@ -225,7 +225,7 @@ static int write_digits(double v, char *text) {
     while (digits[n - 1] == '0')
         n--;
     *text = '-';
-    lay_out(digits, n, place, text + (v < 0));
+    format_digits(digits, n, place, text + (v < 0));
     return 1;
 }
 
@@ -256,7 +256,7 @@ void sis__buf_double(sis__buf *b, double v) {
         sis__buf_str(b, text);
         return;
     }
-    /* Any number of up to 15 digits reads back from 15, and %g drops the zeros at the end. */
+    /* Any number of up to 15 digits reads back from 15, and %g drops trailing zeros. */
     for (int digits = 15; digits <= 17; digits++) {
         sis__format(text, sizeof text, "%.*g", digits, v);
         if (sis__number(text, NULL) == v)
@@ -266,7 +266,7 @@ void sis__buf_double(sis__buf *b, double v) {
 }
 
 void sis__buf_escape(sis__buf *b, const char *text, size_t length) {
-    static const char brevity[] = "\b\f\n\r\t"; /* what JSON has a letter for */
+    static const char brevity[] = "\b\f\n\r\t"; /* have a short form in JSON */
     const char *s = text, *end = s + length, *brief;
     while (s < end) {
         uint32_t c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See children.h. A list, since there are as many children as threads at most.
+ * See children.h. A list is enough: there is at most one child per thread.
  */
 #include "base/children.h"
 

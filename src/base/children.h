@@ -7,10 +7,10 @@
 
 #include <sys/types.h>
 
-/* A child was started, mostly as the leader of a process group. 0 or SIS_E_NOMEM. */
+/* Register a child, usually the leader of a process group. 0 or SIS_E_NOMEM. */
 int sis__children_add(pid_t pid);
 
-/* It is about to be waited for. */
+/* Call before waiting for it. */
 void sis__children_remove(pid_t pid);
 
 /* Send SIGTERM to all of them and to their process groups. */

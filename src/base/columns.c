@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How wide text is on a terminal.
+ * The width of text on a terminal.
  */
 #include "base/columns.h"
 
@@ -20,8 +20,7 @@ static int within(unsigned c, const span *spans, size_t n) {
     return 0;
 }
 
-/* The scripts of East Asia and pictographs fill two columns; marks that join what is before
- * none. */
+/* East Asian scripts and pictographs take two columns, combining marks none. */
 static size_t columns_of(unsigned c) {
     static const span none[] = {
         {0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x610, 0x61A},    {0x64B, 0x65F},
@@ -37,8 +36,7 @@ static size_t columns_of(unsigned c) {
     return within(c, two, sizeof two / sizeof *two) ? 2 : 1;
 }
 
-/* Bytes of the next character, or of a sequence that only sets a colour, and the columns it
- * fills. */
+/* The length in bytes of the next character or colour sequence, and the columns it takes. */
 static size_t step(const char *s, size_t *columns) {
     uint32_t c;
     *columns = 0;
@@ -58,12 +56,12 @@ size_t sis__columns(const char *text) {
     return n;
 }
 
-size_t sis__columns_fitting(const char *text, size_t most) {
+size_t sis__columns_fitting(const char *text, size_t max) {
     size_t used = 0, at = 0, columns;
     while (text[at]) {
         size_t n = step(text + at, &columns);
         used += columns;
-        if (used > most)
+        if (used > max)
             break;
         at += n;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How wide text is on a terminal: wide characters take two columns, combining ones and escape
- * sequences none.
+ * The width of text on a terminal: wide characters take two columns, combining characters and
+ * escape sequences none.
  */
 #ifndef SIS_BASE_COLUMNS_H
 #define SIS_BASE_COLUMNS_H
@@ -10,7 +10,7 @@
 
 size_t sis__columns(const char *text);
 
-/* How many bytes of it, from the first, take at most so many columns. */
-size_t sis__columns_fitting(const char *text, size_t most);
+/* The length in bytes of the longest beginning of `text` that fits `max` columns. */
+size_t sis__columns_fitting(const char *text, size_t max);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 
-/* Axes of an array are taken one after the other. One of size 1 may be left out where there are too
- * many, and is put in where there are too few: first where 1 is what is wanted, then in front. */
+/* Match axes in order. Where the array has too many, axes of size 1 are dropped; where it has too
+ * few, axes of size 1 are inserted, first where 1 is wanted, then in front. */
 static int fit(const size_t *dims, size_t rank, const size_t *wanted, size_t n, size_t *out) {
     size_t at = 0, ones = 0;
     for (size_t d = 0; d < n; d++)

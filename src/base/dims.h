@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shapes of arrays: as people read them, and whether one fits where another is wanted.
+ * Shapes of arrays: as text, and whether one fits another.
  */
 #ifndef SIS_BASE_DIMS_H
 #define SIS_BASE_DIMS_H
@@ -9,8 +9,8 @@
 
 enum { SIS__DIMS_TEXT = 128 };
 
-/* The shape that an array has where n axes are wanted, of which those of size 0 take any size, to `out`: axes
- * of size 1 may be missing in the array, or be too many. SIS_E_ARGUMENT: it does not fit. */
+/* Fit a shape to `wanted` (n axes, 0: any size) and write the result to `out`. Axes of size 1 may
+ * be missing in the array or superfluous. SIS_E_ARGUMENT: it does not fit. */
 int sis__dims_fit(const size_t *dims, size_t rank, const size_t *wanted, size_t n, size_t *out);
 
 /* "(3, 8, 8)"; a size of 0 is "any". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Error codes, their names, and the message each thread keeps of its last failure. The buffer is
- * thread-local and of fixed size, so that reporting a failure can never fail itself.
+ * Error codes, their names, and each thread's message about its last failure. The buffer is
+ * thread-local and has a fixed size, so reporting a failure cannot fail.
  */
 #include "base/error.h"
 #include "base/number.h"

@@ -31,7 +31,7 @@ float sis__bfloat_to_float(uint16_t bits) {
     return float_of((uint32_t)bits << 16);
 }
 
-/* Below the normal numbers steps are of 2^-24, which are those of floats from a half to 1. */
+/* Subnormal numbers are multiples of 2^-24, the spacing of floats between 0.5 and 1. */
 static float round_half(float v) {
     uint32_t bits = bits_of(v);
     float size = fabsf(v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Floats of 16 bits as they lie in files and messages: IEEE's half (5 bits of exponent, 10 of fraction)
+ * 16-bit floats as files and messages store them: IEEE half (5 bits of exponent, 10 of fraction)
  * and bfloat16, the upper half of a float.
  */
 #ifndef SIS_BASE_HALF_H
@@ -11,7 +11,7 @@
 float sis__half_to_float(uint16_t bits);
 float sis__bfloat_to_float(uint16_t bits);
 
-/* The bits of the nearest one, ties to even; beyond the range infinity. */
+/* The bits of the nearest 16-bit float, ties to even; infinity if v is out of range. */
 uint16_t sis__half_bits(float v);
 uint16_t sis__bfloat_bits(float v);
 

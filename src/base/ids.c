@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names in a sorted list. See ids.h.
+ * Names in a sorted array. See ids.h.
  */
 #include "base/ids.h"
 

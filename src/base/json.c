@@ -16,7 +16,7 @@ json_t *sis__json_load(const char *text, size_t n, size_t flags, json_error_t *w
     if (!json || !nul)
         return json;
     json_decref(json);
-    return json_loadb("", 0, 0, why); /* NULL, with an error */
+    return json_loadb("", 0, 0, why); /* NULL and an error */
 }
 
 char *sis__json_dump(const json_t *json, size_t flags) {
@@ -55,7 +55,7 @@ void sis__json_flag(sis__buf *b, const char *name, int v) {
     sis__buf_str(b, v ? "true" : "false");
 }
 
-/* Begin a list; the comma before its i-th entry; its end. */
+/* Begin a list; write the comma before its i-th entry; end it. */
 void sis__json_list(sis__buf *b, const char *name) {
     sis__json_name(b, name);
     sis__buf_char(b, '[');

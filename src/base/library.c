@@ -16,6 +16,6 @@ void *sis__library_open(const char *const *files) {
 
 int sis__library_take(void *library, const char *name, void *to) {
     void *symbol = dlsym(library, name);
-    memcpy(to, &symbol, sizeof symbol); /* C has no other way from an object to a function */
+    memcpy(to, &symbol, sizeof symbol); /* C has no cast to a function pointer */
     return symbol != NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Libraries that are loaded when they are first needed. Few runs use a connection, a server, a PNG
- * figure or another runtime; the others neither need nor load them. libcurl, libmicrohttpd and cairo
- * bring some fifty libraries, most of the time that the program would take to start.
+ * Libraries loaded on first use: HTTP client, HTTP server, PNG figures, other runtimes. Most runs
+ * need none of them. Linking libcurl, libmicrohttpd and cairo would load some fifty libraries and
+ * take most of the start-up time.
  *
  * A user lists the functions it takes of one, and has a struct with a pointer to each:
  *
@@ -15,11 +15,12 @@
 #ifndef SIS_BASE_LIBRARY_H
 #define SIS_BASE_LIBRARY_H
 
-/* The first of these files (up to NULL) that is there, wherever the system looks for libraries. It
- * stays loaded. NULL if there is none; dlerror() has the reason of the last. */
+/* Open the first of these files (up to NULL) that the system's loader finds. It stays loaded. NULL
+ * if none is found; dlerror() has the reason for the last one. */
 void *sis__library_open(const char *const *files);
 
-/* The address of a function into the pointer at `to`. 0 if the library has none. */
+/* Store the address of a function in the pointer at `to`. Returns 0 if the library does not have
+ * it. */
 int sis__library_take(void *library, const char *name, void *to);
 
 #endif

@@ -51,10 +51,10 @@ void *sis__realloc(void *p, size_t n, size_t size) {
 
 void *sis__large_pages(void *p, size_t n, size_t size) {
 #ifdef MADV_HUGEPAGE
-    const uintptr_t page = 4096, least = (uintptr_t)4 << 20;
+    const uintptr_t page = 4096, min_bytes = (uintptr_t)4 << 20;
     uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
     uintptr_t to = ((uintptr_t)p + n * size) / page * page;
-    if (p && to > from && to - from >= least)
+    if (p && to > from && to - from >= min_bytes)
         (void)madvise((char *)p + (from - (uintptr_t)p), to - from, MADV_HUGEPAGE);
 #else
     (void)n;
@@ -78,7 +78,7 @@ int sis__reserve(void *p, size_t *cap, size_t need, size_t size) {
     void *items;
     if (need <= *cap)
         return SIS_OK;
-    memcpy(&items, p, sizeof items); /* *p may be of any type, which void ** may not look at */
+    memcpy(&items, p, sizeof items); /* a void ** must not read a pointer of another type */
     size_t n = *cap + *cap / 2;
     if (n < need)
         n = need;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Open addressing over numbers of entries, at most half full. The bytes of all strings lie behind
- * one another in one block.
+ * A hash table with open addressing over entry numbers, at most half full. The bytes of all strings
+ * are stored in one block.
  */
 #include "base/names.h"
 
@@ -29,7 +29,7 @@ uint64_t sis__bytes_hash(const void *bytes, size_t n, uint64_t seed) {
     return h ^ (h >> 32);
 }
 
-/* A table of twice the size with the same entries. */
+/* Double the table, with the same entries. */
 static int grow(sis__names *names) {
     size_t size = names->table ? 2 * (names->mask + 1) : TABLE_FIRST;
     uint32_t *table = SIS_NEW(uint32_t, size);
@@ -64,7 +64,7 @@ static int append(sis__names *names, const void *bytes, size_t n, uint64_t hash)
     return SIS_OK;
 }
 
-/* The place in the table of these bytes, or the free one where they would be. */
+/* The slot of these bytes, or the free slot where they belong. */
 static size_t place_of(const sis__names *names, const void *bytes, size_t n, uint64_t hash) {
     size_t at = hash & names->mask;
     for (; names->table[at]; at = (at + 1) & names->mask) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers for strings of bytes: the first new one is 0, the next 1, and so on. A word that comes
- * again has the number it had. Constant time; nothing is ever taken out.
+ * Numbers for byte strings, in order of first appearance: 0, 1, 2 ... Constant time; entries are
+ * never removed.
  */
 #ifndef SIS_BASE_NAMES_H
 #define SIS_BASE_NAMES_H
@@ -19,21 +19,22 @@ typedef struct sis__names {
     size_t n, entries_room;
     char *bytes;
     size_t n_bytes, bytes_room;
-    uint32_t *table; /* (mask + 1) number + 1 of an entry, 0: free */
+    uint32_t *table; /* (mask + 1) entry number + 1; 0: free */
     size_t mask;
 } sis__names;
 
-/* The number of these bytes. A zeroed sis__names is empty and ready. */
+/* The number of these bytes, which are added if new. A zeroed sis__names is empty and ready to
+ * use. */
 int sis__names_add(sis__names *names, const void *bytes, size_t n, uint32_t *number);
 
-/* Their number if they are there, else UINT32_MAX. */
+/* The number of these bytes, or UINT32_MAX. */
 uint32_t sis__names_find(const sis__names *names, const void *bytes, size_t n);
 
-/* The bytes of a number, and a NUL behind them. Good until the next one is added. */
+/* The bytes with this number, followed by a NUL. Valid until the next string is added. */
 const char *sis__names_text(const sis__names *names, uint32_t number);
 void sis__names_release(sis__names *names);
 
-/* Mixes n bytes into 64 bits. */
+/* Hash n bytes to 64 bits. */
 uint64_t sis__bytes_hash(const void *bytes, size_t n, uint64_t seed);
 
 #endif

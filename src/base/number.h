@@ -5,7 +5,8 @@
  * locale. They are thread-safe and do not change the host's locale.
  *
  * All code in src/ that reads a number, or prints one with %e, %f or %g, calls these functions
- * directly or through sis__buf_printf() and sis__fail(). JSON is read by sis__json_load(). tools/check-deps.sh refuses anything else.
+ * directly or through sis__buf_printf() and sis__fail(). JSON is read by sis__json_load().
+ * tools/check-deps.sh refuses anything else.
  */
 #ifndef SIS_BASE_NUMBER_H
 #define SIS_BASE_NUMBER_H
@@ -27,8 +28,8 @@ int sis__format(char *text, size_t size, const char *format, ...)
 int sis__vformat(char *text, size_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* For libraries that read or print numbers themselves: the thread is in the "C" locale until
- * uselocale() sets it back to what this returns. */
+/* For libraries that read or print numbers themselves: the thread uses the "C" locale until
+ * uselocale() restores the returned one. */
 locale_t sis__plain_enter(void);
 
 #endif

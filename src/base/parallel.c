@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parallel for over a shared counter. Items differ in cost by orders of magnitude here (one example
- * has one subset, the next has nine), so threads take the next item when they are done rather than
- * a share fixed beforehand.
+ * Parallel for over a shared counter. The cost of items differs by orders of magnitude (one example
+ * has one subset, the next has nine), so each thread takes the next item when it is done instead of
+ * a fixed share.
  */
 #include "base/parallel.h"
 
@@ -19,8 +19,8 @@ typedef struct {
     void *ctx;
     size_t n, next;     /* next item to start */
     size_t failed;      /* lowest item that failed, n if none */
-    int result;         /* what it returned */
-    char message[1024]; /* and what it said */
+    int result;         /* its result */
+    char message[1024]; /* its message */
     pthread_mutex_t lock;
 } run;
 

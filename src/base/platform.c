@@ -115,7 +115,7 @@ static void swap(char *a, char *b, size_t size) {
     }
 }
 
-/* Heapsort: in place, since there is nobody to tell that memory is out. */
+/* Heapsort: in place, because a failed allocation could not be reported. */
 void sis__sort(void *items, size_t n, size_t size,
                int (*compare)(const void *a, const void *b, void *ctx), void *ctx) {
     char *at = (char *)items;

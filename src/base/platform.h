@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Everything that differs between Linux with glibc and other systems is here. Each function has a
- * version for Linux where that is better, and one in POSIX for all others. -DSIS_PORTABLE forces the
- * latter; tests/unit/test_base_platform.c runs both.
+ * Everything that differs between Linux with glibc and other systems. Each function has a Linux
+ * version where that is better, and a POSIX version for all other systems. -DSIS_PORTABLE forces
+ * the latter; tests/unit/test_base_platform.c runs both.
  */
 #ifndef SIS_BASE_PLATFORM_H
 #define SIS_BASE_PLATFORM_H
@@ -26,20 +26,20 @@ int sis__cores(void);
 /* ends[0] to read, ends[1] to write, both close-on-exec. 0, or -1 and errno. */
 int sis__pipe(int ends[2]);
 
-/* A stream socket, close-on-exec, that never blocks; -1 and errno. */
+/* A non-blocking stream socket, close-on-exec; -1 and errno. */
 int sis__socket(int family);
 
-/* Take away a signal that is blocked and pending for this thread. */
+/* Discard a signal that is blocked and pending for this thread. */
 void sis__signal_discard(int number);
 
-/* qsort with a context for the comparison. Equal items may come in any order. */
+/* qsort with a context for the comparison. Not stable. */
 void sis__sort(void *items, size_t n, size_t size,
                int (*compare)(const void *a, const void *b, void *ctx), void *ctx);
 
-/* Bytes that malloc has given out; 0 if the system does not tell. */
+/* Bytes allocated by malloc; 0 if the system does not report them. */
 size_t sis__heap_bytes(void);
 
-/* The path of this program; 0, or -1 if it is not known or longer than room. */
+/* The path of this program; 0, or -1 if it is unknown or does not fit `room`. */
 int sis__program_path(char *path, size_t room);
 
 /* The environment, ended by NULL. */

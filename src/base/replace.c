@@ -69,16 +69,16 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 
 void sis__temporary_remove_all(void) {
     pthread_mutex_lock(
-        &lock); /* for good: who wants to add one waits until the program has ended */
+        &lock); /* never unlocked: later calls of _add wait until the program has ended */
     for (const temporary *t = all; t; t = t->next)
         for (int tries = 0; tries < 20 && access(t->path, F_OK) == 0; tries++) {
-            if (tries > 0) /* a child that is ending has put something into a folder meanwhile */
+            if (tries > 0) /* a child that is ending has created a file in the folder */
                 nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
             nftw(t->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
         }
 }
 
-/* ---- Files that are never replaced ------------------------------------------------------------ */
+/* ---- Files that are never replaced --------------------------------------------------------- */
 
 static int is_guarded(const char *path) {
     struct stat target, st;
@@ -115,7 +115,7 @@ static int failed(const char *path) {
                      errno ? strerror(errno) : "is the disk full?");
 }
 
-/* A new file in the folder of the target. */
+/* Create a new file in the folder of the target. */
 static int make_part(sis__replacement *r) {
     const char *slash = strrchr(r->path, '/');
     int folder = slash ? (int)(slash - r->path + 1) : 0, fd = -1;
@@ -155,7 +155,7 @@ int sis__replace_begin(sis__replacement *r, const char *path) {
     errno = 0;
     r->absent = stat(path, &old) != 0;
     r->path = r->absent ? NULL : realpath(path, NULL);
-    if (!r->path) /* a link that leads nowhere is replaced itself */
+    if (!r->path) /* a dangling link is replaced itself */
         r->path = sis__strdup(path);
     if (!r->path)
         return SIS_E_NOMEM;
@@ -173,7 +173,7 @@ int sis__replace_begin(sis__replacement *r, const char *path) {
     return error;
 }
 
-/* The new name. A file that another program has put there meanwhile stays. */
+/* Rename the new file. A file that another program has created there since is kept. */
 static int rename_part(const sis__replacement *r) {
     if (r->absent && link(r->part, r->path) == 0)
         return unlink(r->part);
@@ -182,10 +182,10 @@ static int rename_part(const sis__replacement *r) {
         if (stat(r->path, &now) == 0)
             return errno = EEXIST, -1;
     }
-    return rename(r->part, r->path); /* over the old one, or where there are no hard links */
+    return rename(r->part, r->path); /* over the old file, or where there are no hard links */
 }
 
-/* So that the new name is on the disk too; not every file system can. */
+/* Flush the new name to disk; not every file system supports it. */
 static void flush_folder(const char *path) {
     char *folder = sis__strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random numbers from a seed: xoshiro256** started by splitmix64. The same seed gives the same
- * numbers on every machine. The state is the caller's; there is no global one.
+ * Random numbers from a seed: xoshiro256** seeded by splitmix64. The same seed gives the same
+ * numbers on every machine. The caller owns the state; there is no global one.
  */
 #ifndef SIS_BASE_RNG_H
 #define SIS_BASE_RNG_H
@@ -13,7 +13,8 @@ typedef struct sis__rng {
     uint64_t s[4];
 } sis__rng;
 
-/* One step of splitmix64: 64 bits well mixed. Number k of a seed: sis__mix(seed + k * SIS__GOLDEN). */
+/* One step of splitmix64: mixes 64 bits. The k-th number of a seed is sis__mix(seed + k *
+ * SIS__GOLDEN). */
 #define SIS__GOLDEN 0x9E3779B97F4A7C15u
 static inline uint64_t sis__mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

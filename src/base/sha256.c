@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See sha256.h. Names are those of the standard.
+ * See sha256.h. Names follow the standard.
  */
 #include "base/sha256.h"
 
@@ -23,7 +23,7 @@ static uint32_t turn(uint32_t x, int n) {
     return x >> n | x << (32 - n);
 }
 
-/* The block as sixteen big-endian words, and 48 more made of them. */
+/* The block as sixteen big-endian words, expanded to 64. */
 static void schedule(const unsigned char *block, uint32_t w[64]) {
     for (int t = 0; t < 16; t++, block += 4)
         w[t] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 |
@@ -95,7 +95,7 @@ int sis__sha256_file(const char *path, char text[SIS__SHA256_TEXT]) {
     struct stat st;
     sis__sha256 s;
     size_t n;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe again waits for ever */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe would block forever */
         return 0;
     FILE *f = fopen(path, "rb");
     if (!f)

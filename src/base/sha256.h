@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * SHA-256 (FIPS 180-4), to tell whether a file is still the one that results were made of.
+ * SHA-256 (FIPS 180-4), to detect whether a file has changed since results were computed from it.
  */
 #ifndef SIS_BASE_SHA256_H
 #define SIS_BASE_SHA256_H
@@ -18,9 +18,9 @@ typedef struct sis__sha256 {
 
 void sis__sha256_init(sis__sha256 *s);
 void sis__sha256_add(sis__sha256 *s, const void *bytes, size_t n);
-void sis__sha256_text(sis__sha256 *s, char text[SIS__SHA256_TEXT]); /* the end: in hexadecimal */
+void sis__sha256_text(sis__sha256 *s, char text[SIS__SHA256_TEXT]); /* the digest */
 
-/* Of a regular file. 1, or 0 if there is none or it cannot be read. */
+/* Digest of a regular file. 1, or 0 if there is none or it cannot be read. */
 int sis__sha256_file(const char *path, char text[SIS__SHA256_TEXT]);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/dims.h"
 #include "base/error.h"
 
-static const size_t max_part = (size_t)1 << 24;  /* values of a part of a row */
-static const size_t max_given = (size_t)1 << 28; /* values that are given */
+static const size_t max_part = (size_t)1 << 24;  /* values of a row that go to one input */
+static const size_t max_given = (size_t)1 << 28; /* values the caller may set */
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static int name_has(const char *name, const char *part) {
     return 0;
 }
 
-/* len, seq_len, seqlen; not a word that happens to end so. */
+/* len, seq_len, seqlen; not a word that happens to end in "len". */
 static int is_length(const char *name) {
     size_t n = strlen(name);
     if (n < 3 || sis__lower(name[n - 3]) != 'l' || sis__lower(name[n - 2]) != 'e' ||
@@ -57,7 +57,8 @@ static int is_ids(const sis__declared *in) {
     return in->kind == SIS__INPUT_WHOLE && in->rank == 2 && in->dims[1] != 1;
 }
 
-/* The only input that is not given, or of ids that nothing says follows; n: none, or several. */
+/* The only input that the caller does not set, or the only one of token ids that does not follow
+ * from others. n: none, or several. */
 static size_t find_main(const sis__declared *inputs, size_t n) {
     size_t left = 0, only = n, others = 0, ids = n;
     for (size_t i = 0; i < n; i++) {
@@ -84,7 +85,7 @@ static int find_named(const sis__declared *inputs, size_t n, const char *name, s
                      name, n ? inputs[0].name : "(none)");
 }
 
-/* All others that are not given have to follow. */
+/* All other inputs that the caller does not set must follow from the main one. */
 static int follow_main(const sis__declared *inputs, size_t n, size_t main, sis__input_role *roles) {
     for (size_t i = 0; i < n; i++) {
         if (i == main || inputs[i].given)
@@ -101,7 +102,7 @@ static int follow_main(const sis__declared *inputs, size_t n, size_t main, sis__
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
-/* Values of a row that go into an input; 0: that depends, or they are too many. */
+/* Number of row values that go into an input; 0: depends on the row, or too many. */
 static size_t count_values(const sis__declared *in, int counted) {
     size_t values = 1;
     for (size_t d = counted ? 1 : 0; d < in->rank; d++) {
@@ -116,7 +117,7 @@ static int has_rows(const sis__declared *in) {
     return in->rank > 0 && in->dims[0] <= 1;
 }
 
-/* Input i has no size of its own; another that has no axis for rows may be the reason. */
+/* Report that input i has no fixed size; the reason may be another input without a row axis. */
 static int refuse_part(const sis__declared *inputs, size_t n, size_t i) {
     size_t k = 0;
     while (k < n && (inputs[k].given || has_rows(&inputs[k])))
@@ -128,7 +129,7 @@ static int refuse_part(const sis__declared *inputs, size_t n, size_t i) {
                      k < n ? "has no axis for rows" : "leaves a size free");
 }
 
-/* All of them side by side in one row. */
+/* Divide each row among all inputs. */
 static int share_row(const sis__declared *inputs, size_t n, sis__input_role *roles, int *counted) {
     size_t at = 0, left = 0;
     *counted = 1;

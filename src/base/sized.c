@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * See sized.h.
+ */
 #include "base/sized.h"
 
 #include <string.h>
@@ -27,11 +30,12 @@ static int check(const sis__sized *type, const void *s, size_t room) {
     return SIS_OK;
 }
 
-static size_t least(size_t a, size_t b) {
+static size_t min_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* `t` and `f` are how far `to` and `from` are copied, `done` how far this library's struct is. */
+/* `t` and `f` are the offsets reached in `to` and `from`, `done` the offset in this library's
+ * struct. */
 int sis__sized_copy(const sis__sized *type, void *to, const void *from) {
     size_t t = sizeof(size_t), f = t, done = t;
     int error = check(type, to, type->size);
@@ -40,16 +44,16 @@ int sis__sized_copy(const sis__sized *type, void *to, const void *from) {
     for (size_t k = 0; error == SIS_OK; k++) {
         const sis__sized *inner = k < SIS__SIZED_INNER ? type->inner[k].type : NULL;
         size_t run = (inner ? type->inner[k].at : type->size) - done;
-        size_t both = least(size_of(to) - t, size_of(from) - f);
-        memcpy((char *)to + t, (const char *)from + f, least(run, both));
+        size_t both = min_size(size_of(to) - t, size_of(from) - f);
+        memcpy((char *)to + t, (const char *)from + f, min_size(run, both));
         if (!inner || both <= run)
             return SIS_OK;
         t += run;
         f += run;
         done += run + inner->size;
-        error = check(inner, (char *)to + t, least(inner->size, size_of(to) - t));
+        error = check(inner, (char *)to + t, min_size(inner->size, size_of(to) - t));
         if (error == SIS_OK)
-            error = check(inner, (const char *)from + f, least(inner->size, size_of(from) - f));
+            error = check(inner, (const char *)from + f, min_size(inner->size, size_of(from) - f));
         if (error == SIS_OK)
             error = sis__sized_copy(inner, (char *)to + t, (const char *)from + f);
         if (error == SIS_OK) {
@@ -62,5 +66,5 @@ int sis__sized_copy(const sis__sized *type, void *to, const void *from) {
 
 void sis__sized_extend(void *to, size_t room, const void *from) {
     memset(to, 0, room);
-    memcpy(to, from, least(room, size_of(from)));
+    memcpy(to, from, min_size(room, size_of(from)));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Structs that a program fills and that may grow. Each begins with its own size as the program was compiled, and new
- * fields are only added at its end, so that they make it larger. Structs of this kind may be embedded in each other:
- * if an inner one grows, all that follows it lies elsewhere, and sis__sized_copy finds it by the sizes.
+ * Structs that a program fills and that may grow in later versions. Each begins with its size at
+ * compile time, and new fields are added only at the end. Such structs may be nested: if an inner
+ * one grows, the fields after it move, and sis__sized_copy finds them by the sizes.
  */
 #ifndef SIS_BASE_SIZED_H
 #define SIS_BASE_SIZED_H
@@ -11,22 +11,22 @@
 
 enum { SIS__SIZED_INNER = 5 };
 
-/* What this library knows of such a struct. */
+/* The layout of such a struct in this library. */
 typedef struct sis__sized {
-    const char *name, *init; /* of the struct, of the function that fills it */
+    const char *name, *init; /* names of the struct and of the function that initializes it */
     size_t size;
     struct {
-        size_t at; /* ascending */
+        size_t at; /* offset, ascending */
         const struct sis__sized *type;
-    } inner[SIS__SIZED_INNER]; /* those embedded in it; type NULL: no more */
+    } inner[SIS__SIZED_INNER]; /* nested structs, up to type NULL */
 } sis__sized;
 
-/* Copy the fields that both structs have. Both sizes must be set, those of embedded structs too, and they stay. A size
- * that is not set, or is that of a newer library, is SIS_E_ARGUMENT. */
+/* Copy the fields that both structs have. All sizes must be set, also those of nested structs, and
+ * they are kept. A size that is not set, or larger than this library knows, is SIS_E_ARGUMENT. */
 int sis__sized_copy(const sis__sized *type, void *to, const void *from);
 
-/* Make `to` (`room` bytes, without embedded structs) equal to `from`, which may be shorter: its size stays, and fields
- * behind it are 0. */
+/* Set `to` (`room` bytes, no nested structs) to `from`, which may be shorter: keeps the size of
+ * `to` and zeroes the fields that `from` does not have. */
 void sis__sized_extend(void *to, size_t room, const void *from);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Things shared out among the threads of this process, and answers brought into order. See spread.h.
+ * Distribute work to the threads of this process and put the answers in order. See spread.h.
  */
 #include "base/spread.h"
 
@@ -19,18 +19,18 @@ int sis__leads(void) {
     return !sis__processes_now || sis__processes_now->leads;
 }
 
-size_t sis__queue_next(sis__queue *t, size_t *things, size_t most) {
-    return t->next(t, things, most);
+size_t sis__queue_next(sis__queue *t, size_t *items, size_t max) {
+    return t->next(t, items, max);
 }
 
-int sis__queue_answer(sis__queue *t, size_t thing, const void *bytes, size_t n) {
-    return t->answer(t, thing, bytes, n);
+int sis__queue_answer(sis__queue *t, size_t item, const void *bytes, size_t n) {
+    return t->answer(t, item, bytes, n);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 struct sis__early {
-    size_t thing, n;
+    size_t item, n;
     char *bytes;
 };
 
@@ -40,14 +40,14 @@ static void exchange(struct sis__early *a, struct sis__early *b) {
     *b = c;
 }
 
-static int keep_early(sis__reorder *d, size_t thing, const void *bytes, size_t n) {
+static int keep_early(sis__reorder *d, size_t item, const void *bytes, size_t n) {
     int error = sis__reserve(&d->early, &d->room, d->n_early + 1, sizeof *d->early);
     char *copy = error == SIS_OK ? sis__copy(bytes, n, 1) : NULL;
     if (!copy)
         return SIS_E_NOMEM;
     size_t at = d->n_early++;
-    d->early[at] = (struct sis__early){thing, n, copy};
-    for (; at > 0 && d->early[(at - 1) / 2].thing > thing; at = (at - 1) / 2)
+    d->early[at] = (struct sis__early){item, n, copy};
+    for (; at > 0 && d->early[(at - 1) / 2].item > item; at = (at - 1) / 2)
         exchange(&d->early[at], &d->early[(at - 1) / 2]);
     return SIS_OK;
 }
@@ -55,31 +55,31 @@ static int keep_early(sis__reorder *d, size_t thing, const void *bytes, size_t n
 static void drop_top(sis__reorder *d) {
     free(d->early[0].bytes);
     d->early[0] = d->early[--d->n_early];
-    for (size_t at = 0, least; at < d->n_early; at = least) {
-        least = at;
+    for (size_t at = 0, smallest; at < d->n_early; at = smallest) {
+        smallest = at;
         for (size_t k = 2 * at + 1; k <= 2 * at + 2 && k < d->n_early; k++)
-            least = d->early[k].thing < d->early[least].thing ? k : least;
-        if (least == at)
+            smallest = d->early[k].item < d->early[smallest].item ? k : smallest;
+        if (smallest == at)
             break;
-        exchange(&d->early[at], &d->early[least]);
+        exchange(&d->early[at], &d->early[smallest]);
     }
 }
 
-static int take(sis__reorder *d, size_t thing, const void *bytes, size_t n) {
+static int take(sis__reorder *d, size_t item, const void *bytes, size_t n) {
     d->taken++;
-    return d->work->take(d->work->ctx, thing, bytes, n);
+    return d->work->take(d->work->ctx, item, bytes, n);
 }
 
 static size_t wanted(const sis__reorder *d) {
     return d->work->which ? d->work->which[d->taken] : d->taken;
 }
 
-int sis__reorder_put(sis__reorder *d, size_t thing, const void *bytes, size_t n) {
-    if (d->work->ordered && thing != wanted(d))
-        return keep_early(d, thing, bytes, n);
-    int error = take(d, thing, bytes, n);
-    while (error == SIS_OK && d->n_early > 0 && d->early[0].thing == wanted(d)) {
-        error = take(d, d->early[0].thing, d->early[0].bytes, d->early[0].n);
+int sis__reorder_put(sis__reorder *d, size_t item, const void *bytes, size_t n) {
+    if (d->work->ordered && item != wanted(d))
+        return keep_early(d, item, bytes, n);
+    int error = take(d, item, bytes, n);
+    while (error == SIS_OK && d->n_early > 0 && d->early[0].item == wanted(d)) {
+        error = take(d, d->early[0].item, d->early[0].bytes, d->early[0].n);
         drop_top(d);
     }
     return error;
@@ -99,26 +99,26 @@ typedef struct {
     const sis__work *work;
     sis__reorder desk;
     size_t given;
-    int error; /* take() wants no more */
+    int error; /* take() has returned an error */
     pthread_mutex_t lock;
 } here;
 
-static size_t next_here(sis__queue *t, size_t *things, size_t most) {
+static size_t next_here(sis__queue *t, size_t *items, size_t max) {
     here *h = (here *)t;
     const sis__work *w = h->work;
     size_t n = 0;
     pthread_mutex_lock(&h->lock);
-    for (; h->error == SIS_OK && n < most && h->given < w->n; n++, h->given++)
-        things[n] = w->which ? w->which[h->given] : h->given;
+    for (; h->error == SIS_OK && n < max && h->given < w->n; n++, h->given++)
+        items[n] = w->which ? w->which[h->given] : h->given;
     pthread_mutex_unlock(&h->lock);
     return n;
 }
 
-static int answer_here(sis__queue *t, size_t thing, const void *bytes, size_t n) {
+static int answer_here(sis__queue *t, size_t item, const void *bytes, size_t n) {
     here *h = (here *)t;
     pthread_mutex_lock(&h->lock);
     if (h->error == SIS_OK)
-        h->error = sis__reorder_put(&h->desk, thing, bytes, n);
+        h->error = sis__reorder_put(&h->desk, item, bytes, n);
     int error = h->error;
     pthread_mutex_unlock(&h->lock);
     return error;

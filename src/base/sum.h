@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of doubles kept as two doubles, about 106 bits, so that the order of the additions does not
- * matter and a mean is off by half a unit in its last place at most, unless terms cancel to less than
- * 2^-50 of the largest, or are below 1e-290. Equal terms have exactly that mean. Terms are scaled down, so that sums of
- * 2^32 finite numbers stay finite.
+ * Sums of doubles kept as two doubles, about 106 bits: the order of the additions does not matter,
+ * and the error of a mean is at most half a unit in the last place, unless terms cancel to less
+ * than 2^-50 of the largest or are below 1e-290. The mean of equal terms is exact. Terms are scaled
+ * down, so sums of 2^32 finite numbers stay finite.
  */
 #ifndef SIS_BASE_SUM_H
 #define SIS_BASE_SUM_H
@@ -13,7 +13,7 @@
 
 static const double SIS__SUM_SCALE = 0x1p-32;
 
-/* Add x to the sum *high + *low, which starts as zeros. */
+/* Add x to the sum *high + *low, which starts at zero. */
 static inline void sis__sum_add(double *high, double *low, double x) {
     double a = *high, b = x * SIS__SUM_SCALE, sum = a + b, part = sum - a;
     double error = (a - (sum - part)) + (b - part) + *low;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the values of an enumeration are called, where one list makes both: the list takes a macro of
- * a name and a text, and the enumeration counts from 0 in its order.
+ * Names of enumeration values, where one list defines both: the list takes a macro of name and
+ * text, and the enumeration counts from 0 in the same order.
  */
 #ifndef SIS_BASE_TEXTS_H
 #define SIS_BASE_TEXTS_H
@@ -10,7 +10,7 @@
 
 #define SIS__TEXT(name, text) text,
 
-/* The text of a value of the list, "unknown" for a number that is none. */
+/* The text of a value of the list; "unknown" if it is out of range. */
 #define SIS__TEXT_OF(list, value)                                                                  \
     sis__text_of((const char *const[]){list(SIS__TEXT) NULL}, (size_t)(value))
 

@@ -9,7 +9,7 @@ static size_t length_of(unsigned char first) {
 }
 
 size_t sis__utf8_next(const char *text, size_t n, uint32_t *c) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min_code[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *s = (const unsigned char *)text;
     size_t length = length_of(s[0]);
     uint32_t found = length == 1 ? s[0] : s[0] & (0x7Fu >> length);
@@ -21,14 +21,14 @@ size_t sis__utf8_next(const char *text, size_t n, uint32_t *c) {
             return 1;
         found = found << 6 | (s[i] & 0x3Fu);
     }
-    if (found < least[length] || found > 0x10FFFF || (found >= 0xD800 && found < 0xE000))
+    if (found < min_code[length] || found > 0x10FFFF || (found >= 0xD800 && found < 0xE000))
         return 1;
     *c = found;
     return length;
 }
 
 size_t sis__utf8_step(const char *s, uint32_t *c) {
-    size_t n = 1; /* a NUL is no continuation, so nothing behind it is read */
+    size_t n = 1; /* a NUL is not a continuation byte, so nothing after it is read */
     while (n < 4 && s[n - 1])
         n++;
     return sis__utf8_next(s, n, c);

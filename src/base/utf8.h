@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * UTF-8, character by character. Whatever is none (cut off, longer than it need be, half of a
- * pair, a lone byte) is one byte that stands for U+FFFD, so a loop over any bytes ends and mends.
+ * UTF-8, character by character. Each invalid byte (truncated or overlong sequence, surrogate,
+ * stray byte) counts as one U+FFFD, so a loop over any bytes terminates.
  */
 #ifndef SIS_BASE_UTF8_H
 #define SIS_BASE_UTF8_H
@@ -11,17 +11,17 @@
 
 enum { SIS__UTF8_BAD = 0xFFFD };
 
-/* The bytes of the character at s, of which n > 0 are there, and the character. Bytes that are no
- * UTF-8 are 1 and SIS__UTF8_BAD, as opposed to 3 for the real one. */
+/* Decode the character at s, where n > 0 bytes are readable, and return its length. Invalid UTF-8:
+ * length 1 and SIS__UTF8_BAD; a real U+FFFD has length 3. */
 size_t sis__utf8_next(const char *s, size_t n, uint32_t *c);
 
-/* The same of a text that ends in NUL, and is not at its end. */
+/* The same for a NUL-terminated text that is not at its end. */
 size_t sis__utf8_step(const char *s, uint32_t *c);
 
-/* Is it UTF-8 without NUL? n if so, else the offset of the first byte that is not. */
+/* Is it valid UTF-8 without NUL? Returns n if so, else the offset of the first invalid byte. */
 size_t sis__utf8_check(const char *text, size_t n);
 
-/* Are two texts the same once they are mended? */
+/* Are two texts equal after invalid bytes are replaced by U+FFFD? */
 int sis__utf8_same(const char *a, const char *b);
 
 #endif

@@ -10,17 +10,24 @@
  *     a larger batch, and some runtimes round differently then (BATCH_SLACK, as in an audit). The
  *     decision must be the same.
  *   - If there are subsets, all are then asked in one batch, with the subsets without each one of
- *     their features. Few questions are repeated, so that the batch has LEAST rows or more. This finds
- *     models whose answer depends on other rows, and noise that gave the same answer twice by chance.
+ *     their features. If there are few questions, they are repeated until the batch has ROWS_MIN
+ *     rows. This finds models whose answer depends on other rows, and noise that gave the same
+ *     answer twice by chance.
  *   - If an answer differs, even in its last digit, every claim must hold by more than the largest
  *     difference. A model that repeats its answers exactly may round differently in the batch.
  *
+ *   - A model that says it is noisy (language models behind an address) may differ by any amount that every claim
+ *     survives.
+ *
  * Models with a walk of their own (networks and trees that the library runs) are functions by
- * construction and are not asked again. Cost for others: 3 calls, one for each subset, and one for all.
+ * construction and are not asked again. Cost for others: 3 calls, one for each subset, and one for
+ * all.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -28,16 +35,16 @@
 #include "base/sum.h"
 #include "core/core.h"
 
-/* Differences that are rounding, as a share of the largest score. */
+/* Differences below these are rounding, relative to the largest score. */
 static const double SLACK = 1e-6, BATCH_SLACK = 1e-4;
 
-enum { LEAST = 16, ROWS_MOST = 256 };
+enum { ROWS_MIN = 16, ROWS_MAX = 256 };
 
 typedef struct {
     enum { INPUT, MASKED, SUBSET, LESS, REST } about;
-    const sis_subset *subset; /* SUBSET; LESS: without its feature number `lost` */
+    const sis_subset *subset; /* SUBSET; LESS: without its feature at index `lost` */
     size_t lost;
-    double score; /* what the collection says; NaN: not asked yet (LESS) */
+    double score; /* the score in the collection; NaN: not asked yet (LESS) */
     int claimed;  /* its decision is part of the claim */
 } question;
 
@@ -48,15 +55,15 @@ typedef struct {
     question *q; /* (n) */
     size_t n;
     unsigned char *masked; /* (features) */
-    double scale, noise;   /* the largest score met; the largest difference met */
-    size_t before;         /* evaluations until now */
+    double scale, noise;   /* the largest score and the largest difference so far */
+    size_t before;         /* evaluations of the search */
 } asker;
 
 static int decided(const asker *a, double score) {
     return sis_decided(score, a->opt->threshold, a->opt->below);
 }
 
-/* Evaluations go on counting where the search ended. */
+/* Continue the count of evaluations of the search. */
 static int report(void *ctx, const sis_progress *p) {
     const asker *a = (const asker *)ctx;
     sis_progress now = *p;
@@ -73,10 +80,10 @@ static void add(asker *a, question q) {
 
 static int list_questions(asker *a) {
     const sis_collection *c = a->c;
-    size_t most = 4 + c->n_subsets;
+    size_t max = 4 + c->n_subsets;
     for (size_t k = 0; k < c->n_subsets; k++)
-        most += c->subsets[k].n;
-    a->q = SIS_NEW(question, most);
+        max += c->subsets[k].n;
+    a->q = SIS_NEW(question, max);
     if (!a->q)
         return SIS_E_NOMEM;
     add(a, (question){.about = INPUT, .score = c->score, .claimed = 1});
@@ -94,7 +101,7 @@ static int list_questions(asker *a) {
     return SIS_OK;
 }
 
-/* a->masked: what the question masks. */
+/* Set a->masked to the features that the question masks. */
 static void mask_for(asker *a, const question *q) {
     const sis__prepared_input *f = &a->s->features;
     if (q->about == INPUT || q->about == REST)
@@ -108,14 +115,14 @@ static void mask_for(asker *a, const question *q) {
             a->masked[a->c->subsets[k].features[i]] = 1;
 }
 
-/* Another answer: within `slack` of the score, with the same decision. */
+/* Accept another answer if it is within `slack` of the score, or the model is noisy, and it gives the same decision. */
 static int compare(asker *a, const question *q, double again, double slack) {
     double difference = again == q->score ? 0 : fabs(again - q->score);
     a->scale = fmax(a->scale, fmax(fabs(q->score), fabs(again)));
     a->noise = fmax(a->noise, difference);
-    return difference <= slack * a->scale && decided(a, again) == decided(a, q->score)
-               ? SIS_OK
-               : sis__fail_unstable(q->score, again);
+    int close = a->s->model->noisy || difference <= slack * a->scale;
+    return close && decided(a, again) == decided(a, q->score) ? SIS_OK
+                                                              : sis__fail_unstable(q->score, again);
 }
 
 static int ask_alone(asker *a, const question *q) {
@@ -130,7 +137,7 @@ static int ask_alone(asker *a, const question *q) {
 
 /* ---- One batch ----------------------------------------------------------------------------- */
 
-/* The question of row i: all of them, then all of them backwards, and so on. */
+/* The question of row i: all questions in order, then backwards, and so on. */
 static question *at(const asker *a, size_t i) {
     i /= a->s->features.n_samples;
     return &a->q[i / a->n % 2 ? a->n - 1 - i % a->n : i % a->n];
@@ -145,12 +152,12 @@ static void fill_row(asker *a, size_t i, double *row) {
         row[v] = f->feature_of[v] >= 0 && a->masked[f->feature_of[v]] ? mask[v] : in->values[v];
 }
 
-/* A model that repeats its answers exactly may round differently here. Of a score that is the threshold's
- * nearest float and on its other side (sis_decided) the search has judged already. */
-static int hear(asker *a, question *q, double score, int repeats_exactly) {
+/* A model that repeats its answers exactly may round differently here. A score that is the float
+ * nearest to the threshold but on its other side (sis_decided) was already judged by the search. */
+static int take_answer(asker *a, question *q, double score, int repeats_exactly) {
     double threshold = a->opt->threshold;
     int enough = a->opt->below ? score <= threshold : score >= threshold;
-    if (isnan(q->score) && !enough) { /* LESS, for the first time */
+    if (isnan(q->score) && !enough) { /* LESS, asked for the first time */
         q->score = score;
         return SIS_OK;
     }
@@ -162,17 +169,17 @@ static int hear(asker *a, question *q, double score, int repeats_exactly) {
 static int ask_together(asker *a) {
     const sis__prepared_input *f = &a->s->features;
     const sis_model *m = a->s->model;
-    size_t repeats = (LEAST + a->n - 1) / a->n;
-    size_t total = repeats * a->n * f->n_samples, most = m->max_rows ? m->max_rows : ROWS_MOST;
+    size_t repeats = (ROWS_MIN + a->n - 1) / a->n;
+    size_t total = repeats * a->n * f->n_samples, max = m->max_rows ? m->max_rows : ROWS_MAX;
     size_t fit = a->opt->memory / ((f->n_values + m->n_outputs) * sizeof(double));
-    most = fit && fit < most ? fit : most;
-    most = total < most ? total : most;
-    double *rows = (double *)sis__alloc_raw(most, f->n_values * sizeof *rows);
-    double *scores = (double *)sis__alloc_raw(most, m->n_outputs * sizeof *scores);
+    max = fit && fit < max ? fit : max;
+    max = total < max ? total : max;
+    double *rows = (double *)sis__alloc_raw(max, f->n_values * sizeof *rows);
+    double *scores = (double *)sis__alloc_raw(max, m->n_outputs * sizeof *scores);
     int error = rows && scores ? SIS_OK : SIS_E_NOMEM, repeats_exactly = a->noise == 0;
     double high = 0, low = 0; /* the sum over mask samples */
     for (size_t first = 0, n; error == SIS_OK && first < total; first += n) {
-        n = total - first < most ? total - first : most;
+        n = total - first < max ? total - first : max;
         for (size_t i = 0; i < n; i++)
             fill_row(a, first + i, rows + i * f->n_values);
         error = sis__model_predict(m, rows, n, f->n_values, scores);
@@ -188,7 +195,7 @@ static int ask_together(asker *a) {
             }
             if ((i + 1) % f->n_samples != 0)
                 continue;
-            error = hear(a, at(a, i), score, repeats_exactly);
+            error = take_answer(a, at(a, i), score, repeats_exactly);
             high = low = 0;
         }
     }
@@ -199,7 +206,7 @@ static int ask_together(asker *a) {
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-/* Would the decision be another one within the noise? */
+/* Fails if a difference as large as the noise would change the decision. */
 static int check_clear(const asker *a, double score) {
     if (decided(a, score - a->noise) == decided(a, score + a->noise))
         return SIS_OK;
@@ -215,7 +222,7 @@ static int ask_all(asker *a) {
     for (size_t i = 0; error == SIS_OK && i < a->n; i++)
         if (a->q[i].about != LESS)
             error = ask_alone(a, &a->q[i]);
-    if (error == SIS_OK && a->c->n_subsets > 0) /* what is not decided claims little */
+    if (error == SIS_OK && a->c->n_subsets > 0) /* without subsets there is little to check */
         error = ask_together(a);
     for (size_t i = 0; error == SIS_OK && a->noise > 0 && i < a->n; i++)
         if (a->q[i].claimed)
@@ -236,7 +243,7 @@ int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt
     if (error != SIS_OK)
         return error;
     a.s = walk->state;
-    a.s->told = sis__seconds(); /* the search told it a moment ago */
+    a.s->last_report = sis__seconds(); /* the search has just reported progress */
     a.masked = SIS_NEW(unsigned char, a.s->features.n);
     error = a.masked ? ask_all(&a) : SIS_E_NOMEM;
     c->evaluations += sis__evaluations(a.s);

@@ -2,20 +2,19 @@
  *
  * The batch walk: probes any model by predicting masked copies of the input.
  *
- * A probe of n features needs n rows that differ from the present state in one feature each.
- * Building them anew costs n * n_values writes, more than many models cost. So there is a fixed set
- * of row *slots* under the memory budget, and a slot is only brought up to date: undo the feature
- * it had masked on top, mask what was masked for good since it was last used (a log), mask its new
- * feature.
+ * A probe of n features needs n rows that each differ from the current state in one feature.
+ * Writing them from scratch costs n * n_values writes, more than the passes of many models. So
+ * there is a fixed set of row *slots* within the memory budget, and a slot is only updated: restore
+ * the feature that was masked in it temporarily, mask the features that were masked permanently
+ * since its last use (from a log), mask its new feature.
  *
- *     base   x x z x z x      the present state (one per mask sample)
+ *     base   x x z x z x      the current state (one per mask sample)
  *     slot   x x z z z x      = base + feature 3 masked on top
- *                  ^-- next use: put 3 back, mask 5 instead: two writes
+ *                  ^-- next use: restore 3, mask 5 instead: two writes
  *
- * Scores are remembered by the set of masked features (a 128-bit hash of it, one random key a
- * feature, combined by exclusive or) in a table of bounded size where the newest wins. What is
- * asked again in practice is what was asked last: the states around the subset, when it is
- * verified.
+ * Scores are cached by the set of masked features (a 128-bit hash: the exclusive or of one random
+ * key per feature) in a table of bounded size where new entries overwrite old ones. In practice the
+ * states asked for again are the most recent ones: those around the subset, when it is verified.
  *
  * Cost of a probe: n predictions, a few writes each. Memory: the slots, at most opt->memory, plus
  * the table, at most 1.5 MiB.
@@ -23,6 +22,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -32,7 +33,7 @@
 
 enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_LEAST = 64 };
 
-/* Slots beyond the cache help no model that states no wish. */
+/* More slots than fit the cache do not help a model that states no preference. */
 static const size_t ROWS_BYTES = (size_t)4 << 20;
 
 typedef struct {
@@ -45,9 +46,9 @@ typedef struct {
 } memo;
 
 typedef struct {
-    size_t seen;   /* how much of the log its values hold */
+    size_t seen;   /* how much of the log is applied to its values */
     size_t sample; /* mask sample */
-    int top;       /* feature masked on top, or NOTHING */
+    int top;       /* feature masked temporarily, or NOTHING */
 } slot;
 
 typedef struct {
@@ -56,8 +57,8 @@ typedef struct {
     const sis__prepared_input *f;
     const sis_input *in;
     size_t n_samples;
-    key *keys;    /* (n) one a feature */
-    key now;      /* of the present state */
+    key *keys;    /* (n) one per feature */
+    key now;      /* of the current state */
     double *base; /* (n_samples, n_values) */
     int *log;     /* features masked since the last reset */
     size_t n_log, n_masked;
@@ -65,7 +66,7 @@ typedef struct {
     double *rows;   /* (n_slots, n_values) */
     double *scores; /* (n_slots, n_outputs) */
     size_t n_slots, most_slots;
-    int *todo;     /* (n) features of a probe that are not remembered */
+    int *todo;     /* (n) features of a probe whose scores are not cached */
     size_t *place; /* (n) where their margins go */
     double *sums;  /* (n) */
     double *low;   /* (n) the low parts of sums over mask samples */
@@ -79,7 +80,7 @@ static key with(key k, key other) {
     return (key){k.a ^ other.a, k.b ^ other.b};
 }
 
-/* The set of masked features if `top` were masked too. A feature equal to its mask has key 0. */
+/* The key of the set of masked features plus `top`. A feature equal to its mask has key 0. */
 static key state_key(const batch *b, int top) {
     return top == NOTHING ? b->now : with(b->now, b->keys[top]);
 }
@@ -118,15 +119,15 @@ static int memo_init(batch *b) {
 
 static size_t most_slots(const batch *b) {
     size_t row = (b->in->n_values + b->state->model->n_outputs) * sizeof(double) + sizeof(slot);
-    size_t most = b->state->opt.memory / row, wish = b->state->model->max_rows;
+    size_t max = b->state->opt.memory / row, wish = b->state->model->max_rows;
     if (wish == 0) {
         wish = ROWS_BYTES / row;
         wish = wish < ROWS_LEAST ? ROWS_LEAST : wish;
     }
-    most = most < wish ? most : wish;
-    if (most > b->n_samples)
-        most -= most % b->n_samples; /* then a slot always serves the same sample */
-    return most ? most : 1;
+    max = max < wish ? max : wish;
+    if (max > b->n_samples)
+        max -= max % b->n_samples; /* so that a slot always serves the same sample */
+    return max ? max : 1;
 }
 
 static void free_rows(batch *b) {
@@ -138,7 +139,7 @@ static void free_rows(batch *b) {
     b->rows = NULL;
 }
 
-/* Rows that may be written to: those there are, unless they are the model's and it says otherwise. */
+/* Get writable rows: the ones we have, unless they belong to the model and it wants others. */
 static int renew_rows(batch *b) {
     const sis_model *m = b->state->model;
     double *rows = m->rows_new ? m->rows_new(m->ctx, b->rows, b->n_slots * b->in->n_values)
@@ -168,14 +169,13 @@ static int grow_slots(batch *b, size_t need) {
     return SIS_OK;
 }
 
-/* Copy the values of one feature. */
 static void put(const batch *b, double *row, int feature, const double *from) {
     for (size_t k = b->f->start[feature]; k < b->f->start[feature + 1]; k++)
         row[b->f->value[k]] = from[b->f->value[k]];
 }
 
-/* Make slot i the present state with `top` masked on top of it. */
-static void dress(batch *b, size_t i, size_t sample, int top) {
+/* Set slot i to the current state with `top` masked as well. */
+static void fill_slot(batch *b, size_t i, size_t sample, int top) {
     slot *s = &b->slots[i];
     size_t width = b->in->n_values;
     double *row = b->rows + i * width;
@@ -210,10 +210,10 @@ static int nan_found(const batch *b, int top) {
                      b->in->output, masked, b->f->n);
 }
 
-/* Margins of the present state with each of tops[0..n) masked too: full passes for all of them. */
+/* Margins of the current state with each of tops[0..n) masked as well, by full passes. */
 static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
     size_t n_rows = n * b->n_samples, outputs = b->state->model->n_outputs;
-    int average = b->n_samples > 1; /* of scores, since links are not linear */
+    int average = b->n_samples > 1; /* average scores, not margins, because links are not linear */
     double (*link)(double) = b->state->model->link;
     int error = grow_slots(b, n_rows);
     for (size_t k = 0; k < n; k++)
@@ -223,7 +223,7 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
         if ((error = renew_rows(b)) != SIS_OK)
             break;
         for (size_t i = 0; i < count; i++)
-            dress(b, i, (first + i) % b->n_samples, tops[(first + i) / b->n_samples]);
+            fill_slot(b, i, (first + i) % b->n_samples, tops[(first + i) / b->n_samples]);
         error = predict(b, count);
         for (size_t i = 0; error == SIS_OK && i < count; i++) {
             size_t k = (first + i) / b->n_samples, s = (first + i) % b->n_samples;
@@ -246,7 +246,7 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
     return error;
 }
 
-/* The margin with one more feature masked (or none), remembered or evaluated. */
+/* The margin with one more feature masked (or none), cached or evaluated. */
 static int margin_with(batch *b, int top, double *margin) {
     *margin = recall(b, state_key(b, top));
     return isnan(*margin) ? evaluate(b, &top, 1, margin) : SIS_OK;

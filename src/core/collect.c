@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * SIScollection: select backwards, take the smallest sufficient end of the order, mask it, and go
- * on with what is left until that no longer reaches the threshold.
+ * SIScollection: run backward selection, take the shortest sufficient suffix of the order as a
+ * subset, mask it, and repeat with the remaining features until they no longer reach the threshold.
  *
- * What a walk says is a proposal; what is reported has been decided by full passes (the judge):
+ * The walk only proposes. Everything reported was decided by full passes (the judge):
  *   (1) the subset alone reaches the threshold,
  *   (2) without any one of its features it does not (Proposition 1),
  *   (3) everything without the whole collection does not (Proposition 2).
- * Where walk and judge disagree, which happens only within rounding of the threshold, the subset is
- * grown along the order until (1) holds, then shrunk by its least needed feature until (2) does.
- * For the batch walk, judge and walk are the same and the judge remembers: the checks cost nothing.
- * At the end the model is asked again whether it is a function at all (again.c).
+ * Walk and judge disagree only within rounding error of the threshold. Then the subset grows along
+ * the order until (1) holds, and loses its least needed feature until (2) holds. The batch walk is
+ * its own judge and caches scores, so these checks are free. At the end again.c checks that the model
+ * is deterministic.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -22,17 +24,17 @@
 #include "base/order.h"
 #include "core/core.h"
 
-/* A collection under way. */
+/* State of a search. */
 typedef struct {
     const sis_opt *opt;
     sis_walk_state *s;
     sis_collection *out;
-    unsigned char *gone;   /* (n) absent or in a subset already found */
-    unsigned char *others; /* (n) scratch: everything but a subset */
+    unsigned char *gone;   /* (n) absent, or in a subset already found */
+    unsigned char *others; /* (n) scratch: all features outside a subset */
     int *sorted;           /* (n) scratch: a subset, ascending */
     double *margins;       /* (n) scratch */
-    double *walked;        /* (n) margins of the backward selection under way */
-    size_t cap;            /* subsets there is room for */
+    double *walked;        /* (n) margins of the current backward selection */
+    size_t cap;            /* capacity of subsets */
 } search;
 
 static int decided(const search *c, double margin) {
@@ -47,7 +49,8 @@ static int judge_only(search *c, const int *features, size_t n, double *margin) 
     return sis__judge_reset(c->s, c->others, margin);
 }
 
-/* The subset's size by the trace, asking the judge where the walk is too close to the threshold. */
+/* The size of the subset according to the trace. Asks the judge where a margin is too close to the
+ * threshold. */
 static int propose_size(search *c, const sis_trace *t, const int *last_first, size_t *size) {
     for (*size = 1; *size < t->n; (*size)++) {
         double margin = c->walked[t->n - 1 - *size];
@@ -61,7 +64,7 @@ static int propose_size(search *c, const sis_trace *t, const int *last_first, si
     return SIS_OK;
 }
 
-/* The feature of the subset that is needed least: masking it leaves the best margin. */
+/* The feature that the subset needs least: masking it leaves the best margin. */
 static int least_needed(search *c, const int *features, size_t n, int *feature, double *margin) {
     memcpy(c->sorted, features, n * sizeof *features);
     qsort(c->sorted, n, sizeof *c->sorted, sis__by_int);
@@ -83,28 +86,27 @@ static void drop(int *features, size_t *n, int feature) {
     (*n)--;
 }
 
-/* Make (1) and (2) true of the first *n of `features`, which has `most`. */
-static int settle_subset(search *c, int *features, size_t most, size_t *n, double *score) {
+/* Adjust *n until (1) and (2) hold for the first *n of `features`, which has `max` entries. */
+static int fit_subset(search *c, int *features, size_t max, size_t *n, double *score) {
     double margin, without;
-    int least, error;
+    int weakest, error;
     for (;;) {
         error = judge_only(c, features, *n, &margin);
         if (error != SIS_OK)
             return error;
         if (decided(c, margin))
             break;
-        if (*n >= most)
+        if (*n >= max)
             return sis__fail_unstable(NAN, NAN);
         (*n)++;
     }
     for (;;) {
-        error = least_needed(c, features, *n, &least, &without);
+        error = least_needed(c, features, *n, &weakest, &without);
         if (error != SIS_OK || !decided(c, without))
             break;
         if (*n == 1)
-            return sis__fail_unstable(NAN,
-                                      NAN); /* the fully masked input did not reach it before */
-        drop(features, n, least);
+            return sis__fail_unstable(NAN, NAN); /* the mask alone did not reach it before */
+        drop(features, n, weakest);
         error = judge_only(c, features, *n, &margin);
         if (error != SIS_OK)
             break;
@@ -113,8 +115,8 @@ static int settle_subset(search *c, int *features, size_t most, size_t *n, doubl
     return error;
 }
 
-/* With an early stop the features that were left have no order: rank them by what the loss of each
- * would do, as the last probe saw it. */
+/* After an early stop the remaining features have no order. Rank them by the effect of masking each
+ * one, as the last probe measured it. */
 static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
     double margin;
     size_t left = 0, p = c->s->features.n;
@@ -128,7 +130,7 @@ static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
     int error = judge_only(c, features, left, &margin);
     if (error == SIS_OK)
         error = sis__judge_probe(c->s, features, left, c->margins);
-    /* Insertion sort: most needed first, the higher number first among equals. */
+    /* Insertion sort: most needed first; among equals, the higher number first. */
     double sign = c->opt->below ? -1 : 1;
     for (size_t i = 1; error == SIS_OK && i < left; i++) {
         int f = features[i];
@@ -144,7 +146,7 @@ static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
     return error;
 }
 
-/* What is left once the first `masked` features of the order are, lowest number first. */
+/* The features that remain after the first `masked` ones of the order, ascending. */
 static size_t gather_left(search *c, const sis_trace *t, size_t masked, int *features) {
     size_t n = 0, p = c->s->features.n;
     memcpy(c->others, c->gone, p);
@@ -156,8 +158,8 @@ static size_t gather_left(search *c, const sis_trace *t, size_t masked, int *fea
     return n;
 }
 
-/* A limit has ended the selection: keep what was left of it when the threshold was last reached, by a
- * full pass. Before anything was masked it was. */
+/* A limit has ended the selection: keep the features that remained when a full pass last reached
+ * the threshold. That holds at least for the state before anything was masked. */
 static int keep_bound(search *c, sis_trace *t, int *features) {
     sis_subset *bound = &c->out->bound;
     size_t n = 0, masked = t->n;
@@ -179,32 +181,32 @@ static int keep_bound(search *c, sis_trace *t, int *features) {
     return decided(c, margin) && n > 0 ? SIS_OK : sis__fail_unstable(NAN, NAN);
 }
 
-/* One backward selection over what is not gone, and its subset. */
+/* One backward selection over the features that are not gone, and its subset. */
 static int find_subset(search *c, sis_subset *out) {
     sis_trace t = {0};
     int *features = SIS_NEW_RAW(int, c->s->features.n);
     int error = features ? sis_walk_reset(c->s->walk, c->gone) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis__backselect(c->s, c->opt, &t, c->walked);
-    size_t n = 0, most = 0;
+    size_t n = 0, max = 0;
     if (error != SIS_OK) {
-        most = 0;
+        max = 0;
     } else if (c->opt->early_stop) {
-        error = rank_left(c, &t, features, &most);
-        n = most;
+        error = rank_left(c, &t, features, &max);
+        n = max;
     } else {
-        most = t.n;
-        for (size_t k = 0; k < most; k++)
-            features[k] = t.order[most - 1 - k];
+        max = t.n;
+        for (size_t k = 0; k < max; k++)
+            features[k] = t.order[max - 1 - k];
         error = propose_size(c, &t, features, &n);
     }
     if (error == SIS_OK)
-        error = most > 0 ? settle_subset(c, features, most, &n, &out->score)
-                         : sis__fail_unstable(NAN, NAN);
+        error =
+            max > 0 ? fit_subset(c, features, max, &n, &out->score) : sis__fail_unstable(NAN, NAN);
     if (error != SIS_OK && c->s->cut) {
         error = keep_bound(c, &t, features);
         if (c->out->bound.features)
-            return error; /* which owns both now, even if nothing is left of it */
+            return error; /* the subset owns both now, even if nothing is left of it */
     }
     if (error != SIS_OK) {
         free(features);
@@ -233,7 +235,7 @@ static int add_subset(search *c) {
     return error;
 }
 
-/* Scores of the input and of the mask alone, and what they settle. */
+/* Score the input and the fully masked input, and decide whether there is anything to explain. */
 static int begin(search *c) {
     sis_collection *out = c->out;
     double margin, masked;
@@ -262,7 +264,7 @@ static int run(search *c) {
         error = add_subset(c);
         if (error != SIS_OK || out->status == SIS_STATUS_CUT)
             return error;
-        c->s->limited = 0; /* what is reported is judged whatever it takes */
+        c->s->limited = 0; /* limits do not apply to the final checks */
         error = sis__judge_reset(c->s, c->gone, &rest);
         if (error != SIS_OK)
             return error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the feature map (value -> feature) to its inverse (feature -> values), which is what masking
- * needs, in compressed rows. Checks everything about an input that can be wrong, so that nothing
- * after this has to. See input.h.
+ * Inverts the feature map: from value -> feature to feature -> values (compressed rows), which
+ * masking needs. Checks everything that can be wrong with an input, so that later code does not
+ * have to. See input.h.
  */
 #include "core/input.h"
 
@@ -18,7 +18,7 @@
 #include "base/number.h"
 #include "core/core.h"
 
-/* The first number below n that no value has, or n. */
+/* The lowest feature number below n that no value has, or n. */
 static long first_gap(const sis_input *input, long n) {
     unsigned char *used = SIS_NEW(unsigned char, (size_t)n);
     if (!used)
@@ -81,7 +81,7 @@ static int equal(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* A feature is the same unless one of its values differs from the mask in one of the samples. */
+/* Sets `same` for a feature unless one of its values differs from the mask in some sample. */
 static void compare_with_mask(sis__prepared_input *p, const sis_input *in) {
     memset(p->same, 1, p->n);
     for (size_t s = 0; s < p->n_samples; s++)
@@ -102,7 +102,7 @@ static void invert(sis__prepared_input *p) {
     for (size_t v = p->n_values; v-- > 0;)
         if (of[v] >= 0)
             p->value[--p->start[of[v] + 1]] = v;
-    for (size_t i = 0; i < p->n; i++) /* each start now stands one place too far right */
+    for (size_t i = 0; i < p->n; i++) /* the loop above moved each start right */
         p->start[i] = p->start[i + 1];
     p->start[p->n] = total;
 }

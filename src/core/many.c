@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many inputs on several threads. Each input is explained whole by one thread with a model context
- * of its own; results are handed over in the order of the inputs, as soon as all earlier ones are,
- * so the caller can write them to a file that looks the same whatever the number of threads.
+ * Many inputs on several threads. One thread explains a whole input with its own model context.
+ * Results are handed over in the order of the inputs, as soon as all earlier ones are done, so the
+ * output does not depend on the number of threads.
  */
 #include <math.h>
 #include <pthread.h>
@@ -18,12 +18,12 @@ typedef struct {
     const sis_opt *opt;
     const sis_finder *finder;
     sis__model_per_thread each;
-    size_t *evaluations;       /* (each.n) of the input under way */
-    size_t n, handed;          /* inputs; how many were handed over */
+    size_t *evaluations;       /* (each.n) of the current input */
+    size_t n, handed;          /* inputs; how many have been handed over */
     sis_collection **finished; /* (n) explained and waiting */
     sis_progress total;
-    double told; /* when the caller was last told */
-    int stopped; /* what `done` said when it wanted no more */
+    double last_report; /* time of the last progress report */
+    int stopped;        /* result of `done` when it stopped the run */
     pthread_mutex_t lock;
 } job;
 
@@ -32,7 +32,7 @@ typedef struct {
     int worker;
 } reporter;
 
-/* One thread's progress -> everybody's. */
+/* Combine the progress of one thread with that of all others. */
 static int report(void *ctx, const sis_progress *p) {
     reporter *r = (reporter *)ctx;
     job *j = r->job;
@@ -41,14 +41,14 @@ static int report(void *ctx, const sis_progress *p) {
     j->total.evaluations += p->evaluations - *before;
     *before = p->evaluations;
     j->total.walk = p->walk;
-    int stop = j->opt->progress && sis__is_due(&j->told, j->opt->progress_every)
+    int stop = j->opt->progress && sis__is_due(&j->last_report, j->opt->progress_every)
                    ? j->opt->progress(j->opt->progress_ctx, &j->total)
                    : 0;
     pthread_mutex_unlock(&j->lock);
     return stop;
 }
 
-/* Hand over what is next in line. The lock is held. */
+/* Hand over all results whose turn has come. Call with the lock held. */
 static int hand_over(job *j) {
     int result = j->stopped;
     while (result == 0 && j->handed < j->n && j->finished[j->handed]) {
@@ -61,7 +61,7 @@ static int hand_over(job *j) {
     return result;
 }
 
-/* A collection that says why there is none. */
+/* A collection that holds the error message instead of subsets. */
 static int failed_collection(sis_collection *c, const sis_input *input) {
     long n = sis_input_features(input);
     *c = (sis_collection){.status = SIS_STATUS_ERROR,
@@ -106,7 +106,7 @@ int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, con
     if (error != SIS_OK)
         return error;
     sis_opt share = opt;
-    share.size = given->size; /* `find` may copy it as the struct that the program knows */
+    share.size = given->size; /* `find` may copy it as the caller's version of the struct */
     job j = {.inputs = inputs, .opt = &share, .finder = finder, .n = n};
     error = sis__model_per_thread_init(model, opt.jobs, n, &j.each);
     if (error != SIS_OK)

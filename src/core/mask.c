@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Masks made from a data set: feature means in one pass.
+ * Masks computed from a data set: feature means in one pass.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One copy of a model for each thread. The first is the model itself, the others have a context of
- * their own, which the model must offer.
+ * One copy of a model for each thread. The first is the model itself; the others have their own
+ * context, which the model must support.
  */
 #include <stdlib.h>
 
@@ -24,12 +24,12 @@ int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
     if (!out->models)
         return SIS_E_NOMEM;
     sis__sized_extend(&out->models[0], sizeof *out->models, model);
-    out->made = 1;
+    out->n_models = 1;
     for (int i = 1; error == SIS_OK && i < out->n; i++) {
         out->models[i] = out->models[0];
         error = model->worker_new(model->ctx, &out->models[i].ctx);
         if (error == SIS_OK)
-            out->made++;
+            out->n_models++;
     }
     if (error != SIS_OK)
         sis__model_per_thread_release(out);
@@ -37,7 +37,7 @@ int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
 }
 
 void sis__model_per_thread_release(sis__model_per_thread *c) {
-    for (int i = 1; i < c->made; i++)
+    for (int i = 1; i < c->n_models; i++)
         if (c->models[i].worker_free)
             c->models[i].worker_free(c->models[i].ctx);
     free(c->models);

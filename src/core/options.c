@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The version; options, their defaults and their check; the decision itself; names of statuses and guarantees.
+ * The version; options, their defaults and checks; the decision rule; names of statuses and
+ * guarantees.
  */
 #include <float.h>
 #include <math.h>
@@ -77,6 +78,8 @@ const char *sis_guarantee_name(sis_guarantee_kind kind) {
 void sis_guarantee_release(sis_guarantee *g) {
     free(g->shares);
     free(g->examples);
+    free(g->distances);
+    free(g->fixed);
     *g = (sis_guarantee){0};
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plain scores of many inputs. Neighbouring inputs of the same length go to the model together, in
- * chunks that do not depend on the number of threads.
+ * Plain scores of many inputs. Consecutive inputs of the same length are scored together, in chunks
+ * that do not depend on the number of threads.
  */
 #include <math.h>
 #include <pthread.h>
@@ -22,11 +22,11 @@ typedef struct {
     size_t n_chunks;
     const sis_opt *opt;
     sis_progress total;
-    double told; /* when the caller was last told */
+    double last_report; /* time of the last progress report */
     pthread_mutex_t lock;
 } prediction;
 
-/* Cut the inputs into chunks of equal width that fit the budget. */
+/* Divide the inputs into chunks of equal width that fit the memory budget. */
 static int cut(prediction *p, const sis_model *m, size_t n, size_t memory) {
     p->first = SIS_NEW(size_t, n + 1);
     if (!p->first)
@@ -59,7 +59,7 @@ static int report(prediction *p, size_t n) {
     p->total.evaluations += n;
     int all = p->total.inputs_done == p->total.inputs, stop = 0;
     p->total.walk = all;
-    if (all || sis__is_due(&p->told, p->opt->progress_every))
+    if (all || sis__is_due(&p->last_report, p->opt->progress_every))
         stop = p->opt->progress(p->opt->progress_ctx, &p->total) != 0 && !all;
     pthread_mutex_unlock(&p->lock);
     return stop ? sis__fail(SIS_E_CANCELLED, "cancelled") : SIS_OK;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * BackSelect: mask one feature at a time, always the one whose loss leaves the highest score, and
- * keep the order and the scores. FindSIS on such a trace is a search from its end (sis_trace_find)
- * and costs no evaluation, for any threshold.
+ * BackSelect: mask one feature at a time, always the one whose removal leaves the highest score,
+ * and record order and scores. FindSIS on such a trace is a search from its end (sis_trace_find);
+ * it needs no evaluation, whatever the threshold.
  *
- * Each step asks the walk for the margins of all features that are left and can change something.
- * The others (value equal to mask) have the present margin. Ties go to the lowest feature.
+ * Each step asks the walk for the margins of all remaining features that can change the score. The
+ * others (value equal to mask) leave the current margin. Ties go to the lowest feature.
  *
- * A walk with a tolerance may see two candidates in the wrong order when they are close. Then the
- * judge makes full passes for those few, so that the order is the one full passes alone would give.
- * Candidates that provably change nothing are one and the same to it: one pass serves them all.
+ * A walk with a tolerance may order two close candidates wrongly. Then the judge makes full passes
+ * for the close ones, so that the order is the one that full passes alone would give. One pass
+ * serves all candidates that provably change nothing.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -47,16 +49,16 @@ size_t sis_trace_find(const sis_trace *t, double threshold, int below) {
     return SIZE_MAX;
 }
 
-/* One backward selection under way. */
+/* State of one backward selection. */
 typedef struct {
     sis_walk_state *s;
     double sign; /* +1: the highest margin is best, -1: the lowest */
-    int *live;   /* features left that can change something, ascending */
+    int *live;   /* remaining features that can change the score, ascending */
     size_t n_live;
-    int *still; /* features left that cannot, ascending */
+    int *still; /* remaining features that cannot, ascending */
     size_t n_still, next_still;
     double *margins; /* (n_live) */
-    int *close;      /* candidates too close to call */
+    int *close;      /* candidates within the tolerance of the best */
     double *judged;
 } sweep;
 
@@ -92,7 +94,7 @@ static int sweep_init(sweep *w, sis_walk_state *s, int below) {
     return SIS_OK;
 }
 
-/* Index into `live` of the best margin, the first of equals. */
+/* Index in `live` of the best margin, the first of equals. */
 static size_t best_live(const sweep *w) {
     size_t best = 0;
     for (size_t i = 1; i < w->n_live; i++)
@@ -106,8 +108,8 @@ static int is_close(const sweep *w, double margin, double best) {
     return w->sign * margin >= w->sign * best - 2 * w->s->walk->tolerance * (1 + fabs(best));
 }
 
-/* The candidates close to the best into w->close, of those that change nothing only the first; its
- * place among them, or SIZE_MAX, into *unchanged. Returns how many. */
+/* Collect the candidates close to the best in w->close; of those that change nothing only the
+ * first, whose index goes to *unchanged (SIZE_MAX: none). Returns their number. */
 static size_t gather_close(sweep *w, double best, size_t *unchanged) {
     size_t n = 0;
     *unchanged = SIZE_MAX;
@@ -124,9 +126,9 @@ static size_t gather_close(sweep *w, double best, size_t *unchanged) {
     return n;
 }
 
-/* Where several candidates are too close to call, replace their margins by full passes and rule out
- * the others. */
-static int settle(sweep *w) {
+/* If several candidates are too close to call, replace their margins by those of full passes and
+ * exclude the others. */
+static int judge_close_calls(sweep *w) {
     sis_walk_state *s = w->s;
     double best = w->margins[best_live(w)];
     int has_still = w->next_still < w->n_still;
@@ -150,7 +152,7 @@ static int settle(sweep *w) {
     return error;
 }
 
-/* Choose the next feature and its margin among those left. */
+/* Choose the next feature and its margin. */
 static int choose(sweep *w, int *feature, double *margin) {
     sis_walk_state *s = w->s;
     int error = SIS_OK, still = w->next_still < w->n_still ? w->still[w->next_still] : -1;
@@ -166,7 +168,7 @@ static int choose(sweep *w, int *feature, double *margin) {
             error = sis__fail(SIS_E_NAN, "the model answered NaN with feature %d masked too",
                               w->live[i]);
     if (error == SIS_OK && s->walk->tolerance > 0)
-        error = settle(w);
+        error = judge_close_calls(w);
     if (error != SIS_OK)
         return error;
     size_t best = best_live(w);
@@ -175,16 +177,16 @@ static int choose(sweep *w, int *feature, double *margin) {
         *feature = w->live[best];
         *margin = w->margins[best];
     } else {
-        *margin = s->margin; /* settle may have refined it */
+        *margin = s->margin; /* judge_close_calls() may have refined it */
     }
     return SIS_OK;
 }
 
-/* Mask it and take it from the list it stands in. */
+/* Mask a feature and remove it from its list. */
 static int take(sweep *w, int feature, double margin) {
     sis_walk_state *s = w->s;
     int error = sis_walk_mask(s->walk, feature, NULL);
-    s->margin = margin; /* the judge's, where it was asked */
+    s->margin = margin; /* from the judge, if it was asked */
     if (w->next_still < w->n_still && w->still[w->next_still] == feature) {
         w->next_still++;
         return error;
@@ -203,7 +205,7 @@ int sis__unsure(const sis_walk_state *s, const sis_opt *opt, double margin) {
                             sis_decided(sis__score(s, margin + slack), opt->threshold, opt->below);
 }
 
-/* Has the score just fallen short of the threshold? The judge stands at the present state. */
+/* Has the score just dropped below the threshold? The judge is at the current state. */
 static int fell_short(sis_walk_state *s, const sis_opt *opt, double *margin, int *fell) {
     int error = sis__unsure(s, opt, *margin) ? sis__batch_margin(s->judge, margin) : SIS_OK;
     *fell = !sis_decided(sis__score(s, *margin), opt->threshold, opt->below);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * The audit of a collection, by full passes only: are its subsets disjoint, sufficient and minimal
- * against the loss of one feature, and does the rest fall short? For small subsets also the
- * stronger question that backward selection only approximates: is any proper subset sufficient?
+ * (no single feature can go), and do the remaining features fall short of the threshold? For small
+ * subsets it also answers the stronger question that backward selection only approximates: is any
+ * proper subset sufficient?
  */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -31,7 +34,7 @@ static int reached(const auditor *a, double score) {
     return sis_decided(score, a->opt->threshold, a->opt->below);
 }
 
-/* Note the first claim that is false. */
+/* Record the first claim that is false. */
 __attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char *format, ...) {
     if (!a->out->holds)
         return;
@@ -42,8 +45,8 @@ __attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char 
     va_end(args);
 }
 
-/* A claimed score must be the one found, but for rounding: models may compute it elsewhere
- * today. */
+/* The claimed score must equal the one found, except for rounding: the model may run on another
+ * machine now. */
 static void compare(auditor *a, const char *what, double claimed, double found) {
     if (fabs(claimed - found) > 1e-4 * (1 + fabs(found)) || isnan(claimed))
         refute(a, "%s is said to be %.9g, found %.9g", what, claimed, found);
@@ -56,7 +59,7 @@ static int score_of(auditor *a, const unsigned char *masked, double *score) {
     return error;
 }
 
-/* Keep a sufficient proper subset if it is smaller than what was found before. */
+/* Keep a sufficient proper subset if it is smaller than the one found before. */
 static void note_smaller(const sis_subset *s, size_t chosen, sis_subset_audit *out) {
     size_t n = (size_t)__builtin_popcountll(chosen);
     if (n == 0 || (out->n_smaller && out->n_smaller <= n))
@@ -67,9 +70,8 @@ static void note_smaller(const sis_subset *s, size_t chosen, sis_subset_audit *o
             out->smaller[out->n_smaller++] = s->features[i];
 }
 
-/* Test every subset of `chosen` (bits of positions in s) that lacks one or more positions from
- * `from` on. Each subset of s is reached by one way only: losing its positions in ascending order.
- */
+/* Test every subset of `chosen` (a bit per position in s) that lacks one or more positions from
+ * `from` on. Each subset is reached in only one way: by removing positions in ascending order. */
 static int search_smaller(auditor *a, const sis_subset *s, size_t chosen, size_t from,
                           sis_subset_audit *out) {
     double margin, margins[16];
@@ -93,7 +95,7 @@ static int search_smaller(auditor *a, const sis_subset *s, size_t chosen, size_t
     return error;
 }
 
-/* The best score with one feature of the subset masked too; the judge stands at the subset. */
+/* The best score with one feature of the subset masked as well; the judge is at the subset. */
 static int probe_one_less(auditor *a, double *best) {
     size_t n = 0, p = a->s->features.n;
     for (size_t i = 0; i < p; i++)
@@ -150,7 +152,7 @@ static int audit_subset(auditor *a, size_t k) {
     return out->smaller ? search_smaller(a, s, ((size_t)1 << s->n) - 1, 0, out) : SIS_E_NOMEM;
 }
 
-/* Of a collection that was cut short: is what was left sufficient? */
+/* For a collection that was cut short: are the remaining features sufficient? */
 static int audit_bound(auditor *a) {
     const sis_subset *s = &a->claim->bound;
     double score;

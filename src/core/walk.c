@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * One walk over one input: chooses between the model's own walk and the batch walk, keeps what is
- * masked, and answers at once what needs no evaluation (features that are masked already or equal
- * their mask).
+ * One walk over one input: chooses between the model's own walk and the batch walk, tracks the
+ * masked features, and answers without evaluation what needs none (features that are already masked
+ * or equal their mask).
  *
- * A model's own walk may round differently from a full pass, so it gets a *judge* beside it: a
- * batch walk that follows every mask without evaluating anything, and is asked where the walk's own
- * answer is too close to call and before anything is reported.
+ * A model's own walk may round differently from a full pass, so a *judge* runs beside it: a batch
+ * walk that follows every mask without evaluating anything. It is asked where the walk's answer is
+ * too close to call, and before anything is reported.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -27,16 +29,16 @@ size_t sis__evaluations(const sis_walk_state *s) {
     return s->judge && s->judge != s->walk ? n + s->judge->evaluations : n;
 }
 
-/* How far. Nobody knows how many selections of a collection will follow, so each takes half of what
- * is left, and the last one that is allowed all of it. */
+/* Estimated progress. The number of selections is unknown, so each one takes half of the remaining
+ * share, and the last one allowed takes all of it. */
 static double share_done(const sis_walk_state *s) {
-    size_t most = s->opt.max_subsets, before = (size_t)s->selections;
+    size_t max = s->opt.max_subsets, before = (size_t)s->selections;
     if (!s->collecting)
         return s->fraction;
-    if (most && before >= most)
+    if (max && before >= max)
         return 1;
     double left = ldexp(1, -s->selections);
-    return 1 - left + s->fraction * (before + 1 == most ? left : left / 2);
+    return 1 - left + s->fraction * (before + 1 == max ? left : left / 2);
 }
 
 static int is_over(const sis_walk_state *s) {
@@ -47,7 +49,7 @@ static int is_over(const sis_walk_state *s) {
 
 int sis__tick(sis_walk_state *s) {
     sis_progress p = {.inputs = 1, .evaluations = sis__evaluations(s), .walk = share_done(s)};
-    if (s->opt.progress && sis__is_due(&s->told, s->opt.progress_every) &&
+    if (s->opt.progress && sis__is_due(&s->last_report, s->opt.progress_every) &&
         s->opt.progress(s->opt.progress_ctx, &p) != 0)
         return sis__fail(SIS_E_CANCELLED, "cancelled");
     if (!is_over(s))
@@ -73,7 +75,7 @@ static void state_free(sis_walk_state *s) {
     free(s);
 }
 
-/* The model's own walk if it has one for this input, otherwise the batch walk. */
+/* Use the model's own walk if it has one for this input, otherwise the batch walk. */
 static int choose_walk(sis_walk_state *s) {
     const sis_model *m = s->model;
     int error = SIS_E_UNSUPPORTED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays that are not data sets: masks and feature maps, as .npy files of any shape.
+ * Arrays that are not data sets: masks and feature maps from .npy files of any shape.
  */
 #include <limits.h>
 #include <math.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"

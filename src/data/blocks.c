@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -31,13 +33,13 @@ int sis__marks_add(sis__marks *m, sis__mark at, size_t held) {
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* One that is in memory. */
+/* A block in memory. */
 typedef struct {
     sis_data *data;
     size_t number, users;
 } block;
 
-/* What a thread was last asked about. */
+/* The block that a thread used last. */
 typedef struct {
     const void *thread;
     block *now;
@@ -50,15 +52,15 @@ typedef struct {
     sis__marks marks;
     const sis__blocks_reader *reader;
     void *how;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the rest */
     holder *holders;
     size_t n_holders, room;
     atomic_int error; /* of the first block that could not be read */
     char message[256];
-    size_t serial; /* no two in a process have the same */
+    size_t serial; /* unique within the process */
 } blocks;
 
-/* What this thread holds of the data set it last asked, so that it need not look. */
+/* The block this thread used last, cached per thread to avoid a lookup. */
 typedef struct {
     size_t serial, first, end; /* serial 0: nothing */
     const sis_data *data;
@@ -114,7 +116,7 @@ static block *read_block(blocks *d, size_t number) {
     return NULL;
 }
 
-/* Where this thread's block stands. */
+/* The holder of this thread's block. */
 static holder *find_holder(blocks *d) {
     for (size_t k = 0; k < d->n_holders; k++)
         if (d->holders[k].thread == &last)
@@ -134,8 +136,8 @@ static block *find_read(const blocks *d, size_t number) {
     return NULL;
 }
 
-/* Hold the block of example *i for this thread: the data set it is in, where it is number *i. NULL:
- * it cannot be read, and d->error says why. */
+/* Load the block of example *i for this thread. Returns the data set of the block and sets *i to
+ * the number of the example in it. NULL: it cannot be read; see d->error. */
 static const sis_data *hold(const sis_data *data, size_t *i) {
     blocks *d = (blocks *)data;
     if (last.serial == d->serial && *i >= last.first && *i < last.end) {
@@ -205,6 +207,11 @@ static const char *get_text(const sis_data *data, size_t i) {
     return b ? b->ops->text(b, i) : "";
 }
 
+static size_t get_full_length(const sis_data *data, size_t i) {
+    const sis_data *b = hold(data, &i);
+    return b ? b->ops->full_length(b, i) : 0;
+}
+
 static int get_words(const sis_data *data, size_t i, sis_words *words) {
     const sis_data *b = hold(data, &i);
     return b ? b->ops->words(b, i, words) : sis_data_error(data);
@@ -224,7 +231,7 @@ static void free_blocks(sis_data *data) {
 
 /* ---- Making one ---------------------------------------------------------------------------- */
 
-/* The first block says what all are. */
+/* Take kind and shape from the first block. */
 static int take_kind(blocks *d) {
     size_t i = 0;
     const sis_data *first = hold(&d->base, &i);
@@ -235,6 +242,7 @@ static int take_kind(blocks *d) {
     d->ops.human = own->human ? get_human : NULL;
     d->ops.text = own->text ? get_text : NULL;
     d->ops.words = own->words ? get_words : NULL;
+    d->ops.full_length = own->full_length ? get_full_length : NULL;
     return SIS_OK;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data sets that are larger than the memory they may take (sis_data_opt.memory). A file is read once
- * from end to end, as any other; every so many bytes it is marked where the next example begins, and
- * if all of it turns out to be too much, what was read is dropped and only the marks stay. From mark
- * to mark is a block: a data set of its own, which the reader of the format makes of that section of
- * the file when one of its examples is asked for. Each thread holds the block it was last asked
- * about, those in the same block share it.
+ * Data sets larger than their memory limit (sis_data_opt.memory). A file is first read once from
+ * start to end, as usual, and marked at regular intervals where an example begins. If it turns out
+ * to be too large, the examples are dropped and only the marks are kept. The part between two marks
+ * is a block: a data set of its own, which the reader of the format reads again when one of its
+ * examples is needed. Each thread holds the block it used last; threads in the same block share it.
  */
 #ifndef SIS_DATA_BLOCKS_H
 #define SIS_DATA_BLOCKS_H
@@ -13,24 +12,24 @@
 #include "data/data.h"
 #include "data/source.h"
 
-/* Where a block begins: which example that is, and where it is in the file. */
+/* The start of a block: number of its first example, and position in the file. */
 typedef struct sis__mark {
     size_t example, offset, line; /* line: counted from 1 */
 } sis__mark;
 
 typedef struct sis__marks {
-    size_t memory; /* bytes of examples that may be held; 0: any number, and nothing is marked */
+    size_t memory; /* maximum size of examples in memory; 0: no limit, and no marks */
     sis__mark *items;
     size_t n, room;
-    size_t held; /* bytes when the last was set */
-    int over;    /* it was too much */
+    size_t held; /* bytes at the last mark */
+    int over;    /* the limit was exceeded */
 } sis__marks;
 
-/* An example begins at `at`, with `held` bytes in memory before it. 1: these are to be dropped; 0:
- * they stay; or SIS_E_NOMEM. */
+/* An example begins at `at`, with `held` bytes in memory before it. 1: drop them; 0: keep them; or
+ * SIS_E_NOMEM. */
 int sis__marks_add(sis__marks *m, sis__mark at, size_t held);
 
-/* How a section of a file becomes a data set of its examples. */
+/* How to read a section of a file as a data set. */
 typedef struct sis__section {
     const sis__reread *from;
     const sis__mark *at;
@@ -42,15 +41,16 @@ typedef struct sis__blocks_reader {
     void (*free)(void *how);
 } sis__blocks_reader;
 
-/* The data set of `count` examples that `s` was read for. Takes marks and `how` (NULL: free(how) is
- * all it takes), also when it fails. */
+/* The data set of `count` examples read from `s`. Takes ownership of marks and `how` (freed by
+ * free() if its release function is NULL), even if it fails. */
 int sis__blocks_new(sis__source *s, sis__marks *marks, size_t count,
                     const sis__blocks_reader *reader, void *how, sis_data **out);
 
-/* Of such a data set: no example has an id, a label, marks of people, so nobody needs to look. */
+/* Declare that no example has an id, a label or human marks, so that no block is read to find
+ * out. */
 void sis__blocks_lack(sis_data *data, int ids, int labels, int human);
 
-/* Read every block once: all that can be wrong shows. */
+/* Read every block once to find all errors. */
 int sis__blocks_check(const sis_data *data);
 
 #endif

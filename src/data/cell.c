@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text from files. See cell.h.
- *
- * Most numbers in tables are short. With at most 15 digits and a power of ten up to 22 both the
- * digits and the power are exact doubles, so one multiplication or division rounds once and is the
- * right answer; everything else goes to the C library.
+ * Text from files. See cell.h. Most numbers in tables are short. With at most 15 digits and a power
+ * of ten up to 22, digits and power are both exact doubles, so one multiplication or division gives
+ * the correctly rounded result. All other numbers go to the C library.
  */
 #include "data/cell.h"
 
@@ -77,7 +75,7 @@ static const char *scan_digits(const char *s, mantissa *m, int decimals) {
     return s;
 }
 
-/* Scan "e-7"; NULL if it is cut short. */
+/* Scan an exponent such as "e-7"; NULL if it is incomplete. */
 static const char *scan_power(const char *s, int *power) {
     int negative = s[1] == '-', value = 0;
     s += s[1] == '-' || s[1] == '+' ? 2 : 1;
@@ -116,15 +114,15 @@ int sis__cell_number(const char *text, double *out) {
     return 1;
 }
 
-/* Is the byte at s part of something a terminal would act on instead of showing? */
+/* Would a terminal interpret the byte at s instead of showing it? */
 static int is_control(const unsigned char *s) {
     return *s < 0x20 || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0);
 }
 
 const char *sis__cell_excerpt(const char *text, char out[SIS__EXCERPT_SIZE]) {
     const unsigned char *s = (const unsigned char *)text;
-    size_t n = 0, most = SIS__EXCERPT_SIZE - 4; /* "..." and the NUL */
-    for (; *s && n < most; s++)
+    size_t n = 0, max = SIS__EXCERPT_SIZE - 4; /* "..." and the NUL */
+    for (; *s && n < max; s++)
         out[n++] = is_control(s) ? '?' : (char)*s;
     if (*s) {
         while (n > 0 && (*s & 0xC0) == 0x80) /* not in the middle of a character */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a piece of text from a file means: is it a number, how to show it to a person, and lists of
- * such pieces.
+ * The meaning of a piece of text from a file: whether it is a number, how to show it in a message,
+ * and lists of such pieces.
  */
 #ifndef SIS_DATA_CELL_H
 #define SIS_DATA_CELL_H
@@ -10,27 +10,27 @@
 
 #include "base/buf.h"
 
-/* A decimal number with nothing around it but blanks: [+-] digits [. digits] [e [+-] digits], the
- * same in every locale. 1 if it is one (±infinity if a double cannot hold it), 0 if not:
- * hexadecimal, "nan" and "inf" are not. */
+/* A decimal number surrounded only by blanks: [+-] digits [. digits] [e [+-] digits], in every
+ * locale. Returns 1 (±infinity if it overflows a double), or 0 if it is not one: hexadecimal, "nan"
+ * and "inf" are not. */
 int sis__cell_number(const char *text, double *out);
 
-/* Nothing, or only blanks? */
+/* Empty, or only blanks? */
 int sis__cell_blank(const char *text);
 
-/* Does the cell stand for a value that is absent: nothing, NA, NaN, N/A, null; in a column of
- * numbers also none, which may be a word elsewhere? */
+/* Is the cell a missing value: empty, NA, NaN, N/A, null? In a column of numbers also none, which
+ * elsewhere may be a word. */
 int sis__cell_missing(const char *text);
 int sis__cell_missing_word(const char *text);
 
-/* 1: true, 0: false, in any case of letters; -1: neither. */
+/* 1: true, 0: false, in any case; -1: neither. */
 int sis__cell_truth(const char *text);
 #define SIS__SAY_MISSING                                                                           \
     "; say with --missing what an absent value is: nan (the model knows them), mean, median or "   \
     "drop (the row)"
 
-/* The text as one short line for a message: control characters become '?', the end of a long one
- * "...". Returns `out`. */
+/* The text as one short line for a message: control characters become '?', long text ends in "...".
+ * Returns `out`. */
 enum { SIS__EXCERPT_SIZE = 64 };
 const char *sis__cell_excerpt(const char *text, char out[SIS__EXCERPT_SIZE]);
 
@@ -38,7 +38,7 @@ const char *sis__cell_excerpt(const char *text, char out[SIS__EXCERPT_SIZE]);
 int sis__cell_decimal_comma(const char *text);
 #define SIS__DECIMAL_POINT "; write numbers with a decimal point"
 
-/* A list of strings under way, in one piece of memory. */
+/* A list of strings being built, in one block of memory. */
 typedef struct sis__strings {
     sis__buf text; /* each with its NUL */
     size_t n;
@@ -47,8 +47,8 @@ typedef struct sis__strings {
 void sis__strings_add(sis__strings *list, const char *text);
 void sis__strings_release(sis__strings *list);
 
-/* The n pointers and what they point to as one allocation, the caller's to free(); `list` is empty
- * after that. NULL if memory ran out, now or on the way. */
+/* The n pointers and their strings as one allocation, which the caller must free(); `list` is empty
+ * afterwards. NULL if memory ran out, now or earlier. */
 const char **sis__strings_finish(sis__strings *list);
 
 #endif

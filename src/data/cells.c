@@ -24,7 +24,7 @@ static int fail_at_line(const sis__cells *t, const char *what) {
     return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", t->source.name, t->line, what);
 }
 
-/* The next byte of the text: CR and CRLF are '\n' outside quotes. */
+/* The next byte of the text. CR and CRLF become '\n' outside quotes. */
 static int next_byte(sis__cells *t, int in_quotes) {
     int c = sis__source_byte(&t->source);
     if (c == '\r' && !in_quotes) {
@@ -56,7 +56,7 @@ static int keep(sis__cells *t, int c) {
     return sis__buf_error(&t->cell);
 }
 
-/* After the opening quote: up to the one that closes it. */
+/* After the opening quote: read up to the closing quote. */
 static int read_quoted(sis__cells *t) {
     size_t opened = t->line;
     t->quoted = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cells of a table, one at a time off a file (RFC 4180: quotes, doubled quotes, newlines inside
- * quotes; lines may end in LF, CRLF or CR). A cell has a limit: a quote that is never closed is
- * found after a megabyte, not after the rest of the file.
+ * The cells of a table, read one at a time (RFC 4180: quotes, doubled quotes, newlines inside
+ * quotes; lines may end in LF, CRLF or CR). The length of a cell is limited: an unclosed quote is
+ * found after a megabyte, not at the end of the file.
  */
 #ifndef SIS_DATA_CELLS_H
 #define SIS_DATA_CELLS_H
@@ -25,15 +25,15 @@ typedef struct sis__cells {
 } sis__cells;
 
 int sis__cells_open(sis__cells *t, const char *path, char separator);
-void sis__cells_close(sis__cells *t); /* whatever became of opening it */
+void sis__cells_close(sis__cells *t); /* call it also if opening failed */
 
-/* Skip the mark some programs put before UTF-8; say what is wrong about UTF-16. */
+/* Skip the UTF-8 byte order mark; refuse UTF-16 with a message. */
 int sis__cells_begin(sis__cells *t);
 
-/* The first cell of the next row that is not blank. 1: there it is, 0: there is none. */
+/* The first cell of the next row that is not blank. 1: found, 0: end of file. */
 int sis__cells_row(sis__cells *t);
 
-/* One cell, up to and with what ends it. */
+/* One cell, including its separator. */
 int sis__cells_next(sis__cells *t);
 
 /* The cell, without blanks around it unless it was in quotes. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables with categories. See columns.h.
- *
- * Whether a column holds categories is known only at its end, so cells are remembered in both ways
- * on the way: as numbers, and as numbers of different texts. Then values are laid out, each either
- * a column's number or one of its categories, and every row is written by that layout.
+ * Tables with categories. See columns.h. Whether a column holds categories is known only at its
+ * end, so each cell is stored both as a number and as the number of its distinct text. Then the
+ * layout is determined, where each value is either a column's number or one of its categories, and
+ * every row is written accordingly.
  */
 #include "data/columns.h"
 
@@ -18,7 +17,7 @@
 #include "data/cell.h"
 
 enum { NUMBER = -1, UNWANTED = -2, MISSING = -3 };
-static const size_t VALUES_MOST = (size_t)1 << 28;
+static const size_t VALUES_MAX = (size_t)1 << 28;
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
@@ -45,7 +44,7 @@ int sis__column_add(sis__column *c, const char *cell, uint16_t *code) {
     size_t n = strlen(cell);
     uint32_t number = c->full ? 0 : sis__names_find(&c->cells, cell, n);
     int error = SIS_OK;
-    if (number == UINT32_MAX && c->cells.n == SIS__CATEGORIES_MOST)
+    if (number == UINT32_MAX && c->cells.n == SIS__CATEGORIES_MAX)
         c->full = 1;
     else if (number == UINT32_MAX)
         error = add_cell(c, cell, n, &number);
@@ -66,8 +65,9 @@ int sis__column_is_category(const sis__column *c) {
 
 typedef struct {
     size_t column;
-    int category; /* NUMBER, or which of the column's cells; UNWANTED: one that the file lacks;
-                     MISSING: any cell without a value */
+    /* NUMBER, or the index of the cell in the column; UNWANTED: not in the file; MISSING: any
+     * missing cell */
+    int category;
 } value;
 
 struct sis__layout {
@@ -75,19 +75,19 @@ struct sis__layout {
     const sis__column *columns; /* (width) */
     size_t width;
     sis_missing missing;
-    const sis_data_opt *opt; /* while it is made */
-    int given;               /* values were named, and other categories are an error */
-    int no_missing; /* the model has no value for missing words, by the number of its values */
+    const sis_data_opt *opt; /* only during construction */
+    int given;               /* the caller named the values, and other categories are an error */
+    int no_missing; /* the model has no value for missing words, judging by its number of values */
     unsigned char *is_category; /* (width) */
     value *values;              /* (n) */
     size_t n, room;
-    sis__strings list;  /* what values are called, while it is made */
-    const char **names; /* (n) then */
+    sis__strings list;  /* names of values, during construction */
+    const char **names; /* (n) then final */
     int names_owned;
 };
 typedef sis__layout layout;
 
-/* Is it no feature? */
+/* Is the column not a feature? */
 static int is_aside(const layout *l, size_t column) {
     return l->columns[column].type >= SIS__COLUMN_IGNORE;
 }
@@ -112,7 +112,7 @@ static int too_many(const layout *l, size_t column) {
                      "%s, column \"%s\": more than %d different cells, and not all are numbers; "
                      "leave the column out (type ignore), or mend the cells that are no numbers",
                      l->path, sis__cell_excerpt(l->columns[column].name, name),
-                     SIS__CATEGORIES_MOST);
+                     SIS__CATEGORIES_MAX);
 }
 
 typedef struct {
@@ -135,7 +135,7 @@ static int by_number(const void *a, const void *b) {
     return x != y ? (x > y) - (x < y) : by_text(a, b);
 }
 
-/* As encoders sort: words as text, categories that are numbers as numbers. */
+/* In the order of common encoders: words as text, numeric categories by value. */
 static void sort_categories(sortable *all, size_t n) {
     int words = 0;
     for (size_t k = 0; k < n; k++)
@@ -148,9 +148,9 @@ static const char *behind_name(const sis__column *c, const char *name, char sepa
     return strncmp(name, c->name, n) == 0 && name[n] == separator ? name + n + 1 : NULL;
 }
 
-/* The category that a name of a value means, if it is one of the column's; else NULL. Columns may have
- * a '=' in their names: "a=b=c" is one of the column "a=b" if there is such a column of words, and
- * otherwise one of "a". */
+/* The category that a value's name refers to, if it belongs to this column; else NULL. Column names
+ * may contain '=': "a=b=c" belongs to the column "a=b" if that is a column of words, otherwise to
+ * "a". */
 static const char *category_of(const layout *l, const sis__column *c, const char *name) {
     const char *category = behind_name(c, name, '=');
     for (size_t k = 0; category && k < l->width; k++) {
@@ -162,7 +162,7 @@ static const char *category_of(const layout *l, const sis__column *c, const char
     return category;
 }
 
-/* Does the list of names give the column categories? */
+/* Do the given names make this column categorical? */
 static int is_named_category(const layout *l, const sis__column *c) {
     for (size_t k = 0; l->opt->more_names && k < l->opt->n_names; k++)
         if (category_of(l, c, l->opt->names[k]))
@@ -170,8 +170,8 @@ static int is_named_category(const layout *l, const sis__column *c) {
     return 0;
 }
 
-/* The categories of the file, and those of the list that it lacks: *n of them to `out`. Returns
- * whether words are missing. */
+/* The categories of the file plus those of the given names that it lacks: *n of them in `out`.
+ * Returns whether words are missing. */
 static int gather(const layout *l, const sis__column *c, sortable *out, size_t *n) {
     int missing = 0;
     *n = 0;
@@ -190,8 +190,8 @@ static int gather(const layout *l, const sis__column *c, sortable *out, size_t *
     return missing;
 }
 
-/* "column=category" for each category, sorted. Missing words are the last category, as encoders have
- * it, where they are one. */
+/* Add "column=category" for each category, sorted. Missing words, if they are a category, come
+ * last, as in common encoders. */
 static int add_categories(layout *l, size_t column) {
     const sis__column *c = &l->columns[column];
     size_t n = 0;
@@ -217,12 +217,12 @@ static int add_categories(layout *l, size_t column) {
     return code;
 }
 
-/* A column of numbers is wanted, and this cell of this row is none. */
+/* Fail: the column must be numeric, and this cell is not. */
 static int no_number(const layout *l, size_t column, size_t row, size_t line, uint16_t cell_code) {
     char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
     const sis__column *c = &l->columns[column];
     sis__cell_excerpt(c->name, name);
-    if (c->full) /* which cell it was is no longer known */
+    if (c->full) /* it is no longer known which cell it was */
         return sis__fail(SIS_E_FORMAT,
                          "%s, row %zu (line %zu), column \"%s\": expected a finite number%s",
                          l->path, row, line, name, c->words ? "" : SIS__SAY_MISSING);
@@ -248,7 +248,7 @@ static int add_number(layout *l, size_t column) {
     return add_value(l, column, NUMBER, c->name);
 }
 
-/* The values as the file has them. */
+/* The layout with the values in the order of the file. */
 static int lay_out(layout *l) {
     int code = SIS_OK;
     for (size_t k = 0; k < l->width && code == SIS_OK; k++) {
@@ -264,14 +264,14 @@ static int lay_out(layout *l) {
     return code;
 }
 
-/* Is that the column's name? Blanks around it, which a header does not keep, do not count. */
+/* Is this the column's name, ignoring surrounding blanks? */
 static int is_called(const sis__column *c, const char *name) {
     size_t n = strlen(c->name);
     name += strspn(name, " \t");
     return strncmp(name, c->name, n) == 0 && sis__cell_blank(name + n);
 }
 
-/* The cell that a category of the model is: the same text, or the same number ("1" and "1.0"). */
+/* The cell of a model's category: the same text or the same number ("1" and "1.0"). */
 static int find_cell(const sis__column *c, const char *category) {
     uint32_t cell = sis__names_find(&c->cells, category, strlen(category));
     double wanted, found;
@@ -283,8 +283,8 @@ static int find_cell(const sis__column *c, const char *category) {
     return UNWANTED;
 }
 
-/* The column that the value called so is a category of: "column=category", or "column_category" as
- * encoders write it, where the column holds words and the longest name counts; l->width: none. */
+/* The column that this value is a category of: "column=category", or "column_category" as encoders
+ * write it, if the column holds words; the longest name wins. l->width: none. */
 static size_t find_column(const layout *l, const char *name, const char **category) {
     static const char separators[] = "=_";
     size_t best = l->width;
@@ -304,7 +304,7 @@ static size_t find_column(const layout *l, const char *name, const char **catego
     return best;
 }
 
-/* The value called so: a column of numbers, or else a category of a column of words. */
+/* Add the value with this name: a column of numbers, or a category of a column of words. */
 static int add_named(layout *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
     const char *category = NULL;
@@ -327,24 +327,23 @@ static int lay_out_named(layout *l) {
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-/* The cell of this row is none of the column's categories; say which there are. */
+/* Fail: the cell is not one of the column's categories. The message lists them. */
 static int unknown_category(const layout *l, size_t row, size_t column, uint16_t found) {
-    enum { MOST = 8 };
+    enum { MAX = 8 };
     const sis__column *c = &l->columns[column];
-    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE],
-        list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
+    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE], list[MAX * (SIS__EXCERPT_SIZE + 2)] = "";
     size_t n = 0, used = 0;
     for (size_t v = 0; v < l->n; v++) /* "column=category" */
-        if (l->values[v].column == column && n++ < MOST && used < sizeof list)
+        if (l->values[v].column == column && n++ < MAX && used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
                                      sis__cell_excerpt(l->names[v] + strlen(c->name) + 1, cell));
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu, column \"%s\": \"%s\" is not among the known categories: %s%s",
                      l->path, row, sis__cell_excerpt(c->name, name),
-                     sis__cell_excerpt(cell_text(c, found), cell), list, n > MOST ? ", ..." : "");
+                     sis__cell_excerpt(cell_text(c, found), cell), list, n > MAX ? ", ..." : "");
 }
 
-/* A word is missing, and the model has no value for that. */
+/* Fail: a word is missing, and the model has no value for that. */
 static int missing_word(const layout *l, size_t row, size_t column) {
     char name[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_FORMAT,
@@ -353,7 +352,7 @@ static int missing_word(const layout *l, size_t row, size_t column) {
                      l->path, row, sis__cell_excerpt(l->columns[column].name, name));
 }
 
-/* The value of the model for missing words of a column; l->n: it has none. */
+/* The model's value for missing words of a column; l->n: none. */
 static size_t find_missing(const layout *l, size_t column) {
     size_t v = 0, n = strlen(l->columns[column].name);
     while (v < l->n && (l->values[v].column != column || l->values[v].category == NUMBER ||
@@ -362,9 +361,9 @@ static size_t find_missing(const layout *l, size_t column) {
     return v;
 }
 
-/* Is the category of each column among the values? A missing word is the model's value for it, or
- * else 0 in each: what encoders make of it. Only asked where values were given, or the model has no
- * value for missing words. `codes` are those of the row. */
+/* Check that the category of each column is among the values. A missing word is the model's value
+ * for it, or else 0 in each value, as encoders do. Needed only if values were given, or if the
+ * model has no value for missing words. `codes` belong to the row. */
 static int check_known(const layout *l, size_t row, const uint16_t *codes, double *values) {
     for (size_t k = 0; k < l->width; k++) {
         const sis__column *c = &l->columns[k];
@@ -386,7 +385,7 @@ static int check_known(const layout *l, size_t row, const uint16_t *codes, doubl
     return SIS_OK;
 }
 
-/* One value of a row: (width) numbers and codes. */
+/* One value of a row, from its numbers and codes (width). */
 static double value_at(const layout *l, const value *x, const double *numbers,
                        const uint16_t *codes) {
     uint16_t code = codes[x->column];
@@ -410,7 +409,7 @@ static int fill(const layout *l, const sis__columns *t, double *out) {
 }
 
 int sis__layout_rows(const sis__layout *l, const sis__columns *t, sis_data **out) {
-    if (l->n > VALUES_MOST / t->height)
+    if (l->n > VALUES_MAX / t->height)
         return sis__fail(SIS_E_FORMAT, "%s: %zu rows of %zu values are too many", l->path,
                          t->height, l->n);
     double *numbers = SIS_NEW_RAW(double, l->n * t->height);
@@ -429,7 +428,7 @@ int sis__layout_rows(const sis__layout *l, const sis__columns *t, sis_data **out
 
 /* ---- The layout as a whole ------------------------------------------------------------------ */
 
-/* Number the features, one a column, in the order of their values. */
+/* Number the features, one per column, in the order of their values. */
 static int map_features(const layout *l, sis_data *data) {
     sis__strings names = {0};
     int *feature = SIS_NEW(int, l->width), n = 0;
@@ -450,7 +449,7 @@ static int map_features(const layout *l, sis_data *data) {
     return data->feature_names ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Say what missing words become. */
+/* Note how missing words are treated. */
 static void note_missing(const layout *l, sis_data *data) {
     size_t zeros = 0, own = 0;
     for (size_t k = 0; k < l->width && l->missing < SIS_MISSING_ALL; k++) {
@@ -497,8 +496,8 @@ static size_t count_missing(const layout *l) {
     return n;
 }
 
-/* The values of the file. A model that names none may have been trained without values for missing
- * words: then it has fewer. */
+/* The layout of the file. A model without value names may have been trained without values for
+ * missing words: then it has fewer values. */
 static int lay_out_own(layout *l) {
     int code = lay_out(l);
     size_t missing = count_missing(l), wanted = l->opt->n_values;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of numbers: a header with the names of the features, or none, then a row of numbers an
- * example; where the caller allows it, also absent values, categories, a column of labels and one of
- * ids (columns.c, types.c).
- *
- * Cells come one at a time (cells.c), so memory holds the numbers and one cell, never the text. Of a
- * table in blocks (blocks.h) what its columns are and how values are laid out stays, and rows are
- * read again by that.
+ * Tables of numbers: an optional header with the names of the features, then one row per example;
+ * if the caller allows it also missing values, categories, a column of labels and one of ids
+ * (columns.c, types.c). Cells are read one at a time (cells.c), so memory holds the numbers and one
+ * cell, never the text. For a table in blocks (blocks.h) columns and layout are kept, and rows are
+ * read again.
  */
 #include "data/data.h"
 
@@ -30,22 +28,22 @@ typedef struct {
     sis__cells in;
     char *path;           /* owned */
     const char **names;   /* (width) the header, or c0, c1, ... */
-    int names_lent;       /* they are the data set's by now */
+    int names_lent;       /* owned by the data set now */
     const char **first;   /* (width) without a header: the cells of the first row */
     size_t width, height; /* columns; rows so far */
-    size_t dropped;       /* of these, no longer held */
+    size_t dropped;       /* no longer in memory */
     double *numbers;      /* (height - dropped, width) */
     size_t used, room;
     sis__marks marks;
 
-    /* Cells as text too, where columns may be more than numbers; else NULL. */
+    /* Cells as text too, where columns may hold more than numbers; else NULL. */
     const sis_data_opt *opt;
     sis__column *columns; /* (width) */
-    int complete;         /* they have had all cells */
+    int complete;         /* all cells have been read */
     uint16_t *codes;      /* (height - dropped, width) */
     size_t codes_room;
     sis__layout *layout;      /* of a table in blocks */
-    int all_types;            /* any cell is fine: only what there is matters */
+    int all_types;            /* any cell is accepted, only to describe the columns */
     size_t label, id;         /* columns; SIZE_MAX: none */
     sis__strings labels, ids; /* so far */
 } table;
@@ -56,7 +54,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(**(const char **const *)a, **(const char **const *)b);
 }
 
-/* A feature is known by its name: no two alike. */
+/* Names of features must be unique. */
 static int check_names(const table *t) {
     const char ***sorted = SIS_NEW_RAW(const char **, t->width);
     int code = SIS_OK;
@@ -90,7 +88,7 @@ static int check_blank(const table *t) {
     return SIS_OK;
 }
 
-/* Are the numbers 0, 1, 2 ... or 1, 2, 3 ...? So columns are called that have no better name. */
+/* Are the numbers 0, 1, 2 ... or 1, 2, 3 ...? Such numbers are column names. */
 static int are_counted(const double *numbers, size_t n) {
     for (size_t k = 1; k < n; k++)
         if (numbers[k] != numbers[0] + (double)k)
@@ -98,7 +96,7 @@ static int are_counted(const double *numbers, size_t n) {
     return n > 2 && (numbers[0] == 0 || numbers[0] == 1);
 }
 
-/* Is there the same number twice? */
+/* Does a number occur twice? */
 static int is_repeated(double *numbers, size_t n) {
     qsort(numbers, n, sizeof *numbers, sis__by_double);
     for (size_t k = 1; k < n; k++)
@@ -107,7 +105,7 @@ static int is_repeated(double *numbers, size_t n) {
     return 0;
 }
 
-/* Is the first line a row, and no header? */
+/* Is the first line a row of data rather than a header? */
 static int is_row(const table *t, const char *const *cells, int *out) {
     double *numbers = SIS_NEW_RAW(double, t->width);
     size_t n = 0, missing = 0;
@@ -135,7 +133,7 @@ static const char **count_names(size_t n) {
     return sis__strings_finish(&names);
 }
 
-/* What the cells of the first line are: names, or values of columns without names. */
+/* Take the cells of the first line: names, or values of columns without names. */
 static int take_first(table *t, sis__strings *cells) {
     int row = 0, code = SIS_OK;
     t->width = cells->n;
@@ -151,8 +149,7 @@ static int take_first(table *t, sis__strings *cells) {
     return t->names ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* A header without commas, but with what separates cells elsewhere, is that of another kind of
- * table. */
+/* A header without commas but with other common separators is a different kind of table. */
 static int check_separator(const table *t) {
     char header[SIS__EXCERPT_SIZE];
     const char *cell = t->in.cell.data, *found = strpbrk(cell, ";\t");
@@ -192,7 +189,7 @@ static int read_header(table *t) {
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* Does the cell hold a word? What stands for a number is none. */
+/* Does the cell hold a word, as opposed to a number or a missing value? */
 static int is_word(const char *cell) {
     cell += strspn(cell, " \t");
     if (sis__cell_missing(cell) || sis__same_word(cell, "inf") || sis__same_word(cell, "infinity"))
@@ -201,7 +198,7 @@ static int is_word(const char *cell) {
            (unsigned char)*cell >= 0x80;
 }
 
-/* What to do about a cell that is no number; "" if there is nothing to say. */
+/* Advice about a cell that is not a number; "" if there is none. */
 static const char *advice(const table *t, size_t column) {
     const char *cell = t->in.cell.data;
     if (t->width == 1 && t->in.separator == '\t' && strchr(cell, ','))
@@ -218,7 +215,7 @@ static const char *advice(const table *t, size_t column) {
                  "take it out of the table";
 }
 
-/* Why the cell of this column cannot be used. */
+/* Fail: why the cell of this column cannot be used. */
 static int bad_cell(const table *t, size_t column) {
     char name[SIS__EXCERPT_SIZE], found[SIS__EXCERPT_SIZE];
     const char *cell = t->in.cell.data;
@@ -250,7 +247,7 @@ static int is_allowed(const table *t, const sis__column *c, int number, int abse
     return number || words || (absent && (t->opt->missing != SIS_MISSING_ERROR || t->all_types));
 }
 
-/* Count a cell that is no number; the first of each sort is remembered for messages. */
+/* Count a cell that is not a number; the first of each kind is remembered for messages. */
 static void count_cell(const table *t, sis__column *c, int absent, uint16_t cell) {
     if (absent && c->missing++ == 0) {
         c->missing_row = t->height;
@@ -272,7 +269,7 @@ static int keep_label(table *t) {
     return sis__buf_error(&t->labels.text);
 }
 
-/* Remember the cell as text, and what kind of column it makes. */
+/* Store the cell as text. */
 static int keep_text(table *t, size_t column, int number, int absent) {
     sis__column *c = &t->columns[column];
     uint16_t *cell = &t->codes[t->used + column];
@@ -288,7 +285,7 @@ static int keep_text(table *t, size_t column, int number, int absent) {
     return code;
 }
 
-/* The cell is what its row is called. */
+/* Store the cell as the id of its row. */
 static int keep_id(table *t) {
     char name[SIS__EXCERPT_SIZE];
     const char *cell = sis__cells_text(&t->in);
@@ -375,7 +372,7 @@ static int read_row(table *t) {
     return SIS_OK;
 }
 
-/* Columns to remember cells in, if anything but numbers is wanted. */
+/* Start to collect cells by column, if anything but numbers is allowed. */
 static int begin_columns(table *t) {
     const sis_data_opt *o = t->opt;
     t->label = t->id = SIZE_MAX;
@@ -394,7 +391,7 @@ static int begin_columns(table *t) {
     return code;
 }
 
-/* The row that stands where others have a header. */
+/* Store the first line as a row, if there is no header. */
 static int keep_first(table *t) {
     int code = reserve_row(t);
     for (size_t k = 0; code == SIS_OK && k < t->width; k++) {
@@ -431,7 +428,7 @@ static int read_table(table *t) {
     return code;
 }
 
-/* The numbers as they are, which become the data set's. */
+/* Hand the numbers over to a data set. */
 static int take_numbers(table *t, sis_data **out) {
     void *fitted = sis__realloc(t->numbers, t->used, sizeof *t->numbers);
     sis__packed rows = {.type = sis__packed_type_find('f', sizeof(double)),
@@ -463,7 +460,7 @@ static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char 
     return list ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The rows that are held as a data set, but for the names of their values. */
+/* The rows in memory as a data set, without names of values. */
 static int take_rows(table *t, sis_data **out) {
     sis__columns columns = columns_of(t);
     int code = t->layout ? sis__layout_rows(t->layout, &columns, out) : take_numbers(t, out);
@@ -494,7 +491,7 @@ static void release_table(table *t) {
 
 /* ---- Tables in blocks ---------------------------------------------------------------------- */
 
-/* What a section needs to know: a table without rows, and what it was asked for. */
+/* What a section needs: a table without rows, and its options. */
 typedef struct {
     table table;
     sis_data_opt opt;
@@ -519,7 +516,7 @@ static int read_section(const void *how, const sis__section *section, sis_data *
     return code;
 }
 
-/* What values are called, and of which features they are. */
+/* Names of values, and the feature of each value. */
 static int name_values(table *t, sis_data *data) {
     if (t->layout)
         return sis__layout_name(t->layout, data);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data sets: the table of formats, what all of them share, and those whose examples are the rows of
+ * Data sets: the table of formats, their common functions, and data sets whose examples are rows of
  * one array.
  */
 #include "data/data.h"
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include <sis/sis.h>
+#include <sis/text.h>
 
 #include "base/ascii.h"
 #include "base/buf.h"
@@ -82,7 +83,7 @@ static int is_folder(const char *path) {
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* What options say of any data set, once it is there. */
+/* Apply the options that concern any data set. */
 static int apply(sis_data *data, const sis_data_opt *opt) {
     int code = SIS_OK;
     if (opt->kind && strcmp(opt->kind, "image") != 0)
@@ -239,6 +240,10 @@ const char *sis_data_text(const sis_data *data, size_t i) {
 
 const char *sis_data_sequence(const sis_data *data, size_t i) {
     return data->ops->text && !data->ops->words ? data->ops->text(data, i) : NULL;
+}
+
+size_t sis_data_full_length(const sis_data *data, size_t i) {
+    return data->ops->full_length ? data->ops->full_length(data, i) : 0;
 }
 
 int sis_data_words(const sis_data *data, size_t i, sis_words *words) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is in the columns of a table, or of rows of numbers: type, absent values, different ones,
- * range or categories. Read once, told by sis_columns_format() in lines that are themselves a file
- * of types (types.c).
+ * The contents of the columns of a table, or of rows of numbers: type, missing values, distinct
+ * values, range or categories. sis_columns_format() prints them in lines that are also a valid
+ * types file (types.c).
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/files.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -31,7 +33,7 @@ void sis_columns_release(sis_columns *c) {
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* Of n numbers, NaN where there is none, `step` apart. */
+/* Describe n numbers, `step` apart; NaN is missing. */
 static int describe_numbers(const double *first, size_t n, size_t step, sis_column *out) {
     double *sorted = SIS_NEW_RAW(double, n);
     size_t k = 0;
@@ -62,7 +64,7 @@ static int by_text(const void *a, const void *b) {
     return strcmp(((const counted *)a)->text, ((const counted *)b)->text);
 }
 
-/* Its categories in order, but for those that are absent values. */
+/* Its categories in order, without missing values. */
 static int take_categories(const sis__column *c, counted *all, sis_column *out) {
     sis__strings names = {0};
     size_t *counts = SIS_NEW(size_t, c->cells.n), n = 0;
@@ -119,7 +121,7 @@ static int describe_column(const sis__columns *t, size_t k, sis_column *out) {
     if (!c->full)
         return describe_words(t, k, out);
     out->missing = c->missing;
-    out->distinct = SIS__CATEGORIES_MOST + 1;
+    out->distinct = SIS__CATEGORIES_MAX + 1;
     return SIS_OK;
 }
 
@@ -175,7 +177,7 @@ static int describe_rows(const sis_data *data, sis_columns *out) {
     return error;
 }
 
-/* What separates the cells of the file; 0: it is no table. */
+/* The cell separator of the file; 0: it is not a table. */
 static int separator_of(const char *path, const sis_data_opt *opt) {
     if (sis__data_ends_in(path, ".csv"))
         return ',';
@@ -216,7 +218,7 @@ static int by_rows(const void *a, const void *b) {
 
 /* "own 713, rent 179, free 108" */
 static int add_categories(sis__buf *b, const sis_column *c) {
-    enum { MOST = 6 };
+    enum { MAX = 6 };
     char name[SIS__EXCERPT_SIZE];
     counted *all = SIS_NEW(counted, c->n_categories);
     if (!all)
@@ -224,10 +226,10 @@ static int add_categories(sis__buf *b, const sis_column *c) {
     for (size_t k = 0; k < c->n_categories; k++)
         all[k] = (counted){c->categories[k], c->counts[k]};
     qsort(all, c->n_categories, sizeof *all, by_rows);
-    for (size_t k = 0; k < c->n_categories && k < MOST; k++)
+    for (size_t k = 0; k < c->n_categories && k < MAX; k++)
         sis__buf_printf(b, "%s%s %zu", k ? ", " : "", sis__cell_excerpt(all[k].text, name),
                         all[k].rows);
-    sis__buf_str(b, c->n_categories > MOST ? ", ..." : "");
+    sis__buf_str(b, c->n_categories > MAX ? ", ..." : "");
     free(all);
     return SIS_OK;
 }
@@ -237,7 +239,7 @@ static int add_values(sis__buf *b, const sis_column *c) {
         return add_categories(b, c);
     if (!isnan(c->least))
         sis__buf_printf(b, c->least == c->most ? "%.6g" : "%.6g to %.6g", c->least, c->most);
-    else if (c->distinct > SIS__CATEGORIES_MOST)
+    else if (c->distinct > SIS__CATEGORIES_MAX)
         sis__buf_str(b, "more than 1000 different cells, not all of them numbers");
     return SIS_OK;
 }
@@ -256,7 +258,7 @@ int sis_columns_format(const sis_columns *columns, char **text) {
     for (size_t k = 0; error == SIS_OK && k < columns->n; k++) {
         const sis_column *c = &columns->items[k];
         sis__buf_printf(&b, "%-*s  %-8s %8zu  ", wide, c->name, c->type, c->missing);
-        if (c->distinct > SIS__CATEGORIES_MOST && isnan(c->least))
+        if (c->distinct > SIS__CATEGORIES_MAX && isnan(c->least))
             sis__buf_printf(&b, "%8s  ", ">1000");
         else
             sis__buf_printf(&b, "%8zu  ", c->distinct);

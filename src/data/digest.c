@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The digest of what a file holds, to tell whether it is the file it should be. Taken after
- * unpacking, so that a copy compressed by another program has the same digest.
+ * The digest of a file's content, to check that it is the expected file. It is computed after
+ * unpacking, so recompressing a file does not change it.
  */
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/sha256.h"

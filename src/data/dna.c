@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * DNA made up: shuffles that keep every pair of neighbours, backgrounds, planted motifs.
- *
- * A sequence is a path through a graph whose vertices are letters and whose edges are the pairs of
- * neighbours. Another sequence with the same pairs is another path over the same edges. To draw
- * one, draw the last edge that leaves each letter: they must form a tree towards the last letter,
- * and Wilson's walk (wander at random, forget loops) draws such trees evenly. Every other order of
- * edges is then free, and the path cannot get stuck.
+ * Synthetic DNA: shuffles that preserve pairs of neighbours, backgrounds, planted motifs. A
+ * sequence is a path through a graph whose vertices are letters and whose edges are the pairs of
+ * neighbours; another path over the same edges has the same pairs. To draw one uniformly, first
+ * draw the last edge that leaves each letter: these edges must form a tree towards the last letter,
+ * and Wilson's algorithm (a random walk with loops erased) draws such trees uniformly. All other
+ * edges can then be used in any order, and the path cannot get stuck.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/dna.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,7 +20,7 @@
 enum { LETTERS = 5 };
 static const char letters[LETTERS + 1] = "ACGTN";
 
-/* The edges that leave each letter: where they lead, in an order to be shuffled. */
+/* The edges that leave each letter, in an order to be shuffled. */
 typedef struct {
     size_t start[LETTERS + 1]; /* edges of letter v are to[start[v]] to to[start[v + 1] - 1] */
     unsigned char *to;
@@ -111,7 +111,7 @@ void sis_dna_opt_init(sis_dna_opt *opt) {
     *opt = (sis_dna_opt){.length = 101, .composition = {0.25, 0.25, 0.25, 0.25}, .seed = 1};
 }
 
-/* One of four with these weights, whose sum is positive. */
+/* One of four letters with these weights, whose sum is positive. */
 static size_t draw(const double *weights, sis__rng *r) {
     double sum = weights[0] + weights[1] + weights[2] + weights[3];
     double at = sis__rng_uniform(r) * sum;

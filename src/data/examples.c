@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Examples of their own size each. See examples.h.
+ * Data sets whose examples differ in size. See examples.h.
  */
 #include "data/examples.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/text.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -45,6 +47,10 @@ static const size_t *get_shape(const sis_data *data, size_t i, size_t *rank) {
     return of(data)->items[i].shape;
 }
 
+static size_t get_full_length(const sis_data *data, size_t i) {
+    return of(data)->items[i].full_length;
+}
+
 static int get_words(const sis_data *data, size_t i, sis_words *words) {
     const sis__examples *e = of(data);
     const sis__example *x = &e->items[i];
@@ -59,7 +65,7 @@ static int get_list(const sis_data *data, size_t i, double *out) {
     return SIS_OK;
 }
 
-/* A base as four values; N as a quarter of each. */
+/* Four values per base; N is a quarter of each. */
 static int get_bases(const sis_data *data, size_t i, double *out) {
     static const char letters[] = "ACGT";
     const sis__example *x = &of(data)->items[i];
@@ -105,6 +111,7 @@ static const struct {
     {SIS_KIND_DNA,
      {.values = get_bases,
       .text = get_text,
+      .full_length = get_full_length,
       .shape = get_shape,
       .id = get_id,
       .label = get_label,
@@ -141,7 +148,7 @@ static size_t bytes_held(const sis__examples *e) {
            e->n_numbers * sizeof *e->numbers;
 }
 
-/* What the examples that are held have beside themselves. */
+/* Note which fields the examples in memory have. */
 static void note_fields(sis__examples *e) {
     for (size_t k = 0; k < e->n; k++) {
         e->has_id |= e->items[k].id != SIS__NONE;
@@ -187,7 +194,7 @@ sis__example *sis__examples_add(sis__examples *e, size_t offset, size_t line) {
 
 void sis__examples_drop_last(sis__examples *e, size_t n) {
     e->base.count -= n;
-    e->n -= n < e->n ? n : e->n; /* some may have gone with their block */
+    e->n -= n < e->n ? n : e->n; /* some may have been dropped with their block */
     while (e->marks.n > 0 && e->marks.items[e->marks.n - 1].example >= e->base.count)
         e->marks.n--;
 }
@@ -242,7 +249,7 @@ int sis__examples_finish_blocks(sis__examples *e, int code, sis__source *s,
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* What a section needs: the format, and behind it what it has learned. */
+/* What a section needs: the format, followed by what it has learned. */
 typedef struct {
     const sis__line_format *format;
     max_align_t learned[];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DNA sequences: FASTA with labels in a file beside it, and the tables of ENCODE data (.seq).
+ * DNA sequences: FASTA, with labels in a file beside it, and ENCODE tables (.seq).
  */
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "data/examples.h"
 #include "data/lines.h"
 
-/* Put the letters of one line into the pool, upper case, without blanks. */
+/* Add the letters of one line to the pool, in upper case, without blanks. */
 static int add_letters(const sis__lines *l, const char *line, sis__examples *e) {
     for (const char *s = line; *s; s++) {
         char c = *s >= 'a' && *s <= 'z' ? (char)(*s - 32) : *s;
@@ -29,16 +29,42 @@ static int add_letters(const sis__lines *l, const char *line, sis__examples *e) 
     return sis__buf_error(&e->text);
 }
 
-/* End the sequence that began at x->text. */
-static int end_sequence(const sis__lines *l, size_t line, sis__examples *e) {
+/* Crop or pad the last n letters of the pool around their middle. */
+static void set_length(sis__buf *letters, size_t n, size_t length) {
+    char *first = letters->data + letters->len - n;
+    if (n > length) {
+        memmove(first, first + (n - length) / 2, length);
+        letters->len -= n - length;
+        return;
+    }
+    size_t before = (length - n) / 2;
+    for (size_t k = n; k < length; k++)
+        sis__buf_char(letters, 'N');
+    if (sis__buf_error(letters) != SIS_OK)
+        return;
+    first = letters->data + letters->len - length;
+    memmove(first + before, first, n);
+    memset(first, 'N', before);
+}
+
+/* End the sequence that began at x->text. length: how many bases it is to have; 0: any number. */
+static int end_sequence(const sis__lines *l, size_t line, size_t length, sis__examples *e) {
     sis__example *x = &e->items[e->n - 1];
+    size_t n = e->text.len - x->text;
+    int error = sis__buf_error(&e->text);
+    if (error == SIS_OK && n == 0)
+        error = sis__fail(SIS_E_FORMAT, "%s, line %zu: a name without a sequence", l->source.name,
+                          line);
+    if (error != SIS_OK)
+        return error;
+    if (length && length != n) {
+        set_length(&e->text, n, length);
+        x->full_length = n;
+    }
     x->rank = 2;
     x->shape[0] = 4;
-    x->shape[1] = e->text.len - x->text;
+    x->shape[1] = length ? length : n;
     sis__buf_add(&e->text, "", 1);
-    if (x->shape[1] == 0)
-        return sis__fail(SIS_E_FORMAT, "%s, line %zu: a name without a sequence", l->source.name,
-                         line);
     return sis__buf_error(&e->text);
 }
 
@@ -59,14 +85,13 @@ static int begin_sequence(const sis__lines *l, sis__examples *e) {
 
 static int read_sequences(sis__lines *l, void *how, sis__examples *e) {
     int found, code = SIS_OK;
-    (void)how;
-    size_t began = 0;
+    size_t began = 0, length = *(const size_t *)how;
     while (code == SIS_OK && (found = sis__lines_next(l)) != 0) {
         const char *line = l->line.data;
         if (found < 0)
             code = found;
         else if (*line == '>') {
-            code = began ? end_sequence(l, began, e) : SIS_OK;
+            code = began ? end_sequence(l, began, length, e) : SIS_OK;
             began = l->number;
             code = code == SIS_OK ? begin_sequence(l, e) : code;
         } else if (!sis__lines_blank(l) && *line != ';')
@@ -79,19 +104,19 @@ static int read_sequences(sis__lines *l, void *how, sis__examples *e) {
                          "%s: is empty; expected sequences, each after a line with "
                          "'>' and its name",
                          l->source.name);
-    return code == SIS_OK ? end_sequence(l, began, e) : code;
+    return code == SIS_OK ? end_sequence(l, began, length, e) : code;
 }
 
 /* ---- Labels -------------------------------------------------------------------------------- */
 
-/* The end of the path without .gz and the last extension. */
+/* Length of the path without .gz and the last extension. */
 static size_t stem_length(const char *path) {
     size_t n = strlen(path);
     if (n > 3 && sis__same_word(path + n - 3, ".gz"))
         n -= 3;
     while (n > 0 && path[n - 1] != '.')
         n--;
-    return n - 1; /* the name has an extension, or it would not be read as FASTA */
+    return n - 1; /* FASTA files have an extension, or they would not be read here */
 }
 
 /* A label from a line of one or two numbers. */
@@ -129,7 +154,7 @@ static int read_labels(sis__lines *l, const char *path, sis_data *data) {
     return code;
 }
 
-/* The labels in the file beside the sequences, if there is one. */
+/* Labels in the file beside the sequences, if it exists. */
 static int find_labels(const char *path, sis_data *data) {
     sis__lines l = {0};
     sis__buf beside;
@@ -147,8 +172,8 @@ static int find_labels(const char *path, sis_data *data) {
 }
 
 int sis__data_read_fasta(const char *path, const sis_data_opt *opt, sis_data **out) {
-    static const sis__line_format format = {SIS_KIND_DNA, 0, read_sequences};
-    int code = sis__examples_of_lines(path, &format, NULL, opt->memory, out);
+    static const sis__line_format format = {SIS_KIND_DNA, sizeof opt->length, read_sequences};
+    int code = sis__examples_of_lines(path, &format, &opt->length, opt->memory, out);
     return code == SIS_OK ? find_labels(path, *out) : code;
 }
 
@@ -157,7 +182,8 @@ int sis__data_read_fasta(const char *path, const sis_data_opt *opt, sis_data **o
 typedef struct {
     const sis_data_opt *opt; /* until the header is read */
     size_t columns, sequence, id, label;
-    int named; /* every sequence must have an id */
+    size_t length; /* of every sequence; 0: any */
+    int named;     /* every sequence must have an id */
 } layout;
 
 static int read_header(sis__lines *l, layout *a) {
@@ -167,7 +193,12 @@ static int read_header(sis__lines *l, layout *a) {
     int code = found > 0 ? sis__lines_cut(l) : found;
     if (code != SIS_OK)
         return code;
-    *a = (layout){NULL, l->n, SIS__NONE, SIS__NONE, SIS__NONE, opt->id != NULL};
+    *a = (layout){.columns = l->n,
+                  .sequence = SIS__NONE,
+                  .id = SIS__NONE,
+                  .label = SIS__NONE,
+                  .length = opt->length,
+                  .named = opt->id != NULL};
     if (found > 0) {
         a->sequence = sis__lines_find(l, "seq");
         a->id = sis__lines_find(l, opt->id ? opt->id : "EventID");
@@ -205,7 +236,7 @@ static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
         x->label = sis__examples_text(e, label, strlen(label));
     x->text = e->text.len;
     code = add_letters(l, l->cells[a->sequence], e);
-    return code == SIS_OK ? end_sequence(l, l->number, e) : code;
+    return code == SIS_OK ? end_sequence(l, l->number, a->length, e) : code;
 }
 
 static int read_rows(sis__lines *l, void *how, sis__examples *e) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * A folder of images as a data set: each file an example, called by its path below the folder, in
- * the order of these names. The label is the first folder of the path:
+ * A folder of images as a data set: each file is an example whose id is its path below the folder,
+ * sorted by id. The label is the first folder of the path:
  *
  *     pets/cat/1.jpg     id cat/1.jpg   label cat
  *     pets/7.png         id 7.png       no label
  *
- * Files of other kinds and hidden ones are passed over. Only sizes are kept; pixels are read from
- * the file when an example is asked for, so that any number of photographs fits into memory.
+ * Other files and hidden files are skipped. Only sizes are kept; pixels are read on access, so any
+ * number of photographs fits into memory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "data/data.h"
 #include "data/image.h"
 
-enum { DEPTH_MOST = 16 };
+enum { DEPTH_MAX = 16 };
 
 typedef struct {
     sis_data base;
@@ -48,7 +48,7 @@ static char *path_of(const sis_data *data, const char *id) {
     return sis__buf_give(&b, &path, &n) == SIS_OK ? path : NULL;
 }
 
-/* The image of example i, or its size alone. */
+/* The image of example i, or only its size. */
 static int read_image(const sis_data *data, size_t i, int pixels, sis__image *image) {
     char *path = path_of(data, of(data)->ids[i]);
     int code = path ? sis__image_read(path, pixels, image) : SIS_E_NOMEM;
@@ -104,12 +104,12 @@ static int is_image(const char *name) {
 
 static int look_through(const char *folder, size_t root, size_t depth, sis__strings *found);
 
-/* A file or folder; root: bytes of its path that are the data set's. */
+/* Add a file or folder; root: length of the path of the data set. */
 static int look_at(const char *path, const char *name, size_t root, size_t depth,
                    sis__strings *found) {
     struct stat about;
     if (stat(path, &about) != 0)
-        return errno == ENOENT && !is_image(name) /* a link that leads nowhere */
+        return errno == ENOENT && !is_image(name) /* a dangling link */
                    ? SIS_OK
                    : sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
     if (S_ISDIR(about.st_mode))
@@ -124,9 +124,9 @@ static int look_at(const char *path, const char *name, size_t root, size_t depth
 }
 
 static int look_through(const char *folder, size_t root, size_t depth, sis__strings *found) {
-    if (depth > DEPTH_MOST)
+    if (depth > DEPTH_MAX)
         return sis__fail(SIS_E_FORMAT, "%s: folders in folders, more than %d deep", folder,
-                         DEPTH_MOST);
+                         DEPTH_MAX);
     DIR *all = opendir(folder);
     if (!all)
         return sis__fail(SIS_E_IO, "cannot open %s: %s", folder, strerror(errno));

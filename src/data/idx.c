@@ -3,11 +3,11 @@
  * IDX arrays, the format MNIST came in:
  *
  *     00 00 TT RR   TT the type of the numbers, RR how many axes
- *     n0 n1 ...     the length of each axis, 4 bytes, highest first
- *     numbers       in C order, highest byte first
+ *     n0 n1 ...     the length of each axis, 4 bytes, big-endian
+ *     numbers       in C order, big-endian
  *
- * Images and their labels are two files. Asked for the images, the reader looks for the labels in
- * the file beside it whose name says so, and holds their number against that of the images.
+ * Images and labels are two files. When reading images, the reader looks for the label file beside
+ * it by name, and checks that the numbers match.
  */
 #include "data/data.h"
 
@@ -85,7 +85,7 @@ static int read_dims(sis__source *s, sis__packed *a) {
     return SIS_OK;
 }
 
-/* Labels have to be one for each example, which the header says. */
+/* There must be one label per example, according to the header. */
 static int check_labels(const sis__source *s, const sis__packed *a, const sis_data *images) {
     size_t n = sis__packed_bytes(a->rank, a->dims, 1);
     if (!images || (a->rank == 1 && n == images->count))
@@ -104,7 +104,8 @@ static int little_endian(void) {
     return first == 1;
 }
 
-/* The first `needed` of the file (0: all), which are the labels of `images` unless that is NULL. */
+/* The first `needed` elements of the file (0: all), which are the labels of `images` unless that is
+ * NULL. */
 static int read_array(const char *path, size_t needed, const sis_data *images, sis__packed *out) {
     sis__source s;
     *out = (sis__packed){0};
@@ -145,7 +146,7 @@ static const char **label_texts(const sis__packed *a) {
     return labels;
 }
 
-/* Change the last `from` in the path's own name to `to`. */
+/* Replace the last `from` in the file name by `to`. */
 static int rename_part(sis__buf *path, const char *from, const char *to) {
     const char *name = strrchr(path->data, '/'), *at = NULL;
     for (const char *p = name ? name : path->data; (p = strstr(p, from)); p++)
@@ -162,7 +163,7 @@ static int rename_part(sis__buf *path, const char *from, const char *to) {
     return 1;
 }
 
-/* The file with the labels of these images, packed or not; 0 if there is none. */
+/* The label file of these images, gzipped or not; 0 if there is none. */
 static int find_labels(const char *images, sis__buf *path) {
     sis__buf_clear(path);
     sis__buf_str(path, images);
@@ -196,7 +197,7 @@ static int add_labels(const char *path, size_t needed, sis_data *images) {
 
 /* ---- The data set -------------------------------------------------------------------------- */
 
-/* Bytes in two or three axes are pixels. */
+/* Bytes with two or three axes are pixels. */
 static int is_image(const sis__packed *a) {
     return a->type == sis__packed_type_find('u', 1) && (a->rank == 3 || a->rank == 4);
 }
@@ -224,7 +225,7 @@ int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out
     if (code != SIS_OK)
         return code;
     int image = is_image(&a);
-    int as_read = image && !opt->layout; /* else they become images as other arrays do */
+    int as_read = image && !opt->layout; /* otherwise converted like other arrays */
     sis__packed looked_at = a;           /* its bytes stay where they are */
     code = sis__data_from_rows(path, as_read ? SIS_KIND_IMAGE : SIS_KIND_ARRAY, &a, NULL, out);
     if (code != SIS_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A file that is one image. What it holds decides whether it is PNG or JPEG: files with the wrong
- * ending are common. The size is known before any pixel is unpacked, so a small file cannot ask for
- * much memory.
+ * A file that is one image. The content decides between PNG and JPEG, because wrong extensions are
+ * common. The size is checked before any pixel is decoded, so a small file cannot claim much
+ * memory.
  */
 #include "data/image.h"
 
@@ -15,15 +15,15 @@
 #include "data/data.h"
 #include "data/source.h"
 
-static const size_t FILE_MOST = (size_t)128 << 20;
+static const size_t FILE_MAX = (size_t)128 << 20;
 
-/* The whole file; its size is known, or it is not worth reading. */
+/* Read the whole file, whose size must be known. */
 static int read_bytes(sis__source *s, sis__buf *bytes) {
     while (sis__source_peek(s) != SIS__SOURCE_END) {
         size_t n = s->filled - s->next;
-        if (n > FILE_MOST - bytes->len)
+        if (n > FILE_MAX - bytes->len)
             return sis__fail(SIS_E_FORMAT, "%s: an image file of more than %zu MiB", s->name,
-                             FILE_MOST >> 20);
+                             FILE_MAX >> 20);
         sis__buf_add(bytes, s->chunk + s->next, n);
         s->next = s->filled;
         if (sis__buf_error(bytes) != SIS_OK)
@@ -32,7 +32,7 @@ static int read_bytes(sis__source *s, sis__buf *bytes) {
     return s->error;
 }
 
-/* By its first bytes, or else by its name. */
+/* By the first bytes, or else by the name. */
 static int is_jpeg(const char *path, const sis__buf *file) {
     size_t n = strlen(path);
     if (file->len >= 3 && memcmp(file->data, "\xFF\xD8\xFF", 3) == 0)
@@ -44,10 +44,10 @@ static int is_jpeg(const char *path, const sis__buf *file) {
 }
 
 int sis__image_room(const char *path, int pixels, sis__image *out) {
-    if (out->width == 0 || out->height == 0 || out->width > SIS__SIDE_MOST ||
-        out->height > SIS__SIDE_MOST)
+    if (out->width == 0 || out->height == 0 || out->width > SIS__SIDE_MAX ||
+        out->height > SIS__SIDE_MAX)
         return sis__fail(SIS_E_FORMAT, "%s: an image of %zu x %zu pixels; at most %d x %d are read",
-                         path, out->width, out->height, SIS__SIDE_MOST, SIS__SIDE_MOST);
+                         path, out->width, out->height, SIS__SIDE_MAX, SIS__SIDE_MAX);
     if (pixels)
         out->bytes = SIS_NEW_RAW(unsigned char, out->height * out->width * out->channels);
     return !pixels || out->bytes ? SIS_OK : SIS_E_NOMEM;

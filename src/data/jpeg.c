@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * JPEG images by libjpeg, grey or colour. It reports failures by a function that must not return,
- * so everything it touches lies in one struct and a jump leads back. What it only warns of (a file
- * that is cut off, say) is damage here, too. A progressive file may come in any number of passes
- * over all pixels; more than any camera or program writes are refused.
+ * JPEG images by libjpeg, grey or colour. libjpeg reports failures through a function that must not
+ * return, so all its state is in one struct and longjmp() leads back. Warnings, such as a truncated
+ * file, are errors here. Progressive files may need any number of passes over all pixels; files
+ * with more than any real encoder writes are refused.
  */
 #include "data/image.h"
 
@@ -21,7 +21,7 @@
 
 #include "data/cell.h"
 
-enum { PASSES_MOST = 100 };
+enum { PASSES_MAX = 100 };
 
 typedef struct {
     struct jpeg_decompress_struct jpeg;
@@ -52,7 +52,7 @@ static void on_error(j_common_ptr jpeg) {
                                                       : damaged(d, text));
 }
 
-/* level -1: a warning. Bytes between parts, and odd headers, do no harm. */
+/* level -1: a warning. Extra bytes between segments and odd headers are harmless. */
 static void on_message(j_common_ptr jpeg, int level) {
     int what = jpeg->err->msg_code;
     if (level < 0 && what != JWRN_EXTRANEOUS_DATA && what != JWRN_ADOBE_XFORM &&
@@ -62,9 +62,9 @@ static void on_message(j_common_ptr jpeg, int level) {
 
 static void on_progress(j_common_ptr jpeg) {
     decoder *d = jpeg->client_data;
-    if (d->jpeg.input_scan_number > PASSES_MOST)
+    if (d->jpeg.input_scan_number > PASSES_MAX)
         stop(d, sis__fail(SIS_E_FORMAT, "%s: a JPEG image in more than %d passes", d->path,
-                          PASSES_MOST));
+                          PASSES_MAX));
 }
 
 static void read_size(decoder *d) {

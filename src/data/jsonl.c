@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JSON Lines: one example a line. jansson reads the JSON (depth, UTF-8, number ranges); a line is
- * held at a time.
+ * JSON Lines: one example per line. jansson parses the JSON (depth, UTF-8, number ranges); one line
+ * is in memory at a time.
  */
 #include <limits.h>
 #include <math.h>
@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+#include <sis/text.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -21,17 +23,17 @@
 #include "data/examples.h"
 #include "data/source.h"
 
-enum { LINE_MOST = 32 << 20 };
+enum { LINE_BYTES_MAX = 32 << 20 };
 
 typedef enum { TEXT, WORDS, VALUES, CONTENTS } content;
 static const char *const content_names[] = {"text", "words", "values"};
 
-/* What lines are to hold. */
+/* The expected content of lines. */
 typedef struct {
     const char *label; /* field with the label; NULL: "label", if it is there */
     const char *id;    /* the same of the id */
     sis_missing missing;
-    content content; /* of the first line, and so of all */
+    content content; /* of the first line, required of all */
 } form;
 
 typedef struct {
@@ -127,7 +129,7 @@ static int add_values(reader *r, sis__example *x) {
 
 /* ---- What is beside it --------------------------------------------------------------------- */
 
-/* Text, a number or a truth value as text; *at stays as it is if the field is absent. */
+/* Text, number or boolean as text; *at is unchanged if the field is absent. */
 static int add_name(reader *r, const char *field, size_t *at) {
     const json_t *v = json_object_get(r->object, field);
     sis__buf number;
@@ -258,7 +260,7 @@ static int read_lines(reader *r, sis__source *s) {
     sis__buf line;
     int code = SIS_OK, found;
     sis__buf_init(&line);
-    for (; code == SIS_OK && (found = sis__source_line(s, LINE_MOST, &line)) != 0;
+    for (; code == SIS_OK && (found = sis__source_line(s, LINE_BYTES_MAX, &line)) != 0;
          r->offset = s->offset) {
         r->line++;
         if (found < 0)
@@ -276,7 +278,7 @@ static int read_lines(reader *r, sis__source *s) {
 
 static int read_section(const void *how, const sis__section *section, sis_data **out);
 
-/* The data set of what was read, and with `how` that of a file in blocks. */
+/* The data set of what was read; with `how`, a data set in blocks. */
 static int finish(reader *r, int code, sis__source *s, form *how, sis_data **out) {
     static const sis__blocks_reader blocks = {read_section, NULL};
     if (r->e && how)
@@ -300,7 +302,7 @@ static int read_section(const void *how, const sis__section *section, sis_data *
     return code;
 }
 
-/* What is said of lines, with the names of fields behind it. */
+/* The expected content, followed by the names of fields. */
 static form *copy_form(const sis_data_opt *opt) {
     size_t label = opt->label ? strlen(opt->label) + 1 : 0, id = opt->id ? strlen(opt->id) + 1 : 0;
     form *f = (form *)sis__alloc(1, sizeof *f + label + id);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Labels from a file of their own. A table (.csv, else with tabs): rows of two cells or more are the
- * name of an example and its label, in any order, more than there are examples if need be, names
- * with or without the ending of the file; rows of one cell are labels in the order of the
- * examples. A first row that fits nothing is a header. An array (.npy, IDX) has a number an example.
+ * Labels from a separate file. In a table (.csv, otherwise tab-separated) rows of two or more cells
+ * are the name of an example and its label, in any order; there may be more rows than examples, and
+ * names may omit the file extension. Rows of one cell are labels in the order of the examples. A
+ * first row that matches nothing is a header. An array (.npy, IDX) has one number per example.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int read_table(const char *path, table *t) {
 
 /* ---- By name ------------------------------------------------------------------------------- */
 
-/* The row called like the example, or like it without its ending; SIZE_MAX: none. */
+/* The row named like the example, with or without its extension; SIZE_MAX: none. */
 static size_t find_row(const sis__ids *names, const char *id, sis__buf *stem) {
     size_t row = sis__ids_find(names, id);
     const char *dot = strrchr(id, '.');
@@ -125,7 +125,7 @@ static int label_in_order(const char *path, const sis_data *data, const char **c
     return SIS_OK;
 }
 
-/* An array: its own labels (IDX), or one number an example. */
+/* An array: its own labels (IDX), or one number per example. */
 static int label_by_array(const char *path, const sis_data *data, sis__strings *labels) {
     sis_data *array;
     sis__buf text;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { LINE_MOST = 32 << 20, COLUMNS_MOST = 1000 };
+enum { LINE_BYTES_MAX = 32 << 20, COLUMNS_MAX = 1000 };
 
 int sis__lines_open(sis__lines *l, const char *path) {
     return sis__source_open(&l->source, path);
@@ -29,7 +29,7 @@ int sis__lines_fail(const sis__lines *l, const char *what) {
     return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", l->source.name, l->number, what);
 }
 
-/* Cut the line's end off, and the mark some programs put before UTF-8. */
+/* Strip the line end and the UTF-8 byte order mark. */
 static void strip(sis__lines *l) {
     sis__buf *b = &l->line;
     if (b->len > 0 && b->data[b->len - 1] == '\n')
@@ -42,7 +42,7 @@ static void strip(sis__lines *l) {
 
 int sis__lines_any(sis__lines *l) {
     l->start = l->source.offset;
-    int found = sis__source_line(&l->source, LINE_MOST, &l->line);
+    int found = sis__source_line(&l->source, LINE_BYTES_MAX, &l->line);
     l->number++;
     if (found < 0)
         return found == l->source.error
@@ -68,7 +68,7 @@ int sis__lines_blank(const sis__lines *l) {
     return strspn(l->line.data, " \t") == l->line.len;
 }
 
-/* Take a cell out of its quotes if it is in quotes from end to end. */
+/* Remove the quotes of a cell that is entirely quoted. */
 static char *unquote(char *cell) {
     size_t n = strlen(cell), to = 0;
     if (n < 2 || cell[0] != '"' || cell[n - 1] != '"')
@@ -87,7 +87,7 @@ static char *unquote(char *cell) {
 int sis__lines_cut(sis__lines *l) {
     l->n = 0;
     for (char *at = l->line.data, *tab; at; at = tab) {
-        if (l->n >= COLUMNS_MOST)
+        if (l->n >= COLUMNS_MAX)
             return sis__lines_fail(l, "more than 1000 columns");
         int code = sis__reserve(&l->cells, &l->room, l->n + 1, sizeof *l->cells);
         if (code != SIS_OK)

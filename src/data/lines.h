@@ -13,19 +13,19 @@ typedef struct sis__lines {
     sis__buf line;
     size_t number; /* of the line, counted from 1 */
     size_t start;  /* where it begins in the file */
-    int inside;    /* a section of a file that goes on behind it */
+    int inside;    /* a section of a file that continues after it */
     char **cells;  /* (n) of the line, after sis__lines_cut() */
     size_t n, room;
 } sis__lines;
 
-/* Zeroed before; close it whatever this returns. */
+/* Zero it first; close it even if this fails. */
 int sis__lines_open(sis__lines *l, const char *path);
 void sis__lines_close(sis__lines *l);
 
 /* SIS_E_FORMAT with "FILE, line N: what". */
 int sis__lines_fail(const sis__lines *l, const char *what);
 
-/* The next line without its end, whatever it holds. 1: there it is, 0: there is none. */
+/* The next line without its end, with any content. 1: found, 0: end of file. */
 int sis__lines_any(sis__lines *l);
 
 /* The same, and it must be UTF-8. */
@@ -34,11 +34,11 @@ int sis__lines_next(sis__lines *l);
 /* Nothing but blanks? */
 int sis__lines_blank(const sis__lines *l);
 
-/* Cut the line at its tabs. A cell in quotes from end to end is taken out of them; any other quote
- * is part of the text. */
+/* Split the line at its tabs. A cell that is entirely quoted loses its quotes; other quotes are
+ * part of the text. */
 int sis__lines_cut(sis__lines *l);
 
-/* The cell that is this, whatever its case; SIZE_MAX if there is none. */
+/* The index of this cell, ignoring case; SIZE_MAX if there is none. */
 size_t sis__lines_find(const sis__lines *l, const char *cell);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Data sets of what is in memory already: rows of numbers, texts, words, sequences. They are copied
- * into the same forms that readers of files make, so that nobody behind knows the difference.
+ * Data sets from memory: rows of numbers, texts, words, sequences. They are copied into the same
+ * structures that file readers build, so that later code sees no difference.
  */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -43,14 +45,14 @@ static int copy_rows(const double *values, size_t rank, const size_t *dims, sis_
     return out->bytes ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The kinds that are rows of numbers; NONE: what is wanted is not one of them. */
+/* The kind of rows of numbers; NONE: another kind is requested. */
 static sis_kind kind_of(const sis_data_with *with) {
     sis_kind kind = with && with->kind ? sis_kind_of(with->kind) : SIS_KIND_ARRAY;
     int rows = kind == SIS_KIND_ARRAY || kind == SIS_KIND_TABLE || kind == SIS_KIND_IMAGE;
     return rows ? kind : SIS_KIND_NONE;
 }
 
-/* Which values are a feature, and what these are called. */
+/* Set the feature of each value, and the names of features. */
 static int add_map(sis_data *data, const sis_data_with *with) {
     size_t width = sis_data_width(data, 0);
     data->map = (int *)sis__copy(with->map, width, sizeof *with->map);
@@ -63,7 +65,7 @@ static int add_map(sis_data *data, const sis_data_with *with) {
     return with->features && !data->feature_names ? SIS_E_NOMEM : SIS_OK;
 }
 
-/* What is known of the examples. */
+/* Set ids and labels. */
 static int add_known(sis_data *data, const sis_data_with *with) {
     if (with->map && add_map(data, with) != SIS_OK)
         return SIS_E_NOMEM;
@@ -157,7 +159,7 @@ int sis_data_from_texts(const char *const *texts, size_t n, const sis_data_with 
     return finish(e, with, error, out);
 }
 
-/* One text, of words that are taken as they are. */
+/* Add a text given as words. */
 static int add_words(sis__examples *e, const sis_data_with *with, const char *const *words,
                      size_t n) {
     size_t i = e->base.count;

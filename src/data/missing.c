@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stands in the place of absent values: the mean or the median of what the other rows have
- * there. The values of a column of categories go together: the most frequent one is 1. Found once,
- * when the data set is complete; sis_data_values() puts it in.
+ * Replacement of missing values: the mean or the median of the other rows. For a column of
+ * categories the most frequent one is set to 1. Computed once, when the data set is complete;
+ * sis_data_values() applies it.
  */
 #include <math.h>
 #include <stdint.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
 #include <sis/sis.h>
 
 #include "base/error.h"
@@ -18,7 +19,7 @@
 #include "data/cell.h"
 #include "data/data.h"
 
-/* The values of all rows, one column behind the other. */
+/* The values of all rows, column by column. */
 typedef struct {
     size_t n, width;
     double *columns; /* (width, n) */
@@ -56,7 +57,7 @@ static int gather(const sis_data *data, matrix *m) {
     return error;
 }
 
-/* The mean or median of the numbers of a column, which change places; NaN: there are none. */
+/* The mean or median of a column, which is reordered; NaN: it has no numbers. */
 static double middle(double *column, size_t n, sis_missing how) {
     size_t k = 0;
     sis_mean mean = {0};
@@ -98,7 +99,7 @@ int sis_data_is_missing_category(const sis_data *data, size_t v) {
            sis__cell_missing_word(data->names[v] + strlen(data->feature_names[data->map[v]]) + 1);
 }
 
-/* What each value is where it is absent. */
+/* Compute the replacement of each value. */
 static int find_fill(const sis_data *data, const matrix *m, sis_missing how, double *fill) {
     int error = SIS_OK;
     for (size_t v = 0; error == SIS_OK && v < m->width; v++) {

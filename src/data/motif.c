@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of motifs. Every format is names and rows of numbers; which way the rows run is settled
- * when the whole file is known: four rows a motif are bases unless some motif has another number of
- * them.
+ * Motif files. Every format consists of names and rows of numbers. Whether rows are bases or
+ * positions is decided when the whole file has been read: four rows per motif are bases unless some
+ * motif has another number of rows.
  */
 #include <math.h>
 #include <stdint.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <sis/data.h>
+#include <sis/dna.h>
 
 #include "base/ascii.h"
 #include "base/error.h"
@@ -20,15 +21,15 @@
 #include "data/cell.h"
 #include "data/lines.h"
 
-enum { LENGTH_MOST = 1000 };
+enum { LENGTH_MAX = 1000 };
 
 /* A motif as its rows. */
 typedef struct {
     size_t line;            /* where it begins */
     size_t numbers;         /* where its first row begins */
     size_t n_rows, n_cells; /* cells of each row */
-    double sites;           /* MEME: what probabilities are shares of; else 0 */
-    double width;           /* MEME: how many rows are said to follow; 0: nothing is said */
+    double sites;           /* MEME: number of sites; else 0 */
+    double width;           /* MEME: announced number of rows; 0: none */
     size_t misplaced;       /* line of the first row with the letter of another base; 0: none */
 } matrix;
 
@@ -44,14 +45,14 @@ typedef struct {
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* The name in an id like "MA0139.1_MA0139.1.CTCF": what follows the last full stop, if it is a
- * word. A single letter, as in "CTCF_HUMAN.H11MO.0.A", is none. */
+/* The name in an id like "MA0139.1_MA0139.1.CTCF": the text after the last full stop, if it is a
+ * word. A single letter, as in "CTCF_HUMAN.H11MO.0.A", is not. */
 static const char *name_in(const char *id) {
     const char *dot = strrchr(id, '.');
     return dot && dot[1] && dot[2] && (dot[1] < '0' || dot[1] > '9') ? dot + 1 : id;
 }
 
-/* Another motif, of the words in `text`: its id, and its name or none. */
+/* Start a motif from the words in `text`: its id, and optionally its name. */
 static int begin_motif(reader *r, char *text) {
     int code = sis__reserve(&r->items, &r->room, r->n + 1, sizeof *r->items);
     if (code != SIS_OK)
@@ -114,7 +115,7 @@ static int add_row(reader *r, char *text) {
                          "before",
                          r->l.source.name, r->l.number, n);
     m->n_cells = n;
-    if (++m->n_rows > LENGTH_MOST || n > LENGTH_MOST)
+    if (++m->n_rows > LENGTH_MAX || n > LENGTH_MAX)
         return sis__lines_fail(&r->l, "a motif of more than 1000 positions");
     return SIS_OK;
 }
@@ -174,7 +175,7 @@ static int take_line(reader *r) {
     return add_row(r, line);
 }
 
-/* Do rows stand for positions instead of bases? */
+/* Are rows positions rather than bases? */
 static int by_position(const reader *r, int *yes) {
     int bases = 1, positions = 1;
     for (size_t k = 0; k < r->n; k++) {
@@ -249,7 +250,7 @@ static int finish(reader *r, sis_motifs *out) {
     return code;
 }
 
-/* FILE:ID, where there is no file of that whole name: where the ID begins; NULL: a file. */
+/* FILE:ID, if there is no file with the whole name: the start of the ID; NULL: only a file. */
 static const char *id_in(const char *path) {
     const char *colon = strrchr(path, ':');
     return colon && colon > path && colon[1] && access(path, F_OK) != 0 ? colon + 1 : NULL;
@@ -310,7 +311,7 @@ void sis_motifs_release(sis_motifs *motifs) {
     *motifs = (sis_motifs){0};
 }
 
-/* Is it the id, or the id without what follows a full stop or underscore? */
+/* Is it the id, or the id up to a full stop or underscore? */
 static int is_id(const char *id, const char *name) {
     size_t n = strlen(name);
     return n > 0 && sis__same_start(id, name, n) && (id[n] == '\0' || strchr("._", id[n]));
@@ -337,7 +338,8 @@ static int is_near(const sis_motif *m, const char *name) {
     return sis__same_start(m->id, name, n);
 }
 
-/* The first names of all, or of those that hold `name`: "ELK1, ELK3"; how many. */
+/* The first names of all motifs, or of those that contain `name`: "ELK1, ELK3". Returns their
+ * number. */
 static size_t list_names(const sis_motifs *motifs, const char *name, char *text, size_t size) {
     enum { SHOWN = 5 };
     size_t n = 0, used = 0;

@@ -6,10 +6,10 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }   spaces   \n
  *     the numbers
  *
- * The header is a Python dictionary; ours accepts exactly the three keys, once each, in any order,
- * and no other value than each of them may have. What the shape promises must be what the file
- * holds, to the byte, before memory for it is asked for. Structured, complex, text and object
- * arrays are refused with the name of their type.
+ * The header is a Python dictionary; the parser accepts exactly these three keys, once each, in any
+ * order, with their valid values. The size given by the shape must match the size of the file
+ * exactly, which is checked before memory is allocated. Structured, complex, text and object arrays
+ * are refused with the name of their type.
  */
 #include "data/npy.h"
 
@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/files.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -54,7 +56,7 @@ static void skip_blanks(header *h) {
         h->at++;
 }
 
-/* Take `text` and the blanks before it, if that is what comes. */
+/* Take `text` and white space before it, if it is next. */
 static int eat(header *h, const char *text) {
     skip_blanks(h);
     size_t n = strlen(text);
@@ -155,7 +157,7 @@ static const struct {
 } keys[] = {{"descr", take_descr}, {"fortran_order", take_order}, {"shape", take_shape}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
-/* 'key': value, with the comma after it unless it is the last. */
+/* 'key': value, with a comma after it unless it is the last. */
 static int take_entry(header *h, int seen[KEYS]) {
     char name[SIS__EXCERPT_SIZE];
     size_t k = 0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays in their file's type. See packed.h.
- *
- * Reading is by strides, so that C and Fortran order are one code: a view is a start, and for each
- * axis a length and the bytes from one element to the next. Neighbouring axes that follow each
- * other in memory are merged first; a row in C order is then a single run, whatever its shape.
+ * Arrays in the type of their file. See packed.h. Elements are read by strides, so that C and
+ * Fortran order share the code: a view is a start and, for each axis, a length and a stride in
+ * bytes. Axes that are adjacent in memory are merged first; a row in C order is then a single run,
+ * whatever its shape.
  */
 #include "data/packed.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -104,7 +105,7 @@ static view view_of(const sis__packed *a, size_t skip) {
     return v;
 }
 
-/* Take the last two axes together while they lie in memory as one. */
+/* Merge the last two axes while they are contiguous in memory. */
 static void view_merge(view *v) {
     for (; v->rank > 1; v->rank--) {
         size_t last = v->rank - 1;
@@ -115,7 +116,7 @@ static void view_merge(view *v) {
     }
 }
 
-/* Run by run along the last axis, the other axes counted like the digits of an odometer. */
+/* Decode run by run along the last axis, counting the other axes like an odometer. */
 static void view_decode(view *v, const sis__packed_type *type, double *out) {
     view_merge(v);
     if (v->rank == 0) {

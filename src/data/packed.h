@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * An array in the type its file has: a byte stays a byte until somebody asks for it as a double.
+ * An array in the type of its file: bytes stay bytes until they are read as doubles.
  */
 #ifndef SIS_DATA_PACKED_H
 #define SIS_DATA_PACKED_H
@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 struct sis__source;
 
@@ -18,27 +19,27 @@ typedef struct sis__packed_type {
     void (*decode)(const unsigned char *from, size_t stride, size_t n, double *out);
 } sis__packed_type;
 
-/* NULL if there is none of that kind and size. */
+/* NULL if there is no such type. */
 const sis__packed_type *sis__packed_type_find(char kind, size_t size);
 
 typedef struct sis__packed {
     const sis__packed_type *type;
     size_t rank, dims[SIS_RANK_MAX];
-    size_t n;     /* values: the product of dims */
-    int fortran;  /* the first axis varies fastest, not the last */
-    size_t total; /* of the first axis in the file; dims[0] may be fewer, the first of them */
+    size_t n;             /* values: the product of dims */
+    int fortran;          /* the first axis varies fastest, not the last */
+    size_t total;         /* elements of the first axis in the file; dims[0] may be fewer */
     unsigned char *bytes; /* (n) of `type`, in this machine's byte order */
 } sis__packed;
 
 /* The product of dims times `size`; SIZE_MAX if no array can be that large. */
 size_t sis__packed_bytes(size_t rank, const size_t *dims, size_t size);
 
-/* Read the numbers of an array whose header has been read: type, order, rank and dims. Of arrays in C
- * order only the first `needed` elements of the first axis are held; 0: all. Memory is what these
- * take, checked against what the file can hold and may unpack to before any of it is asked for. */
+/* Read the numbers of an array after its header: type, order, rank and dims. For arrays in C order
+ * only the first `needed` elements of the first axis are kept; 0: all. The size is checked against
+ * the file and the unpacking limit before memory is allocated. */
 int sis__packed_read(struct sis__source *s, size_t needed, sis__packed *a);
 
-/* Turn each number of the array around: from the other byte order to this machine's. */
+/* Reverse the bytes of each number. */
 void sis__packed_swap(sis__packed *a);
 
 /* Element i of the first axis, or the whole array, in C order. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * PNG images in and out, by libpng's simple interface: it checks, looks palettes up and lays
- * transparency on a background. Whether an image is grey or colour is what its header says.
+ * PNG images by libpng's simplified interface, which checks them, resolves palettes and blends
+ * transparency with a background. The header decides between grey and colour.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include <png.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -46,12 +47,12 @@ int sis__png_decode(const char *path, const sis__buf *file, int pixels, sis__ima
 
 int sis_png_write(const char *path, const double *values, const size_t dims[3]) {
     size_t n = dims[0] * dims[1] * dims[2];
-    if (dims[0] == 0 || dims[0] > SIS__SIDE_MOST || dims[1] == 0 || dims[1] > SIS__SIDE_MOST ||
+    if (dims[0] == 0 || dims[0] > SIS__SIDE_MAX || dims[1] == 0 || dims[1] > SIS__SIDE_MAX ||
         (dims[2] != 1 && dims[2] != 3))
         return sis__fail(SIS_E_ARGUMENT,
                          "%s: an image has 1 to %d pixels a side and 1 or 3 channels, not (%zu, "
                          "%zu, %zu)",
-                         path, SIS__SIDE_MOST, dims[0], dims[1], dims[2]);
+                         path, SIS__SIDE_MAX, dims[0], dims[1], dims[2]);
     unsigned char *bytes = SIS_NEW_RAW(unsigned char, n);
     if (!bytes)
         return SIS_E_NOMEM;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images of another size. Rows and columns are independent of each other, so one side is changed
- * after the other, by the same code: for each new pixel a run of old ones and their weights. A
- * shorter side is averaged by area: a new pixel is what lies under it, pixels on its edge by their
- * part. A longer one is interpolated between the two nearest middles; beyond the outermost middle
- * there is only that pixel.
+ * Resizing of images. Rows and columns are independent, so one side is resized after the other by
+ * the same code: each new pixel is a weighted sum of consecutive old ones. A shrinking side is
+ * averaged by area, with pixels on the border counted in part. A growing side is interpolated
+ * between the two nearest pixel centres; beyond the outermost centre its pixel is repeated.
  */
 #include "data/image.h"
 
@@ -15,7 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* How much of old pixel k is in new pixel i: n old pixels become m. */
+/* The weight of old pixel k in new pixel i, when n pixels become m. */
 static double weight(size_t k, size_t i, size_t n, size_t m) {
     double scale = (double)n / (double)m;
     if (m < n) {
@@ -27,7 +26,7 @@ static double weight(size_t k, size_t i, size_t n, size_t m) {
     return fmax(0, 1 - fabs(at - (double)k));
 }
 
-/* The old pixels that new pixel i may be made of: first to before *end. */
+/* The old pixels that contribute to new pixel i: from the result to before *end. */
 static size_t reach(size_t i, size_t n, size_t m, size_t *end) {
     double scale = (double)n / (double)m;
     double low = m < n ? (double)i * scale : ((double)i + 0.5) * scale - 1.5;

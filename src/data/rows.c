@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which examples: "0:100", "7", "0,5,7", "20:30,99". Half-open like Python's slices, but a number
- * that is not there is an error instead of being cut off silently, and so is a choice of nothing.
+ * Selection of examples: "0:100", "7", "0,5,7", "20:30,99". Half-open like Python slices, but a
+ * number out of range is an error instead of being ignored, and so is an empty selection.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -27,7 +28,7 @@ static int malformed(const selection *s) {
                      sis__cell_excerpt(s->text, text));
 }
 
-/* A number if there is one, else `otherwise`; what is too large for a size_t becomes SIZE_MAX. */
+/* A number, or `otherwise` if there is none; SIZE_MAX if it overflows. */
 static size_t take_number(selection *s, size_t otherwise) {
     size_t value = 0;
     const char *start = s->at;
@@ -71,7 +72,7 @@ static int take_range(selection *s) {
 
 size_t sis_rows_end(const char *text) {
     selection s = {.text = text, .at = text};
-    size_t most = 0;
+    size_t max = 0;
     for (;;) {
         const char *start = s.at;
         size_t first = take_number(&s, 0), end = first + (first < SIZE_MAX);
@@ -83,9 +84,9 @@ size_t sis_rows_end(const char *text) {
         }
         if (end == 0)
             return 0;
-        most = end > most ? end : most;
+        max = end > max ? end : max;
         if (*s.at == '\0')
-            return most;
+            return max;
         if (*s.at++ != ',')
             return 0;
     }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes from a file or standard input. See source.h.
+ * Bytes from a file or standard input. See source.h. Files are read, not mapped: a mapped file that
+ * another process truncates kills the reader, and a pipe cannot be mapped. The size of a regular
+ * file is known, so a block larger than the file is refused before memory is allocated; from a
+ * pipe, memory doubles as data arrive.
  *
- * Files are read, not mapped: a mapped file that another process cuts short kills the reader, and a
- * pipe cannot be mapped at all. The size of a regular file is known beforehand, so a block that the
- * file cannot hold is refused before any memory is asked for; from a pipe, memory doubles with what
- * has come.
- *
- * gzip is unpacked by zlib on the way, several members one after the other as gunzip does. A
- * megabyte of it may stand for a gigabyte, so there is a limit to what is unpacked, which a header
- * that promises more is held against before anything is; and a file that
- * ends in the middle, or whose checksum is wrong, is an error and not a shorter file.
+ * gzip is unpacked by zlib, with several members one after another as gunzip does. A megabyte may
+ * unpack to a gigabyte, so the unpacked size is limited, and a header that promises more is refused
+ * first. A truncated file or a wrong checksum is an error.
  */
 #include "data/source.h"
 
@@ -30,14 +27,14 @@
 
 enum { CHUNK = 1 << 16 };
 
-/* The most that is unpacked of one file. */
-static const size_t UNPACK_MOST = (size_t)2 << 30;
+/* Maximum unpacked size of one file. */
+static const size_t UNPACK_MAX = (size_t)2 << 30;
 
 struct sis__unpack {
     z_stream z;
     unsigned char packed[CHUNK]; /* what zlib reads from */
     size_t out;                  /* bytes unpacked so far */
-    int between;                 /* a member has ended and the next has not begun */
+    int between;                 /* between two members */
     int begun;                   /* inflateInit was called */
 };
 
@@ -69,7 +66,7 @@ void sis__source_close(sis__source *s) {
     *s = (sis__source){.fd = -1};
 }
 
-/* Up to n bytes straight from the file; 0 at its end and after a failure. */
+/* Up to n bytes directly from the file; 0 at its end and after a failure. */
 static size_t pull_raw(sis__source *s, void *to, size_t n) {
     ssize_t got;
     if (s->error != SIS_OK)
@@ -84,7 +81,7 @@ static size_t pull_raw(sis__source *s, void *to, size_t n) {
 
 /* ---- gzip ---------------------------------------------------------------------------------- */
 
-/* More for zlib to read; 0 if the file has no more. */
+/* Read more input for zlib; 0 at the end of the file. */
 static int feed(sis__source *s) {
     struct sis__unpack *u = s->unpack;
     u->z.next_in = u->packed;
@@ -92,7 +89,7 @@ static int feed(sis__source *s) {
     return u->z.avail_in > 0;
 }
 
-/* Another member, or the zeros that tape archives leave behind the last one. */
+/* Start the next member, or skip the zeros that tape archives append. */
 static int begin_member(sis__source *s) {
     struct sis__unpack *u = s->unpack;
     while (u->z.avail_in > 0 || feed(s)) {
@@ -119,10 +116,10 @@ static void damaged(sis__source *s, int result) {
 /* Up to n bytes unpacked; 0 at the end and after a failure. */
 static size_t pull_unpacked(sis__source *s, void *to, size_t n) {
     struct sis__unpack *u = s->unpack;
-    size_t most = n < CHUNK * 64 ? n : CHUNK * 64;
+    size_t max = n < CHUNK * 64 ? n : CHUNK * 64;
     int result = Z_OK;
     u->z.next_out = (Bytef *)to;
-    u->z.avail_out = (uInt)most;
+    u->z.avail_out = (uInt)max;
     while (u->z.avail_out > 0 && s->error == SIS_OK) {
         if (u->between && !begin_member(s))
             break;
@@ -135,11 +132,11 @@ static size_t pull_unpacked(sis__source *s, void *to, size_t n) {
         if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
             damaged(s, result);
     }
-    size_t got = most - u->z.avail_out;
+    size_t got = max - u->z.avail_out;
     u->out += got;
-    if (u->out > UNPACK_MOST && s->error == SIS_OK)
+    if (u->out > UNPACK_MAX && s->error == SIS_OK)
         s->error = sis__fail(SIS_E_FORMAT, "%s: unpacks to more than %zu MiB; split it", s->name,
-                             UNPACK_MOST >> 20);
+                             UNPACK_MAX >> 20);
     return s->error == SIS_OK ? got : 0;
 }
 
@@ -147,10 +144,10 @@ static size_t pull_unpacked(sis__source *s, void *to, size_t n) {
 
 struct sis__reread {
     char *name;
-    int fd;            /* the file, or the temporary one; -1: the copy is in memory */
+    int fd;            /* the file or the temporary file; -1: the copy is in memory */
     int copies;        /* it is a copy */
-    sis__buf copy;     /* as long as it is small */
-    size_t n, memory;  /* bytes copied; how many are small */
+    sis__buf copy;     /* while it is small */
+    size_t n, memory;  /* bytes copied; limit for the copy in memory */
     struct stat about; /* the file when it was first read */
 };
 
@@ -176,7 +173,7 @@ static int write_all(const sis__reread *r, const void *bytes, size_t n) {
     return SIS_OK;
 }
 
-/* The copy goes into a file that nobody else finds. Where there can be none it stays in memory. */
+/* Move the copy to an unnamed temporary file. If that fails it stays in memory. */
 static int leave_memory(sis__reread *r) {
     const char *folder = getenv("TMPDIR");
     sis__buf path;
@@ -281,7 +278,7 @@ static size_t pull(sis__source *s, void *to, size_t n) {
     return s->error == SIS_OK ? got : 0;
 }
 
-/* Does the first chunk begin a gzip file? Then it is zlib's to read. */
+/* Is it a gzip file? Then zlib reads it. */
 static int look_for_gzip(sis__source *s) {
     while (s->filled < 2) {
         size_t got = pull_raw(s, s->chunk + s->filled, CHUNK - s->filled);
@@ -307,7 +304,7 @@ static int look_for_gzip(sis__source *s) {
 }
 
 int sis__source_check(const sis__source *s, size_t whole, size_t held) {
-    enum { RATIO = 1032 }; /* deflate packs no better */
+    enum { RATIO = 1032 }; /* the best ratio of deflate */
     if (!s->unpack)
         return SIS_OK;
     if (s->packed != SIZE_MAX && whole / RATIO > s->packed)
@@ -315,11 +312,11 @@ int sis__source_check(const sis__source *s, size_t whole, size_t held) {
                          "%s: its header promises %zu bytes, more than a compressed file of %zu "
                          "bytes can hold",
                          s->name, whole, s->packed);
-    if (held > UNPACK_MOST)
+    if (held > UNPACK_MAX)
         return sis__fail(SIS_E_FORMAT,
                          "%s: unpacks to %zu MiB, more than the %zu MiB that may be; split it, or "
                          "take fewer examples (--rows)",
-                         s->name, held >> 20, UNPACK_MOST >> 20);
+                         s->name, held >> 20, UNPACK_MAX >> 20);
     return SIS_OK;
 }
 
@@ -405,12 +402,12 @@ static int take_end(sis__source *s) {
     return c == '\r' || c == '\n';
 }
 
-int sis__source_line(sis__source *s, size_t most, sis__buf *line) {
+int sis__source_line(sis__source *s, size_t max, sis__buf *line) {
     sis__buf_clear(line);
     while (sis__source_peek(s) != SIS__SOURCE_END) {
         size_t n = line_part(s);
-        if (n > most - line->len)
-            return sis__fail(SIS_E_FORMAT, "longer than %zu bytes", most);
+        if (n > max - line->len)
+            return sis__fail(SIS_E_FORMAT, "longer than %zu bytes", max);
         sis__buf_add(line, s->chunk + s->next, n);
         s->next += n;
         s->offset += n;

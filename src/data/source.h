@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where readers get their bytes: a file or standard input, read forward once, a byte, a line or a
- * block at a time. Memory grows with what has arrived, never with what a header promises. What is
- * gzipped, whatever its name, is handed out unpacked.
+ * Input of all readers: a file or standard input, read forward once, by bytes, lines or blocks.
+ * Memory grows with the data that arrive, not with what a header claims. gzipped data, whatever the
+ * file name, are unpacked.
  */
 #ifndef SIS_DATA_SOURCE_H
 #define SIS_DATA_SOURCE_H
@@ -14,28 +14,28 @@
 struct sis__reread;
 
 typedef struct sis__source {
-    const char *name; /* for messages; the path, borrowed */
-    int fd, owned;    /* owned: ours to close */
-    size_t size;      /* bytes in the file; SIZE_MAX if only the end will tell (a pipe, gzip) */
+    const char *name;           /* for messages; the path, borrowed */
+    int fd, owned;              /* owned: ours to close */
+    size_t size;                /* bytes in the file; SIZE_MAX if unknown (a pipe, gzip) */
     struct sis__unpack *unpack; /* gzip; NULL: the bytes are as they are in the file */
     size_t packed;              /* bytes of the gzipped file; SIZE_MAX: not known */
     size_t offset;              /* bytes handed out */
     unsigned char *chunk;
-    size_t next, filled;               /* what of the chunk is still to be handed out */
-    struct sis__reread *reread;        /* what is handed out can be read again; NULL: it is not */
-    const struct sis__reread *section; /* a part of what was read before: from `at` to `end` */
+    size_t next, filled;               /* unread part of the chunk */
+    struct sis__reread *reread;        /* keeps the data for reading again; NULL: not kept */
+    const struct sis__reread *section; /* a part of data read before: from `at` to `end` */
     size_t at, end;
-    int error; /* sticks: why there are no more bytes, if not because it is the end */
+    int error; /* sticky; SIS_OK at the end of the data */
 } sis__source;
 
 enum { SIS__SOURCE_END = -1 };
 
-/* `path`, or standard input if it is "-". Close it whatever this returns. */
+/* Open `path`, or standard input if it is "-". Close it even if this fails. */
 int sis__source_open(sis__source *s, const char *path);
 
 void sis__source_close(sis__source *s);
 
-/* Get more into the empty chunk; 0 if there is no more. */
+/* Refill the empty chunk; 0 at the end. */
 int sis__source_fill(sis__source *s);
 
 /* The next byte, or SIS__SOURCE_END at the end and after a failure (s->error tells which). */
@@ -53,38 +53,39 @@ static inline int sis__source_peek(sis__source *s) {
     return s->chunk[s->next];
 }
 
-/* At the beginning: pass over the mark some programs put before UTF-8, if it is there. What can be
- * peeked at then is three bytes, or all there are. */
+/* At the start: skip a UTF-8 byte order mark. Afterwards three bytes, or all there are, can be
+ * peeked at. */
 void sis__source_skip_mark(sis__source *s);
 
-/* Can `whole` more bytes be in a gzipped file, and may `held` of them be in memory? An error with a
- * message if not. To be asked before sis__source_take() of what a header promises. */
+/* Can the gzipped file contain `whole` more bytes, and may `held` of them be in memory? An error
+ * with a message if not. Call it before sis__source_take() with a size from a header. */
 int sis__source_check(const sis__source *s, size_t whole, size_t held);
 
-/* Exactly n bytes in new memory, which is the caller's to free(). *got says how many there were if
- * that is fewer (SIS_E_FORMAT, without a message). */
+/* Exactly n bytes in new memory, which the caller must free(). If there are fewer, *got is their
+ * number (SIS_E_FORMAT, without a message). */
 int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got);
 
-/* Put the next line into `line`, with a newline for its end if it has one: LF, CR or CRLF. 1: there was one,
- * 0: the end; negative: a failure, or more than `most` bytes without an end. */
-int sis__source_line(sis__source *s, size_t most, sis__buf *line);
+/* Read the next line into `line`, with its end (LF, CR or CRLF) replaced by a newline. 1: found, 0:
+ * end of file; negative: an error, or a line of more than `max` bytes. */
+int sis__source_line(sis__source *s, size_t max, sis__buf *line);
 
 /* ---- Again ----------------------------------------------------------------------------------- */
 
-/* What a source has handed out, to be read again in sections by any number of threads: the file
- * itself; or, of a pipe and of what is gzipped, a copy, in memory as long as it is small and then in
- * a temporary file that has no name. */
+/* The data of a source, to be read again in sections by any number of threads: the file itself or,
+ * for pipes and gzipped files, a copy, in memory while it is small and then in an unnamed temporary
+ * file. */
 typedef struct sis__reread sis__reread;
 
-/* From the first byte on; to be asked for before that is taken. `memory`: bytes that are small. */
+/* Keep data from the first byte on; call it before reading. `memory`: limit for a copy in
+ * memory. */
 int sis__source_keep(sis__source *s, size_t memory);
 
-/* Hand it over: sis__reread_free() it. NULL: it was not asked for. */
+/* Hand over the kept data: call sis__reread_free(). NULL: not kept. */
 sis__reread *sis__source_kept(sis__source *s);
 void sis__reread_free(sis__reread *r);
 
-/* The bytes from `at` to `end` (SIZE_MAX: all there are) as a source of its own. SIS_E_IO if the
- * file is no longer what it was. */
+/* The bytes from `at` to `end` (SIZE_MAX: all) as a new source. SIS_E_IO if the file has
+ * changed. */
 int sis__source_section(sis__source *s, const sis__reread *r, size_t at, size_t end);
 
 #endif

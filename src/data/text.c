@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts as lines: one a line (.txt), or behind its labels (.tsv). Three shapes of the latter:
+ * Texts, one per line (.txt), or after labels (.tsv). A .tsv has one of three forms:
  *
  *     appearance<TAB>aroma<TAB>text         a header with a column "text"
  *     4.5 3.0<TAB>the head is thin ...      numbers by tabs or blanks, then the text
@@ -15,7 +15,7 @@
 
 /* ---- Texts -------------------------------------------------------------------------------- */
 
-/* The next line of a .tsv: blank lines may only come at the end. */
+/* The next line of a .tsv; blank lines may only occur at the end. */
 static int next_row(sis__lines *l) {
     int found = sis__lines_next(l);
     size_t blank = l->number;
@@ -35,7 +35,7 @@ static int nothing(const sis__lines *l) {
     return sis__fail(SIS_E_FORMAT, "%s: is empty; expected a text on every line", l->source.name);
 }
 
-/* A blank line is a text without words; at the end of the file it is none. */
+/* A blank line is an empty text, except at the end of the file. */
 static int read_texts(sis__lines *l, void *how, sis__examples *e) {
     int code = SIS_OK, found = 0;
     size_t blank = 0; /* lines since the last text */
@@ -78,7 +78,7 @@ static int are_numbers(const char *cell) {
     return n > 0;
 }
 
-/* Is it ratings, then a text? */
+/* Is it ratings followed by a text? */
 static int is_rated(const sis__lines *l) {
     for (size_t k = 0; k + 1 < l->n; k++)
         if (!are_numbers(l->cells[k]))
@@ -86,19 +86,19 @@ static int is_rated(const sis__lines *l) {
     return l->n > 1 && !are_numbers(l->cells[l->n - 1]);
 }
 
-/* Is there a blank between words? */
+/* Are there several words? */
 static int has_words(const char *cell) {
     cell += strspn(cell, " ");
     cell += strcspn(cell, " ");
     return cell[strspn(cell, " ")] != '\0';
 }
 
-/* Could it be a label, then a text? */
+/* Could it be a label followed by a text? */
 static int is_labelled(const sis__lines *l) {
     return l->n == 2 && !are_numbers(l->cells[1]);
 }
 
-/* Do the options say that it is a table? */
+/* Do the options make it a table? */
 static int is_said_table(const sis_data_opt *opt) {
     int words = opt->categorical == 1 || (opt->categories && !opt->categorical);
     return opt->no_header || opt->types || words;
@@ -115,7 +115,7 @@ int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt) {
         if (found == SIS_E_NOMEM)
             code = found;
         if (found <= 0 || sis__lines_blank(&l) || memchr(l.line.data, '\0', l.line.len))
-            continue; /* whoever reads it says what is wrong */
+            continue; /* the reader reports the error */
         code = sis__lines_cut(&l);
         if (code == SIS_OK && rows++ == 0 &&
             (sis__lines_find(&l, "text") != SIS__NONE || is_rated(&l))) {
@@ -133,7 +133,7 @@ int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt) {
 
 /* Which columns hold what. */
 typedef struct {
-    const sis_data_opt *opt;         /* until it is known */
+    const sis_data_opt *opt;         /* until the header is known */
     size_t columns, text, label, id; /* label, id: SIS__NONE if there is none */
     int rated;     /* numbers, separated by tabs or blanks, in front of the text */
     size_t rating; /* which of them */
@@ -179,7 +179,7 @@ static int read_layout(sis__lines *l, layout *a) {
     return SIS_OK;
 }
 
-/* The n-th number of the cells in front of the text: its end cut off. NULL: there are fewer. */
+/* The n-th number in the cells before the text, NUL-terminated in place. NULL: there are fewer. */
 static char *find_rating(const sis__lines *l, size_t n) {
     for (size_t k = 0; k + 1 < l->n; k++)
         for (char *at = l->cells[k]; *(at += strspn(at, " "));) {

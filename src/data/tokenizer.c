@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokenizers of today's text models, from their own files:
+ * Tokenizers of current text models, from their files:
  *
- *     vocab.txt        WordPiece (BERT): a token a line, its number is the line's
+ *     vocab.txt        WordPiece (BERT): one token per line, its id is the line number
  *     tokenizer.json   WordPiece or byte-level BPE, with its steps and special tokens
  *
- * A text is first searched for tokens that are written as such ("[MASK]"); what lies between is
- * changed and cut into pieces (tokenizer_cut.c), and each piece becomes tokens: the longest that
- * fits, again and again (WordPiece), or bytes joined pair by pair (tokenizer_bpe.c). Every token
- * knows its bytes of the text and its word, for that is what is masked: a piece, with what an
- * apostrophe ties to it ("don't"), and white space that is a token itself goes to the word behind.
+ * A text is first searched for literal tokens ("[MASK]"). The text between them is normalized and
+ * split into pieces (tokenizer_cut.c), and each piece becomes tokens: repeatedly the longest match
+ * (WordPiece), or bytes merged pair by pair (tokenizer_bpe.c). Every token knows its bytes in the
+ * text and its word, because words are masked. A word is a piece, joined with pieces after an
+ * apostrophe ("don't"); a token of white space belongs to the word after it.
  */
 #include "data/tokenizer.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/text.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -26,39 +28,40 @@
 #include "data/cell.h"
 #include "data/lines.h"
 
-enum { ID_MOST = 1 << 24, PIECE_MOST = 100, SPECIALS_MOST = 8 };
+enum { ID_MAX = 1 << 24, PIECE_MAX = 100, SPECIALS_MAX = 8 };
 
-/* A token that is found in the text as it is written. */
+/* A token found literally in the text. */
 typedef struct {
     char *text;
     int32_t id;
-    int takes_before, takes_behind; /* white space there belongs to it */
+    int takes_before, takes_behind; /* includes the white space there */
 } written;
 
 struct sis_tokenizer {
     json_t *json;       /* what words point into, or */
     const char **lines; /* the same, one allocation */
-    const char **words; /* (n) by place: their texts */
-    int32_t *ids;       /* (n) and numbers */
+    const char **words; /* (n) texts by index */
+    int32_t *ids;       /* (n) their ids */
     size_t n;
     sis__ids by_word;
     const char **by_id; /* (n_ids) NULL: none */
     size_t n_ids;
     sis__cuts cuts;
-    int is_bpe, whole_first; /* a piece that is a token is not joined of smaller ones */
+    int is_bpe, whole_first; /* a piece that is a token is not split */
     sis__bpe bpe;
     char *prefix; /* of tokens inside a word: "##" */
-    size_t piece_most;
+    size_t piece_max;
     written *written;
     size_t n_written;
-    int32_t before[SPECIALS_MOST], behind[SPECIALS_MOST]; /* what every text begins and ends with */
+    /* tokens at the start and end of every text */
+    int32_t before[SPECIALS_MAX], behind[SPECIALS_MAX];
     size_t n_before, n_behind;
     int32_t specials[SIS_N_SPECIALS]; /* -1: none */
 };
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* Of lines that are alike the last counts, as in the tokenizers that models are trained with. */
+/* The last of duplicate lines wins, as in the tokenizers that models are trained with. */
 static int32_t find(const sis_tokenizer *t, const char *word) {
     const sis__ids *x = &t->by_word;
     int32_t id = -1;
@@ -86,7 +89,7 @@ long sis_tokenizer_special(const sis_tokenizer *t, sis_special special) {
     return t->specials[special];
 }
 
-/* The list by number, once all words are known. */
+/* Build the list by id, once all words are known. */
 static int index_words(sis_tokenizer *t) {
     for (size_t i = 0; i < t->n; i++)
         t->n_ids = (size_t)t->ids[i] + 1 > t->n_ids ? (size_t)t->ids[i] + 1 : t->n_ids;
@@ -103,7 +106,7 @@ static int index_words(sis_tokenizer *t) {
     return sis__ids_init(&t->by_word, t->words, t->n);
 }
 
-/* The special tokens by the names that people give them. */
+/* Find the special tokens by their usual names. */
 static void find_specials(sis_tokenizer *t) {
     static const char *const names[SIS_N_SPECIALS][4] = {
         [SIS_SPECIAL_PAD] = {"[PAD]", "<pad>", "<|endoftext|>", NULL},
@@ -117,7 +120,7 @@ static void find_specials(sis_tokenizer *t) {
 
 /* ---- vocab.txt ------------------------------------------------------------------------------- */
 
-/* Has any word a capital letter? Then case matters to the model. */
+/* Does any word have a capital letter? Then case matters. */
 static int has_capitals(const sis_tokenizer *t) {
     for (size_t i = 0; i < t->n; i++)
         for (const char *c = t->words[i]; *c && t->words[i][0] != '['; c++)
@@ -130,7 +133,7 @@ static int read_lines(const char *path, sis_tokenizer *t) {
     sis__lines l = {0};
     sis__strings list = {0};
     int got = 0, code = sis__lines_open(&l, path);
-    while (code == SIS_OK && (got = sis__lines_next(&l)) == 1 && list.n < ID_MOST)
+    while (code == SIS_OK && (got = sis__lines_next(&l)) == 1 && list.n < ID_MAX)
         sis__strings_add(&list, l.line.data);
     sis__lines_close(&l);
     t->n = list.n;
@@ -189,7 +192,7 @@ static int wrong(const char *what) {
 }
 
 static int is_id(const json_t *v) {
-    return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < ID_MOST;
+    return json_is_integer(v) && json_integer_value(v) >= 0 && json_integer_value(v) < ID_MAX;
 }
 
 static int take_words(sis_tokenizer *t, json_t *vocab) {
@@ -263,7 +266,7 @@ static int take_merge(sis_tokenizer *t, const json_t *entry, uint32_t rank, sis_
     return SIS_OK;
 }
 
-/* Of pairs that are there twice the later counts. */
+/* The later of duplicate pairs wins. */
 static void drop_twice(sis__bpe *b) {
     size_t kept = 0;
     for (size_t i = 0; i < b->n; i++) {
@@ -276,7 +279,7 @@ static void drop_twice(sis__bpe *b) {
     b->n = kept;
 }
 
-/* Bytes as GPT-2 writes them: printable ones as they are, the others from U+0100 on. */
+/* Bytes as GPT-2 writes them: printable bytes unchanged, others from U+0100 on. */
 static uint32_t byte_letter(int byte) {
     static const struct { int from, to; } plain[] = {{33, 126}, {161, 172}, {174, 255}};
     uint32_t other = 256;
@@ -310,7 +313,7 @@ static int take_merges(sis_tokenizer *t, const json_t *model) {
     sis__buf word;
     if (!t->cuts.bytes || (prefix && *prefix) || (suffix && *suffix))
         return sis__fail(SIS_E_UNSUPPORTED, "its BPE is not byte-level; give token ids (.npy)");
-    if (!json_is_array(list) || json_array_size(list) > ID_MOST)
+    if (!json_is_array(list) || json_array_size(list) > ID_MAX)
         return wrong("field model.merges: expected a list");
     t->bpe.merges = SIS_NEW(sis__merge, json_array_size(list));
     if (!t->bpe.merges)
@@ -334,10 +337,10 @@ static int take_model(sis_tokenizer *t, const json_t *model) {
     const char *type = json_string_value(json_object_get(model, "type"));
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     const char *unknown = json_string_value(json_object_get(model, "unk_token"));
-    const json_t *most = json_object_get(model, "max_input_chars_per_word");
+    const json_t *max = json_object_get(model, "max_input_chars_per_word");
     if (unknown)
         t->specials[SIS_SPECIAL_UNKNOWN] = (int32_t)sis_tokenizer_find(t, unknown);
-    if (!type) /* older files do not say it */
+    if (!type) /* missing in older files */
         type = json_object_get(model, "merges") ? "BPE" : "WordPiece";
     if (strcmp(type, "BPE") == 0)
         return take_merges(t, model);
@@ -349,8 +352,8 @@ static int take_model(sis_tokenizer *t, const json_t *model) {
         free(t->prefix);
         t->prefix = sis__strdup(prefix);
     }
-    if (is_id(most))
-        t->piece_most = (size_t)json_integer_value(most);
+    if (is_id(max))
+        t->piece_max = (size_t)json_integer_value(max);
     if (t->specials[SIS_SPECIAL_UNKNOWN] < 0)
         return wrong("field model.unk_token: is not in model.vocab");
     return t->prefix ? SIS_OK : SIS_E_NOMEM;
@@ -360,7 +363,7 @@ static int take_model(sis_tokenizer *t, const json_t *model) {
 
 static int put_around(sis_tokenizer *t, int32_t id, int behind) {
     size_t *n = behind ? &t->n_behind : &t->n_before;
-    if (id < 0 || *n == SPECIALS_MOST)
+    if (id < 0 || *n == SPECIALS_MAX)
         return wrong("field post_processor: names a token that is not known, or too many");
     (behind ? t->behind : t->before)[(*n)++] = id;
     return SIS_OK;
@@ -420,7 +423,7 @@ static int take_processor(sis_tokenizer *t, const json_t *p, int depth) {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* After the first cut characters cannot change any more. */
+/* After the first split, characters cannot change any more. */
 static int check_cuts(const sis__cuts *cuts) {
     int cut = 0;
     for (size_t k = 0; k < cuts->n; k++) {
@@ -468,7 +471,7 @@ static int open_json(const char *path, sis_tokenizer *t) {
     return code;
 }
 
-/* By what it holds: JSON begins with a brace. */
+/* By content: JSON begins with a brace. */
 static int is_json(const char *path) {
     char head[64];
     size_t n = sis__file_head(path, head, sizeof head), at = 0;
@@ -489,7 +492,7 @@ int sis_tokenizer_read(const char *path, sis_tokenizer **out) {
         return SIS_E_NOMEM;
     for (size_t s = 0; s < SIS_N_SPECIALS; s++)
         t->specials[s] = -1;
-    t->piece_most = PIECE_MOST;
+    t->piece_max = PIECE_MAX;
     t->prefix = sis__strdup("##");
     int code = !t->prefix      ? SIS_E_NOMEM
                : is_json(path) ? open_json(path, t)
@@ -525,14 +528,14 @@ void sis_tokenizer_free(sis_tokenizer *t) {
 
 /* ---- Encoding -------------------------------------------------------------------------------- */
 
-/* A text on its way. */
+/* A text being encoded. */
 typedef struct {
     const sis_tokenizer *t;
     const char *text;
     sis_tokens *out;
     size_t word;     /* the next one's number */
     size_t word_end; /* where the last one ended */
-    int tied;        /* it ended in an apostrophe that ties */
+    int tied;        /* it ended in a joining apostrophe */
     sis__buf scratch;
 } encoding;
 
@@ -564,7 +567,7 @@ static void write_chars(sis__buf *b, const sis__char *s, size_t n) {
     }
 }
 
-/* The longest token at the front of s (n), and its length; 0: there is none. */
+/* The longest token at the start of s (n), and its length; 0: none. */
 static size_t longest(encoding *e, const sis__char *s, size_t n, int inside, int32_t *id) {
     for (; n > 0; n--) {
         sis__buf_clear(&e->scratch);
@@ -579,11 +582,11 @@ static size_t longest(encoding *e, const sis__char *s, size_t n, int inside, int
     return 0;
 }
 
-/* WordPiece: unknown as a whole if any part of it is. */
+/* WordPiece: a piece is unknown if any part of it is. */
 static int encode_wordpiece(encoding *e, const sis__char *s, size_t n, size_t word) {
     size_t first = e->out->n, at = 0, got = 1;
     int code = SIS_OK;
-    while (code == SIS_OK && at < n && got > 0 && n <= e->t->piece_most) {
+    while (code == SIS_OK && at < n && got > 0 && n <= e->t->piece_max) {
         int32_t id;
         got = longest(e, s + at, n - at, at > 0, &id);
         if (got > 0)
@@ -596,15 +599,15 @@ static int encode_wordpiece(encoding *e, const sis__char *s, size_t n, size_t wo
     return put(e, e->t->specials[SIS_SPECIAL_UNKNOWN], s[0].start, s[n - 1].end, word);
 }
 
-/* The character that byte `at` of the piece is of. */
+/* Number of bytes of a character. */
 static size_t bytes_of(uint32_t c) {
     return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 }
 
-/* Tokens of `sizes` bytes each, with the white space in front of a word left out of their place. */
+/* Tokens of `sizes` bytes each; their positions exclude white space before a word. */
 static int put_bytes(encoding *e, const sis__char *s, size_t n, const int32_t *ids,
                      const size_t *sizes, size_t n_ids, size_t word) {
-    size_t at = 0, used = 0; /* character, and bytes of it that are in earlier tokens */
+    size_t at = 0, used = 0; /* character, and how many of its bytes are in earlier tokens */
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < n_ids; k++) {
         size_t first = at, bytes = used + sizes[k];
@@ -645,7 +648,7 @@ static int encode_bytes(encoding *e, const sis__char *s, size_t n, size_t word) 
     return code;
 }
 
-/* A piece that is a token as it is; its number in the words of a byte-level vocabulary. */
+/* The id of a piece that is itself a token in a byte-level vocabulary. */
 static int32_t find_whole(encoding *e, const sis__char *s, size_t n) {
     sis__buf text;
     int32_t id = -1;
@@ -666,8 +669,8 @@ static int is_apostrophe(uint32_t c) {
     return c == '\'' || c == 0x2019;
 }
 
-/* The word of a piece whose characters but white space are s (n): that of the last one if an
- * apostrophe ties them. */
+/* The word number of a piece with characters s (n), without white space: the previous one if an
+ * apostrophe joins them. */
 static size_t word_of(encoding *e, const sis__char *s, size_t n) {
     const char *text = e->text;
     int adjoins = e->word > 0 && s[0].start == e->word_end;
@@ -695,7 +698,7 @@ static int encode_piece(encoding *e, const sis__char *s, size_t n) {
                       : encode_bytes(e, s, n, word);
 }
 
-/* What lies between tokens that are written as such. */
+/* Encode the text between literal tokens. */
 static int encode_part(encoding *e, size_t at, size_t n) {
     sis__pieces p;
     int code = n ? sis__cuts_apply(&e->t->cuts, e->text, at, n, &p) : SIS_OK;
@@ -708,7 +711,7 @@ static int encode_part(encoding *e, size_t at, size_t n) {
     return code;
 }
 
-/* The longest token that is written at the beginning of the text; NULL: none. */
+/* The longest literal token at the start of the text; NULL: none. */
 static const written *find_written(const sis_tokenizer *t, const char *text) {
     const written *found = NULL;
     for (size_t k = 0; k < t->n_written; k++) {
@@ -742,20 +745,20 @@ static int encode_text(encoding *e) {
     return code == SIS_OK ? encode_part(e, from, at - from) : code;
 }
 
-/* White space behind the last word belongs to it. */
+/* White space after the last word belongs to it. */
 static void close_words(encoding *e) {
     for (size_t i = 0; i < e->out->n; i++)
         if (e->out->items[i].word >= e->word)
             e->out->items[i].word = e->word ? e->word - 1 : 0;
 }
 
-/* Special tokens around at most `most` in all. */
-static int surround(encoding *e, size_t most) {
+/* Add special tokens at both ends; at most `max` tokens in total. */
+static int surround(encoding *e, size_t max) {
     const sis_tokenizer *t = e->t;
     sis_tokens *o = e->out;
     size_t around = t->n_before + t->n_behind, n = o->n;
-    if (most > 0 && n + around > most)
-        o->n = n = most > around ? most - around : 0;
+    if (max > 0 && n + around > max)
+        o->n = n = max > around ? max - around : 0;
     int code = sis__reserve(&o->items, &o->room, n + around + 1, sizeof *o->items);
     if (code != SIS_OK)
         return code;
@@ -769,14 +772,14 @@ static int surround(encoding *e, size_t most) {
     return SIS_OK;
 }
 
-int sis_tokenizer_encode(const sis_tokenizer *t, const char *text, size_t most, sis_tokens *out) {
+int sis_tokenizer_encode(const sis_tokenizer *t, const char *text, size_t max, sis_tokens *out) {
     encoding e = {.t = t, .text = text, .out = out};
     out->n = 0;
     sis__buf_init(&e.scratch);
     int code = encode_text(&e);
     close_words(&e);
     if (code == SIS_OK)
-        code = surround(&e, most);
+        code = surround(&e, max);
     sis__buf_release(&e.scratch);
     return code;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Byte-pair encoding of one piece: of all neighbours that may be joined, those of the lowest rank,
- * the leftmost first, until none are left. Neighbours wait in a heap, and tokens are a linked list,
- * so that a piece of a million bytes without a blank takes no longer than a million short ones.
+ * Byte-pair encoding of one piece: repeatedly merge the adjacent pair of lowest rank, leftmost
+ * first. Pairs wait in a heap and tokens form a linked list, so that a piece of a million bytes
+ * without a blank takes no longer than a million short ones.
  */
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ int sis__bpe_by_pair(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Neighbours that may be joined: the left one, and what both were when they were found. */
+/* A pair that may be merged: the left token, and both ids when it was found. */
 typedef struct {
     uint32_t rank, result;
     size_t left;
@@ -55,7 +55,7 @@ static candidate pop(joining *j) {
     return top;
 }
 
-/* The token at `left` and the one behind it, if they may be joined. */
+/* Add the token at `left` and its successor to the heap, if they may be merged. */
 static void consider(joining *j, size_t left) {
     size_t right = left == SIZE_MAX ? SIZE_MAX : j->next[left];
     if (right == SIZE_MAX)
@@ -68,11 +68,11 @@ static void consider(joining *j, size_t left) {
         push(j, (candidate){m->rank, m->result, left, j->ids[left], j->ids[right]});
 }
 
-/* A joined token is -1 where it was. */
+/* Merge a pair; the merged token's second place becomes -1. */
 static void join(joining *j, const candidate *c, size_t *bytes) {
     size_t right = j->next[c->left], after = right == SIZE_MAX ? SIZE_MAX : j->next[right];
     if (j->ids[c->left] != c->first || right == SIZE_MAX || j->ids[right] != c->second)
-        return; /* one of them has been joined with another */
+        return; /* one of them has been merged already */
     j->ids[c->left] = (int32_t)c->result;
     bytes[c->left] += bytes[right];
     j->ids[right] = -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a tokenizer does to a text before it looks tokens up: characters are changed (normalizers of
- * a tokenizer.json), then cut into pieces (its pre-tokenizers). Both are lists of steps out of one
- * table.
+ * The steps of a tokenizer before tokens are looked up: characters are changed (normalizers of a
+ * tokenizer.json), then text is split into pieces (pre-tokenizers). Both are lists of steps from
+ * one table.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@
 /* ---- From the file --------------------------------------------------------------------------- */
 
 static int add(sis__cuts *cuts, sis__cut_kind kind) {
-    if (cuts->n == SIS__CUTS_MOST)
-        return sis__fail(SIS_E_FORMAT, "more than %d steps", SIS__CUTS_MOST);
+    if (cuts->n == SIS__CUTS_MAX)
+        return sis__fail(SIS_E_FORMAT, "more than %d steps", SIS__CUTS_MAX);
     cuts->items[cuts->n++] = kind;
     return SIS_OK;
 }
@@ -116,7 +116,7 @@ static int is_control(uint32_t c) {
            (sis__unicode_class(c) == 'C' && c != '\t' && c != '\n' && c != '\r');
 }
 
-/* What one character becomes, added to `out`. */
+/* Add the replacement of one character to `out`. */
 static int change_one(sis__cut_kind kind, sis__char x, sis__chars *out) {
     int space = sis__unicode_is_space(x.c), code = SIS_OK;
     switch (kind) {
@@ -205,7 +205,7 @@ static int is_punctuation(uint32_t c) {
     return ascii || sis__unicode_class(c) == 'P';
 }
 
-/* What the characters of one piece have in common; 0: white space, which is in none; negative: a
+/* Characters with the same number belong to one piece; 0: white space, in no piece; negative: a
  * piece of its own. */
 static int class_of(sis__cut_kind kind, uint32_t c) {
     int space = sis__unicode_is_space(c), digit = sis__unicode_is_number(c);
@@ -225,7 +225,7 @@ static int class_of(sis__cut_kind kind, uint32_t c) {
     }
 }
 
-/* 's 't 're 've 'm 'll 'd: how many characters, or 0. */
+/* 's 't 're 've 'm 'll 'd: number of characters, or 0. */
 static size_t match_ending(const sis__char *s, size_t n) {
     static const char *const endings[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
     for (size_t k = 0; k < sizeof endings / sizeof *endings; k++) {
@@ -246,9 +246,9 @@ static int kind_of(uint32_t c) {
                                        : 3;
 }
 
-/* How many of n > 0 characters are the first piece by the pattern of GPT-2: an ending after an
- * apostrophe; letters, numbers or others with a blank before them; white space, of which the last
- * is left to what follows. */
+/* Length of the first piece of n > 0 characters by GPT-2's pattern: an ending after an apostrophe;
+ * letters, numbers or others with a blank before them; white space, whose last character is left to
+ * the next piece. */
 static size_t match_gpt2(const sis__char *s, size_t n) {
     size_t ending = match_ending(s, n), at = 0;
     if (ending)
@@ -260,7 +260,7 @@ static size_t match_gpt2(const sis__char *s, size_t n) {
     return kind == 0 && at < n && at > 1 ? at - 1 : at;
 }
 
-/* The next piece of s (n): its length, *skipped characters before it that are in none. */
+/* Length of the next piece of s (n); *skipped: characters before it that are in no piece. */
 static size_t next_piece(sis__cut_kind kind, const sis__char *s, size_t n, size_t *skipped) {
     size_t at = 0;
     *skipped = 0;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the options say about the columns of a table: which is the label, which the id, which hold
- * categories; and a file with a line for each column that says the same:
+ * Types of columns, from options (label, id, categories) or from a file with one line per column:
  *
  *     column     type       missing  distinct  values
  *     age        number           2        57  18 to 96
  *     housing    category         0         3  free 108, own 713, rent 179
  *     row        ignore           0      1000
  *
- * A line begins with the name of a column, as the table has it, and a type; what is behind is for
- * people. The longest name that fits is meant, so names may hold blanks. A column that is no feature
- * may be absent from the table: data without labels are read by the same file.
+ * A line begins with the name of a column, as in the table, and a type; the rest is for people. The
+ * longest matching name wins, so names may contain blanks. Columns that are not features may be
+ * missing in the table, so that data without labels can use the same file.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +21,7 @@
 
 /* ---- Columns by name ----------------------------------------------------------------------- */
 
-/* The column of that name, or number; SIZE_MAX: there is none. */
+/* The column with this name or number; SIZE_MAX: none. */
 static size_t find_column(const sis__column *columns, size_t n, const char *name, int by_number) {
     size_t number = 0, digits = strspn(name, "0123456789");
     for (size_t k = 0; k < n; k++)
@@ -35,18 +34,18 @@ static size_t find_column(const sis__column *columns, size_t n, const char *name
     return number < n ? number : SIZE_MAX;
 }
 
-/* There is no such column: which there are. SIS_E_ARGUMENT. */
+/* Fail: no such column. The message lists the columns. */
 static int no_column(const sis__column *columns, size_t n, const char *path, const char *wanted) {
-    enum { MOST = 12 };
-    char name[SIS__EXCERPT_SIZE], list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
-    for (size_t k = 0, used = 0; k < n && k < MOST && used < sizeof list; k++)
+    enum { MAX = 12 };
+    char name[SIS__EXCERPT_SIZE], list[MAX * (SIS__EXCERPT_SIZE + 2)] = "";
+    for (size_t k = 0, used = 0; k < n && k < MAX && used < sizeof list; k++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "",
                                  sis__cell_excerpt(columns[k].name, name));
     return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header: %s%s", path,
-                     sis__cell_excerpt(wanted, name), list, n > MOST ? ", ..." : "");
+                     sis__cell_excerpt(wanted, name), list, n > MAX ? ", ..." : "");
 }
 
-/* What the types of all columns are found with. */
+/* Context for finding the types of all columns. */
 typedef struct {
     sis__column *columns;
     size_t n;
@@ -54,7 +53,7 @@ typedef struct {
     int by_number;
 } finder;
 
-/* The column of that name is of this type; NULL: none is. */
+/* Set the type of the named column; name NULL: do nothing. */
 static int set_type(const finder *f, const char *name, sis__column_type type) {
     size_t k = name ? find_column(f->columns, f->n, name, f->by_number) : 0;
     if (name && k == SIZE_MAX)
@@ -66,7 +65,7 @@ static int set_type(const finder *f, const char *name, sis__column_type type) {
 
 /* ---- Lists --------------------------------------------------------------------------------- */
 
-/* The name up to the next comma, or one that holds commas itself and is there as a whole. */
+/* The next name in a comma-separated list; names that contain commas are matched as a whole. */
 static int set_categories(const finder *f, const char *list) {
     char name[1024];
     for (size_t n; *list; list += n + (list[n] == ',')) {
@@ -102,7 +101,7 @@ static const struct {
              {"label", SIS__COLUMN_LABEL}};
 enum { TYPES = sizeof types / sizeof *types };
 
-/* The column whose name a line begins with; SIZE_MAX: none. */
+/* The column whose name the line begins with; SIZE_MAX: none. */
 static size_t column_of(const finder *f, const char *line, size_t *length) {
     size_t found = SIZE_MAX;
     *length = 0;
@@ -117,13 +116,13 @@ static size_t column_of(const finder *f, const char *line, size_t *length) {
     return found;
 }
 
-/* Is it a title? */
+/* Is it the title line? */
 static int is_title(const char *line) {
     return strncmp(line, "column", 6) == 0 &&
            strncmp(line + 6 + strspn(line + 6, " \t"), "type", 4) == 0;
 }
 
-/* Does the line say of a column that it is no feature? Then it need not be there. */
+/* Does the line say that a column is not a feature? Then the column may be missing. */
 static int is_aside(const char *line) {
     static const char *const aside[] = {"ignore", "id", "label"};
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
@@ -171,14 +170,14 @@ static int read_types(const finder *f, const char *path) {
 
 /* ---- All ----------------------------------------------------------------------------------- */
 
-/* Another one of the file is no feature any more, and nothing else. */
+/* An option overrides the file: other columns of this type are ignored. */
 static void leave_out(const finder *f, sis__column_type type) {
     for (size_t k = 0; k < f->n; k++)
         if (f->columns[k].type == type)
             f->columns[k].type = SIS__COLUMN_IGNORE;
 }
 
-/* At most one column is the label, and one the id. */
+/* There is at most one label and one id. */
 static int check_single(const finder *f, sis__column_type type, const char *what) {
     size_t n = 0;
     for (size_t k = 0; k < f->n; k++)

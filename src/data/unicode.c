@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Characters by utf8proc. See unicode.h. This is the only file that knows the library.
- *
- * Normal forms are made of one run after the other: a character and the marks behind it, since
- * nothing composes or changes places beyond that (Hangul syllables are such runs, too). Where a run
- * has as many characters afterwards as before, each keeps its own bytes; otherwise all of them
- * stand for the bytes of the run.
+ * Characters by utf8proc. See unicode.h. Only this file uses the library. Normal forms are computed
+ * run by run: a character and the marks after it, because composition and reordering never go
+ * beyond that (Hangul syllables are such runs, too). If a run has as many characters afterwards as
+ * before, each keeps its bytes; otherwise each stands for all bytes of the run.
  */
 #include "data/unicode.h"
 
@@ -56,28 +54,29 @@ uint32_t sis__unicode_lower(uint32_t c) {
     return (uint32_t)utf8proc_tolower((utf8proc_int32_t)c);
 }
 
-/* Does it belong to the character before it? */
+/* Does it combine with the character before it? */
 static int continues(uint32_t c) {
     const utf8proc_property_t *p = utf8proc_get_property((utf8proc_int32_t)c);
     return p->combining_class != 0 || sis__unicode_class(c) == 'M' ||
            sis__unicode_class(c) == 'm' || (c >= 0x1160 && c <= 0x11FF);
 }
 
-enum { RUN_MOST = 64, DECOMPOSED_MOST = 18 }; /* of one character, in any normal form */
+enum { RUN_MAX = 64, DECOMPOSED_MAX = 18 }; /* of one character, in any normal form */
 
-/* n characters of a run, at most RUN_MOST, in the normal form, added to `out`. */
+/* Add the normal form of a run of n characters, at most RUN_MAX, to `out`. */
 static int normalize_run(const sis__char *run, size_t n, int compose, int compatible,
                          sis__chars *out) {
-    utf8proc_int32_t text[RUN_MOST * DECOMPOSED_MOST];
+    utf8proc_int32_t text[RUN_MAX * DECOMPOSED_MAX];
     int kind = UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0);
-    utf8proc_ssize_t used = 0, most = (utf8proc_ssize_t)(sizeof text / sizeof *text);
+    utf8proc_ssize_t used = 0, max = (utf8proc_ssize_t)(sizeof text / sizeof *text);
     int last = 0, code = SIS_OK;
     for (size_t i = 0; i < n; i++) {
         utf8proc_ssize_t got = utf8proc_decompose_char((utf8proc_int32_t)run[i].c, text + used,
-                                                       most - used, (utf8proc_option_t)kind, &last);
-        used += got > 0 && got <= most - used ? got : 0;
+                                                       max - used, (utf8proc_option_t)kind, &last);
+        used += got > 0 && got <= max - used ? got : 0;
     }
-    for (utf8proc_ssize_t i = 1; i < used; i++) /* marks in their order: few, and almost sorted */
+    /* insertion sort of marks: few, and almost sorted */
+    for (utf8proc_ssize_t i = 1; i < used; i++)
         for (utf8proc_ssize_t k = i; k > 0; k--) {
             int a = utf8proc_get_property(text[k - 1])->combining_class;
             int b = utf8proc_get_property(text[k])->combining_class;
@@ -91,9 +90,9 @@ static int normalize_run(const sis__char *run, size_t n, int compose, int compat
         used = utf8proc_normalize_utf32(
             text, used, (utf8proc_option_t)(UTF8PROC_COMPOSE | UTF8PROC_STABLE | kind));
     for (utf8proc_ssize_t i = 0; code == SIS_OK && i < used; i++) {
-        int alike = (size_t)used == n;
-        code = sis__chars_add(out, (uint32_t)text[i], run[alike ? i : 0].start,
-                              run[alike ? (size_t)i : n - 1].end);
+        int unchanged = (size_t)used == n;
+        code = sis__chars_add(out, (uint32_t)text[i], run[unchanged ? i : 0].start,
+                              run[unchanged ? (size_t)i : n - 1].end);
     }
     return code;
 }
@@ -102,7 +101,7 @@ int sis__unicode_normalize(sis__chars *list, int compose, int compatible) {
     sis__chars out = {0};
     int code = SIS_OK;
     for (size_t i = 0, n; code == SIS_OK && i < list->n; i += n) {
-        for (n = 1; i + n < list->n && n < RUN_MOST && continues(list->items[i + n].c);)
+        for (n = 1; i + n < list->n && n < RUN_MAX && continues(list->items[i + n].c);)
             n++;
         code = normalize_run(list->items + i, n, compose, compatible, &out);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What tokenizers need to know of characters, by utf8proc; and texts as lists of characters that
- * remember where they come from while they are changed.
+ * Properties of characters for tokenizers, by utf8proc; and texts as lists of characters that keep
+ * their original positions when they are changed.
  */
 #ifndef SIS_DATA_UNICODE_H
 #define SIS_DATA_UNICODE_H
@@ -23,10 +23,10 @@ typedef struct sis__chars {
 /* 0 or SIS_E_NOMEM. */
 int sis__chars_add(sis__chars *list, uint32_t c, size_t start, size_t end);
 
-/* Is this build able to tell characters apart? */
+/* Was this build compiled with utf8proc? */
 int sis__unicode_known(void);
 
-/* General categories, by their first letter; 'M' for marks that take no space, 'm' for others. */
+/* General category by its first letter; 'M' for nonspacing marks, 'm' for others. */
 char sis__unicode_class(uint32_t c);
 
 int sis__unicode_is_space(uint32_t c);
@@ -35,8 +35,8 @@ int sis__unicode_is_number(uint32_t c); /* N* */
 int sis__unicode_is_word(uint32_t c);   /* \w: letters, marks, digits, connectors */
 uint32_t sis__unicode_lower(uint32_t c);
 
-/* Change the list to a normal form: composed or not, with or without compatibility. What is
- * composed of several characters stands for all their bytes. 0 or SIS_E_NOMEM. */
+/* Convert the list to a normal form: composed or not, with or without compatibility. A character
+ * composed of several stands for all their bytes. 0 or SIS_E_NOMEM. */
 int sis__unicode_normalize(sis__chars *list, int compose, int compatible);
 
 #endif

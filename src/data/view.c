@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images otherwise than they are stored: arrays taken for images, colours from the front to the
- * back, another size. An example is turned and resized when it is asked for; what is stored stays
- * as it was read.
+ * Images returned differently from how they are stored: arrays treated as images, channels moved to
+ * the end, other sizes. An example is converted on access; the stored data do not change.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* (height, width, channels) of example i as it is stored. */
+/* (height, width, channels) of example i as stored. */
 static void stored_size(const sis_data *data, size_t i, size_t size[3]) {
     size_t rank;
     const size_t *dims = data->ops->shape(data, i, &rank);
@@ -25,7 +24,7 @@ static void stored_size(const sis_data *data, size_t i, size_t size[3]) {
     size[2] = rank == 3 ? dims[chw ? 0 : 2] : 1;
 }
 
-/* Channels from the front to the back. */
+/* Move channels from the front to the end. */
 static void turn(const double *in, const size_t size[3], double *out) {
     size_t places = size[0] * size[1];
     for (size_t p = 0; p < places; p++)
@@ -57,7 +56,7 @@ static int is_channels(size_t n) {
     return n == 1 || n == 3 || n == 4;
 }
 
-/* Are the channels in front? -1: neither layout can be told from the other. */
+/* Are channels first? -1: ambiguous. */
 static int channels_first(const size_t dims[3], const char *layout) {
     if (layout)
         return strcmp(layout, "chw") == 0;
@@ -111,7 +110,7 @@ int sis__data_fit(sis_data *data, const size_t size[3]) {
                          "%s: --fit is for images; say --kind image if the arrays are some",
                          data->name);
     for (size_t k = 0; k < 3; k++)
-        if (size[k] == 0 || size[k] > SIS__SIDE_MOST)
+        if (size[k] == 0 || size[k] > SIS__SIDE_MAX)
             return sis__fail(SIS_E_UNSUPPORTED, "--fit: images of (%zu, %zu, %zu) values", size[0],
                              size[1], size[2]);
     for (size_t i = 0; i < data->count; i++) {

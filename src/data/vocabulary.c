@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and their numbers: a list of words and a table of their texts. Building counts words the same
- * way, then keeps the most frequent.
+ * Words and their ids: a list of words and a table of their texts. To build a vocabulary, words are
+ * counted in the same structure and the most frequent are kept.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include <sis/data.h>
+#include <sis/text.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -18,7 +19,7 @@
 #include "base/names.h"
 #include "data/cell.h"
 
-/* A word of the list. The same word may be in a list twice; then the first counts. */
+/* A word of the list. If a word occurs twice, the first one counts. */
 typedef struct {
     uint32_t name; /* of its text */
     size_t count;  /* how often it was seen */
@@ -33,7 +34,7 @@ struct sis_vocabulary {
     size_t unknown;
 };
 
-enum { WORDS_MOST = 1 << 28 };
+enum { WORDS_MAX = 1 << 28 };
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
@@ -47,11 +48,11 @@ static size_t id_of(const sis_vocabulary *v, const char *word) {
     return name == UINT32_MAX ? SIZE_MAX : v->ids[name];
 }
 
-/* Another word; of two alike the first is found. */
+/* Append a word; of duplicates the first is found. */
 static int append(sis_vocabulary *v, const char *word) {
     uint32_t name = 0;
     size_t known = v->names.n;
-    int code = v->n < WORDS_MOST ? SIS_OK : sis__fail(SIS_E_FORMAT, "too many different words");
+    int code = v->n < WORDS_MAX ? SIS_OK : sis__fail(SIS_E_FORMAT, "too many different words");
     if (code == SIS_OK)
         code = sis__reserve(&v->words, &v->room, v->n + 1, sizeof *v->words);
     if (code == SIS_OK)
@@ -121,7 +122,7 @@ static int by_frequency(const void *a, const void *b) {
     return (x->name > y->name) - (x->name < y->name);
 }
 
-int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,
+int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t max,
                          sis_vocabulary **out) {
     sis_vocabulary *counts = new_vocabulary(), *v = new_vocabulary();
     int code = counts && v ? SIS_OK : SIS_E_NOMEM;
@@ -138,7 +139,7 @@ int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_row
         v->unknown = 1;
         qsort(counts->words, counts->n, sizeof *counts->words, by_frequency);
     }
-    for (size_t i = 0; code == SIS_OK && i < counts->n && i < most; i++)
+    for (size_t i = 0; code == SIS_OK && i < counts->n && i < max; i++)
         code = append(v, sis_vocabulary_word(counts, i));
     sis_vocabulary_free(counts);
     if (code == SIS_OK)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text into words. Letters are made small in place: of the alphabets covered here a letter and its
- * small form have the same number of bytes in UTF-8, so offsets into the small text are offsets
- * into the text as it was written.
+ * Splits text into words. Letters are lowercased in place: in the alphabets covered here a letter
+ * and its lower case have the same number of bytes in UTF-8, so offsets are the same in both texts.
  */
 #include "data/words.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 
 /* ---- Small letters ------------------------------------------------------------------------- */
 
-/* The small form of a character of two bytes. */
+/* The lower case of a two-byte character. */
 static unsigned small_letter(unsigned c) {
     if ((c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) ||
         (c >= 0x410 && c <= 0x42F))
@@ -48,7 +49,7 @@ static int is_separator(char c) {
     return (unsigned char)c <= ' ' || c == 0x7F || strchr("!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~", c);
 }
 
-/* A small copy of n bytes to work in. */
+/* A lowercase copy of n bytes. */
 static int begin(sis_words *w, const char *text, size_t n) {
     int code = sis__reserve(&w->lower, &w->lower_room, n + 1, 1);
     w->n = 0;

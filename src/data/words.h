@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 #include <sis/data.h>
+#include <sis/text.h>
 
-/* Words that were given: n of these lengths in the text, a blank between them. */
+/* Words that the caller gives: n words of these lengths in the text, separated by blanks. */
 int sis__words_given(const char *text, const int *lengths, size_t n, sis_words *words);
 
 #endif

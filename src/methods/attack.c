@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Carlini and Wagner's L2 attack. Rows are attacked in batches, each with a constant and a state of
- * its own, because a network runs many rows faster than one at a time, and each batch on one
- * thread; a row's result depends neither on the others nor on the number of threads. One step costs
- * a forward pass of every row that still moves and a gradient of those that do not lead by the
- * confidence yet: the others are only pulled back to the input.
+ * Carlini and Wagner's L2 attack. Rows are attacked in batches, because a network runs many rows
+ * faster than one at a time. Each row has its own constant and state, and each batch runs on one
+ * thread; a row's result depends neither on other rows nor on the number of threads.
  *
- * Networks answer margins, log(p / (1 - p)); differences of z are differences of log p, which is
- * -log(1 + exp(-margin)) and loses nothing where p is close to 1.
+ * A step costs a forward pass for every row that still moves, and a gradient for those where the
+ * target does not yet lead by the confidence. The other rows are only pulled back to the input.
+ *
+ * Networks return margins, log(p / (1 - p)). Differences of logits z are differences of log p,
+ * computed as -log(1 + exp(-margin)), which stays accurate for p close to 1.
  */
 #include <math.h>
 #include <pthread.h>
@@ -20,8 +21,8 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 
-enum { BATCH = 16, CHECKS = 10 }; /* rows together; times a search looks whether it still gets on */
-static const double CONSTANT_MOST = 1e10, EDGE = 0.999999;
+enum { BATCH = 16, CHECKS = 10 }; /* rows per batch; progress checks per search */
+static const double CONSTANT_MAX = 1e10, EDGE = 0.999999;
 
 void sis_attack_opt_init(sis_attack_opt *opt) {
     *opt = (sis_attack_opt){
@@ -53,22 +54,22 @@ void sis_attack_result_release(sis_attack_result *r) {
     *r = (sis_attack_result){0};
 }
 
-/* One row on its way. */
+/* State of one row. */
 typedef struct {
     const double *x;
     size_t target;
     sis_attack_result *out;
     double constant, low, high; /* of the binary search */
     double *w, *mean, *square;  /* (n) Adam's variable and moments */
-    float *now;                 /* (n) the point */
-    double best;                /* squared distance of the best so far */
-    double lead, squared;       /* of the point */
+    float *now;                 /* (n) the current point */
+    double best;                /* squared distance of the best point so far */
+    double lead, squared;       /* of the current point */
     size_t rival;               /* the largest other output */
     double last_loss;
-    int moving, led; /* in this search: not stuck; the target was reached */
+    int moving, led; /* in this search: still improving; target reached */
 } row;
 
-/* What the threads share. */
+/* Shared by the threads. */
 typedef struct {
     const sis_net *net;
     const sis_attack_opt *opt;
@@ -77,12 +78,12 @@ typedef struct {
     size_t n;
     sis_attack_result *out; /* (n) */
     struct attack *workers;
-    sis_progress told;
-    double when; /* it was told */
+    sis_progress reported;
+    double when; /* of the last progress report */
     pthread_mutex_t lock;
 } campaign;
 
-/* A batch on its thread. */
+/* A batch, on one thread. */
 typedef struct attack {
     campaign *all;
     const sis_net *net;
@@ -97,7 +98,7 @@ typedef struct attack {
     float *weights;     /* (BATCH, outputs) */
     double *memory;     /* of the rows */
     float *floats;      /* likewise */
-    size_t evaluations; /* not told yet */
+    size_t evaluations; /* not reported yet */
 } attack;
 
 /* ---- The loss ------------------------------------------------------------------------------ */
@@ -114,7 +115,7 @@ static double log_slope(const attack *a, double margin) {
     return sis_net_has_link(a->net) ? sis_net_link(-margin) : 1;
 }
 
-/* How far the target leads, and before whom. */
+/* By how much the target leads, and over which output. */
 static void measure_lead(const attack *a, row *r, const double *margins) {
     if (a->outputs == 1) {
         r->lead = r->target ? margins[0] : -margins[0];
@@ -131,7 +132,7 @@ static void measure_lead(const attack *a, row *r, const double *margins) {
     r->lead = log_score(a, margins[r->target]) - best;
 }
 
-/* Weights on margins whose gradient is that of the rival's z minus the target's. */
+/* Weights on margins whose gradient is that of (rival's z - target's z). */
 static void weigh(const attack *a, const row *r, const double *margins, float *weights) {
     memset(weights, 0, a->outputs * sizeof *weights);
     if (a->outputs == 1) {
@@ -143,13 +144,13 @@ static void weigh(const attack *a, const row *r, const double *margins, float *w
 }
 
 static double loss_of(const attack *a, const row *r) {
-    double behind = -r->lead, least = -a->opt->confidence;
-    return r->squared + r->constant * (behind > least ? behind : least);
+    double behind = -r->lead, min = -a->opt->confidence;
+    return r->squared + r->constant * (behind > min ? behind : min);
 }
 
 /* ---- One step ------------------------------------------------------------------------------ */
 
-/* w -> the point in the box, and its distance. */
+/* From w to the point in the box, and its distance. */
 static void place(const attack *a, row *r) {
     double middle = (a->opt->high + a->opt->low) / 2, half = (a->opt->high - a->opt->low) / 2;
     r->squared = 0;
@@ -164,7 +165,7 @@ static sis_net_batch batch_of(const attack *a, size_t n) {
     return (sis_net_batch){.rows = a->points, .n_rows = n, .n_values = a->n, .jobs = 1};
 }
 
-/* Where the moving rows stand; keep what is better than before. */
+/* Evaluate the moving rows and keep the best points. */
 static int look(attack *a) {
     for (size_t k = 0; k < a->n_moving; k++) {
         row *r = &a->rows[a->moving[k]];
@@ -193,7 +194,8 @@ static int look(attack *a) {
     return error;
 }
 
-/* Slopes of the second term for the rows behind, in the order of `moving`; zeros for the others. */
+/* Gradients of the second term for the rows where the target does not lead, in the order of
+ * `moving`; zeros for the others. */
 static int slope(attack *a) {
     size_t behind[BATCH], n = 0;
     memset(a->slopes, 0, BATCH * a->n * sizeof *a->slopes);
@@ -211,7 +213,7 @@ static int slope(attack *a) {
     sis_net_grad grad = {.weights = a->weights, .of_margins = 1, .d_rows = a->slopes};
     int error = sis_net_gradient(a->net, &batch, &grad);
     a->evaluations += n;
-    for (size_t i = n; error == SIS_OK && i-- > 0;) /* to their places, the last first */
+    for (size_t i = n; error == SIS_OK && i-- > 0;) /* move to their places, last first */
         if (behind[i] != i) {
             memcpy(a->slopes + behind[i] * a->n, a->slopes + i * a->n, a->n * sizeof *a->slopes);
             memset(a->slopes + i * a->n, 0, a->n * sizeof *a->slopes);
@@ -235,7 +237,7 @@ static void descend(const attack *a, row *r, const float *slopes, size_t t) {
 
 /* ---- One search ---------------------------------------------------------------------------- */
 
-/* Back to the input. */
+/* Restart at the input. */
 static void restart(const attack *a, row *r) {
     double middle = (a->opt->high + a->opt->low) / 2, half = (a->opt->high - a->opt->low) / 2;
     for (size_t i = 0; i < a->n; i++)
@@ -247,7 +249,7 @@ static void restart(const attack *a, row *r) {
     r->last_loss = INFINITY;
 }
 
-/* Take out the rows whose loss has not fallen since they were last checked. */
+/* Stop the rows whose loss has not fallen since the last check. */
 static void drop_stuck(attack *a) {
     size_t kept = 0;
     for (size_t k = 0; k < a->n_moving; k++) {
@@ -267,17 +269,17 @@ static int tell(attack *a, double part, size_t done) {
     campaign *c = a->all;
     int stop = 0;
     pthread_mutex_lock(&c->lock);
-    c->told.evaluations += a->evaluations;
-    c->told.inputs_done += done;
-    c->told.walk = c->told.inputs_done == c->n ? 1 : part;
-    if (a->opt->progress && (c->told.inputs_done == c->n || sis__is_due(&c->when, EVERY)))
-        stop = a->opt->progress(a->opt->progress_ctx, &c->told);
+    c->reported.evaluations += a->evaluations;
+    c->reported.inputs_done += done;
+    c->reported.walk = c->reported.inputs_done == c->n ? 1 : part;
+    if (a->opt->progress && (c->reported.inputs_done == c->n || sis__is_due(&c->when, EVERY)))
+        stop = a->opt->progress(a->opt->progress_ctx, &c->reported);
     pthread_mutex_unlock(&c->lock);
     a->evaluations = 0;
     return stop ? sis__fail(SIS_E_CANCELLED, "cancelled") : SIS_OK;
 }
 
-/* Every row with its present constant. */
+/* Run one search for every row with its current constant. */
 static int search(attack *a, size_t number) {
     size_t steps = a->opt->steps, often = steps / CHECKS ? steps / CHECKS : 1;
     a->n_moving = a->count;
@@ -289,7 +291,7 @@ static int search(attack *a, size_t number) {
     for (size_t t = 1; error == SIS_OK && t <= steps + 1 && a->n_moving > 0; t++) {
         error = look(a);
         if (error != SIS_OK || t > steps)
-            break; /* the last step was looked at */
+            break; /* the last step has been evaluated */
         error = slope(a);
         for (size_t k = 0; error == SIS_OK && k < a->n_moving; k++)
             descend(a, &a->rows[a->moving[k]], a->slopes + k * a->n, t);
@@ -302,13 +304,13 @@ static int search(attack *a, size_t number) {
     return error;
 }
 
-/* A smaller constant if the target was reached, a larger one if not. */
+/* Decrease the constant if the target was reached, increase it otherwise. */
 static void adjust(row *r) {
     if (r->led && r->constant < r->high)
         r->high = r->constant;
     else if (!r->led && r->constant > r->low)
         r->low = r->constant;
-    r->constant = r->high < CONSTANT_MOST ? (r->low + r->high) / 2 : r->constant * 10;
+    r->constant = r->high < CONSTANT_MAX ? (r->low + r->high) / 2 : r->constant * 10;
 }
 
 /* ---- Batches ------------------------------------------------------------------------------- */
@@ -320,7 +322,7 @@ static int begin_row(attack *a, size_t k, const double *x, size_t target, sis_at
                .target = target,
                .out = out,
                .constant = a->opt->constant,
-               .high = CONSTANT_MOST,
+               .high = CONSTANT_MAX,
                .best = INFINITY,
                .w = a->memory + k * 3 * a->n,
                .now = a->floats + k * a->n};
@@ -332,7 +334,7 @@ static int begin_row(attack *a, size_t k, const double *x, size_t target, sis_at
     return out->values ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The input itself, where nothing better was found. */
+/* Return the input itself if nothing better was found. */
 static int finish_row(attack *a, row *r) {
     if (r->out->reached) {
         r->out->distance = sqrt(r->best);
@@ -428,7 +430,7 @@ int sis_attack(const sis_net *net, const double *rows, size_t n, const size_t *t
     size_t batches = (n + BATCH - 1) / BATCH, jobs = (size_t)(opt->jobs ? opt->jobs : sis__cores());
     jobs = jobs < batches ? jobs : batches;
     campaign c = {.net = net, .opt = opt, .rows = rows, .targets = targets, .n = n, .out = out};
-    c.told.inputs = n;
+    c.reported.inputs = n;
     c.workers = SIS_NEW(attack, jobs);
     error = c.workers ? SIS_OK : SIS_E_NOMEM;
     pthread_mutex_init(&c.lock, NULL);

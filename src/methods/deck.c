@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a subset is worth beyond the mask it was found with: values drawn from other inputs (a hot
- * deck) in the place of missing ones, the study that compares them with a mask feature by feature,
- * and the surroundings of a subset.
+ * Checks of a subset beyond the mask it was found with: values drawn from other inputs (hot deck)
+ * for missing features, the study that compares them with a mask feature by feature, and the
+ * surroundings of a subset.
  *
- * A deck draws the lender of each feature at random, or one lender for all (ROWS). ANYWHERE draws
- * the lending feature too, uniformly among all features of all inputs, as words are drawn by how
- * often they are used; it must have as many values as the one that is missing. Drawing a mask then
- * costs a scan of the lender for each feature, otherwise a copy of each value.
+ * A deck draws the donor of each feature at random, or one donor for all features (ROWS). ANYWHERE
+ * also draws the donor's feature, uniformly among all features of all inputs, so that words are
+ * drawn by frequency; it must have as many values as the missing feature. ANYWHERE scans the donor
+ * for each feature; the other modes copy each value.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct sis_deck {
     const sis_input *inputs;
     size_t n;
     sis_deck_kind kind;
-    size_t *before; /* (n + 1) features of the inputs before each */
+    size_t *before; /* (n + 1) number of features of all inputs before each one */
 };
 
 /* ---- The deck ------------------------------------------------------------------------------ */
@@ -70,7 +70,7 @@ void sis_deck_free(sis_deck *deck) {
     free(deck);
 }
 
-/* The input and its feature that `number` is, among all features of all inputs. */
+/* The input and feature with this number, counted over all features of all inputs. */
 static const sis_input *find_feature(const sis_deck *d, size_t number, int *feature) {
     size_t low = 0, high = d->n;
     while (high - low > 1) {
@@ -97,7 +97,7 @@ static size_t next_value(const sis_input *in, int feature, size_t v) {
     return v;
 }
 
-/* The values of one feature of an input in the place of `missing`'s: to `row`. */
+/* Copy the values of a feature of `from` over those of feature `missing`, to `row`. */
 static int lend(const sis_input *from, int lent, const sis_input *in, int missing, double *row) {
     size_t a = next_value(from, lent, 0), b = next_value(in, missing, 0);
     while (a < from->n_values && b < in->n_values) {
@@ -124,7 +124,7 @@ static int draw_feature(const sis_deck *d, const sis_input *in, int feature, sis
     return lend(from, lent, in, feature, row);
 }
 
-/* One mask where every feature keeps its place: a copy for each value. */
+/* One mask where every feature keeps its position: one copy per value. */
 static void draw_in_place(const sis_deck *d, const sis_input *in, size_t *lender, size_t n,
                           sis__rng *rng, double *row) {
     for (size_t f = 0; f < n; f++)
@@ -165,7 +165,7 @@ int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples
 
 /* ---- Fresh draws --------------------------------------------------------------------------- */
 
-/* Score the subset with each mask of `drawn` (n) by itself. */
+/* Score the subset with each of the n masks in `drawn` separately. */
 static int score_draws(const sis_model *model, const sis_input *drawn, size_t n,
                        const sis_subset *subset, const sis_opt *opt, double *scores) {
     sis_part *parts = SIS_NEW(sis_part, n);
@@ -204,7 +204,7 @@ int sis_deck_scores(const sis_deck *deck, const sis_model *model, const sis_inpu
 
 /* ---- The study ----------------------------------------------------------------------------- */
 
-/* Draws that are scored together: the input as it is, without the feature, with another's. */
+/* Draws scored together: the input as it is, without the feature, with another input's. */
 enum { STUDY_BLOCK = 256 };
 
 typedef struct {
@@ -213,7 +213,7 @@ typedef struct {
     const sis_opt *opt;
     sis__rng rng;
     sis_input swapped[STUDY_BLOCK];
-    double *rows[STUDY_BLOCK]; /* what the deck lent */
+    double *rows[STUDY_BLOCK]; /* values from the deck */
     int features[STUDY_BLOCK];
     sis_part parts[3 * STUDY_BLOCK];
     double scores[3 * STUDY_BLOCK];

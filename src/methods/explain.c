@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One decision explained by another method: status, attributions, order, as many of its first
- * features as the constraint wants, and the scores of what is reported by full passes. Then the
- * same for many inputs on several threads.
+ * One decision explained by another method: status, attributions, order, the first features of the
+ * order as the constraint asks, and scores by full passes. Then the same for many inputs on several
+ * threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ double sis_rationale_error(const sis_rationale *r) {
 
 /* ---- One input ----------------------------------------------------------------------------- */
 
-/* Scores of the input and of the mask alone, and what they settle. */
+/* Score the input and the fully masked input, and decide whether there is anything to explain. */
 static int begin(sis__masked_scorer *v, sis_collection *out) {
     unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double margin, masked;
@@ -97,7 +97,7 @@ static int begin(sis__masked_scorer *v, sis_collection *out) {
     return SIS_OK;
 }
 
-/* The score of everything that is in no subset. */
+/* The score of all features that are in no subset. */
 static int judge_rest(sis__masked_scorer *v, const unsigned char *gone, sis_collection *out) {
     unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double rest;
@@ -115,7 +115,7 @@ static int judge_rest(sis__masked_scorer *v, const unsigned char *gone, sis_coll
 int sis__disjoint(sis__masked_scorer *v, const sis__finder_of_subsets *f, sis_collection *out) {
     size_t cap = 0;
     int error = SIS_OK;
-    while (error == SIS_OK && !out->complete && (!out->n_subsets || out->n_subsets != f->most)) {
+    while (error == SIS_OK && !out->complete && (!out->n_subsets || out->n_subsets != f->max)) {
         error = sis__reserve(&out->subsets, &cap, out->n_subsets + 1, sizeof *out->subsets);
         if (error != SIS_OK)
             break;
@@ -126,7 +126,7 @@ int sis__disjoint(sis__masked_scorer *v, const sis__finder_of_subsets *f, sis_co
             f->gone[s->features[i]] = 1;
         if (error == SIS_OK)
             error = judge_rest(v, f->gone, out);
-        if (error != SIS_OK && v->cut) { /* those before it are whole */
+        if (error != SIS_OK && v->cut) { /* earlier subsets are complete */
             free(s->features);
             sis_trace_release(&s->trace);
             out->n_subsets--;
@@ -159,7 +159,7 @@ static int rank(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *
     return error;
 }
 
-/* The size that `rank` subsets of the collection stay below, in sorted order. */
+/* The rank-th smallest size of the collection's subsets. */
 static size_t size_of_rank(const sis_collection *c, size_t rank) {
     for (size_t k = 0; k < c->n_subsets; k++) {
         size_t size = c->subsets[k].n, smaller = 0, equal = 0;
@@ -184,7 +184,7 @@ static int median_length(sis__masked_scorer *v, size_t *length) {
     sis_collection c;
     sis_opt opt = *v->opt;
     opt.max_subsets = 0;
-    opt.time_limit = 0; /* the limits are those of the whole */
+    opt.time_limit = 0; /* the limits apply to the whole search */
     opt.max_evaluations = 0;
     opt.progress = sis__scorer_inside;
     opt.progress_ctx = v;
@@ -200,14 +200,14 @@ static int median_length(sis__masked_scorer *v, size_t *length) {
                                             "length from");
 }
 
-/* What a method made of the features. */
+/* Result of a method. */
 typedef struct {
     sis__ranking ranking;
     int *order; /* (n) most important first */
     size_t n;
 } ranked;
 
-/* The fewest from the top whose attributions add up to the goal; all if they never do. */
+/* The shortest prefix whose attributions add up to the goal; all features if none does. */
 static size_t top_length(const ranked *r, double goal, int below) {
     double sum = 0;
     for (size_t k = 0; k < r->n; k++) {
@@ -218,7 +218,7 @@ static size_t top_length(const ranked *r, double goal, int below) {
     return r->n;
 }
 
-/* How many features of the order the constraint wants; `score` is that of the input. */
+/* Number of features that the constraint asks for; `score` is that of the input. */
 static int constrain(sis__masked_scorer *v, const sis_method_opt *how, const ranked *r,
                      double score, size_t *size) {
     int error = SIS_OK;
@@ -239,7 +239,7 @@ static int constrain(sis__masked_scorer *v, const sis_method_opt *how, const ran
     return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
 }
 
-/* Attributions -> order. */
+/* From attributions to the order. */
 static int find_order(sis__masked_scorer *v, const sis_method_opt *how, sis_rationale *out,
                       ranked *r) {
     r->ranking.importance = SIS_NEW(double, v->features.n);
@@ -253,13 +253,13 @@ static int find_order(sis__masked_scorer *v, const sis_method_opt *how, sis_rati
     return error;
 }
 
-/* Order -> rationale. */
+/* From the order to the rationale. */
 static int attribute(sis__masked_scorer *v, const sis_method_opt *how, sis_rationale *out) {
-    static const double RANKED = 0.8, CONSTRAINED = 0.95; /* of the work */
+    static const double RANKED = 0.8, CONSTRAINED = 0.95; /* share of the work done */
     sis_collection *c = &out->collection;
     size_t size;
     sis__scorer_phase(v, RANKED);
-    v->stretch = !how->order; /* methods that ask about all of their copies at once */
+    v->stretch = !how->order; /* for methods that score all their copies in one call */
     ranked r = {.ranking = {.sum = NAN, .difference = NAN},
                 .order = SIS_NEW_RAW(int, v->features.n)};
     int error = !r.order     ? SIS_E_NOMEM
@@ -280,7 +280,7 @@ static int attribute(sis__masked_scorer *v, const sis_method_opt *how, sis_ratio
     return error;
 }
 
-/* A limit came first: scores and whole subsets stay, a rationale that is not finished is none. */
+/* A limit was reached: keep scores and complete subsets, drop an unfinished rationale. */
 static int keep_cut(sis_rationale *r, int subsets) {
     sis_collection *c = &r->collection, all = *c;
     free(r->attributions);
@@ -310,7 +310,7 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
     if (error != SIS_OK)
         return error;
     error = begin(&v, &out->collection);
-    v.limited = 1; /* the scores that settle the status are asked for in any case */
+    v.limited = 1; /* limits do not apply to the scores that determine the status */
     if (error == SIS_OK && out->collection.status == SIS_STATUS_EXPLAINED)
         error = how->method == SIS_METHOD_GRADIENT ? sis__gradient(&v, how, &out->collection)
                 : how->method == SIS_METHOD_QUICK  ? sis__quick(&v, how, &out->collection)

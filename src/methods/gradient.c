@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
  * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021): backward selection for inputs that
- * are too large for it. A mask m, one number a feature, mixes input and mask,
- * x_m = (1 - m) x + m z; the gradient of the score in m says for all features at once what masking
- * each would do, to first order. Each step masks the k features with the largest values:
+ * are too large for it. A mask m, one number per feature, interpolates between input and mask,
+ * x_m = (1 - m) x + m z; the gradient of the score with respect to m estimates, to first order, the
+ * effect of masking each feature. Each step masks the k features with the largest values:
  *
  *     step      0     1     2     3     4     5
  *     score    0.99  0.98  0.97  0.71  0.75  0.31     threshold 0.7
  *     left      12     9     6     5     4     0      -> the 4 left at step 4
  *
- * What was left when the score last reached the threshold is sufficient but, since slopes are not
- * differences, holds features that are not needed. It is pruned by removals that are each tried on
- * the model: in large pieces first, if there are many; then, if they are few enough for the work
- * that may be spent (most_selected), by exact backward selection inside it (sis_collect, everything
- * else absent), or, if more are left, one by one until every single one is needed. Either way
- * Proposition 1 holds of what is reported, by full passes.
+ * The features left when the score last reached the threshold are sufficient. Slopes are not
+ * differences, so some of these features are not needed. If many are left, selection is repeated
+ * among them in smaller steps, while a round leaves out at least a quarter of them. The rest is made
+ * minimal by full passes: by exact backward selection (sis_collect, everything else absent) if
+ * the work allows it (max_selected), else by the divide and conquer of quick.c.
  *
- * Cost: n / k gradients, then a few times as many full passes as features were left, or, for exact
- * selection, evaluations that read at most WORK_WALKED (or WORK_PASSED) values.
+ * Cost: n / k gradients, at most ROUND_STEPS gradients for each further round, then evaluations that
+ * read at most WORK_WALKED (or WORK_PASSED) values for exact selection, or about
+ * 2 s (1 + log2(m / s)) full passes to find s features among the m that are left.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/walk.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,37 +31,39 @@
 #include "base/sum.h"
 #include "methods/methods.h"
 
-enum { MOST_WALKED = 4096, MOST_PASSED = 256, TRIES = 16 };
+enum { MAX_WALKED = 4096, MAX_PASSED = 256, ROUND_STEPS = 64 };
 
 /* Values in all copies that exact selection asks about: by the model's own walk, by full passes. */
-static const double WORK_WALKED = 5e10, WORK_PASSED = 6e7;
+static const double WORK_WALKED = 5e8, WORK_PASSED = 6e7;
 
-/* Where the parts of the work on a subset end, of 1: selection, pruning; the rest is exact. */
-static const double SELECTED = 0.25, PRUNED = 0.75;
+/* The part of the work on a subset after which selection and its repetitions end. */
+static const double SELECTED = 0.25, REPEATED = 0.5;
 
 typedef struct {
     sis__masked_scorer *v;
     size_t step;
-    size_t most; /* features that exact selection is for */
+    size_t max_exact; /* features that exact selection is for */
     sis__gradient_points at;
-    double *now;            /* (n_samples, width) the points of the present state */
+    double *now;            /* (n_samples, width) points of the current state */
     double *d_now;          /* (n_samples, width) */
     double *scores;         /* (n_samples) */
     double *value;          /* (n) slope of the score in m; below: its negative */
     unsigned char *gone;    /* (n) absent, equal to its mask, or in an earlier subset */
-    unsigned char *masked;  /* (n) of the selection under way */
+    unsigned char *masked;  /* (n) in the current selection */
     unsigned char *present; /* (n) scratch */
     int *live;              /* (n) features not masked yet */
     size_t n_live;
     int *heap;  /* (step) the best of them */
-    int *order; /* (n) as they were masked */
+    int *order; /* (n) in the order of masking */
     size_t n_order;
+    int *left; /* (n) sufficient, in the order in which they would be masked next */
+    size_t n_left;
     int *first; /* (n) the order of the first subset turned round, for its trace; or NULL */
     size_t n_first;
     size_t n_found, n_wanted; /* subsets */
 } search;
 
-/* So much of the work on the subset under way is done. */
+/* Report the share of work done on the current subset. */
 static void say_done(search *c, double part) {
     c->v->fraction = ((double)c->n_found + part) / (double)c->n_wanted;
 }
@@ -71,7 +75,8 @@ static int before(const search *c, int a, int b) {
     return c->value[a] != c->value[b] ? c->value[a] > c->value[b] : a < b;
 }
 
-/* Restore the heap below `at`: every parent comes after its children, so the root is the last. */
+/* Restore the heap below `at`: every parent comes after its children, so the root is the last
+ * one. */
 static void sink(const search *c, int *heap, size_t n, size_t at) {
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
         if (child + 1 < n && before(c, heap[child], heap[child + 1]))
@@ -84,7 +89,7 @@ static void sink(const search *c, int *heap, size_t n, size_t at) {
     }
 }
 
-/* The first k of the live features in the order of before(), into the heap. */
+/* Put the first k live features in the order of before() into the heap. */
 static void choose(const search *c, size_t k) {
     memcpy(c->heap, c->live, k * sizeof *c->heap);
     for (size_t i = k / 2; i-- > 0;)
@@ -102,7 +107,7 @@ static void choose(const search *c, size_t k) {
     }
 }
 
-/* Slopes in m at the present state, and its score. */
+/* Gradients with respect to m at the current state, and its score. */
 static int look(search *c, double *score) {
     sis__masked_scorer *v = c->v;
     size_t width = c->at.width;
@@ -130,7 +135,7 @@ static int look(search *c, double *score) {
     return SIS_OK;
 }
 
-/* Put the mask's coordinates where features are masked. */
+/* Set masked features to the mask's coordinates. */
 static void follow(search *c) {
     size_t width = c->at.width;
     for (size_t s = 0; s < c->v->features.n_samples; s++)
@@ -155,37 +160,39 @@ static void mask_some(search *c, size_t k) {
     follow(c);
 }
 
+/* Begin with exactly left[0..n_left) present. */
 static void start(search *c) {
-    c->n_live = c->n_order = 0;
-    for (size_t f = 0; f < c->v->features.n; f++) {
-        c->masked[f] = c->gone[f];
-        if (!c->gone[f])
-            c->live[c->n_live++] = (int)f;
-    }
+    c->n_order = 0;
+    c->n_live = c->n_left;
+    memcpy(c->live, c->left, c->n_left * sizeof *c->left);
+    memset(c->masked, 1, c->v->features.n);
+    for (size_t k = 0; k < c->n_left; k++)
+        c->masked[c->left[k]] = 0;
     for (size_t s = 0; s < c->v->features.n_samples; s++)
         memcpy(c->now + s * c->at.width, c->at.input, c->at.width * sizeof *c->now);
     follow(c);
 }
 
-/* Mask everything; *last is how many were masked when the score last reached the threshold. */
-static int select_backwards(search *c, size_t *last) {
+/* Mask all that is left; *last is how many were masked when the score last reached the threshold. */
+static int mask_all(search *c, size_t step, size_t *last) {
     const sis_opt *opt = c->v->opt;
+    double from = c->v->fraction * (double)c->n_wanted - (double)c->n_found;
+    double to = from < SELECTED ? SELECTED : (from + REPEATED) / 2;
     int error = SIS_OK;
     start(c);
     *last = 0;
     while (error == SIS_OK && c->n_live > 0) {
         double score;
-        say_done(c, SELECTED * (double)c->n_order / (double)(c->n_order + c->n_live));
+        say_done(c, from + (to - from) * (double)c->n_order / (double)c->n_left);
         error = look(c, &score);
         if (error == SIS_OK && sis_decided(score, opt->threshold, opt->below))
             *last = c->n_order;
         if (error == SIS_OK)
-            mask_some(c, c->step < c->n_live ? c->step : c->n_live);
+            mask_some(c, step < c->n_live ? step : c->n_live);
     }
+    say_done(c, to);
     return error;
 }
-
-/* ---- Repair -------------------------------------------------------------------------------- */
 
 /* Is the order without its first `from` sufficient, by a full pass? */
 static int enough_from(search *c, size_t from, int *enough) {
@@ -198,91 +205,48 @@ static int enough_from(search *c, size_t from, int *enough) {
     return error;
 }
 
-/* Copies of what is present without one piece each. */
-typedef struct {
-    const search *c;
-    const int *left; /* features present */
-    size_t n_left, first, piece;
-} removals;
-
-static void choose_removal(void *ctx, size_t i, unsigned char *present) {
-    const removals *r = (const removals *)ctx;
-    size_t from = r->first + i * r->piece;
-    memset(present, 0, r->c->v->features.n);
-    for (size_t k = 0; k < r->n_left; k++)
-        present[r->left[k]] = k < from || k >= from + r->piece;
-}
-
-/* How far pruning is, of 1: half of the first rounds' work is in pieces of one feature, a quarter in
- * those of two, and so on; of rounds that are made again, nobody knows how many follow. */
-static double share_pruned(double of_round, size_t piece, int again) {
-    if (again)
-        return 1 - ldexp(0.25 * (2 - of_round), -again);
-    return 0.75 * (1 + of_round) / (2 * (double)piece);
-}
-
-/* A round: the pieces are that large, and it is made for the so-manieth time. */
-typedef struct {
-    size_t piece, dropped;
-    int again;
-} pruning;
-
-/* Go through left[0..*n) in pieces and drop each that is not needed. The more in a row are needed,
- * the more of the next are tried together; the first that can go goes, the others are tried again. */
-static int drop_pieces(search *c, int *left, size_t *n, pruning *p) {
-    double margins[TRIES];
-    size_t at = 0, needed = 0, piece = p->piece;
-    p->dropped = 0;
-    while (at < *n) {
-        size_t pieces = (*n - at + piece - 1) / piece, tries = pieces < TRIES ? pieces : TRIES,
-               k = 0;
-        tries = tries < needed + 1 ? tries : needed + 1;
-        removals r = {c, left, *n, at, piece};
-        double done = share_pruned((double)at / (double)*n, piece, p->again);
-        say_done(c, SELECTED + (PRUNED - SELECTED) * done);
-        int error = sis__scorer_margins(
-            c->v, &(sis__copies){.n = tries, .choose = choose_removal, .ctx = &r}, margins);
-        if (error != SIS_OK)
-            return error;
-        while (k < tries && !sis__scorer_decided(c->v, margins[k]))
-            k++;
-        at += k * piece;
-        needed = k < tries ? 0 : needed + k;
-        if (k == tries)
-            continue;
-        size_t size = *n - at < piece ? *n - at : piece;
-        memmove(left + at, left + at + size, (*n - at - size) * sizeof *left);
-        *n -= size;
-        p->dropped += size;
+/* Leave only what selection in steps of that size does not mask. */
+static int select_left(search *c, size_t step) {
+    size_t last = 0;
+    int enough = 0, error = mask_all(c, step, &last);
+    while (error == SIS_OK && !enough) { /* slopes may come with other scores than predictions */
+        error = enough_from(c, last, &enough);
+        if (error == SIS_OK && !enough && last == 0)
+            return sis__fail_unstable(NAN, NAN);
+        last = enough ? last : last > step ? last - step : 0;
     }
+    if (error != SIS_OK)
+        return error;
+    c->n_left = c->n_order - last;
+    memcpy(c->left, c->order + last, c->n_left * sizeof *c->left);
     return SIS_OK;
 }
 
-/* Drop pieces, halving their size, until few enough are left for exact selection; at size one,
- * until every single feature is needed. */
-static int prune(search *c, int *left, size_t *n) {
-    pruning p = {.piece = 1};
-    while (p.piece * 2 < *n)
-        p.piece *= 2;
-    while (*n > c->most) {
-        int error = drop_pieces(c, left, n, &p);
-        if (error != SIS_OK || (p.piece == 1 && p.dropped == 0))
-            return error;
-        p.again += p.piece == 1;
-        p.piece = p.piece > 1 ? p.piece / 2 : 1;
+/* Select again in smaller steps while too many are left for exact selection and it is of use. */
+static int select_repeatedly(search *c) {
+    size_t before = 0, step = c->step;
+    int error = SIS_OK;
+    while (error == SIS_OK && c->n_left > c->max_exact &&
+           (before == 0 || c->n_left < before - before / 4)) {
+        before = c->n_left;
+        size_t smaller = (before + ROUND_STEPS - 1) / ROUND_STEPS;
+        step = smaller < step ? smaller : step;
+        error = select_left(c, step);
     }
-    return SIS_OK;
+    return error;
 }
+
+/* ---- Minimal subsets ----------------------------------------------------------------------- */
 
 /* The progress of exact selection. */
 static int report_exact(void *ctx, const sis_progress *p) {
     search *c = (search *)ctx;
-    say_done(c, PRUNED + (1 - PRUNED) * p->walk);
+    say_done(c, REPEATED + (1 - REPEATED) * p->walk);
     sis_progress all = {.evaluations = p->evaluations, .walk = c->v->fraction};
     return sis__scorer_inside(c->v, &all);
 }
 
-/* The options of exact selection; its limits are what is left of those of the whole. */
+/* Options of exact selection; its limits are the remainder of the overall limits. */
 static sis_opt exact_options(search *c) {
     sis_opt opt = *c->v->opt;
     double left = opt.time_limit - (sis__seconds() - c->v->began);
@@ -290,7 +254,7 @@ static sis_opt exact_options(search *c) {
     opt.early_stop = 0;
     if (opt.time_limit > 0)
         opt.time_limit = left > 1e-6 ? left : 1e-6;
-    if (opt.max_evaluations) /* of which there are some, or the last question would have said so */
+    if (opt.max_evaluations) /* at least one is left, or the last call would have failed */
         opt.max_evaluations -= c->v->evaluations;
     opt.progress = report_exact;
     opt.progress_ctx = c;
@@ -298,14 +262,14 @@ static sis_opt exact_options(search *c) {
     return opt;
 }
 
-/* Exact backward selection inside left[0..n). */
-static int select_exactly(search *c, const int *left, size_t n, sis_subset *out) {
+/* Exact backward selection among what is left. */
+static int select_exactly(search *c, sis_subset *out) {
     sis_collection found;
     sis_input inside = *c->v->in;
     sis_opt opt = exact_options(c);
     memset(c->present, 1, c->v->features.n);
-    for (size_t k = 0; k < n; k++)
-        c->present[left[k]] = 0;
+    for (size_t k = 0; k < c->n_left; k++)
+        c->present[c->left[k]] = 0;
     inside.absent = c->present;
     int error = sis_collect(c->v->model, &inside, &opt, &found);
     if (error != SIS_OK)
@@ -325,48 +289,36 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
     return error;
 }
 
-/* A subset of left[0..n), which is masked-first, as it is. */
-static int take_all(search *c, const int *left, size_t n, sis_subset *out) {
-    double margin;
-    say_done(c, 1);
-    memset(c->present, 0, c->v->features.n);
-    out->features = SIS_NEW_RAW(int, n);
-    if (!out->features)
-        return SIS_E_NOMEM;
-    for (size_t k = 0; k < n; k++) {
-        out->features[k] = left[n - 1 - k];
-        c->present[left[k]] = 1;
-    }
-    out->n = n;
-    int error = sis__scorer_margin(c->v, c->present, &margin);
-    out->score = error == SIS_OK ? sis__scorer_score(c->v, margin) : 0;
-    return error;
-}
-
-/* Before pruning changes it. */
+/* Keep the order of the first selection, most important first, for the trace. */
 static void keep_first(search *c) {
     for (c->n_first = 0; c->n_first < c->n_order; c->n_first++)
         c->first[c->n_first] = c->order[c->n_order - 1 - c->n_first];
 }
 
-static int find_subset(search *c, sis_subset *out) {
-    size_t last = 0, n;
-    int enough = 0, error = select_backwards(c, &last);
-    while (error == SIS_OK && !enough) { /* where slopes come with other scores than predictions */
-        error = enough_from(c, last, &enough);
-        if (error == SIS_OK && !enough && last == 0)
-            return sis__fail_unstable(NAN, NAN);
-        last = enough ? last : last > c->step ? last - c->step : 0;
+/* Divide and conquer among what is left, most important first. */
+static int minimise(search *c, sis_subset *out) {
+    for (size_t i = 0, j = c->n_left; i + 1 < j--; i++) {
+        int swap = c->left[i];
+        c->left[i] = c->left[j];
+        c->left[j] = swap;
     }
-    if (c->first && !c->n_found)
+    double from = c->v->fraction;
+    return sis__quick_inside(c->v, c->left, c->n_left,
+                             ((double)c->n_found + 1) / (double)c->n_wanted - from, out);
+}
+
+static int find_subset(search *c, sis_subset *out) {
+    c->n_left = 0;
+    for (size_t f = 0; f < c->v->features.n; f++)
+        if (!c->gone[f])
+            c->left[c->n_left++] = (int)f;
+    int error = select_left(c, c->step);
+    if (error == SIS_OK && c->first && !c->n_found)
         keep_first(c);
-    int *left = c->order + last;
-    n = c->n_order - last;
     if (error == SIS_OK)
-        error = prune(c, left, &n);
-    if (error != SIS_OK)
-        return error;
-    error = n <= c->most ? select_exactly(c, left, n, out) : take_all(c, left, n, out);
+        error = select_repeatedly(c);
+    if (error == SIS_OK)
+        error = c->n_left <= c->max_exact ? select_exactly(c, out) : minimise(c, out);
     c->n_found++;
     return error;
 }
@@ -385,17 +337,17 @@ static int has_walk(const sis__masked_scorer *v) {
 
 /* How many features exact selection is for: n of them take n^2 / 2 copies, and a copy costs the more
  * the larger the input is. */
-static size_t most_selected(const sis__masked_scorer *v) {
-    int walks = v->features.n > MOST_PASSED && has_walk(v);
+static size_t max_selected(const sis__masked_scorer *v) {
+    int walks = v->features.n > MAX_PASSED && has_walk(v);
     double size = (double)(v->in->n_values * v->features.n_samples);
-    double most = sqrt(2 * (walks ? WORK_WALKED : WORK_PASSED) / size);
-    double limit = walks ? MOST_WALKED : MOST_PASSED;
-    return (size_t)(most < limit ? most : limit);
+    double max = sqrt(2 * (walks ? WORK_WALKED : WORK_PASSED) / size);
+    double limit = walks ? MAX_WALKED : MAX_PASSED;
+    return (size_t)(max < limit ? max : limit);
 }
 
 static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *how) {
     *c = (search){.v = v, .step = how->step < v->features.n ? how->step : v->features.n};
-    c->most = most_selected(v);
+    c->max_exact = max_selected(v);
     c->n_wanted = v->opt->max_subsets ? v->opt->max_subsets : 1;
     int error = sis__gradient_points_init(&c->at, v, "gradient");
     if (error != SIS_OK)
@@ -410,9 +362,10 @@ static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *h
     c->live = SIS_NEW(int, v->features.n);
     c->heap = SIS_NEW(int, c->step);
     c->order = SIS_NEW(int, v->features.n);
+    c->left = SIS_NEW(int, v->features.n);
     c->first = how->trace ? SIS_NEW(int, v->features.n) : NULL;
     if (!c->now || !c->d_now || !c->scores || !c->value || !c->gone || !c->masked || !c->present ||
-        !c->live || !c->heap || !c->order || (how->trace && !c->first))
+        !c->live || !c->heap || !c->order || !c->left || (how->trace && !c->first))
         return SIS_E_NOMEM;
     for (size_t f = 0; f < v->features.n; f++)
         c->gone[f] = v->features.absent[f] || v->features.same[f];
@@ -431,6 +384,7 @@ static void search_release(search *c) {
     free(c->live);
     free(c->heap);
     free(c->order);
+    free(c->left);
     free(c->first);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where slopes are taken. For most models a point is a row; for those that look token ids up, a
- * point is the embeddings they find, because there is nothing between two ids but there is between
- * two embeddings. What is never masked has in the mask's point the value of the input.
+ * Points at which gradients are computed. For most models a point is a row. For models that look up
+ * token ids, a point is made of embeddings, because one can interpolate between embeddings but not
+ * between ids. Values that are never masked are the same in the mask's point and in the input.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static int no_gradient(const char *method) {
                      method);
 }
 
-/* A mask that removes tokens moves the others: there is no way from one to the other. */
+/* A mask that removes tokens shifts the others: there is no path between mask and input. */
 static int no_path(const char *method) {
     return sis__fail(SIS_E_UNSUPPORTED,
                      "%s follows the way from the mask to the input, and a mask that removes "
@@ -35,7 +35,7 @@ static int embed(const sis__masked_scorer *v, const double *row, double *point) 
     return SIS_OK;
 }
 
-/* row: the input where `mask` is NULL or a value is never masked, else the mask. */
+/* row: the input where `mask` is NULL or a value is never masked, otherwise the mask. */
 static void mix(const sis__masked_scorer *v, const double *mask, double *row) {
     for (size_t i = 0; i < v->in->n_values; i++) {
         int f = v->features.feature_of[i], here = f < 0 || (!mask && !v->features.absent[f]);
@@ -58,7 +58,7 @@ int sis__gradient_points_init(sis__gradient_points *p, const sis__masked_scorer 
     p->mask = (double *)sis__alloc_raw(v->features.n_samples, p->width * sizeof *p->mask);
     int error = row && p->input && p->mask ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK) {
-        mix(v, NULL, row); /* absent features: as in the first mask sample */
+        mix(v, NULL, row); /* absent features as in the first mask sample */
         error = embed(v, row, p->input);
     }
     for (size_t s = 0; error == SIS_OK && s < v->features.n_samples; s++) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Integrated gradients (Sundararajan, Taly and Yan 2017): the attribution of a coordinate is the
- * way it goes from the baseline to the input, times the mean of its slope along the straight path,
+ * Integrated gradients (Sundararajan, Taly and Yan 2017): the attribution of a coordinate is its
+ * difference between input and baseline, times its mean gradient along the straight path,
  *
  *     a_v = (x_v - b_v) * sum over k of h_k dscore/dx_v (b + t_k (x - b))
  *
  * where t_k is the middle and h_k the length of part k of the path (the midpoint rule: half the
  * error of the trapezoid rule where the score is smooth, and no point is spent on the ends).
- * Attributions add up to score(x) - score(b) but for the error of the sum, so the difference of the
- * two is the measure of that error and is reported (completeness).
+ * Attributions add up to score(x) - score(b) except for the integration error; this error is
+ * reported (completeness).
  *
- * A confident network's score stays where it is for most of the path and then changes within a
- * tenth of it. With equal parts only that tenth of the points matters, and the error, which comes
- * from the kinks of rectifiers and maxima, was above 1 % on one DNA sequence in fifty at 300 steps.
- * So a tenth of the steps first surveys the path, and the others divide it into parts half of whose
- * measure is length and half the change of the score:
+ * The score of a confident network is constant on most of the path and changes within a tenth of
+ * it. With equal parts only a tenth of the points would matter, and the error, caused by the kinks
+ * of rectifiers and maxima, exceeded 1 % for one DNA sequence in fifty at 300 steps. So a tenth of
+ * the steps surveys the path first, and the others divide it into parts of equal measure, half of
+ * which is length and half change of the score:
  *
  *     score    ________/-------      survey    .   .   .   .   .   .
  *     parts    |  |  |||||  |  |
@@ -30,20 +30,22 @@
 #include "base/mem.h"
 #include "methods/methods.h"
 
-enum { CHUNK = 32, SURVEY = 10, LEAST = 20 }; /* points at once; 1/SURVEY of at least LEAST steps */
+/* points per call; 1/SURVEY of at least STEPS_MIN steps */
+enum { CHUNK = 32, SURVEY = 10, STEPS_MIN = 20 };
 
 typedef struct {
     sis__masked_scorer *v;
     sis__gradient_points at;
-    const double *baseline; /* (width) of the sample under way */
+    const double *baseline; /* (width) of the current sample */
     size_t chunk;           /* points at once */
-    size_t steps;           /* points on the path, those of the survey included */
+    size_t steps;           /* points on the path, including the survey */
     size_t n_survey;
-    size_t baselines, n_baselines; /* those done, all */
-    double *share;                 /* (n_survey + 2) where the survey stood, both ends included, */
-    double *score; /* (n_survey + 2) and the score there; then the measure up to there */
+    size_t baselines, n_baselines; /* done, total */
+    /* (n_survey + 2) positions of the survey on the path, with both ends */
+    double *share;
+    double *score; /* (n_survey + 2) the scores there; later the measure up to there */
     double *points, *d_points, *scores;
-    double *slope; /* (width) sum of slopes along the path */
+    double *slope; /* (width) sum of gradients along the path */
     double *total; /* (width) attributions of the samples so far */
 } path;
 
@@ -57,7 +59,7 @@ static int path_init(path *p, sis__masked_scorer *v, size_t steps) {
     p->points = (double *)sis__alloc_raw(p->chunk, p->at.width * sizeof(double));
     p->d_points = (double *)sis__alloc_raw(p->chunk, p->at.width * sizeof(double));
     p->scores = SIS_NEW(double, p->chunk);
-    p->n_survey = steps < LEAST ? 0 : steps / SURVEY;
+    p->n_survey = steps < STEPS_MIN ? 0 : steps / SURVEY;
     p->share = SIS_NEW(double, p->n_survey + 2);
     p->score = SIS_NEW(double, p->n_survey + 2);
     p->slope = SIS_NEW(double, p->at.width);
@@ -78,14 +80,14 @@ static void path_release(path *p) {
     free(p->total);
 }
 
-/* Zero where the mask would stand; never masked values stay as they are. */
+/* Zero where the mask would be; values that are never masked stay. */
 static void zero_baseline(path *p) {
     for (size_t i = 0; i < p->at.width; i++)
         if (p->v->features.feature_of[i / p->at.dim] >= 0)
             p->at.mask[i] = 0;
 }
 
-/* Point k of the chunk: this share of the way from the baseline to the input. */
+/* Point k of the chunk, at this share of the path from the baseline to the input. */
 static void place(path *p, size_t k, double share) {
     const double *b = p->baseline, *x = p->at.input;
     double *to = p->points + k * p->at.width;
@@ -100,7 +102,7 @@ static int evaluate(path *p, size_t n) {
 
 /* ---- The path ------------------------------------------------------------------------------ */
 
-/* Scores at both ends and at equal distances between. */
+/* Scores at both ends and at equal distances in between. */
 static int survey(path *p) {
     size_t n = p->n_survey + 2;
     int error = SIS_OK;
@@ -117,7 +119,7 @@ static int survey(path *p) {
     return error;
 }
 
-/* Scores -> the measure up to there, from 0 to 1: half length, half change of the score. */
+/* Turn scores into the measure, from 0 to 1: half length, half change of the score. */
 static void measure(path *p) {
     size_t n = p->n_survey + 2;
     double change = 0, before = p->score[0], so_far = 0;
@@ -131,7 +133,7 @@ static void measure(path *p) {
     }
 }
 
-/* Where the measure comes to `part`; *from is a mark that only goes forward. */
+/* Where the measure reaches `part`; *from is a position that only moves forward. */
 static double share_at(const path *p, double part, size_t *from) {
     while (*from + 2 < p->n_survey + 2 && p->score[*from + 1] < part)
         ++*from;
@@ -141,7 +143,7 @@ static double share_at(const path *p, double part, size_t *from) {
     return p->share[*from] + inside * (p->share[*from + 1] - p->share[*from]);
 }
 
-/* The mean slope along the path, part by part. */
+/* The mean gradient along the path, part by part. */
 static int integrate(path *p) {
     size_t parts = p->steps - p->n_survey, mark = 0;
     double edge = 0, lengths[CHUNK];
@@ -166,7 +168,7 @@ static int integrate(path *p) {
     return error;
 }
 
-/* One baseline: its attributions to `total`, the scores at both ends to *difference. */
+/* One baseline: add its attributions to `total`; *difference: the scores at both ends. */
 static int follow(path *p, double *difference) {
     int error = survey(p);
     if (error != SIS_OK)

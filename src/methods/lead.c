@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models of other models: how far an output is ahead of all others, so that "it stays on top" is a
- * decision like any other, with the threshold 0; and whether the decision is there at all, so that
- * a mean of scores is a share of decisions.
+ * Models derived from other models: the lead of an output over all others, so that "it stays the
+ * highest" becomes a decision with threshold 0; and whether a decision holds, so that a mean of
+ * scores is a share of decisions.
  */
 #include <math.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static double lead_of(double own, double other) {
     return fabs(lead) <= 1e-12 * (1 + fabs(own)) ? 0 : lead;
 }
 
-/* margins (n) -> leads, in place. */
+/* margins (n) to leads, in place. */
 static void lead_row(double *m, size_t n) {
     size_t best = 0;
     double next = -INFINITY;
@@ -42,7 +42,7 @@ static int lead_predict(void *ctx, const double *rows, size_t n, size_t width, d
     return error;
 }
 
-/* What all of them have of the model behind them. */
+/* Copy what all derived models take from the original. */
 static void begin(const sis_model *model, sis_model *out) {
     sis_model whole;
     sis__sized_extend(&whole, sizeof whole, model);

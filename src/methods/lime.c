@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * LIME (Ribeiro, Singh and Guestrin 2016) as their code does it for texts: score copies of the
- * input in which a random number of random features is missing, weigh each by how near it is to the
- * input, fit a linear model to the scores by ridge regression; its weights are the attributions.
+ * LIME (Ribeiro, Singh and Guestrin 2016) as in the authors' code for texts: score copies of the
+ * input that lack a random number of random features, weight each by its distance to the input, and
+ * fit a linear model to the scores by ridge regression; its coefficients are the attributions.
  *
- *     missing     between 1 and q features, each number equally likely; the first copy misses none
+ *     missing     between 1 and q features, each number equally likely; the first copy lacks none
  *     distance    100 times the cosine distance of the present features to all of them,
  *                 d = 100 (1 - sqrt(k / q)) with k of q present
  *     weight      sqrt(exp(-d^2 / width^2)), width 25 by default
  *     penalty     1 on squared weights, the intercept free
  *
- * Features that equal their mask change nothing: they are left out of the model and get 0. Every
- * occurrence of a word is a feature of its own, where LIME's text code takes all of them together.
+ * Features that equal their mask change nothing: they are left out of the model and get 0. Each
+ * occurrence of a word is one feature, whereas LIME's text code joins all occurrences.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static int draw(lime *l, const sis_method_opt *how) {
     memset(l->x, 1, l->n * l->q);
     for (size_t s = 0; s < l->n; s++) {
         size_t missing = s == 0 ? 0 : 1 + sis__rng_below(&r, l->q);
-        for (size_t j = 0; j < missing; j++) { /* the first cards of a shuffle */
+        for (size_t j = 0; j < missing; j++) { /* the start of a shuffle */
             size_t k = j + sis__rng_below(&r, l->q - j), card = deck[k];
             deck[k] = deck[j];
             deck[j] = card;
@@ -101,7 +101,7 @@ static void choose(void *ctx, size_t i, unsigned char *present) {
         present[l->column[j]] = l->x[i * l->q + j];
 }
 
-/* Several mask samples, but one mask for lime alone: as many copies of it. */
+/* Repeat the mask of lime for each of several mask samples. */
 static int spread(const sis__masked_scorer *v, const double *mask, double **out) {
     size_t n = v->in->n_values;
     *out = (double *)sis__alloc_raw(v->features.n_samples, n * sizeof **out);

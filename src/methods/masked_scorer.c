@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One input through masks: the margins of copies in which any choice of features is present. Copies
- * are built from scratch, unlike in a walk, because those of the methods here differ in much more
- * than one feature; they go to the model in chunks under the memory budget.
- *
- * With several mask samples (hot-deck) a copy is several rows, and its margin the mean of their
- * scores.
+ * Margins of masked copies of one input, with any set of features present. Copies are built from
+ * scratch, unlike in a walk, because consecutive copies differ in many features. They are evaluated
+ * in chunks within the memory budget. With several mask samples (hot deck) a copy is several rows,
+ * and its margin is the mean of their scores.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +19,9 @@ enum { ROWS = 256 };
 
 static size_t room_for(const sis__masked_scorer *v) {
     size_t row = (v->in->n_values + v->model->n_outputs) * sizeof(double);
-    size_t most = v->opt->memory / row, wish = v->model->max_rows ? v->model->max_rows : ROWS;
-    most = most < wish ? most : wish;
-    return most ? most : 1;
+    size_t max = v->opt->memory / row, wish = v->model->max_rows ? v->model->max_rows : ROWS;
+    max = max < wish ? max : wish;
+    return max ? max : 1;
 }
 
 int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,
@@ -74,7 +72,7 @@ int sis__scorer_inside(void *ctx, const sis_progress *p) {
     sis__masked_scorer *v = (sis__masked_scorer *)ctx;
     const sis_opt *o = v->opt;
     v->fraction = p->walk;
-    if (!o->progress || !sis__is_due(&v->told, o->progress_every))
+    if (!o->progress || !sis__is_due(&v->last_report, o->progress_every))
         return 0;
     double walk = v->from + (v->to - v->from) * v->fraction;
     sis_progress all = {1, 0, v->evaluations + p->evaluations, walk < 1 ? walk : 1};
@@ -90,7 +88,7 @@ int sis__scorer_tick(sis__masked_scorer *v) {
     return v->cut ? sis__fail(SIS_E_CANCELLED, "a limit has been reached") : SIS_OK;
 }
 
-/* Row `at`: the input with the features that are not flagged taken from `mask`. */
+/* Row `at`: the input, with features that are not flagged taken from `mask`. */
 static void build_row(sis__masked_scorer *v, size_t at, const double *mask) {
     double *row = v->rows + at * v->in->n_values;
     for (size_t i = 0; i < v->in->n_values; i++) {
@@ -110,7 +108,7 @@ static int predict(sis__masked_scorer *v, size_t n) {
     return result < 0 ? result : SIS_E_MODEL;
 }
 
-/* Add what the model said of row `at`, mask sample s, to the margin of its copy. Samples come in
+/* Add the model's answer for row `at`, mask sample s, to the margin of its copy. Samples come in
  * order. */
 static int add_answer(sis__masked_scorer *v, size_t at, size_t s, double *margin) {
     double m = v->answers[at * v->model->n_outputs + v->in->output];

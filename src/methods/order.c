@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From importances to an order, and from an order to a rationale: its first so many features.
- * FindSIS adds features from the top until the threshold is reached; the scores of the next BLOCK
- * prefixes are asked for together, because a model answers many rows faster than one at a time.
+ * From importances to an order, and from an order to a rationale, which is a prefix of it. FindSIS
+ * adds features in order until the threshold is reached; the scores of the next BLOCK prefixes are
+ * evaluated together, because a model scores many rows faster than one at a time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void sis__order(const sis__masked_scorer *v, const double *importance, int *orde
     sis__sort(order, *n, sizeof *order, by_importance, (void *)importance);
 }
 
-/* Copies that hold the first `from`, `from` + `by`, ... features of an order. */
+/* Copies with the first `from`, `from` + `by`, ... features of an order. */
 typedef struct {
     const int *order;
     size_t n;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The score of parts of inputs, and of inputs without one feature.
- *
- * Parts are dressed as rows, one for each mask of their input, and predicted in blocks that fit
- * half of the memory budget (the other half is the prediction's own). Leaving out one feature after
- * the other is what a walk's probe does, so importance costs what one step of backward selection
- * costs.
+ * Scores of parts of inputs, and of inputs without one feature. A part becomes one row for each
+ * mask of its input; rows are predicted in blocks that take half of the memory budget (prediction
+ * takes the other half). Leaving out one feature after the other is what a walk's probe does, so
+ * importance costs as much as one step of backward selection.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include <sis/explain.h>
+#include <sis/walk.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -22,7 +21,7 @@ static size_t samples_of(const sis_input *in) {
     return in->n_samples ? in->n_samples : 1;
 }
 
-/* Flags of the features that are left of a part. */
+/* Flags of the features that remain in a part. */
 static int flag_left(const sis_part *part, unsigned char **out) {
     const sis_input *in = part->input;
     long n = sis_input_features(in);
@@ -48,7 +47,7 @@ static int flag_left(const sis_part *part, unsigned char **out) {
 }
 
 /* The rows of a part, one for each mask: rows (n_samples, n_values). */
-static int dress(const sis_part *part, double *rows) {
+static int build_rows(const sis_part *part, double *rows) {
     const sis_input *in = part->input;
     unsigned char *left;
     int code = flag_left(part, &left);
@@ -73,7 +72,7 @@ typedef struct {
     sis_input *rows;
 } block;
 
-/* How many of the n parts fit into a block: at least one. */
+/* The number of parts that fit into a block, at least one. */
 static void measure(block *b, const sis_part *parts, size_t n) {
     b->n_parts = b->n_rows = b->n_values = 0;
     for (; b->n_parts < n; b->n_parts++) {
@@ -92,7 +91,7 @@ static int fill(block *b, const sis_part *parts) {
     double *values = b->values;
     for (size_t i = 0; i < b->n_parts; i++) {
         const sis_input *in = parts[i].input;
-        int code = dress(&parts[i], values);
+        int code = build_rows(&parts[i], values);
         if (code != SIS_OK)
             return code;
         for (size_t s = 0; s < samples_of(in); s++, values += in->n_values) {
@@ -103,7 +102,7 @@ static int fill(block *b, const sis_part *parts) {
     return SIS_OK;
 }
 
-/* Of each part the mean over its rows. */
+/* The mean over the rows of each part. */
 static void average(const block *b, const sis_part *parts, double *scores) {
     const double *from = b->scores;
     for (size_t i = 0; i < b->n_parts; i++) {

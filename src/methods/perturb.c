@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Perturbation: what happens to the score when each feature alone is masked. One evaluation a
- * feature, by full passes; those equal to their mask are known to change nothing.
- *
- * Attributions are differences of scores, as in the paper. The order is made of differences of
- * margins, which rank the same and still tell features apart where the score is 1 to the last
- * digit.
+ * Perturbation: the effect on the score of masking each feature alone. One evaluation per feature,
+ * by full passes; features equal to their mask have no effect. Attributions are differences of
+ * scores, as in the paper. The order uses differences of margins, which rank identically and still
+ * separate features where the score rounds to 1.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sufficient subsets with few questions: QuickXplain (Junker 2004) on "enough with everything else
- * masked". For models that are slow or far away: about 2k(1 + log2(p/k)) copies for a subset of k of
- * p features, where backward selection asks p^2/2.
+ * Sufficient subsets with few evaluations: QuickXplain (Junker 2004) for the property "sufficient
+ * with everything else masked". For slow or remote models: about 2k(1 + log2(p/k)) copies for a
+ * subset of k of p features, where backward selection needs p^2/2.
  *
  *     order      most important first: by what masking each alone does (p copies, one batch), by the
- *                gradient (one), as they come, or as the caller has it
- *     shorten    the fewest from its top that are enough, by a search that tries WAYS sizes at a time;
- *                then the same again in the order of what the loss of each would do to these, as long as
- *                that leaves a good part of them out
- *     divide     of what is left one half is kept while the other is searched: what that half needs is
- *                kept, the first is searched with it, and so on
- *     settle     that is right of models that never lose a decision by seeing more. Of others the set
- *                may not be enough (features of the order are put back) or hold too much (the least
- *                needed one is dropped), until full passes say that it is enough and that nothing
- *                can be left out
+ *                gradient (one), the input's order, or the caller's
+ *     shorten    find the shortest sufficient prefix, by a search that tries WAYS sizes at a time; then
+ *                order these by the effect of removing each and repeat, as long as that removes a
+ *                good part of them
+ *     divide     keep one half of the remaining features while the other is searched; keep what that half
+ *                needs, search the first half with it, and so on, recursively
+ *     minimize   dividing is exact for models that never lose a decision by seeing more features. For
+ *                other models the set may be insufficient (features of the order are put back) or
+ *                too large (the least needed one is dropped), until full passes show that it is
+ *                sufficient and that no feature can be left out
  *
- * As in SIS the features of a subset are then masked and the next is looked for, until what is left is
- * not enough.
+ * As in SIS, the features of a subset are then masked and the next subset is searched for, until
+ * the remaining features are not sufficient.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -36,21 +36,21 @@ typedef struct {
     size_t n_order;
     unsigned char *gone;    /* (n) in an earlier subset */
     unsigned char *present; /* (n) */
-    unsigned char *needed;  /* (n) found by dividing */
-    int *left;              /* (n_left) what is still searched, most important first */
+    unsigned char *needed;  /* (n) found by divide() */
+    int *left;              /* (n_left) still searched, most important first */
     size_t n_left;
-    double *loss;       /* (n) what the loss of a feature does, the more the worse */
-    double from, share; /* of all progress: where this subset begins, and how much of it this is */
-    size_t divided;     /* of what is divided: looked at */
+    double *loss;       /* (n) effect of removing a feature, larger is worse */
+    double from, share; /* of all progress: the start and share of this subset */
+    size_t divided;     /* features examined by divide() */
     size_t n_found;
 } search;
 
 /* ---- Progress ------------------------------------------------------------------------------ */
 
-/* A subset is shortened (up to FOUND of it), divided (up to DIVIDED) and settled. */
+/* Progress on a subset after shortening (FOUND) and dividing (DIVIDED); the rest is minimizing. */
 static const double FOUND = 0.5, DIVIDED = 0.8, ORDERED = 0.3;
 
-/* So much of this subset is done; with the next copies: so much more. */
+/* Report the progress on this subset, now and after the next copies. */
 static void tell(search *c, double part, double more) {
     double now = c->from + part * c->share;
     c->v->fraction = now > c->v->fraction ? now : c->v->fraction;
@@ -58,10 +58,11 @@ static void tell(search *c, double part, double more) {
     c->v->stretch = c->v->stretch > 0 ? c->v->stretch : 0;
 }
 
-/* The next subset takes half of what is left, or its share if it is known how many there may be. */
-static void tell_next(search *c, size_t found, size_t most) {
+/* The next subset gets half of the remaining share, or an equal share if the number of subsets is
+ * limited. */
+static void tell_next(search *c, size_t found, size_t max) {
     c->from = c->v->fraction;
-    c->share = (1 - c->from) / (most > found ? (double)(most - found) : 2);
+    c->share = (1 - c->from) / (max > found ? (double)(max - found) : 2);
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */
@@ -72,17 +73,17 @@ static void show_only(search *c, const int *features, size_t n) {
         c->present[features[k]] = 1;
 }
 
-/* Is what is present enough? */
+/* Are the present features sufficient? */
 static int ask(search *c, int *enough, double *margin) {
     int error = sis__scorer_margin(c->v, c->present, margin);
     *enough = error == SIS_OK && sis__scorer_decided(c->v, *margin);
     return error;
 }
 
-/* Copies with the first so many of what is left. */
+/* Copies with a prefix of the remaining features. */
 typedef struct {
     const search *c;
-    size_t low, high, n; /* sizes in between, evenly */
+    size_t low, high, n; /* sizes in between, evenly spaced */
 } cuts;
 
 static size_t cut_at(const cuts *t, size_t i) {
@@ -96,10 +97,10 @@ static void choose_cut(void *ctx, size_t i, unsigned char *present) {
         present[t->c->left[k]] = 1;
 }
 
-/* The fewest from the top of what is left, which is enough as a whole. */
+/* Find the shortest sufficient prefix of the remaining features, which are sufficient together. */
 static int shorten(search *c) {
     double margins[WAYS];
-    size_t low = 0, high = c->n_left; /* too few, enough */
+    size_t low = 0, high = c->n_left; /* insufficient, sufficient */
     while (high - low > 1) {
         cuts t = {c, low, high, high - low - 1 < WAYS ? high - low - 1 : WAYS};
         int error = sis__scorer_margins(
@@ -116,7 +117,7 @@ static int shorten(search *c) {
     return SIS_OK;
 }
 
-/* Copies of what is left without one feature each. */
+/* Copies of the remaining features, each without one. */
 static void choose_without(void *ctx, size_t i, unsigned char *present) {
     const search *c = (const search *)ctx;
     memset(present, 0, c->v->features.n);
@@ -124,8 +125,8 @@ static void choose_without(void *ctx, size_t i, unsigned char *present) {
         present[c->left[k]] = k != i;
 }
 
-/* Put what is left in the order of what the loss of each would do to it; *spare: there is one, the
- * last, that can be lost. */
+/* Sort the remaining features by the effect of removing each; *spare: the last one can be
+ * removed. */
 static int by_loss(const void *a, const void *b, void *loss) {
     const double *of = (const double *)loss;
     int x = *(const int *)a, y = *(const int *)b;
@@ -153,8 +154,8 @@ static int rank_left(search *c, int *spare) {
 
 /* ---- Dividing ------------------------------------------------------------------------------ */
 
-/* Mark what of part[0..n) is needed beside what is present. grown: something has become present since
- * that was last asked about. */
+/* Mark the features of part[0..n) that are needed in addition to the present ones. grown: features
+ * have been added since the last evaluation. */
 static int divide(search *c, int grown, const int *part, size_t n) {
     int enough = 0, some = 0, error = SIS_OK;
     double margin;
@@ -183,7 +184,7 @@ static int divide(search *c, int grown, const int *part, size_t n) {
     return error;
 }
 
-/* Leave of what is left only what is needed; the others stand behind it, for settle(). */
+/* Keep only the needed features; the others are moved behind them, for minimize(). */
 static int divide_left(search *c) {
     size_t n = c->n_left, kept = 0;
     memset(c->needed, 0, c->v->features.n);
@@ -208,26 +209,26 @@ static int divide_left(search *c) {
 
 /* ---- Settling ------------------------------------------------------------------------------ */
 
-/* Put features back until it is enough; there are `most`, which are. */
-static int grow(search *c, size_t most, double *margin) {
+/* Put features back until the set is sufficient; all `max` features are. */
+static int grow(search *c, size_t max, double *margin) {
     int enough = 0, error = SIS_OK;
     while (error == SIS_OK && !enough) {
         show_only(c, c->left, c->n_left);
         error = ask(c, &enough, margin);
-        if (error == SIS_OK && !enough && c->n_left++ == most)
+        if (error == SIS_OK && !enough && c->n_left++ == max)
             return sis__fail_unstable(NAN, NAN);
     }
     return error;
 }
 
-/* Drop the least needed feature as long as there is one that is not needed. */
-static int settle(search *c, size_t most, double *margin) {
-    int spare = 1, error = grow(c, most, margin);
+/* Drop the least needed feature as long as one is not needed. */
+static int minimize(search *c, size_t max, double *margin) {
+    int spare = 1, error = grow(c, max, margin);
     for (double part = DIVIDED; error == SIS_OK && spare; part += (1 - part) / 2) {
         tell(c, part, (1 - part) / 2);
         error = rank_left(c, &spare);
         if (error == SIS_OK && spare && c->n_left == 1)
-            return sis__fail_unstable(NAN, NAN); /* the fully masked input was not enough before */
+            return sis__fail_unstable(NAN, NAN); /* the mask alone was not sufficient before */
         if (error == SIS_OK && spare) {
             *margin = -c->loss[c->left[--c->n_left]];
             *margin = c->v->opt->below ? -*margin : *margin;
@@ -236,15 +237,11 @@ static int settle(search *c, size_t most, double *margin) {
     return error;
 }
 
-/* A subset of what is not gone, which is enough. */
-static int find_subset(search *c, sis_subset *out) {
+/* Find a minimal sufficient subset of left[0..n_left), which is sufficient. */
+static int find_inside(search *c, sis_subset *out) {
     int spare = 1, error;
     size_t before;
     double margin, part = 0;
-    c->n_left = 0;
-    for (size_t k = 0; k < c->n_order; k++)
-        if (!c->gone[c->order[k]])
-            c->left[c->n_left++] = c->order[k];
     error = shorten(c);
     do {
         before = c->n_left;
@@ -259,13 +256,22 @@ static int find_subset(search *c, sis_subset *out) {
     if (error == SIS_OK && spare)
         error = divide_left(c);
     if (error == SIS_OK)
-        error = settle(c, before, &margin);
+        error = minimize(c, before, &margin);
     if (error != SIS_OK)
         return error;
     out->n = c->n_left;
     out->score = sis__scorer_score(c->v, margin);
     out->features = (int *)sis__copy(c->left, c->n_left, sizeof *c->left);
     return out->features ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* Find a sufficient subset of the features that are not gone. */
+static int find_subset(search *c, sis_subset *out) {
+    c->n_left = 0;
+    for (size_t k = 0; k < c->n_order; k++)
+        if (!c->gone[c->order[k]])
+            c->left[c->n_left++] = c->order[k];
+    return find_inside(c, out);
 }
 
 /* ---- Orders -------------------------------------------------------------------------------- */
@@ -341,6 +347,21 @@ static int find_next(void *ctx, sis_subset *out) {
     search *c = (search *)ctx;
     tell_next(c, c->n_found++, c->v->opt->max_subsets);
     return find_subset(c, out);
+}
+
+int sis__quick_inside(sis__masked_scorer *v, const int *left, size_t n, double share,
+                      sis_subset *out) {
+    search c;
+    int error = search_init(&c, v);
+    if (error == SIS_OK) {
+        memcpy(c.left, left, n * sizeof *left);
+        c.n_left = n;
+        c.from = v->fraction;
+        c.share = share;
+        error = find_inside(&c, out);
+    }
+    search_release(&c);
+    return error;
 }
 
 int sis__quick(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out) {

@@ -4,14 +4,13 @@
  *
  *     minimise  sum over s of w_s (y_s - b - x_s . c)^2  +  penalty * |c|^2
  *
- * Centring by the weighted means takes the intercept out; what is left are the normal equations of
- * the q columns, symmetric and positive definite, solved by Cholesky's decomposition. Cost:
- * n * k^2 / 2 additions for rows with k ones (no products: they are ones), q^3 / 6 multiply-adds;
- * memory: q^2.
+ * Centring by the weighted means removes the intercept and leaves the normal equations of the q
+ * columns, symmetric and positive definite, solved by Cholesky decomposition. Cost: n * k^2 / 2
+ * additions for rows with k ones (no products: they are ones), q^3 / 6 multiply-adds; memory: q^2.
  *
- * The decomposition works through blocks of columns so that the rows of one block stay in the cache
- * while all rows below are brought up to date. At the few hundred columns there mostly are it takes
- * milliseconds, and the same bits come out everywhere, which is why there is no LAPACK here.
+ * The decomposition proceeds by blocks of columns, so that the rows of a block stay in the cache
+ * while all rows below are updated. For the usual few hundred columns it takes milliseconds and
+ * gives the same bits on every machine, which LAPACK does not.
  */
 #include "methods/ridge.h"
 
@@ -36,7 +35,7 @@ static double dot(const double *a, const double *b, size_t n) {
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
-/* a (q, q), lower half, -> its factor L in place, a = L L'. */
+/* a (q, q), lower half, to its factor L in place: a = L L'. */
 static int factorise(double *a, size_t q) {
     for (size_t first = 0; first < q; first += BLOCK) {
         size_t end = first + BLOCK < q ? first + BLOCK : q;
@@ -55,7 +54,7 @@ static int factorise(double *a, size_t q) {
     return SIS_OK;
 }
 
-/* L L' x = b, in place of b. */
+/* Solve L L' x = b in place. */
 static void substitute(const double *l, size_t q, double *b) {
     for (size_t i = 0; i < q; i++)
         b[i] = (b[i] - dot(l + i * q, b, i)) / l[i * q + i];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples and the tests between them: ranks, percentiles, Wilcoxon's two tests.
+ * Statistics of samples: ranks, percentiles, Wilcoxon's two tests.
  *
- * Ranks cost a sort. The exact distributions are counted in doubles, which hold them to the last
- * digit where it matters: only the lower tail up to the statistic is counted, from its small
- * numbers upwards, never as one minus the rest.
+ * Ranks cost a sort. Exact distributions are counted in doubles without loss of precision: only the
+ * lower tail up to the statistic is counted, starting from its small numbers, never as one minus
+ * the rest.
  *
  *     signed-rank   subsets of {1..n} by their sum; n <= 50, so every count is below 2^53
- *     rank-sum      ways to reach U = u with m against n numbers are the coefficients of
+ *     rank-sum      the numbers of ways to reach U = u with m and n numbers are the coefficients of
  *                   (1 - x^(n+1)) ... (1 - x^(n+m)) / ((1 - x) ... (1 - x^m)): m passes over
  *                   the tail
  */
@@ -35,7 +35,7 @@ static int has_nan(const double *x, size_t n) {
     return 0;
 }
 
-/* A number and where it stood. */
+/* A number and its original index. */
 typedef struct {
     double value;
     size_t at;
@@ -45,8 +45,8 @@ static int by_value(const void *a, const void *b) {
     return sis__by_double(&((const place *)a)->value, &((const place *)b)->value);
 }
 
-/* Ranks, and the sum of t^3 - t over groups of t equal numbers: 0 if there are no ties. Numbers count as
- * equal if they are no further than `slack` from the next smaller one. */
+/* Ranks, and the sum of t^3 - t over groups of t ties; 0 if there are no ties. Numbers are tied if
+ * they differ by at most `slack` from the next smaller one. */
 static int rank(const double *x, size_t n, double slack, double *ranks, double *ties) {
     place *sorted = SIS_NEW_RAW(place, n);
     *ties = 0;
@@ -98,45 +98,45 @@ double sis_sample_deviation(const double *x, size_t n) {
 
 /* ---- Distributions ------------------------------------------------------------------------- */
 
-/* Both tails beyond |z| of the normal distribution. */
+/* Probability of both tails of the normal distribution beyond |z|. */
 static double normal_tails(double z) {
     return erfc(fabs(z) / sqrt(2));
 }
 
-/* Two-sided p from the share of the lower tail. */
+/* Two-sided p from the lower tail. */
 static double both_tails(double lower) {
     return lower < 0.5 ? 2 * lower : 1;
 }
 
-/* Share of the subsets of {1..n} whose sum is at most `most`. */
-static int signed_rank_tail(size_t n, size_t most, double *out) {
-    double *count = SIS_NEW(double, most + 1), sum = 0;
+/* Share of the subsets of {1..n} whose sum is at most `max`. */
+static int signed_rank_tail(size_t n, size_t max, double *out) {
+    double *count = SIS_NEW(double, max + 1), sum = 0;
     if (!count)
         return SIS_E_NOMEM;
     count[0] = 1;
     for (size_t i = 1; i <= n; i++)
-        for (size_t s = most; s >= i; s--)
+        for (size_t s = max; s >= i; s--)
             count[s] += count[s - i];
-    for (size_t s = 0; s <= most; s++)
+    for (size_t s = 0; s <= max; s++)
         sum += count[s];
     free(count);
     *out = ldexp(sum, -(int)n);
     return SIS_OK;
 }
 
-/* Share of the orders of m and n numbers whose U is at most `most`. */
-static int rank_sum_tail(size_t m, size_t n, size_t most, double *out) {
-    double *count = SIS_NEW(double, most + 1), sum = 0;
+/* Share of the orders of m and n numbers whose U is at most `max`. */
+static int rank_sum_tail(size_t m, size_t n, size_t max, double *out) {
+    double *count = SIS_NEW(double, max + 1), sum = 0;
     if (!count)
         return SIS_E_NOMEM;
     count[0] = 1;
     for (size_t i = 1; i <= m; i++) {
-        for (size_t u = most; u >= n + i; u--)
+        for (size_t u = max; u >= n + i; u--)
             count[u] -= count[u - n - i];
-        for (size_t u = i; u <= most; u++)
+        for (size_t u = i; u <= max; u++)
             count[u] += count[u - i];
     }
-    for (size_t u = 0; u <= most; u++)
+    for (size_t u = 0; u <= max; u++)
         sum += count[u];
     free(count);
     for (size_t i = 1; i <= m; i++)
@@ -147,7 +147,7 @@ static int rank_sum_tail(size_t m, size_t n, size_t most, double *out) {
 
 /* ---- Rank-sum ------------------------------------------------------------------------------ */
 
-/* p of U = `smaller`, the smaller of U and nx * ny - U, by the normal distribution. */
+/* p of U = `smaller`, the smaller of U and nx * ny - U, by the normal approximation. */
 static double rank_sum_normal(double nx, double ny, double ties, double smaller) {
     double n = nx + ny, middle = nx * ny / 2;
     double deviation = sqrt(nx * ny / 12 * (n + 1 - ties / (n * (n - 1))));
@@ -156,7 +156,7 @@ static double rank_sum_normal(double nx, double ny, double ties, double smaller)
     return normal_tails((middle - smaller - 0.5) / deviation);
 }
 
-/* The test of nx and ny numbers that are joined in `both`, with room for their ranks. */
+/* The test of nx and ny numbers, concatenated in `both`, with room for their ranks. */
 static int rank_sum(const double *both, double *ranks, size_t nx, size_t ny, sis_test *out) {
     double ties, sum = 0, x = (double)nx, y = (double)ny;
     int code = rank(both, nx + ny, 0, ranks, &ties);
@@ -200,15 +200,16 @@ static double signed_rank_normal(double n, double ties, double smaller) {
     return smaller + 0.5 >= middle ? 1 : normal_tails((middle - smaller - 0.5) / deviation);
 }
 
-/* n differences, none of them 0, of `all` pairs. Equal ones may be apart by the rounding of what they
- * are differences of (14 and 13 of 101 features in per cent, and 13 and 12): by at most `slack`. */
+/* n nonzero differences among `all` pairs. Tied differences may differ by up to `slack`, the
+ * rounding error of their terms (for example 14 and 13 of 101 features in per cent, and 13 and
+ * 12). */
 typedef struct {
     double *at;
     size_t n, all;
     double slack;
 } differences;
 
-/* `size` has room for their sizes, then their ranks. */
+/* `size` has room for their absolute values, then their ranks. */
 static int signed_rank(const differences *d, double *size, sis_test *out) {
     size_t n = d->n;
     double ties, lower, positive = 0, *ranks = size + n, total = (double)n * (double)(n + 1) / 2;
@@ -232,14 +233,14 @@ static int signed_rank(const differences *d, double *size, sis_test *out) {
 int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *out) {
     *out = (sis_test){.statistic = NAN, .p = NAN};
     differences d = {SIS_NEW_RAW(double, n), 0, n, 0};
-    double *size = SIS_NEW_RAW(double, 2 * n), most = 0;
+    double *size = SIS_NEW_RAW(double, 2 * n), max = 0;
     int code = d.at && size ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; code == SIS_OK && i < n; i++)
         if (x[i] != y[i]) {
             d.at[d.n++] = x[i] - y[i];
-            most = fmax(most, fmax(fabs(x[i]), fabs(y[i])));
+            max = fmax(max, fmax(fabs(x[i]), fabs(y[i])));
         }
-    d.slack = isfinite(most) ? 4 * DBL_EPSILON * most : 0;
+    d.slack = isfinite(max) ? 4 * DBL_EPSILON * max : 0;
     if (code == SIS_OK && n > 0 && !has_nan(d.at, d.n)) {
         if (d.n > 0)
             code = signed_rank(&d, size, out);

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pearson's correlation and its p-value.
- *
- * Without a correlation r^2 follows a beta distribution, so the two-sided p is the regularised
- * incomplete beta function I(1 - r^2; n/2 - 1, 1/2). It is computed as its continued fraction by
- * Lentz's method, on the side where that converges fast; small p-values keep their relative
- * precision, because the fraction's factor is formed from logarithms and nothing is subtracted from
- * 1.
+ * Pearson's correlation and its p-value. Without correlation r^2 follows a beta distribution, so
+ * the two-sided p is the regularized incomplete beta function I(1 - r^2; n/2 - 1, 1/2). It is
+ * computed as a continued fraction by Lentz's method, on the side where that converges fast. Small
+ * p-values keep their relative precision, because the factor of the fraction is formed from
+ * logarithms and nothing is subtracted from 1.
  */
 #include <float.h>
 #include <math.h>
 
 #include <sis/explain.h>
 
-enum { STEPS = 10000 }; /* it takes about sqrt(max(a, b)): n of a hundred million */
+/* needs about sqrt(max(a, b)) steps: enough for n up to a hundred million */
+enum { STEPS = 10000 };
 
-/* The logarithm of |gamma| without lgamma's global sign. */
+/* log |gamma(x)| without lgamma's global sign. */
 static double log_gamma(double x) {
     int sign;
     return lgamma_r(x, &sign);
@@ -84,7 +83,7 @@ int sis_test_pearson(const double *x, const double *y, size_t n, sis_test *out) 
     return SIS_OK;
 }
 
-/* Where the share of a beta distribution below x is `share`. */
+/* The x with the given share of the beta distribution below it. */
 static double beta_quantile(double share, double a, double b) {
     double low = 0, high = 1;
     for (int i = 0; i < 200 && high - low > 0; i++) {

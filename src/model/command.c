@@ -16,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <sis/handle.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parallel.h"

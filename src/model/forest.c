@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/walk.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"

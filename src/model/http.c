@@ -24,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"

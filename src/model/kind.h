@@ -6,6 +6,7 @@
 #ifndef SIS_MODEL_KIND_H
 #define SIS_MODEL_KIND_H
 
+#include <sis/handle.h>
 #include <sis/model.h>
 
 #include "model/shapes.h"
@@ -33,6 +34,10 @@ typedef struct sis__model_kind {
 
     /* As sis_model_take_rows says. NULL: this kind takes numbers. */
     int (*take_rows)(void *ctx, const sis_row_form *form);
+
+    /* As sis_model_take_prompts and sis_model_account say. NULL: it is no language model. */
+    int (*take_prompts)(void *ctx, const sis_prompt *prompts, size_t n);
+    int (*account)(void *ctx, size_t prompt, sis_prompt_account *out);
 
     /* As sis_model_take_batch says. NULL: this kind has none. */
     int (*take_batch)(sis_model *model);
@@ -74,9 +79,13 @@ typedef struct sis__opened {
 int sis__opened_add_label(sis__opened *opened, const char *label);
 void sis__opened_free_labels(sis__opened *opened);
 
+/* Does a language model answer at this address? */
+int sis__llm_is_address(const char *spec);
+
 extern const sis__model_kind sis__model_command;
 extern const sis__model_kind sis__model_forest;
 extern const sis__model_kind sis__model_http, sis__model_https;
+extern const sis__model_kind sis__model_llm; /* opened by way of the two before */
 extern const sis__model_kind sis__model_network;
 extern const sis__model_kind sis__model_ort;
 

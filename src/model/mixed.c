@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/network.h"

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -5,6 +5,7 @@
 #ifndef SIS_MODEL_NETWORK_H
 #define SIS_MODEL_NETWORK_H
 
+#include <sis/handle.h>
 #include <sis/net.h>
 
 #include "model/kind.h"

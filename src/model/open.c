@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
+
 #include "base/dims.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -19,7 +21,7 @@
 static const sis__model_kind *const kinds[] = {
     &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
     &sis__model_http,    &sis__model_https,  &sis__model_ort,
-    &sis__model_network, &sis__model_forest,
+    &sis__model_network, &sis__model_forest, &sis__model_llm,
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -106,6 +108,9 @@ static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
                          "--%s: only networks in .onnx files and models of v2 servers "
                          "have inputs with names",
                          o->explain ? "explain" : "with");
+    if ((o->score || o->cache) && kind != &sis__model_llm)
+        return sis__fail(SIS_E_ARGUMENT, "--%s: only language models behind an address have it",
+                         o->score ? "score" : "cache");
     return check_with(o);
 }
 
@@ -124,6 +129,8 @@ static int open_model(const char *spec, const sis_model_opt *opt, sis_model *out
     for (size_t i = 0; !kind && i < N_KINDS; i++)
         if (is_of_kind(spec, kinds[i]))
             kind = kinds[i];
+    if ((kind == &sis__model_http || kind == &sis__model_https) && sis__llm_is_address(spec))
+        kind = &sis__model_llm;
     int error = kind ? check_options(kind, opt) : unknown(spec);
     return error == SIS_OK ? kind->open(spec, opt, out) : error;
 }
@@ -291,6 +298,23 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
                     : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks with "
                                                    "inputs of strings take rows with words");
     return error == SIS_OK ? forget_rows(model) : error;
+}
+
+int sis_model_take_prompts(sis_model *model, const sis_prompt *prompts, size_t n) {
+    const sis__model_kind *kind = kind_of(model);
+    int error = kind && kind->take_prompts
+                    ? kind->take_prompts(model->ctx, prompts, n)
+                    : sis__fail(SIS_E_UNSUPPORTED,
+                                "--prompt: only language models behind an address take prompts "
+                                "(.../v1/completions, .../v1/chat/completions, .../completion)");
+    return error == SIS_OK ? forget_rows(model) : error;
+}
+
+int sis_model_account(const sis_model *model, size_t prompt, sis_prompt_account *out) {
+    const sis__model_kind *kind = kind_of(model);
+    *out = (sis_prompt_account){0};
+    return kind && kind->account ? kind->account(model->ctx, prompt, out)
+                                 : sis__fail(SIS_E_UNSUPPORTED, "this is no language model");
 }
 
 int sis_model_take_batch(sis_model *model) {

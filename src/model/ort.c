@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
 #include <sis/net.h>
 
 #include "base/buf.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/handle.h>
 #include <sis/model.h>
 
 #include "base/error.h"

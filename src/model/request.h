@@ -9,6 +9,7 @@
 #ifndef SIS_MODEL_REQUEST_H
 #define SIS_MODEL_REQUEST_H
 
+#include <sis/handle.h>
 #include <sis/model.h>
 
 #include "base/buf.h"

@@ -119,6 +119,10 @@ static int use_token(sis__web *w, const char *path, const char *token) {
     return add_header(w, line);
 }
 
+int sis__web_bear(sis__web *w, const char *name, const char *token) {
+    return use_token(w, name, token);
+}
+
 static int read_token(sis__web *w, const char *path) {
     char token[TOKEN + 2];
     FILE *file = fopen(path, "r");
@@ -356,7 +360,9 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
     for (int redirects = 0; code == SIS_OK;) {
         CURLcode result = perform(w, q, moved ? moved : q->url, headers, &r);
         a->attempts++;
-        if (worth_repeating(result, a->status) && (size_t)a->attempts <= w->retries) {
+        if ((worth_repeating(result, a->status) ||
+             (q->repeat_500 && result == CURLE_OK && a->status == 500)) &&
+            (size_t)a->attempts <= w->retries) {
             wait_a_moment(w, a->attempts);
             continue;
         }
@@ -454,6 +460,11 @@ static int missing(void) {
 int sis__web_new(const sis_model_opt *opt, sis__web **out) {
     (void)opt;
     *out = NULL;
+    return missing();
+}
+
+int sis__web_bear(sis__web *web, const char *name, const char *token) {
+    (void)web, (void)name, (void)token;
     return missing();
 }
 

@@ -23,6 +23,7 @@ typedef struct sis__web_request {
     size_t length;
     size_t json_length; /* bytes of JSON in front of a binary body; 0: all of it is JSON */
     size_t most;        /* bytes of an answer that are accepted */
+    int repeat_500;     /* the status 500 is worth repeating, too */
 } sis__web_request;
 
 typedef struct sis__web_answer {
@@ -35,6 +36,9 @@ typedef struct sis__web_answer {
 
 /* A connection, not made before it is needed. opt: all but what is of other kinds of models. */
 int sis__web_new(const sis_model_opt *opt, sis__web **out);
+
+/* Send this token with every request. `name` is what a message calls it. */
+int sis__web_bear(sis__web *web, const char *name, const char *token);
 
 /* One more connection with the same settings, for another thread. */
 int sis__web_twin(const sis__web *web, sis__web **out);

@@ -39,7 +39,7 @@ static int open_fight(fight *f, const unsigned char *kept) {
         return SIS_E_NOMEM;
     for (size_t j = 0; j < o->width; j++) {
         int feature = sis__oracle_feature(o, j);
-        if (feature >= 0 && !kept[feature])
+        if (feature >= 0 && !kept[feature] && !(o->fixed && o->fixed[feature]))
             f->column[f->n_free++] = (int)j;
     }
     sis__rng_init(&f->r, f->a->seed);
@@ -67,6 +67,8 @@ static void complete(fight *f, double *row) {
     for (size_t k = 0; k < f->n_free; k++)
         if (sis__rng_below(&f->r, 8) < share)
             row[f->column[k]] = f->a->o->draw(f->a->o, (size_t)f->column[k], &f->r);
+    if (f->a->o->repair)
+        f->a->o->repair(f->a->o, &f->r, row);
 }
 
 /* The worst row with another value of one column. */
@@ -74,6 +76,8 @@ static void change_one(fight *f, double *row) {
     size_t k = sis__rng_below(&f->r, f->n_free);
     memcpy(row, f->worst, f->width * sizeof *row);
     row[f->column[k]] = f->a->o->draw(f->a->o, (size_t)f->column[k], &f->r);
+    if (f->a->o->repair)
+        f->a->o->repair(f->a->o, &f->r, row);
 }
 
 static int follow_slopes(fight *f, const unsigned char *kept) {

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 static const double UNIT = 0x1p-23;
-static const double MOST_TIGHT = 5e7; /* work of one time that a node is tightened */
+static const double MAX_TIGHT = 5e7; /* work of one time that a node is tightened */
 
 /* x * y where nothing times whatever is nothing. */
 static double times(double x, double y) {
@@ -285,14 +285,14 @@ static void remember(sis__bounds *b, size_t k) {
 /* What a ReLU reads, where its sign is open. Without memory it stays as it is. */
 static void tighten(sis__bounds *b, size_t k, int anew) {
     size_t which[SIS__BOUNDS_LANES / 2], count;
-    double most = b->work + MOST_TIGHT;
+    double max = b->work + MAX_TIGHT;
     if (!is_bent(b, k))
         return;
     b->local = is_local(b, k);
     if (!anew)
         recall(b, k);
     keyed *all = open_numbers(b, k, anew, &count);
-    for (size_t i = 0; all && i < count && b->work < most;) {
+    for (size_t i = 0; all && i < count && b->work < max;) {
         size_t n = 0;
         while (i < count && n < SIS__BOUNDS_LANES / 2)
             which[n++] = all[i++].number;

@@ -66,7 +66,7 @@ static int add_node(survey *s, const sis__tree_node *n) {
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
 /* Do all tests answer the same for two numbers? */
-static int alike(const survey *s, double a, double b) {
+static int same_answers(const survey *s, double a, double b) {
     for (size_t i = 0; i < s->n_nodes; i++) {
         const sis__tree_node *n = &s->f->nodes[s->nodes[i]];
         if (sis__forest_yes(s->f, n, a) != sis__forest_yes(s->f, n, b))
@@ -85,7 +85,7 @@ static int make_cells(survey *s, sis__column_cells *c) {
     c->low[0] = -INFINITY;
     size_t n = 0;
     for (size_t i = 1; i < s->n; i++)
-        if (s->at[i] != s->at[i - 1] && !alike(s, s->at[i - 1], s->at[i])) {
+        if (s->at[i] != s->at[i - 1] && !same_answers(s, s->at[i - 1], s->at[i])) {
             c->high[n++] = s->at[i - 1];
             c->low[n] = s->at[i];
         }
@@ -148,8 +148,10 @@ static int init_column(sis__cells *c, const sis__forest *f, size_t column, uint3
                        size_t n) {
     survey s = {.f = f, .nodes = nodes, .n_nodes = n};
     int error = add_around(&s, 0);
-    for (size_t i = 0; !error && i < n; i++)
+    for (size_t i = 0; !error && i < n; i++) {
         error = add_node(&s, &f->nodes[nodes[i]]);
+        c->columns[column].category |= f->nodes[nodes[i]].mode == SIS__NODE_IN;
+    }
     if (!error)
         error = make_cells(&s, &c->columns[column]);
     if (!error)

@@ -11,6 +11,7 @@
 typedef struct sis__column_cells {
     size_t n, words;    /* cells, with the missing one; 64 to a word */
     double *low, *high; /* (n - 1) smallest and largest number of each */
+    int category;       /* its numbers are categories: trees ask whether they are in a set */
 } sis__column_cells;
 
 /* A test that trees make: the cells of its column that pass. */

@@ -112,17 +112,17 @@ static void show_only(sampler *t, const sis_subset *s) {
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* Test a subset with fresh draws: twice as many until the interval decides, or there are `most`. The
+/* Test a subset with fresh draws: twice as many until the interval decides, or there are `max`. The
  * interval that is told is that of all of them at the confidence that was asked for, as far as that of
  * the test allows. */
-static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size_t most,
+static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size_t max,
                 sis_kept *out, double *mean, int *passed) {
     tally sum = {0};
     show_only(t, s);
     *passed = 0;
-    for (size_t look = LOOKS_FROM < most ? LOOKS_FROM : most; !*passed; look *= 2) {
+    for (size_t look = LOOKS_FROM < max ? LOOKS_FROM : max; !*passed; look *= 2) {
         double j, low, high;
-        look = look < most ? look : most;
+        look = look < max ? look : max;
         int error = draw_more(t, look - sum.draws, &sum);
         if (error)
             return error;
@@ -131,7 +131,7 @@ static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size
                            &high);
         *passed = low >= opt->share;
         *out = (sis_kept){sum.draws, sum.kept, low, high};
-        if (sum.draws >= most || high < opt->share)
+        if (sum.draws >= max || high < opt->share)
             break;
     }
     *mean = mean_of(&sum);
@@ -178,7 +178,7 @@ static int search_subsets(sampler *t, double share, sis_collection *out) {
 }
 
 /* Test all subsets; keep those that pass, in front. */
-static int test_all(sampler *t, const sis_chance_opt *opt, size_t most, sis_collection *c,
+static int test_all(sampler *t, const sis_chance_opt *opt, size_t max, sis_collection *c,
                     sis_guarantee *g) {
     size_t kept = 0;
     int error = SIS_OK;
@@ -189,7 +189,7 @@ static int test_all(sampler *t, const sis_chance_opt *opt, size_t most, sis_coll
     for (size_t k = 0; !error && k < c->n_subsets; k++) {
         sis_subset s = c->subsets[k];
         int passed;
-        error = test(t, &s, opt, most, &g->shares[kept], &s.score, &passed);
+        error = test(t, &s, opt, max, &g->shares[kept], &s.score, &passed);
         c->subsets[k] = c->subsets[kept];
         c->subsets[kept] = s;
         kept += !error && passed;
@@ -230,7 +230,7 @@ static int take_everything(sampler *t, sis_collection *c, sis_guarantee *g) {
 static int find_and_test(sampler *t, const sis_chance_opt *opt, sis_collection *out,
                          sis_guarantee *g) {
     double share = share_to_reach(opt, t->n_masks);
-    size_t most = (opt->samples - t->n_masks);
+    size_t max = (opt->samples - t->n_masks);
     int error = SIS_OK;
     for (int round = 0; !error && round < ROUNDS; round++) {
         double score = out->score;
@@ -239,7 +239,7 @@ static int find_and_test(sampler *t, const sis_chance_opt *opt, sis_collection *
         if (error || out->status != SIS_STATUS_EXPLAINED)
             return error;
         out->score = score;
-        error = test_all(t, opt, most, out, g);
+        error = test_all(t, opt, max, out, g);
         if (error || g->n_shares) {
             if (!error)
                 cut(out, g->n_shares);

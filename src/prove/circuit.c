@@ -16,7 +16,7 @@
 #include "net/ops/sliding.h"
 #include "net/plan/net.h"
 
-static const size_t MOST_WEIGHTS = (size_t)1 << 26;
+static const size_t MAX_WEIGHTS = (size_t)1 << 26;
 
 typedef struct {
     sis__circuit *c;
@@ -75,11 +75,11 @@ static int push_weight(weight_list *l, size_t from, double w) {
     int error = SIS_OK;
     if (w == 0)
         return SIS_OK;
-    if (!isfinite(w) || l->count >= MOST_WEIGHTS)
+    if (!isfinite(w) || l->count >= MAX_WEIGHTS)
         return sis__fail(SIS_E_UNSUPPORTED,
                          "a layer has weights that are not finite or cannot be told beside what is "
                          "added to them, or more than %zu of them",
-                         MOST_WEIGHTS);
+                         MAX_WEIGHTS);
     error = sis__reserve(&l->n->read, &l->read_room, l->count + 1, sizeof *l->n->read);
     if (!error)
         error = sis__reserve(&l->n->weights, &l->weights_room, l->count + 1, sizeof *l->n->weights);
@@ -158,8 +158,7 @@ static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
 /* The constant matrix by which a row is multiplied; NULL: it is something else. */
 static const float *matrix_of(const sis__step *s, const sis__plan *p) {
     const sis__gemm *g = &s->p.gemm;
-    int one = (s->op == SIS__OP_GEMM || s->op == SIS__OP_MATMUL) && g->m == 1 && !g->over.rank &&
-              !g->stacks;
+    int one = sis__is(s, SIS__DENSE) && g->m == 1 && !g->over.rank && !g->stacks;
     return one && s->inputs[1] >= 0 ? (const float *)p->tensors[s->inputs[1]].data : NULL;
 }
 
@@ -269,7 +268,7 @@ static int read_affine(reading *r, const sis__step *s, int from, int to, size_t 
     if (!error)
         error = open_affine(&n, r->plan->tensors[to].count, source);
     if (!error)
-        error = s->op == SIS__OP_CONV && !is_constant(r->plan, s->inputs[0])
+        error = sis__is(s, SIS__CONVOLUTION) && !is_constant(r->plan, s->inputs[0])
                     ? read_conv(s, r->plan, &n)
                     : ask_affine(s, r->run, from, to, &n);
     if (!error)
@@ -305,7 +304,7 @@ static sis__window whole_image(const sis__tensor *x) {
 
 static int read_max(reading *r, const sis__step *s, size_t *node) {
     const sis__tensor *x = &r->plan->tensors[s->inputs[0]];
-    const sis__window w = s->op == SIS__OP_MAX_POOL ? s->p.window : whole_image(x);
+    const sis__window w = sis__is(s, SIS__POOL) ? s->p.window : whole_image(x);
     sis__circuit_node n = {.kind = SIS__CIRCUIT_MAX, .n = r->plan->tensors[s->outputs[0]].count};
     weight_list l = {.n = &n};
     int error = read_tensor(r, s->inputs[0], &n.from[0]);
@@ -386,24 +385,24 @@ static int read_step(reading *r, const sis__step *s, int to, size_t *node) {
     int from = only_input(p, s);
     if (p->tensors[to].dtype != SIS__F32)
         return refuse(r, s);
-    if (s->op == SIS__OP_LINEAR_CLASSIFIER || s->op == SIS__OP_LINEAR_REGRESSOR)
+    if (sis__is(s, SIS__LINEAR_MODEL))
         return read_linear(r, s, node);
     if ((s->op == SIS__OP_ADD || s->op == SIS__OP_SUB || s->op == SIS__OP_SUM) && from < 0)
         return read_sum(r, s, node);
     if (from < 0 || p->tensors[from].dtype != SIS__F32)
         return refuse(r, s);
-    if (s->op == SIS__OP_MAX_POOL || s->op == SIS__OP_GLOBAL_MAX_POOL)
+    if ((sis__is(s, SIS__POOL) || sis__is(s, SIS__GLOBAL_POOL)) && s->ops->takes == SIS__TAKES_MAX)
         return read_max(r, s, node);
     if (s->op == SIS__OP_NORMALIZER)
         return read_normalizer(r, s, from, node);
     if (s->ops->linear)
         return read_affine(r, s, from, to, node);
-    if (s->op != SIS__OP_RELU && s->ops->trait != SIS__KEEPS)
+    if (!sis__is(s, SIS__RECTIFIER) && s->ops->trait != SIS__KEEPS)
         return refuse(r, s);
     int error = read_tensor(r, from, node);
     sis__circuit_node n = {
         .kind = SIS__CIRCUIT_RELU, .n = p->tensors[to].count, .from = {error ? 0 : *node, 0}};
-    return error || s->op != SIS__OP_RELU ? error : push_node(r->c, &n, node);
+    return error || !sis__is(s, SIS__RECTIFIER) ? error : push_node(r->c, &n, node);
 }
 
 static const sis__step *writer_of(const sis__plan *p, int tensor) {

@@ -17,14 +17,14 @@
 #include "net/ops/trees.h"
 #include "net/plan/net.h"
 
-enum { MOST_FRONT = 8 };
+enum { MAX_FRONT = 8 };
 
 struct sis__ensemble {
     sis__plan *plan; /* whose memory the trees are in */
     const sis__trees *t;
-    sis__booster b;                     /* a view of t */
-    sis__tree_node *nodes;              /* its nodes, if something stands in front of the trees */
-    const sis__step *front[MOST_FRONT]; /* of each value by itself, from the trees to the input */
+    sis__booster b;                    /* a view of t */
+    sis__tree_node *nodes;             /* its nodes, if something stands in front of the trees */
+    const sis__step *front[MAX_FRONT]; /* of each value by itself, from the trees to the input */
     size_t n_front;
 };
 
@@ -60,9 +60,9 @@ static int find_front(sis__ensemble *e, const sis_net *net, int tensor) {
     const sis__step *s;
     size_t width = e->plan->tensors[net->input].count;
     while ((s = maker_of(e->plan, &tensor))) {
-        if (e->n_front == MOST_FRONT || e->plan->tensors[tensor].count != width ||
+        if (e->n_front == MAX_FRONT || e->plan->tensors[tensor].count != width ||
             e->plan->tensors[tensor].dtype != SIS__F32 ||
-            (s->ops != &sis__op_scaler && s->ops != &sis__op_imputer))
+            (!sis__is(s, SIS__SCALES) && !sis__is(s, SIS__IMPUTES)))
             return 0;
         e->front[e->n_front++] = s;
         tensor = s->inputs[0];
@@ -126,14 +126,14 @@ static int check_front(const sis__ensemble *e) {
     size_t width = e->t->forest.width;
     for (size_t i = 0; i < e->n_front; i++) {
         const sis__norm *m = &e->front[i]->p.norm;
-        for (size_t j = 0; e->front[i]->ops == &sis__op_scaler && j < width; j++)
+        for (size_t j = 0; sis__is(e->front[i], SIS__SCALES) && j < width; j++)
             if (!(m->scale[j * m->scale_step] >= 0))
                 return sis__fail(
                     SIS_E_UNSUPPORTED,
                     "nothing can be proved of trees behind a Scaler whose scale %zu is "
                     "negative or not a number",
                     j);
-        if (e->front[i]->ops == &sis__op_imputer && !sis__imputer_of_nan(e->front[i]))
+        if (sis__is(e->front[i], SIS__IMPUTES) && !sis__imputer_of_nan(e->front[i]))
             return sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of trees behind an Imputer "
                                                 "that replaces a number; it can if it replaces "
                                                 "missing values (NaN)");
@@ -294,8 +294,8 @@ int sis__ensemble_cut_of(const sis__ensemble *e, const sis__ensemble_decision *d
         return SIS_E_NOMEM;
     int falls = t->single && d->output == 0; /* the score of the first class, as the sum rises */
     out->sum = t->single ? 0 : d->output;
-    out->least = (d->below && !d->keep_class) == falls;
-    out->value = bisect(e, d, out->least ? 1 : -1, scores);
+    out->min = (d->below && !d->keep_class) == falls;
+    out->value = bisect(e, d, out->min ? 1 : -1, scores);
     free(scores);
     return SIS_OK;
 }

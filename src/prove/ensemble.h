@@ -39,7 +39,7 @@ void sis__ensemble_scores(const sis__ensemble *e, const double *row, const sis__
  * sum, and of a score, that is where one sum begins to have it. */
 typedef struct sis__ensemble_cut {
     int of_one;   /* else: no other sum is higher than that of the output */
-    int least;    /* at least `value`, else at most */
+    int min;      /* at least `value`, else at most */
     size_t sum;   /* which */
     double value; /* behind division and base */
 } sis__ensemble_cut;

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "prove/bounds.h"
 
-static const double MOST_WORK = 4e7; /* weights gone through for one question */
-enum { MOST_BRANCHES = 1000 };       /* of one question */
+static const double MAX_WORK = 4e7; /* weights gone through for one question */
+enum { MAX_BRANCHES = 1000 };       /* of one question */
 enum { TUNE_FIRST = 12, TUNE_BRANCH = 6, TUNE_LAST = 120, DOWN = 4, BRANCHES_PAY = 20 };
 
 typedef struct {
@@ -40,7 +40,7 @@ static double times(double x, double y) {
 
 /* Is one function dear to tune? Then bounds are all that there is time for. */
 static int is_large(const session *e) {
-    return 2.0 * TUNE_FIRST * (double)e->c->weights > MOST_WORK;
+    return 2.0 * TUNE_FIRST * (double)e->c->weights > MAX_WORK;
 }
 
 /* Is the decision about pairs of outputs? */
@@ -72,16 +72,16 @@ static int is_rival(const session *e, size_t j) {
 }
 
 /* By how much the decision is kept at least, from the bounds of all rivals. */
-static double kept_least(const session *e) {
-    double least = INFINITY, sum = 0, sign = sign_of(e);
+static double min_kept(const session *e) {
+    double min = INFINITY, sum = 0, sign = sign_of(e);
     for (size_t j = 0; j < e->c->outputs; j++)
         if (is_rival(e, j)) {
-            least = fmin(least, e->kept_by[j] - needed(e));
+            min = fmin(min, e->kept_by[j] - needed(e));
             sum += exp(-sign * e->kept_by[j]); /* of softmax: all rivals together */
         }
     if (has_rivals(e) && !e->q.keep_class)
-        least = sign * (-log(sum) - e->q.margin) - e->slack;
-    return isnan(least) ? -INFINITY : least;
+        min = sign * (-log(sum) - e->q.margin) - e->slack;
+    return isnan(min) ? -INFINITY : min;
 }
 
 /* The bounds of all rivals at once. */
@@ -230,8 +230,8 @@ static int branch(session *e, int steps, double *example, sis__proof *proof) {
     int error = try_corner(e, example, &lost);
     if (lost)
         *proof = SIS__PROOF_FAILS;
-    if (error || lost || e->b.work + BRANCHES_PAY * e->tight_work > MOST_WORK ||
-        ++e->branches > MOST_BRANCHES || sis__oracle_late(&e->oracle))
+    if (error || lost || e->b.work + BRANCHES_PAY * e->tight_work > MAX_WORK ||
+        ++e->branches > MAX_BRANCHES || sis__oracle_late(&e->oracle))
         return error;
     if (!open) { /* a linear program: its weights alone are left to find */
         if (sis__bounds_tune(&e->b, TUNE_LAST, needed(e)) > needed(e))
@@ -298,7 +298,7 @@ static int prove(session *e, const unsigned char *kept) {
         sis__bounds_forward(&e->b, 2 * tight);
         e->tight_work = fmax(e->tight_work, e->b.work - before);
         bound_all(e);
-        if (kept_least(e) > 0)
+        if (min_kept(e) > 0)
             return 1;
     }
     return 0;

@@ -121,7 +121,8 @@ typedef struct {
     sis_model model; /* whose scores are those of the decision */
     double threshold;
     int below;
-    size_t n; /* features */
+    size_t n;                   /* features */
+    const unsigned char *fixed; /* (n) what is never changed; NULL: nothing */
     sis__oracle *o;
     sis__sets sets;
     size_t evaluations;
@@ -171,6 +172,7 @@ static int query_init(query *t, const sis_prover *p, const sis_input *input,
     *t = (query){.p = p, .input = input, .opt = opt, .model = *p->model, .began = sis__seconds()};
     t->threshold = opt->keep_class ? 0 : opt->threshold;
     t->below = !opt->keep_class && opt->below;
+    t->fixed = opt->contrast ? opt->fixed : NULL;
     if (opt->keep_class)
         sis_model_lead(p->model, &t->model);
     int error = check_query(t);
@@ -212,6 +214,7 @@ static int query_open(query *t) {
                              .high = opt->high,
                              .missing = opt->missing,
                              .output = t->input->output,
+                             .one_of = opt->contrast,
                              .most = opt->branches};
     if (!opt->keep_class) {
         q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
@@ -237,6 +240,7 @@ static int query_open(query *t) {
         t->o->deadline = opt->time_limit > 0 ? t->began + opt->time_limit : 0;
         t->o->stop = opt->stop;
         t->o->stop_ctx = opt->stop_ctx;
+        t->o->fixed = t->fixed;
     }
     return error ? error : sis__sets_init(&t->sets, t->o);
 }
@@ -289,6 +293,7 @@ typedef struct {
     int *order;          /* (n) what to give up first */
     unsigned char *kept; /* (n) */
     unsigned char *left; /* (n) in no subset yet */
+    double *nearest;     /* (n_values) */
     size_t cap;
 } collecting;
 
@@ -371,14 +376,40 @@ static int find_smallest(collecting *c) {
     return error;
 }
 
+/* Instead of any input that shows a contrast, the nearest, by whole steps if these lead to one. */
+static int find_nearest(collecting *c, double *distance) {
+    const sis_prove_opt *opt = c->t->opt;
+    sis__oracle *o = c->t->o;
+    int error = SIS_OK, proved = 0;
+    *distance = NAN;
+    sis__oracle_keep(o, c->kept, c->t->sets.kept);
+    for (int whole = opt->step != NULL; !error && o->nearest && whole >= 0; whole--) {
+        const sis__steps steps = {opt->scale, whole ? opt->step : NULL};
+        double found;
+        error = o->nearest(o, c->t->sets.kept, &steps, c->nearest, &found, &proved);
+        if (!error && isfinite(found)) {
+            *distance = found;
+            memcpy(c->t->sets.example, c->nearest, o->width * sizeof *c->nearest);
+            break;
+        }
+    }
+    c->guarantee->nearest &= proved && !isnan(*distance);
+    return error;
+}
+
 /* The example that shows a contrast, behind those before it. */
-static int push_example(collecting *c) {
+static int push_example(collecting *c, double distance) {
     sis_guarantee *g = c->guarantee;
-    size_t width = c->t->input->n_values;
-    double *more = (double *)sis__realloc(g->examples, g->n_examples + 1, width * sizeof *more);
-    if (!more)
+    size_t width = c->t->input->n_values, n = g->n_examples + 1;
+    double *more = (double *)sis__realloc(g->examples, n, width * sizeof *more);
+    g->examples = more ? more : g->examples;
+    double *distances =
+        c->t->o->nearest ? (double *)sis__realloc(g->distances, n, sizeof *distances) : NULL;
+    g->distances = distances ? distances : g->distances;
+    if (!more || (c->t->o->nearest && !distances))
         return SIS_E_NOMEM;
-    g->examples = more;
+    if (distances)
+        distances[g->n_examples] = distance;
     memcpy(more + g->n_examples++ * width, c->t->sets.example, width * sizeof *more);
     return SIS_OK;
 }
@@ -401,7 +432,7 @@ static int attack_contrast(collecting *c) {
 }
 
 static int add_contrast(collecting *c, sis__family *enough, sis__family *contrasts, int *found) {
-    double score;
+    double score, distance = NAN;
     int minimal = 1;
     int error =
         sis__sets_next_contrast(&c->t->sets, c->order, enough, contrasts, c->kept, found, &minimal);
@@ -412,7 +443,9 @@ static int add_contrast(collecting *c, sis__family *enough, sis__family *contras
     }
     if (error || *found == 0 || *found == -1)
         return error;
-    error = score_row(c->t, c->t->sets.example, &score);
+    error = find_nearest(c, &distance);
+    if (!error)
+        error = score_row(c->t, c->t->sets.example, &score);
     if (!error && decided(c->t, score))
         return sis__fail(SIS_E_UNSUPPORTED,
                          "no input without the decision was found within %zu "
@@ -424,21 +457,64 @@ static int add_contrast(collecting *c, sis__family *enough, sis__family *contras
         c->kept[i] = !c->kept[i];
     c->guarantee->minimal &= minimal;
     if (!error)
-        error = push_example(c);
+        error = push_example(c, distance);
     if (!error)
         error = sis__family_add(contrasts, c->kept);
     return error ? error : push_subset(c, score);
 }
 
+/* Does a contrast come before another? NaN is far. */
+static int is_nearer(double a, double b) {
+    return isnan(b) ? !isnan(a) : a < b;
+}
+
+/* The nearest contrasts first; no more than `most`. */
+static void sort_contrasts(collecting *c, size_t most) {
+    sis_guarantee *g = c->guarantee;
+    sis_collection *out = c->out;
+    size_t width = c->t->input->n_values;
+    for (size_t i = 0; i < out->n_subsets; i++)
+        for (size_t k = i; k > 0 && is_nearer(g->distances[k], g->distances[k - 1]); k--) {
+            double distance = g->distances[k], *row = g->examples + k * width;
+            sis_subset subset = out->subsets[k];
+            memcpy(c->nearest, row, width * sizeof *row);
+            memcpy(row, row - width, width * sizeof *row);
+            memcpy(row - width, c->nearest, width * sizeof *row);
+            g->distances[k] = g->distances[k - 1];
+            g->distances[k - 1] = distance;
+            out->subsets[k] = out->subsets[k - 1];
+            out->subsets[k - 1] = subset;
+        }
+    while (out->n_subsets > most)
+        free(out->subsets[--out->n_subsets].features);
+    g->n_examples = out->n_subsets;
+}
+
+static int note_fixed(collecting *c) {
+    sis_guarantee *g = c->guarantee;
+    g->fixed = SIS_NEW(int, c->t->n);
+    for (size_t f = 0; g->fixed && f < c->t->n; f++)
+        if (c->t->fixed[f])
+            g->fixed[g->n_fixed++] = (int)f;
+    return g->fixed ? SIS_OK : SIS_E_NOMEM;
+}
+
+enum { MOST_CONTRASTS = 1000 }; /* that the cheapest is chosen from */
+
 static int find_contrasts(collecting *c) {
-    size_t most = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
+    size_t wanted = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
+    size_t most = c->t->opt->cheapest ? MOST_CONTRASTS : wanted;
     sis__family enough = {.n_features = c->t->n}, contrasts = {.n_features = c->t->n};
     int found = 1, error = sis__sets_order(&c->t->sets, c->order);
     while (!error && found == 1 && c->out->n_subsets < most)
         error = add_contrast(c, &enough, &contrasts, &found);
-    c->guarantee->smallest = found >= 0;
+    c->guarantee->smallest = found >= 0 && !c->t->opt->cheapest;
     c->out->rest_score = c->out->score;
-    c->out->complete = !error && found == 0;
+    c->out->complete = !error && found == 0 && c->out->n_subsets <= wanted;
+    if (!error && c->t->opt->cheapest) {
+        sort_contrasts(c, wanted);
+        c->guarantee->cheapest = found == 0 && c->guarantee->nearest;
+    }
     sis__family_release(&enough);
     sis__family_release(&contrasts);
     return error;
@@ -464,6 +540,8 @@ static int begin(collecting *c) {
     sis_collection *out = c->out;
     sis__proof proof = SIS__PROOF_NONE;
     int error = score_row(c->t, c->t->input->values, &out->score);
+    if (!error && c->t->fixed)
+        error = note_fixed(c);
     out->rest_score = out->masked_score = out->score;
     out->complete = !error && !decided(c->t, out->score);
     out->status = out->complete ? SIS_STATUS_NOT_DECIDED : SIS_STATUS_EXPLAINED;
@@ -476,6 +554,7 @@ static int begin(collecting *c) {
         out->status = SIS_STATUS_DEFAULT_DECISION;
     if (error || proof == SIS__PROOF_HOLDS)
         return error;
+    c->guarantee->nearest = c->t->opt->contrast;
     return c->t->opt->contrast   ? find_contrasts(c)
            : c->t->opt->smallest ? find_smallest(c)
                                  : find_subsets(c);
@@ -491,8 +570,11 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     c.order = SIS_NEW(int, t.n);
     c.kept = SIS_NEW(unsigned char, t.n);
     c.left = SIS_NEW(unsigned char, t.n);
+    c.nearest = SIS_NEW(double, input->n_values);
+    if (!error && opt->cheapest && !p->trees)
+        error = sis__fail(SIS_E_UNSUPPORTED, "the nearest contrasts are found for trees alone");
     if (!error)
-        error = c.order && c.kept && c.left ? begin(&c) : SIS_E_NOMEM;
+        error = c.order && c.kept && c.left && c.nearest ? begin(&c) : SIS_E_NOMEM;
     out->n_features = t.n;
     out->verified = 1;
     out->evaluations = t.evaluations;
@@ -500,6 +582,7 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     free(c.order);
     free(c.kept);
     free(c.left);
+    free(c.nearest);
     query_release(&t);
     if (error) {
         sis_collection_release(out);
@@ -781,15 +864,20 @@ int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove
     a.left = SIS_NEW(unsigned char, t.n);
     out->subsets = SIS_NEW(sis_subset_audit, claim->n_subsets);
     out->n_subsets = out->subsets ? claim->n_subsets : 0;
-    if (!error && (!a.kept || !a.left || !out->subsets))
+    unsigned char *fixed = SIS_NEW(unsigned char, t.n);
+    if (!error && (!a.kept || !a.left || !out->subsets || !fixed))
         error = SIS_E_NOMEM;
+    if (!error)
+        error = flag(&t, guarantee->fixed, guarantee->n_fixed, fixed);
     if (!error) {
+        t.fixed = fixed;
         memset(a.left, 1, t.n);
         error = audit(&a);
     }
     out->evaluations = t.evaluations;
     free(a.kept);
     free(a.left);
+    free(fixed);
     query_release(&t);
     if (error)
         sis_audit_release(out);

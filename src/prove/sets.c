@@ -13,13 +13,16 @@
 #include "base/mem.h"
 
 int sis__sets_init(sis__sets *s, sis__oracle *o) {
-    *s = (sis__sets){.o = o, .example = SIS_NEW(double, o->width)};
-    return s->example ? SIS_OK : SIS_E_NOMEM;
+    *s = (sis__sets){.o = o,
+                     .example = SIS_NEW(double, o->width),
+                     .kept = SIS_NEW(unsigned char, o->n_features)};
+    return s->example && s->kept ? SIS_OK : SIS_E_NOMEM;
 }
 
 void sis__sets_release(sis__sets *s) {
     free(s->changed);
     free(s->example);
+    free(s->kept);
     *s = (sis__sets){0};
 }
 
@@ -63,7 +66,8 @@ int sis__sets_ask(sis__sets *s, const unsigned char *kept, sis__proof *proof, in
         return SIS_OK;
     s->asked++;
     *proof = SIS__PROOF_NONE;
-    int error = sis__oracle_late(s->o) ? SIS_OK : s->o->ask(s->o, kept, proof, s->example);
+    sis__oracle_keep(s->o, kept, s->kept);
+    int error = sis__oracle_late(s->o) ? SIS_OK : s->o->ask(s->o, s->kept, proof, s->example);
     return error || *proof != SIS__PROOF_FAILS ? error : remember(s);
 }
 

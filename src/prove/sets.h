@@ -13,8 +13,9 @@ typedef struct sis__sets {
     sis__oracle *o;
     unsigned char *changed; /* (n_examples, n_features) what inputs found so far change */
     size_t n_examples, room;
-    double *example; /* (width) the last one */
-    size_t asked;    /* questions that the oracle was asked */
+    double *example;     /* (width) the last one */
+    unsigned char *kept; /* (n_features) of the question, with what is fixed */
+    size_t asked;        /* questions that the oracle was asked */
 } sis__sets;
 
 int sis__sets_init(sis__sets *s, sis__oracle *o);

@@ -128,6 +128,13 @@ typedef struct {
     sis__ensemble_decision decision; /* of an ensemble */
     double *seen_row;                /* (width) */
     float *scores;                   /* (outputs) */
+    size_t *first;                   /* (features + 1) where the columns of each begin */
+    uint32_t *columns;               /* (width) */
+    unsigned char *one_of;           /* (features) its columns are categories, one of which is 1 */
+    const sis__steps *steps;         /* the nearest row is looked for; NULL: any */
+    double *cost;                    /* with these: of each cell, 64 to a word of the state */
+    double best;                     /* of the nearest so far, */
+    double *best_row;                /* (width) which is this */
     size_t branches;
     int error;
 } search;
@@ -276,27 +283,93 @@ static uint32_t choose_test(search *s, const frame *f, int *first) {
     return chosen;
 }
 
-/* Keep the set of the column that is branched on. */
+static int is_category(const search *s, size_t j) {
+    int f = sis__oracle_feature(s->oracle, j);
+    return s->one_of && f >= 0 && s->one_of[f];
+}
+
+/* The columns whose sets a test of a column changes: its own, or all of its categories. */
+static const uint32_t *columns_with(const search *s, const uint32_t *column, size_t *n) {
+    *n = 1;
+    if (!is_category(s, *column))
+        return column;
+    const size_t *first = s->first + s->oracle->feature_of[*column];
+    *n = first[1] - first[0];
+    return s->columns + first[0];
+}
+
+/* Keep the sets of these. */
 static void save_column(search *s, frame *f) {
-    size_t words;
-    set_of(s, f->test, &words);
+    const sis__cells *c = &s->p->cells;
+    size_t n, words = 0;
+    const uint32_t *columns = columns_with(s, &c->tests[f->test].column, &n);
+    for (size_t i = 0; i < n; i++)
+        words += c->columns[columns[i]].words;
     void *p = s->saved;
     s->error = sis__reserve(&p, &s->saved_room, s->n_saved + words, sizeof *s->saved);
     s->saved = (uint64_t *)p;
     if (s->error)
         return;
     f->saved = s->n_saved;
-    memcpy(s->saved + f->saved, column_of(s, f->test), words * sizeof *s->saved);
-    s->n_saved += words;
+    for (size_t i = 0; i < n; i++) {
+        words = c->columns[columns[i]].words;
+        memcpy(s->saved + s->n_saved, s->state + c->first_word[columns[i]],
+               words * sizeof *s->saved);
+        s->n_saved += words;
+    }
 }
 
-/* The set of the column as it was, cut to one side (0, 1), or whole (2). */
+static int has_cell(const uint64_t *set, size_t cell) {
+    return set[cell / 64] >> (cell % 64) & 1;
+}
+
+static int can_be(const search *s, size_t j, double x) {
+    const sis__cells *c = &s->p->cells;
+    return has_cell(s->state + c->first_word[j], sis__cells_find(c, j, x));
+}
+
+/* Leave a column only the cell of a number, if it has that. */
+static void set_cell(search *s, size_t j, double x) {
+    const sis__cells *c = &s->p->cells;
+    uint64_t *set = s->state + c->first_word[j];
+    size_t cell = sis__cells_find(c, j, x);
+    uint64_t bit = set[cell / 64] & (uint64_t)1 << (cell % 64);
+    memset(set, 0, c->columns[j].words * sizeof *set);
+    set[cell / 64] = bit;
+}
+
+/* What follows for the categories of a feature from what one of them can be: if it must be 1 the others
+ * are 0, and the only one that can be 1 is. */
+static void settle_categories(search *s, const uint32_t *columns, size_t n) {
+    size_t must = n, can = 0, last = n;
+    for (size_t i = 0; i < n; i++) {
+        int one = can_be(s, columns[i], 1);
+        if (one && !can_be(s, columns[i], 0))
+            must = i;
+        can += one != 0;
+        last = one ? i : last;
+    }
+    must = must == n && can == 1 ? last : must;
+    for (size_t i = 0; must < n && i < n; i++)
+        set_cell(s, columns[i], i == must);
+}
+
+/* The sets as they were, that of the column cut to one side (0, 1), or whole (2). */
 static void cut_column(search *s, const frame *f, int side) {
-    size_t words;
+    const sis__cells *c = &s->p->cells;
+    size_t words, n;
     const uint64_t *passed = set_of(s, f->test, &words), *was = s->saved + f->saved;
+    const uint32_t *columns = columns_with(s, &c->tests[f->test].column, &n);
     uint64_t *set = column_of(s, f->test);
-    for (size_t i = 0; i < words; i++)
-        set[i] = was[i] & (side == 2 ? ~(uint64_t)0 : side ? passed[i] : ~passed[i]);
+    for (size_t i = 0; i < n; i++) {
+        size_t more = c->columns[columns[i]].words;
+        memcpy(s->state + c->first_word[columns[i]], was, more * sizeof *was);
+        was += more;
+    }
+    for (size_t i = 0; side != 2 && i < words; i++)
+        set[i] &= side ? passed[i] : ~passed[i];
+    if (side != 2 && n > 1)
+        settle_categories(s, columns, n);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -313,12 +386,45 @@ static double value_in(const search *s, size_t j, size_t cell) {
     return x >= low && x <= high ? x : isfinite(low) ? low : isfinite(high) ? high : 0;
 }
 
-static int has_cell(const uint64_t *set, size_t cell) {
-    return set[cell / 64] >> (cell % 64) & 1;
+/* A category may be 0 or 1 in the present state, and within the domain. */
+static int may_be(const search *s, size_t j, double x) {
+    const sis__prove_question *q = s->q;
+    return can_be(s, j, x) &&
+           (s->row[j] == x ||
+            (s->free_column[j] && (!q->low || x >= q->low[j]) && (!q->high || x <= q->high[j])));
 }
 
-/* Any row of the present state: the example where it may stay. */
-static void make_row(search *s, double *row) {
+/* Which column of a feature of categories is 1 in a row of the present state: that of the example if it
+ * may stay, else the first that can be, else UINT32_MAX. */
+static uint32_t choose_category(const search *s, size_t f) {
+    uint32_t chosen = UINT32_MAX;
+    size_t zeros = 0, n = s->first[f + 1] - s->first[f];
+    const uint32_t *columns = s->columns + s->first[f];
+    for (size_t k = 0; k < n; k++)
+        zeros += may_be(s, columns[k], 0) != 0;
+    for (size_t k = 0; k < n; k++)
+        if (may_be(s, columns[k], 1) && zeros - (may_be(s, columns[k], 0) != 0) == n - 1 &&
+            (chosen == UINT32_MAX || s->row[columns[k]] == 1))
+            chosen = columns[k];
+    return chosen;
+}
+
+/* One category for each feature of categories: how many differ from the example, -1 if one has none. */
+static int choose_categories(const search *s, double *row) {
+    int changed = 0;
+    for (size_t f = 0; s->one_of && f < s->q->n_features; f++) {
+        uint32_t chosen = s->one_of[f] ? choose_category(s, f) : 0;
+        if (chosen == UINT32_MAX)
+            return -1;
+        changed += s->one_of[f] && s->row[chosen] != 1;
+        for (size_t i = s->first[f]; s->one_of[f] && i < s->first[f + 1]; i++)
+            row[s->columns[i]] = s->columns[i] == chosen;
+    }
+    return changed;
+}
+
+/* Any row of the present state: the example where it may stay. 0: there is none. */
+static int make_row(search *s, double *row) {
     const sis__cells *c = &s->p->cells;
     for (size_t j = 0; j < c->width; j++) {
         const uint64_t *set = s->state + c->first_word[j];
@@ -330,6 +436,86 @@ static void make_row(search *s, double *row) {
             cell++;
         row[j] = value_in(s, j, cell);
     }
+    return choose_categories(s, row) >= 0;
+}
+
+/* ---- Near rows ------------------------------------------------------------------------------- */
+
+/* The number of a cell that is nearest to the example's and that its steps lead to; NaN: there is none. */
+static double nearest_in(const search *s, size_t j, size_t cell) {
+    const sis__column_cells *c = &s->p->cells.columns[j];
+    const sis__prove_question *q = s->q;
+    double x = s->row[j], step = s->steps->step ? s->steps->step[j] : 0;
+    if (cell + 1 == c->n)
+        return NAN;
+    double low = q->low ? fmax(q->low[j], c->low[cell]) : c->low[cell];
+    double high = q->high ? fmin(q->high[j], c->high[cell]) : c->high[cell];
+    if (x >= low && x <= high)
+        return x;
+    low = c->category ? fmax(low, 0) : low;
+    if (low > high)
+        return NAN;
+    double from = isnan(x) || c->category ? 0 : q->row[j], to = isnan(x)  ? fmax(low, fmin(high, 0))
+                                                                : x < low ? low
+                                                                          : high;
+    step = c->category ? 1 : step;
+    double n = step > 0 ? trunc((to - from) / step) : 0, y = to;
+    for (int k = -1; step > 0 && k <= 2; k++) { /* away from the example */
+        y = from + (n + (to < from ? -k : k)) * step;
+        y = s->p->b->forest.single ? (double)(float)y : y;
+        if (y >= low && y <= high)
+            return y;
+    }
+    return y >= low && y <= high ? y : NAN;
+}
+
+/* What a value of each cell costs that a column may be in. */
+static void find_costs(search *s) {
+    const sis__cells *c = &s->p->cells;
+    for (size_t j = 0; j < c->width; j++)
+        for (size_t k = 0; s->free_column[j] && k < c->columns[j].n; k++) {
+            double x = s->row[j], y = nearest_in(s, j, k);
+            double scale = s->steps->scale ? s->steps->scale[j] : 1;
+            s->cost[64 * c->first_word[j] + k] =
+                y == x || (isnan(x) && k + 1 == c->columns[j].n) ? 0
+                : isnan(y)                                       ? INFINITY
+                : c->columns[j].category || isnan(x)             ? 1
+                                                                 : fabs(y - x) / scale;
+        }
+}
+
+/* The cheapest cell of a column in the present state, of those that pass a test or fail it; words of
+ * `passed` NULL: of all. */
+static double cheapest_cell(const search *s, size_t j, const uint64_t *passed, int side,
+                            size_t *cell) {
+    const sis__cells *c = &s->p->cells;
+    const uint64_t *set = s->state + c->first_word[j];
+    double best = INFINITY;
+    for (size_t k = 0; k < c->columns[j].n; k++) {
+        double cost = s->cost[64 * c->first_word[j] + k];
+        if (has_cell(set, k) && (!passed || has_cell(passed, k) == side) && cost < best) {
+            best = cost;
+            *cell = k;
+        }
+    }
+    return best;
+}
+
+/* The nearest row of the present state, and how far it is. */
+static double nearest_row(const search *s, double *row) {
+    double distance = 0;
+    for (size_t j = 0; j < s->p->cells.width; j++) {
+        size_t cell = 0;
+        row[j] = s->row[j];
+        if (!s->free_column[j] || is_category(s, j))
+            continue;
+        distance += cheapest_cell(s, j, NULL, 0, &cell);
+        if (isinf(distance))
+            return distance;
+        row[j] = nearest_in(s, j, cell);
+    }
+    int categories = choose_categories(s, row);
+    return categories < 0 ? INFINITY : distance + categories;
 }
 
 /* Is the decision the one that is to stay? By the library's own sums. */
@@ -405,13 +591,40 @@ static void begin(search *s) {
 static int settle(search *s, frame *f, double *example) {
     if (bound_of(s, f) + s->slack < 0)
         return 1;
+    if (s->one_of && choose_categories(s, example) < 0)
+        return 1;
     if (f->n_roots) {
         f->test = choose_test(s, f, &f->first);
         save_column(s, f);
         return 0;
     }
-    make_row(s, example);
-    return stays(s, example) ? 1 : -1;
+    return !make_row(s, example) || stays(s, example) ? 1 : -1;
+}
+
+/* The same where the nearest row is looked for: every frame is done with in the end. */
+static int settle_nearest(search *s, frame *f, double *example) {
+    size_t words, cell;
+    if (bound_of(s, f) + s->slack < 0)
+        return 1;
+    double distance = nearest_row(s, example);
+    if (!(distance < s->best))
+        return 1;
+    if (!stays(s, example)) {
+        s->best = distance;
+        memcpy(s->best_row, example, s->p->cells.width * sizeof *example);
+        return 1;
+    }
+    if (!f->n_roots)
+        return 1;
+    f->test = choose_test(s, f, &f->first);
+    size_t column = s->p->cells.tests[f->test].column;
+    const uint64_t *passed = set_of(s, f->test, &words);
+    double yes = cheapest_cell(s, column, passed, 1, &cell);
+    double no = cheapest_cell(s, column, passed, 0, &cell);
+    if (!is_category(s, column) && yes != no)
+        f->first = yes < no;
+    save_column(s, f);
+    return 0;
 }
 
 static void pop(search *s) {
@@ -429,7 +642,7 @@ static sis__proof run(search *s, double *example) {
     while (!s->error && s->n_frames) {
         frame *f = &s->frames[s->n_frames - 1];
         if (f->tries == 0) {
-            int done = settle(s, f, example);
+            int done = (s->steps ? settle_nearest : settle)(s, f, example);
             if (done < 0)
                 return SIS__PROOF_FAILS;
             if (s->error)
@@ -482,6 +695,17 @@ static void open_column(search *s, size_t j) {
         set[(c->n - 1) / 64] |= (uint64_t)1 << ((c->n - 1) % 64);
 }
 
+/* A category is 0 or 1. */
+static void keep_two(search *s, size_t j) {
+    const sis__cells *c = &s->p->cells;
+    uint64_t *set = s->state + c->first_word[j];
+    int zero = can_be(s, j, 0), one = can_be(s, j, 1);
+    size_t cells[2] = {sis__cells_find(c, j, 0), sis__cells_find(c, j, 1)};
+    memset(set, 0, c->columns[j].words * sizeof *set);
+    set[cells[0] / 64] |= (uint64_t)(zero != 0) << (cells[0] % 64);
+    set[cells[1] / 64] |= (uint64_t)(one != 0) << (cells[1] % 64);
+}
+
 /* The sets of the columns: one cell, and more where a column is free. */
 static void open_state(search *s) {
     const sis__cells *c = &s->p->cells;
@@ -492,6 +716,9 @@ static void open_state(search *s) {
         if (s->free_column[j])
             open_column(s, j);
     }
+    for (size_t j = 0; s->one_of && j < c->width; j++)
+        if (s->free_column[j] && is_category(s, j))
+            keep_two(s, j);
 }
 
 /* Whose sum against whose: rival k of a class, or the threshold. */
@@ -541,6 +768,44 @@ static void search_release(search *s) {
     free(s->seen);
     free(s->seen_row);
     free(s->scores);
+    free(s->first);
+    free(s->columns);
+    free(s->one_of);
+    free(s->cost);
+    free(s->best_row);
+}
+
+/* Which features are columns of categories: several values, of which one is 1 and the others are 0. */
+static int find_categories(search *s) {
+    const sis__prove_question *q = s->q;
+    size_t width = s->p->cells.width, n = q->n_features;
+    s->first = SIS_NEW(size_t, n + 1);
+    s->columns = SIS_NEW(uint32_t, width);
+    s->one_of = SIS_NEW(unsigned char, n);
+    if (!s->first || !s->columns || !s->one_of)
+        return SIS_E_NOMEM;
+    for (size_t j = 0; j < width; j++)
+        if (q->feature_of[j] >= 0)
+            s->first[q->feature_of[j] + 1]++;
+    for (size_t f = 0; f < n; f++)
+        s->first[f + 1] += s->first[f];
+    for (size_t j = width; j-- > 0;)
+        if (q->feature_of[j] >= 0)
+            s->columns[--s->first[q->feature_of[j] + 1]] = (uint32_t)j;
+    for (size_t f = 0; f < n; f++) /* each is one further now: where the one after it begins */
+        s->first[f] = s->first[f + 1];
+    s->first[n] = 0;
+    for (size_t j = 0; j < width; j++)
+        s->first[n] += q->feature_of[j] >= 0;
+    for (size_t f = 0; f < n; f++) {
+        size_t ones = 0, zeros = 0;
+        for (size_t i = s->first[f]; i < s->first[f + 1]; i++) {
+            ones += s->row[s->columns[i]] == 1;
+            zeros += s->row[s->columns[i]] == 0;
+        }
+        s->one_of[f] = ones == 1 && zeros > 0 && ones + zeros == s->first[f + 1] - s->first[f];
+    }
+    return SIS_OK;
 }
 
 static int search_init(search *s, const sis__prover *p, const sis__prove_question *q,
@@ -561,7 +826,7 @@ static int search_init(search *s, const sis__prover *p, const sis__prove_questio
         return SIS_E_NOMEM;
     for (size_t j = 0; j < f->width; j++)
         s->row[j] = f->single ? (double)(float)q->row[j] : q->row[j];
-    return SIS_OK;
+    return q->one_of && q->feature_of ? find_categories(s) : SIS_OK;
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -589,6 +854,49 @@ static int session_ask(sis__oracle *o, const unsigned char *kept, sis__proof *pr
     e->s.branches = 0;
     *proof = ask(&e->s, example);
     return e->s.error;
+}
+
+static int session_nearest(sis__oracle *o, const unsigned char *kept, const sis__steps *steps,
+                           double *example, double *distance, int *proved) {
+    session *e = (session *)o;
+    search *s = &e->s;
+    size_t cells = 64 * s->p->cells.first_word[o->width];
+    s->cost = s->cost ? s->cost : SIS_NEW(double, cells);
+    s->best_row = s->best_row ? s->best_row : SIS_NEW(double, o->width);
+    if (!s->cost || !s->best_row)
+        return SIS_E_NOMEM;
+    free_columns(e, kept);
+    s->branches = 0;
+    s->best = INFINITY;
+    s->steps = steps;
+    find_costs(s);
+    *proved = ask(s, example) == SIS__PROOF_HOLDS;
+    s->steps = NULL;
+    *distance = s->best;
+    if (isfinite(s->best))
+        memcpy(example, s->best_row, o->width * sizeof *example);
+    return s->error;
+}
+
+/* Of a feature of categories that is none of them any more, make one at random. */
+static void session_repair(const sis__oracle *o, sis__rng *r, double *row) {
+    const search *s = &((const session *)o)->s;
+    for (size_t f = 0; f < o->n_features; f++) {
+        size_t n = s->first[f + 1] - s->first[f], changed = 0;
+        const uint32_t *columns = s->columns + s->first[f];
+        for (size_t k = 0; s->one_of[f] && k < n; k++)
+            changed += row[columns[k]] != s->row[columns[k]];
+        if (!changed)
+            continue;
+        const sis__prove_question *q = s->q;
+        size_t chosen = sis__rng_below(r, n), was = 0;
+        while (s->row[columns[was]] != 1)
+            was++;
+        if ((q->high && q->high[columns[chosen]] < 1) || (q->low && q->low[columns[was]] > 0))
+            chosen = was;
+        for (size_t k = 0; k < n; k++)
+            row[columns[k]] = k == chosen;
+    }
 }
 
 /* The bound with these kept, over all rivals: how far the decision might be lost. */
@@ -666,7 +974,7 @@ static int question_of_scores(const sis__prover *p, sis__prove_question *q,
                          q->output, sis__ensemble_outputs(p->e));
     int error = sis__ensemble_cut_of(p->e, d, &cut);
     if (!error && cut.of_one) {
-        q->what = cut.least ? SIS__PROVE_AT_LEAST : SIS__PROVE_AT_MOST;
+        q->what = cut.min ? SIS__PROVE_AT_LEAST : SIS__PROVE_AT_MOST;
         q->output = cut.sum;
         q->threshold = cut.value;
     }
@@ -702,6 +1010,7 @@ static int session_init(session *e, const sis__prover *p) {
     e->free_column = SIS_NEW(unsigned char, e->oracle.width);
     error = e->free_column ? search_init(&e->s, p, &e->q, e->free_column) : SIS_E_NOMEM;
     e->oracle.row = e->s.row;
+    e->oracle.repair = e->s.one_of ? session_repair : NULL;
     e->s.oracle = &e->oracle;
     e->s.decision = d;
     if (!error && !stays(&e->s, e->s.row))
@@ -721,6 +1030,7 @@ int sis__trees_oracle(const sis__prover *p, const sis__prove_question *q, sis__o
                               .ask = session_ask,
                               .harms = session_harms,
                               .draw = session_draw,
+                              .nearest = session_nearest,
                               .free = session_free};
     int error = session_init(e, p);
     if (error)

@@ -39,6 +39,7 @@ typedef struct sis__prove_question {
     sis__prove_what what;
     size_t output;
     double threshold;
+    int one_of; /* features of several columns, of which one is 1 and the others are 0, stay such */
     size_t most; /* branches for one answer; 0: as many as it takes */
 } sis__prove_question;
 

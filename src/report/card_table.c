@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <sis/record.h>
+
 #include "report/page.h"
 
 enum { ROWS_MOST = 200, NAME_MOST = 80, VALUES_MOST = 4 };

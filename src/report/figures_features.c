@@ -14,6 +14,7 @@
 
 #include <sis/analysis.h>
 #include <sis/export.h>
+#include <sis/record.h>
 
 #include "base/mem.h"
 #include "report/figures.h"

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 #include "base/mem.h"
 #include "base/order.h"
 #include "report/figures.h"

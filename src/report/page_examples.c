@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 #include "report/page.h"
 
 void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {

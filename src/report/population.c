@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <sis/record.h>
+
 #include "base/mem.h"
 #include "report/page.h"
 

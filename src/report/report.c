@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -25,6 +25,7 @@
 #define SIS_REPORT_REPORT_H
 
 #include <sis/analysis.h>
+#include <sis/record.h>
 #include <sis/report.h>
 
 #include "base/buf.h"

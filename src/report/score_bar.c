@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <sis/record.h>
+
 #include "report/page.h"
 
 enum { SUBSETS_MOST = 12 };

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 #include "report/text.h"
 
 #include "base/columns.h"
@@ -193,8 +195,11 @@ static void print_subset(const sis__text *p, size_t k) {
         value_width = wider(value_width, text);
     }
     sis__text_subset_title(p, k);
-    sis__buf_printf(p->out, "   %zu of %zu features%s\n", s->n, r->collection.n_features,
+    sis__buf_printf(p->out, "   %zu of %zu features%s", s->n, r->collection.n_features,
                     sis__text_short_of(p, k));
+    if (r->guarantee && r->guarantee->distances && !isnan(r->guarantee->distances[k]))
+        sis__buf_printf(p->out, ", distance %.4g", r->guarantee->distances[k]);
+    sis__buf_char(p->out, '\n');
     for (size_t i = 0; i < shown; i++)
         print_feature(p, s->features[i], label_width, value_width,
                       r->guarantee && r->guarantee->examples
@@ -242,9 +247,23 @@ static int draw(const sis__text *p) {
     return !p->opt->lines && (sis__text_words(p) || sis__text_dna(p) || sis__text_image(p));
 }
 
+/* The answer of a language model, how far its scores can be trusted, and what they cost. */
+static void print_prompted(const sis__text *p) {
+    const sis_prompted *q = p->r->prompted;
+    if (!q)
+        return;
+    sis__buf_str(p->out, "      answer: ");
+    sis__buf_safe(p->out, q->answer + strspn(q->answer, " "));
+    sis__text_paint(p, DIM, "   %zu request%s, %zu tokens, noise %.2g%s", q->requests,
+                    q->requests == 1 ? "" : "s", q->prompt_tokens + q->completion_tokens, q->noise,
+                    q->bounded ? ", some scores are upper bounds" : "");
+    sis__buf_char(p->out, '\n');
+}
+
 /* What there would be without the subsets, and without all of it. */
 static void print_scores(const sis__text *p) {
     char rest[160];
+    print_prompted(p);
     sis_record_rest(p->r, rest, sizeof rest);
     if (sis_record_is_contrast(p->r))
         sis__text_paint(p, DIM, "      %s", rest);

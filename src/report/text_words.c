@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <sis/analysis.h>
+#include <sis/record.h>
 
 #include "base/columns.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results for other programs. See sis/export.h. Text formats are here; SQLite has a file of its own,
- * since it may be left out.
+ * Results for other programs. See sis/export.h. Text formats are here; SQLite has its own file,
+ * because it is optional.
  */
 #include "results/export.h"
 
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/record.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -22,20 +24,37 @@ const char *sis__export_class(const sis_record *r, char number[32]) {
     return r->question.target_label ? r->question.target_label : number;
 }
 
-const char *sis__export_masked(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
+/* What a feature is in other values, those of a mask or of an example. */
+static const char *put_other(const sis_record *r, const double *values, int feature,
+                             const char *format, char number[SIS_NUMBER_SIZE]) {
     size_t count, first = sis_record_values(r, feature, &count);
-    if (!r->drawing.mask || count == 0)
+    if (!values || count == 0)
         return "";
-    const char *category = sis_record_category(r, r->drawing.mask, feature);
+    const char *category = sis_record_category(r, values, feature);
     if (category || count > 1)
         return category ? category : "";
-    if (isnan(r->drawing.mask[first]))
+    if (isnan(values[first]))
         return "missing";
-    sis__format(number, SIS_NUMBER_SIZE, "%.6g", r->drawing.mask[first]);
+    sis__format(number, SIS_NUMBER_SIZE, format, values[first]);
     return number;
 }
 
-/* What a feature was: its base, its value, or nothing that a word could say. */
+const char *sis__export_masked(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
+    return put_other(r, r->drawing.mask, feature, "%.6g", number);
+}
+
+const char *sis__export_becomes(const sis_record *r, size_t k, int feature,
+                                char number[SIS_NUMBER_SIZE]) {
+    const sis_guarantee *g = r->guarantee;
+    return put_other(r, g && g->examples ? g->examples + k * r->drawing.n_values : NULL, feature,
+                     "%.9g", number);
+}
+
+double sis__export_distance(const sis_record *r, size_t k) {
+    return r->guarantee && r->guarantee->distances ? r->guarantee->distances[k] : NAN;
+}
+
+/* The value of a feature as text: its base or its value; "" if there is no such text. */
 const char *sis__export_value(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
     if (r->drawing.sequence && (size_t)feature < strlen(r->drawing.sequence)) {
         number[0] = r->drawing.sequence[feature];
@@ -48,7 +67,7 @@ const char *sis__export_value(const sis_record *r, int feature, char number[SIS_
 
 /* ---- Coordinates ---------------------------------------------------------------------------- */
 
-/* A whole number without a sign; NULL: there is none. */
+/* An unsigned integer; NULL: there is none. */
 static const char *take_number(const char *s, size_t *out) {
     size_t digits = strspn(s, "0123456789");
     if (digits == 0 || digits > 15)
@@ -57,10 +76,24 @@ static const char *take_number(const char *s, size_t *out) {
     return s + digits;
 }
 
-/* NAME:START-END, perhaps (-), at the end of an id. The name is what stands behind the last blank,
- * ':' or '|' before it. */
+/* Move the start of a whole sequence to that of the n bases around its middle, as --length crops or
+ * pads it. 0: the padding begins before the chromosome. */
+static int crop(sis__locus *l, size_t n) {
+    size_t whole = l->bases, lost = whole > n ? whole - n : 0, added = n > whole ? n - whole : 0;
+    size_t before = l->reverse ? added - added / 2 : added / 2;
+    l->start += l->reverse ? lost - lost / 2 : lost / 2;
+    l->bases = n;
+    if (before > l->start)
+        return 0;
+    l->start -= before;
+    return 1;
+}
+
+/* NAME:START-END, optionally followed by (-), at the end of an id. The name starts after the last
+ * blank, ':' or '|' before it. */
 int sis__export_locate(const sis_record *r, sis__locus *out) {
-    size_t n = r->drawing.sequence ? strlen(r->drawing.sequence) : 0, start, end;
+    size_t cropped = r->drawing.sequence ? strlen(r->drawing.sequence) : 0, start, end;
+    size_t n = cropped && r->drawing.full_length ? r->drawing.full_length : cropped;
     const char *colon = n && r->id ? strrchr(r->id, ':') : NULL;
     *out = (sis__locus){0};
     if (!colon || colon == r->id)
@@ -84,14 +117,14 @@ int sis__export_locate(const sis_record *r, sis__locus *out) {
         out->start = start - 1;
     else
         return 0;
-    return out->length > 0;
+    return out->length > 0 && crop(out, cropped);
 }
 
 size_t sis__locus_of(const sis__locus *l, size_t base) {
     return l->start + (l->reverse ? l->bases - 1 - base : base);
 }
 
-/* The first base of a subset and the one behind its last. */
+/* The first base of a subset and the one after its last. */
 static void span_of(const sis__locus *l, const sis_subset *s, size_t *from, size_t *to) {
     *from = SIZE_MAX;
     *to = 0;
@@ -104,13 +137,13 @@ static void span_of(const sis__locus *l, const sis_subset *s, size_t *from, size
 
 /* ---- Tables --------------------------------------------------------------------------------- */
 
-/* Text without what ends cells and lines where nothing is quoted. */
+/* Text without cell and line separators, for formats without quoting. */
 static void put_plain(sis__buf *b, const char *text) {
     for (; *text; text++)
         sis__buf_char(b, strchr("\t\r\n", *text) ? ' ' : *text);
 }
 
-/* A cell, with what ends the one before it. */
+/* A cell, preceded by the separator. */
 static void put(sis_export *e, const char *text) {
     sis__buf *b = &e->line;
     const char separator = e->tabs ? '\t' : ',';
@@ -196,15 +229,19 @@ static void put_feature(sis_export *e, const sis_record *r, size_t k, size_t i) 
     } else {
         put_empty(e, 3);
     }
+    put(e, sis__export_becomes(r, k, feature, number));
+    put_number(e, sis__export_distance(r, k));
     end_row(e);
 }
 
-/* "age = 34; housing = own" */
-static int list_features(const sis_record *r, const sis_subset *s, sis__buf *b) {
+/* "age = 34; housing = own", or what they become. */
+static int list_features(const sis_record *r, size_t k, int becomes, sis__buf *b) {
+    const sis_subset *s = &r->collection.subsets[k];
     char text[512], number[SIS_NUMBER_SIZE];
     for (size_t i = 0; i < s->n; i++) {
         sis_record_name(r, s->features[i], text, sizeof text);
-        const char *was = sis__export_value(r, s->features[i], number);
+        const char *was = becomes ? sis__export_becomes(r, k, s->features[i], number)
+                                  : sis__export_value(r, s->features[i], number);
         sis__buf_printf(b, "%s%s%s%s", i ? "; " : "", text, *was ? " = " : "", was);
     }
     sis__buf_str(b, "");
@@ -215,13 +252,16 @@ static int put_subset(sis_export *e, const sis_record *r, size_t k) {
     const sis_subset *s = &r->collection.subsets[k];
     sis__locus l;
     size_t from, to;
-    sis__buf names;
+    sis__buf names, becomes;
     sis__buf_init(&names);
+    sis__buf_init(&becomes);
     put_record(e, r);
     put_count(e, k + 1);
     put_count(e, s->n);
     put_number(e, s->score);
-    int error = list_features(r, s, &names);
+    int error = list_features(r, k, 0, &names);
+    if (error == SIS_OK && r->guarantee && r->guarantee->examples)
+        error = list_features(r, k, 1, &becomes);
     put(e, error == SIS_OK && names.data ? names.data : "");
     sis__buf_release(&names);
     if (sis__export_locate(r, &l)) {
@@ -230,6 +270,9 @@ static int put_subset(sis_export *e, const sis_record *r, size_t k) {
     } else {
         put_empty(e, 3);
     }
+    put(e, error == SIS_OK && becomes.data ? becomes.data : "");
+    sis__buf_release(&becomes);
+    put_number(e, sis__export_distance(r, k));
     end_row(e);
     return error;
 }
@@ -239,7 +282,7 @@ static int add_rows(sis_export *e, const sis_record *r) {
     int error = SIS_OK;
     if (c->n_subsets == 0) {
         put_record(e, r);
-        put_empty(e, e->opt.subsets ? 7 : 11);
+        put_empty(e, e->opt.subsets ? 9 : 13);
         end_row(e);
     }
     for (size_t k = 0; error == SIS_OK && k < c->n_subsets; k++) {
@@ -265,6 +308,8 @@ static void add_title(sis_export *e) {
     put(e, "chrom");
     put(e, "start");
     put(e, "end");
+    put(e, "becomes");
+    put(e, "distance");
     end_row(e);
 }
 
@@ -275,8 +320,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Bases of a subset side by side: how many runs there are, with their lengths and where they begin,
- * seen from the first. at (n) in order. */
+/* Runs of adjacent bases in a subset: their number, lengths and starts relative to the first. at
+ * (n) is sorted. */
 static size_t add_blocks(const size_t *at, size_t n, sis__buf *sizes, sis__buf *starts) {
     size_t runs = 0;
     for (size_t i = 0, to; i < n; i = to, runs++) {

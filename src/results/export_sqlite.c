@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results as a SQLite file: records, their subsets, the features of these; a view with all columns
- * and an index by the name of a feature. Built without libsqlite3 it says so.
+ * Results as a SQLite file: tables of records, subsets and features, a view with all columns, and
+ * an index by feature name. Without libsqlite3 it reports that.
  */
 #include "results/export.h"
 
@@ -24,12 +24,13 @@ static const char schema[] =
     " method TEXT, class TEXT, direction TEXT, threshold REAL, score REAL, masked_score REAL,"
     " status TEXT, kind TEXT, n_features INTEGER);"
     "CREATE TABLE subsets(subset INTEGER PRIMARY KEY, record INTEGER, number INTEGER,"
-    " size INTEGER, score REAL);"
+    " size INTEGER, score REAL, distance REAL);"
     "CREATE TABLE features(subset INTEGER, place INTEGER, feature INTEGER, name TEXT, value,"
-    " masked, chrom TEXT, start INTEGER);"
+    " masked, chrom TEXT, start INTEGER, becomes);"
     "CREATE VIEW found AS SELECT r.example, r.label, r.model, r.method, r.class, r.direction,"
     " r.threshold, r.score, r.status, s.number AS subset, s.size, s.score AS subset_score,"
-    " f.place, f.feature, f.name, f.value, f.masked, f.chrom, f.start"
+    " f.place, f.feature, f.name, f.value, f.masked, f.chrom, f.start,"
+    " f.becomes, s.distance"
     " FROM features f JOIN subsets s ON s.subset = f.subset JOIN records r ON r.record = s.record;";
 
 static const char indices[] = "CREATE INDEX features_by_name ON features(name, subset);"
@@ -41,8 +42,8 @@ static const char indices[] = "CREATE INDEX features_by_name ON features(name, s
 enum { RECORD, SUBSET, FEATURE, STATEMENTS };
 static const char *const inserts[] = {
     "INSERT INTO records VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    "INSERT INTO subsets VALUES(?,?,?,?,?)",
-    "INSERT INTO features VALUES(?,?,?,?,?,?,?,?)",
+    "INSERT INTO subsets VALUES(?,?,?,?,?,?)",
+    "INSERT INTO features VALUES(?,?,?,?,?,?,?,?,?)",
 };
 
 struct sis__sqlite {
@@ -107,7 +108,7 @@ int sis__sqlite_open(const char *path, sis__sqlite **out) {
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
-/* The next cells of a row; "" is NULL to a database. */
+/* The next cells of a row; "" becomes NULL. */
 typedef struct {
     sqlite3_stmt *row;
     int cell;
@@ -129,7 +130,7 @@ static void put_whole(filler *f, sqlite3_int64 v) {
     sqlite3_bind_int64(f->row, ++f->cell, v);
 }
 
-/* A number as such, so that it can be compared. */
+/* Store a number as a number, so that it can be compared. */
 static void put_value(filler *f, const char *text, const char *number) {
     char *end;
     double v = sis__number(text, &end);
@@ -145,7 +146,8 @@ static int finish(const sis__sqlite *s, const filler *f) {
     return code == SQLITE_DONE ? SIS_OK : failed(s, code);
 }
 
-static int add_feature(sis__sqlite *s, const sis_record *r, const sis_subset *subset, size_t i) {
+static int add_feature(sis__sqlite *s, const sis_record *r, size_t k, size_t i) {
+    const sis_subset *subset = &r->collection.subsets[k];
     filler f = {s->insert[FEATURE], 0};
     char name[512], number[SIS_NUMBER_SIZE];
     int feature = subset->features[i];
@@ -165,6 +167,7 @@ static int add_feature(sis__sqlite *s, const sis_record *r, const sis_subset *su
         put_text(&f, NULL);
         put_text(&f, NULL);
     }
+    put_value(&f, sis__export_becomes(r, k, feature, number), number);
     return finish(s, &f);
 }
 
@@ -176,9 +179,10 @@ static int add_subset(sis__sqlite *s, const sis_record *r, size_t k) {
     put_whole(&f, (sqlite3_int64)k + 1);
     put_whole(&f, (sqlite3_int64)subset->n);
     put_number(&f, subset->score);
+    put_number(&f, sis__export_distance(r, k));
     int error = finish(s, &f);
     for (size_t i = 0; error == SIS_OK && i < subset->n; i++)
-        error = add_feature(s, r, subset, i);
+        error = add_feature(s, r, k, i);
     return error;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a record says to a person: what a feature is called and what it was, which axis of a picture is
- * what, which thresholds could be asked about instead. A feature of several values is most often
- * a column of a table whose categories are values, 0 or 1, called "housing=own" or "housing_own":
- * then the feature is "housing", and what it was is "own".
+ * A record in words: names and values of features, the axes of a picture, and which thresholds
+ * could be used instead.
  *
- * Names come from files and may be anything; whatever is not like that is called what it is called.
+ * A feature with several values is usually a column of a table whose categories are values 0 or 1,
+ * named "housing=own" or "housing_own": then the feature is "housing" and its value "own". Names
+ * come from files and can be anything; names of another form are used as they are.
  */
 #include <math.h>
 #include <stdint.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
 #include <sis/results.h>
 
 #include "base/error.h"
@@ -52,13 +53,13 @@ int sis__record_index(sis_record *r) {
     return SIS_OK;
 }
 
-/* Values in the order of their features: what sis_record_parse adds to a feature_map, so that the
- * values of a feature are found at once. */
+/* Values in the order of their features, which sis_record_parse adds to a feature_map, so that the
+ * values of a feature are found quickly. */
 static const int *order_of(const sis_record *r) {
     return (const int *)r->held;
 }
 
-/* How many values belong to features below this one. */
+/* Number of values that belong to features below this one. */
 static size_t values_below(const sis_record *r, long feature) {
     size_t low = 0, high = r->drawing.n_values;
     while (low < high) {
@@ -101,15 +102,14 @@ static int names_features(const sis_record *r) {
     return r->drawing.names && r->drawing.n_names == r->collection.n_features;
 }
 
-/* The names of all values; NULL: they have none of their own. */
+/* The names of all values; NULL: they have none. */
 static const char *const *value_names(const sis_record *r) {
     return r->drawing.value_names ? r->drawing.value_names
            : names_features(r)    ? NULL
                                   : r->drawing.names;
 }
 
-/* How many bytes of the names of its values are the name of the feature; 0: they have no such
- * part. */
+/* Length of the feature's name in the names of its values; 0: there is no common part. */
 static size_t stem_of(const sis_record *r, int feature) {
     const char *const *names = value_names(r);
     size_t count, stem, first = sis_record_values(r, feature, &count);
@@ -191,7 +191,7 @@ const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUM
 
 /* ---- Pictures ------------------------------------------------------------------------------ */
 
-enum { CHANNELS_MOST = 4, AXIS_MOST = 1 << 16 };
+enum { CHANNELS_MAX = 4, AXIS_MAX = 1 << 16 };
 
 static sis_raster channels_first(const size_t d[3]) {
     return (sis_raster){d[1], d[2], d[0], d[2], 1, d[1] * d[2]};
@@ -201,7 +201,7 @@ static sis_raster channels_last(const size_t d[3]) {
     return (sis_raster){d[0], d[1], d[2], d[1] * d[2], d[2], 1};
 }
 
-/* The number of channels if all channels of a pixel belong to one feature, otherwise 0. */
+/* The number of channels if all channels of a pixel are one feature, otherwise 0. */
 static size_t tied_channels(const sis_raster *g, const int *map) {
     if (g->channels == 1 || !map)
         return g->channels == 1;
@@ -215,9 +215,9 @@ static size_t tied_channels(const sis_raster *g, const int *map) {
     return g->channels;
 }
 
-/* Which axis of three is channels: 0 if none is. */
+/* The axis of three that is channels; 0 if none is. */
 static int place_channels(const size_t d[3], const int *map, sis_raster *out) {
-    int first = d[0] <= CHANNELS_MOST, last = d[2] <= CHANNELS_MOST;
+    int first = d[0] <= CHANNELS_MAX, last = d[2] <= CHANNELS_MAX;
     sis_raster ahead = channels_first(d), behind = channels_last(d);
     if (first && last)
         first = tied_channels(&ahead, map) > tied_channels(&behind, map);
@@ -233,7 +233,7 @@ int sis_record_raster(const sis_record *r, sis_raster *out) {
     if (!d || (rank != 2 && rank != 3))
         return 0;
     for (size_t k = 0; k < rank; n *= d[k++])
-        if (d[k] < 1 || d[k] > AXIS_MOST)
+        if (d[k] < 1 || d[k] > AXIS_MAX)
             return 0;
     if (r->drawing.n_values && r->drawing.n_values != n)
         return 0;
@@ -243,7 +243,7 @@ int sis_record_raster(const sis_record *r, sis_raster *out) {
 
 /* ---- Units --------------------------------------------------------------------------------- */
 
-/* By how many features the pixels have between them that can be masked. */
+/* What the features of a picture are, from their number. */
 static const char *picture_unit(const sis_record *r, const sis_raster *g) {
     size_t pixels = 0, n = r->collection.n_features;
     for (size_t p = 0; p < g->rows * g->columns; p++) {
@@ -336,7 +336,10 @@ void sis_record_found(const sis_record *r, char *text, size_t size) {
     snprintf(text, size, "%zu %s%s%s%s%s%s", c->n_subsets,
              sis_record_is_contrast(r) ? "way" : "sufficient subset", s,
              sis_record_is_contrast(r) ? " to lose it" : "",
-             r->guarantee && r->guarantee->smallest ? ", none with fewer features" : "",
+             !r->guarantee            ? ""
+             : r->guarantee->smallest ? ", none with fewer features"
+             : r->guarantee->cheapest ? ", none is nearer"
+                                      : "",
              proved        ? ", proved"
              : c->verified ? ", verified"
                            : ", not verified",
@@ -360,7 +363,7 @@ const char *sis_record_score_name(const sis_record *r) {
 
 const char *sis_record_masked_name(const sis_record *r) {
     switch (kind_of(r)) {
-    case SIS_GUARANTEE_ALL: /* of an input that is not decided nothing was proved */
+    case SIS_GUARANTEE_ALL: /* nothing is proved about an input without a decision */
         return r->collection.status == SIS_STATUS_NOT_DECIDED ? NULL : "other values of everything";
     case SIS_GUARANTEE_CHANCE:
         return "everything drawn anew";
@@ -402,10 +405,12 @@ void sis_record_reason(const sis_record *r, char *text, size_t size) {
     if (c->status != SIS_STATUS_DEFAULT_DECISION)
         return;
     if (kind_of(r) == SIS_GUARANTEE_ALL)
-        sis__format(text, size,
-                    "Whatever all features are%s, the decision is the same; the %s that was met is "
-                    "%.4g.",
-                    domain, r->question.keep ? "smallest lead" : "nearest score", c->masked_score);
+        sis__format(
+            text, size,
+            "Whatever all %sfeatures are%s, the decision is the same; the %s that was met is "
+            "%.4g.",
+            r->guarantee->n_fixed ? "but the fixed " : "", domain,
+            r->question.keep ? "smallest lead" : "nearest score", c->masked_score);
     else if (kind_of(r) == SIS_GUARANTEE_CHANCE)
         sis__format(text, size,
                     "Even with everything drawn anew the decision stays as often as was asked for "
@@ -430,7 +435,7 @@ void sis_record_reason(const sis_record *r, char *text, size_t size) {
  * is rounded inwards: it is a threshold one can ask with. */
 enum { NUMBER = 32, FEW = 4, ALL = 17 };
 
-/* v with so many digits, not less (up) or not more than v. */
+/* v rounded to this many digits, upwards (up) or downwards. */
 static double round_to(double v, int digits, int up, char text[NUMBER]) {
     sis__format(text, NUMBER, "%.*g", digits, v);
     double near = sis__number(text, NULL);
@@ -442,7 +447,7 @@ static double round_to(double v, int digits, int up, char text[NUMBER]) {
     return near;
 }
 
-/* Both numbers as text, still apart. */
+/* Both numbers as text, with enough digits to differ. */
 static void write_ends(double score, double masked, char at[NUMBER], char beyond[NUMBER]) {
     for (int digits = FEW; digits <= ALL; digits++) {
         double end = round_to(score, digits, score < masked, at);
@@ -505,14 +510,14 @@ static int is_number(const char *text, double *v) {
     return end != text && !*end;
 }
 
-/* Names are compared as they are written, numbers by value: 1 and 1.0 are one label. */
+/* Labels are compared as text, numbers by value: 1 and 1.0 are the same label. */
 static int is_same_label(const char *a, const char *b) {
     double x, y;
     return strcmp(a, b) == 0 || (is_number(a, &x) && is_number(b, &y) && x == y);
 }
 
-/* Is the label the class of the output? -1: the record does not say. Where the output is called by a
- * name, a label that is a number is its place; the place of an only output is 1, as opposed to 0. */
+/* Is the label the class of the output? -1: unknown. If the output has a name, a numeric label is
+ * its index; a single output has index 1, as opposed to 0. */
 static int is_label_of_output(const sis_record *r) {
     const char *name = r->question.target_label;
     size_t place = r->question.n_outputs == 1 ? 1 : r->question.target;
@@ -523,7 +528,7 @@ static int is_label_of_output(const sis_record *r) {
     if (name && is_same_label(r->drawing.label, name))
         return 1;
     if (r->question.n_outputs == 0 && r->question.target == 0 && !name)
-        return -1; /* the only output, or perhaps: older records do not tell */
+        return -1; /* the only output, or not: older records do not say */
     if (r->question.n_outputs == 1 && label != 0 && label != 1)
         return name ? 0 : -1;
     return label == (double)place;
@@ -535,6 +540,6 @@ int sis_record_is_right(const sis_record *r) {
         return -1;
     int same = is_label_of_output(r), below = r->question.below;
     if (same >= 0 && r->question.n_outputs == 1 && status == SIS_STATUS_NOT_DECIDED)
-        below = !below; /* the score is on the other side */
+        below = !below; /* the score is on the other side of the threshold */
     return same < 0 ? -1 : same == !below;
 }

@@ -18,7 +18,7 @@
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Let `room` live as long as the finding; it is gone if that fails. */
+/* Keep `room` as long as the finding; frees it on failure. */
 static int keep(sis__held *held, void *room) {
     int code = sis__reserve(&held->rooms, &held->cap, held->n + 1, sizeof *held->rooms);
     if (code == SIS_OK)
@@ -67,7 +67,7 @@ static int not_json(const json_error_t *error, const char *what) {
 int sis__json_read(const char *text, size_t n, const char *what, json_t **root) {
     json_error_t error;
     *root = NULL;
-    if (memchr(text, '\0', n)) /* which jansson would pass over */
+    if (memchr(text, '\0', n)) /* jansson would ignore it */
         return sis__fail(SIS_E_FORMAT, "not %s: it holds a NUL byte", what);
     if (!(*root = sis__json_load(text, n, JSON_REJECT_DUPLICATES, &error)))
         return not_json(&error, what);
@@ -119,13 +119,13 @@ static double as_number(sis__fields *f, const char *name, const json_t *v) {
     return json_number_value(v);
 }
 
-/* A whole number from `least` to `most`. */
-static json_int_t as_whole(sis__fields *f, const char *name, const json_t *v, json_int_t least,
-                           json_int_t most) {
+/* An integer from `min` to `max`. */
+static json_int_t as_whole(sis__fields *f, const char *name, const json_t *v, json_int_t min,
+                           json_int_t max) {
     json_int_t n = json_integer_value(v);
     if (!json_is_integer(v))
         sis__fields_wrong(f, name, json_is_real(v) ? "a whole number" : "a number", v);
-    else if (n < least || n > most)
+    else if (n < min || n > max)
         f->code = sis__fail(SIS_E_FORMAT, "field \"%s%s\": %lld is out of range", f->prefix, name,
                             (long long)n);
     return n;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fields of JSON objects: each is taken with its type, into memory that grows with the text and
- * nothing else. jansson reads the JSON (depth, UTF-8 and number ranges are its job).
- *
- * Errors stick: the first field that is wrong leaves its message and its code, and taking any other
- * does nothing after that. What is absent and may be leaves its place as it was.
+ * Fields of JSON objects, read with their types into memory that grows only with the text. jansson
+ * parses the JSON and checks depth, UTF-8 and number ranges. Errors are sticky: the first wrong
+ * field leaves its message and code, and later calls do nothing. An optional field that is absent
+ * leaves its variable unchanged.
  */
 #ifndef SIS_RESULTS_FIELDS_H
 #define SIS_RESULTS_FIELDS_H
@@ -12,14 +11,15 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* What a finding points into: the JSON that it was read from, if it was, and lists. */
+/* What a finding points to: the JSON it was read from, if any, and lists. */
 typedef struct sis__held {
     json_t *root;
     void **rooms; /* (n) */
     size_t n, cap;
 } sis__held;
 
-/* Memory that lives as long as the finding: n zeroed items, a copy of a text. NULL: out of memory. */
+/* Memory that lives as long as the finding: n zeroed items, a copy of a text. NULL: out of
+ * memory. */
 void *sis__held_room(sis__held *held, size_t n, size_t size);
 char *sis__held_text(sis__held *held, const char *text);
 void sis__held_free(void *held);
@@ -27,54 +27,55 @@ void sis__held_free(void *held);
 /* An object of the text. */
 typedef struct sis__fields {
     const json_t *object;
-    char prefix[64]; /* of its fields' names in messages: "", "subsets[3]." */
+    char prefix[64]; /* prefix of its field names in messages: "", "subsets[3]." */
     int code;
-    sis__held *held; /* keeps texts and lists; NULL: they are copies, the caller's to free() */
-    int nulls;       /* null is NaN where a number is expected */
+    /* owner of texts and lists; NULL: they are copies, which the caller must free() */
+    sis__held *held;
+    int nulls; /* null is NaN where a number is expected */
 } sis__fields;
 
 enum { SIS__OPTIONAL, SIS__REQUIRED };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* The object in n bytes of text; json_decref(*root) whatever the outcome. `what` it should be:
- * "record". */
+/* Parse the object in n bytes of text; call json_decref(*root) in any case. `what` is the expected
+ * kind, such as "record". */
 int sis__json_read(const char *text, size_t n, const char *what, json_t **root);
 
-/* A finding: known by one of its fields, written by a command. What is read is kept by *held until
- * sis__held_free. */
+/* Open a finding, recognized by one of its fields and written by a command. *held owns what is
+ * read, until sis__held_free. */
 void sis__finding_open(sis__fields *f, const char *text, size_t n, const char *what,
                        const char *writer, const char *field);
 
-/* The end of a _parse: *held is kept by the finding, or gone with an error. */
+/* The end of a _parse: the finding keeps *held, or it is freed after an error. */
 int sis__finding_close(sis__fields *f, void **held);
 
 /* ---- One field ------------------------------------------------------------------------------- */
 
 void sis__fields_wrong(sis__fields *f, const char *name, const char *expected, const json_t *found);
 
-/* The field's value; NULL if it is absent or something has gone wrong. */
+/* The field's value; NULL if it is absent or after an error. */
 const json_t *sis__find_field(sis__fields *f, const char *name, int required);
 
 void sis__take_number(sis__fields *f, const char *name, int required, double *out);
 void sis__take_count(sis__fields *f, const char *name, int required, size_t *out);
 void sis__take_some(sis__fields *f, const char *name, size_t *out); /* at least one */
 void sis__take_flag(sis__fields *f, const char *name, int *out);
-char *sis__take_text(sis__fields *f, const char *name, int required); /* NULL if it is absent */
+char *sis__take_text(sis__fields *f, const char *name, int required); /* NULL if absent */
 
-/* The text, or another if it is absent. Only of findings, which keep it. */
+/* The text, or another if it is absent. Only for findings, which keep it. */
 const char *sis__take_text_or(sis__fields *f, const char *name, const char *other);
 
 /* A share from 0 to 1, or NaN. */
 void sis__take_share(sis__fields *f, const char *name, double *out);
 
-/* The number of the field's text among n names. */
+/* Index of the field's text among n names. */
 size_t sis__take_choice(sis__fields *f, const char *name, const char *const *names, size_t n);
 
 /* ---- Objects in it --------------------------------------------------------------------------- */
 
-/* The object in a field, or without fields if it is absent; and entry i of the list that a field
- * holds. Give the code back with sis__leave(). */
+/* The object in a field (without fields if it is absent), and entry i of the list in a field. Call
+ * sis__leave() to pass the error code back. */
 sis__fields sis__enter(sis__fields *f, const char *name, int required);
 sis__fields sis__enter_item(sis__fields *f, const char *name, const json_t *list, size_t i);
 void sis__leave(sis__fields *f, const sis__fields *inner);
@@ -84,8 +85,8 @@ void sis__leave(sis__fields *f, const sis__fields *inner);
 /* A list of *n entries, or NULL like sis__find_field(). */
 const json_t *sis__find_list(sis__fields *f, const char *name, int required, size_t *n);
 
-/* Memory for the n entries of a list, zeroed where it is kept; NULL if there is no list, or no
- * memory for it. */
+/* Memory for the n entries of a list, zeroed if `held` owns it; NULL if there is no list or no
+ * memory. */
 void *sis__fields_room(sis__fields *f, const json_t *list, size_t n, size_t size);
 
 double *sis__take_numbers(sis__fields *f, const char *name, size_t *n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a results file was made, as the object in its first record. See results.h.
+ * The provenance object in the first record of a results file. See results.h.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records: their rules, to text, from text, and their end. The fields and their order are those of
- * results.h.
- *
- * The rules are what a record must hold to be written or believed: features that exist, lists that
- * are as long as each other, numbers that are numbers. Whoever draws or counts a record may index
- * with what it says. Reading costs memory that grows with the text, checking that of one list of
- * features at a time, whatever n_features claims.
+ * Records: their rules, writing, parsing and freeing. The fields and their order are defined in
+ * results.h. The rules are what a record must satisfy to be written or read: features exist, lists
+ * have matching lengths, numbers are finite. Code that uses a record may then index with its
+ * contents. Parsing takes memory proportional to the text, checking that of one list of features at
+ * a time, whatever n_features claims.
  */
 #include "results/record.h"
 
@@ -17,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -25,11 +25,11 @@
 #include "data/packed.h"
 #include "results/fields.h"
 
-enum { FORMAT = 2 }; /* the version that is written; 1 is still read */
+enum { FORMAT = 2 }; /* the version written; version 1 can still be read */
 
 /* ---- Rules: lists ------------------------------------------------------------------------------ */
 
-/* Is any of the n numbers there twice? *twice is it, or -1. */
+/* Is any of the n numbers a duplicate? *twice: that number, or -1. */
 static int find_twice(const int *numbers, size_t n, int *twice) {
     int *sorted = (int *)sis__copy(numbers, n, sizeof *numbers);
     *twice = -1;
@@ -43,18 +43,18 @@ static int find_twice(const int *numbers, size_t n, int *twice) {
     return SIS_OK;
 }
 
-/* Numbers from `least` to n_features - 1. */
+/* Numbers from `min` to n_features - 1. */
 static int check_range(const sis_record *r, int code, const char *field, const int *numbers,
-                       size_t n, int least) {
+                       size_t n, int min) {
     size_t n_features = r->collection.n_features;
     for (size_t i = 0; i < n; i++)
-        if (numbers[i] < least || (numbers[i] >= 0 && (size_t)numbers[i] >= n_features))
+        if (numbers[i] < min || (numbers[i] >= 0 && (size_t)numbers[i] >= n_features))
             return sis__fail(code, "field \"%s\": %d is not one of the %zu features", field,
                              numbers[i], n_features);
     return SIS_OK;
 }
 
-/* Features, none of them twice. */
+/* Features, without duplicates. */
 static int check_features(const sis_record *r, int code, const char *field, const int *features,
                           size_t n) {
     int twice, result = check_range(r, code, field, features, n, 0);
@@ -72,7 +72,7 @@ static int check_finite(int code, const char *field, const double *numbers, size
     return SIS_OK;
 }
 
-/* Of values and masks NaN is a missing one. */
+/* In values and masks NaN means missing. */
 static int check_values_finite(int code, const char *field, const double *numbers, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (isinf(numbers[i]))
@@ -130,6 +130,11 @@ static int check_guarantee(const sis_record *r, int code) {
     const sis_guarantee *g = r->guarantee;
     if (r->question.keep && strcmp(r->question.keep, "class") != 0)
         return sis__fail(code, "field \"keep\": expected class");
+    if (g && r->collection.n_features) {
+        int result = check_features(r, code, "guarantee.fixed", g->fixed, g->n_fixed);
+        if (result != SIS_OK)
+            return result;
+    }
     if (!g || g->kind != SIS_GUARANTEE_CHANCE)
         return SIS_OK;
     if (g->n_shares != r->collection.n_subsets)
@@ -206,7 +211,7 @@ static int check_values(const sis_record *r, int code) {
     return result;
 }
 
-/* Two places of the text for each feature, in order. */
+/* Two positions in the text for each feature, ascending. */
 static int check_spans(const sis_record *r, int code) {
     size_t characters = 0;
     uint32_t c;
@@ -223,7 +228,7 @@ static int check_spans(const sis_record *r, int code) {
                        "end of a feature");
 }
 
-/* What is held against n_features. */
+/* Lists whose length must be n_features. */
 static int check_by_feature(const sis_record *r, int code) {
     size_t n_features = r->collection.n_features;
     int result = SIS_OK;
@@ -248,7 +253,7 @@ static int check_by_feature(const sis_record *r, int code) {
     return result;
 }
 
-/* What is written as it is must be JSON, on one line. */
+/* Text that is written verbatim must be JSON on one line. */
 static int check_provenance(const sis_record *r, int code) {
     json_t *root;
     if (!r->provenance)
@@ -322,6 +327,11 @@ static void put_guarantee(sis__buf *b, const sis_record *r) {
     sis__json_flag(b, "minimal", g->minimal);
     if (g->smallest)
         sis__json_flag(b, "smallest", 1);
+    if (g->nearest)
+        sis__json_flag(b, "nearest", 1);
+    if (g->cheapest)
+        sis__json_flag(b, "cheapest", 1);
+    sis__json_ints(b, "fixed", g->fixed, g->n_fixed);
     sis__json_text(b, "domain", r->question.domain);
     if (g->kind == SIS_GUARANTEE_CHANCE)
         put_shares(b, g);
@@ -388,9 +398,11 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_text(b, "kind", r->drawing.kind);
     sis__json_counts(b, "shape", r->drawing.shape, r->drawing.rank);
     sis__json_numbers(b, "values", r->drawing.values, r->drawing.n_values);
-    if (r->guarantee)
+    if (r->guarantee) {
         sis__json_numbers(b, "examples", r->guarantee->examples,
                           r->guarantee->n_examples * r->drawing.n_values);
+        sis__json_numbers(b, "distances", r->guarantee->distances, r->guarantee->n_examples);
+    }
     sis__json_numbers(b, "mask", r->drawing.mask, r->drawing.n_values);
     sis__json_text(b, "masking", r->drawing.masking);
     sis__json_texts(b, "names", r->drawing.names, r->drawing.n_names);
@@ -402,10 +414,25 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_text(b, "text", r->drawing.text);
     sis__json_ints(b, "spans", r->drawing.spans, r->drawing.n_spans);
     sis__json_text(b, "sequence", r->drawing.sequence);
+    if (r->drawing.full_length)
+        sis__json_count(b, "full_length", r->drawing.full_length);
     sis__json_ints(b, "human", r->drawing.human, r->drawing.n_human);
 }
 
-/* Where the example stands in its data set, unless its id is that number. */
+static void put_prompted(sis__buf *b, const sis_prompted *p) {
+    if (!p)
+        return;
+    sis__json_text(b, "before", p->before);
+    sis__json_text(b, "after", p->after);
+    sis__json_text(b, "answer", p->answer ? p->answer : "");
+    sis__json_flag(b, "bounded", p->bounded);
+    sis__json_number(b, "noise", p->noise);
+    sis__json_count(b, "requests", p->requests);
+    sis__json_count(b, "prompt_tokens", p->prompt_tokens);
+    sis__json_count(b, "completion_tokens", p->completion_tokens);
+}
+
+/* The number of the example in its data set, unless its id is that number. */
 static void put_origin(sis__buf *b, const sis_record *r) {
     char number[24];
     snprintf(number, sizeof number, "%zu", r->row);
@@ -429,6 +456,7 @@ int sis_record_format(const sis_record *record, int with_trace, char **line, siz
     put_decision(&b, record);
     put_collection(&b, record, with_trace);
     put_drawing(&b, record);
+    put_prompted(&b, record->prompted);
     put_origin(&b, record);
     sis__buf_str(&b, "}\n");
     return sis__buf_give(&b, line, n);
@@ -505,6 +533,9 @@ static void take_guarantee(sis__fields *f, sis_record *r) {
         sis__take_flag(&inner, "proved", &g->proved);
         sis__take_flag(&inner, "minimal", &g->minimal);
         sis__take_flag(&inner, "smallest", &g->smallest);
+        sis__take_flag(&inner, "nearest", &g->nearest);
+        sis__take_flag(&inner, "cheapest", &g->cheapest);
+        g->fixed = sis__take_ints(&inner, "fixed", SIS__OPTIONAL, &g->n_fixed);
         r->question.domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
         if (g->kind == SIS_GUARANTEE_CHANCE)
             take_shares(&inner, g);
@@ -600,7 +631,7 @@ static void take_collection(sis__fields *f, sis_collection *c) {
     sis__take_number(f, "seconds", SIS__OPTIONAL, &c->seconds);
 }
 
-/* What the method says of its own subsets. */
+/* What the method claims about its subsets. */
 static sis_claim claim_of(const sis_record *r) {
     if (!r->question.constraint || strcmp(r->question.method, "gradient") == 0)
         return SIS_CLAIM_MINIMAL;
@@ -627,7 +658,7 @@ static void take_attributions(sis__fields *f, sis_record *r) {
     f->code = inner.code;
 }
 
-/* Inputs that have lost the decision, one for each subset, one behind the other. */
+/* Counterexamples, one for each subset, one after another. */
 static void take_examples(sis__fields *f, sis_record *r) {
     size_t n;
     double *examples = sis__take_numbers(f, "examples", &n);
@@ -642,6 +673,9 @@ static void take_examples(sis__fields *f, sis_record *r) {
     }
     g->examples = examples;
     g->n_examples = r->collection.n_subsets;
+    g->distances = sis__take_numbers(f, "distances", &n);
+    if (g->distances)
+        sis__fields_pair(f, "distances", n, "subsets", g->n_examples);
 }
 
 static void take_drawing(sis__fields *f, sis_record *r) {
@@ -669,7 +703,27 @@ static void take_drawing(sis__fields *f, sis_record *r) {
     r->drawing.text = sis__take_text(f, "text", SIS__OPTIONAL);
     r->drawing.spans = sis__take_ints(f, "spans", SIS__OPTIONAL, &r->drawing.n_spans);
     r->drawing.sequence = sis__take_text(f, "sequence", SIS__OPTIONAL);
+    sis__take_count(f, "full_length", SIS__OPTIONAL, &r->drawing.full_length);
     r->drawing.human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->drawing.n_human);
+}
+
+static void take_prompted(sis__fields *f, sis_record *r) {
+    if (!sis__find_field(f, "answer", SIS__OPTIONAL))
+        return;
+    sis_prompted *p = SIS_NEW(sis_prompted, 1);
+    if (!p) {
+        f->code = SIS_E_NOMEM;
+        return;
+    }
+    r->prompted = p;
+    p->before = sis__take_text(f, "before", SIS__OPTIONAL);
+    p->after = sis__take_text(f, "after", SIS__OPTIONAL);
+    p->answer = sis__take_text(f, "answer", SIS__OPTIONAL);
+    sis__take_flag(f, "bounded", &p->bounded);
+    sis__take_number(f, "noise", SIS__OPTIONAL, &p->noise);
+    sis__take_count(f, "requests", SIS__OPTIONAL, &p->requests);
+    sis__take_count(f, "prompt_tokens", SIS__OPTIONAL, &p->prompt_tokens);
+    sis__take_count(f, "completion_tokens", SIS__OPTIONAL, &p->completion_tokens);
 }
 
 static void take_origin(sis__fields *f, sis_record *r) {
@@ -698,6 +752,7 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
     take_collection(&f, &out->collection);
     take_attributions(&f, out);
     take_drawing(&f, out);
+    take_prompted(&f, out);
     take_origin(&f, out);
     if (f.code == SIS_OK) {
         out->collection.claim = claim_of(out);
@@ -713,7 +768,7 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
 
 /* ---- Release ------------------------------------------------------------------------------- */
 
-/* A parsed record owns what its pointers to const show to everybody else. */
+/* A parsed record owns the memory behind its const pointers. */
 static void drop(const void *p) {
     free((void *)p);
 }
@@ -749,6 +804,12 @@ void sis_record_release(sis_record *record) {
                                  record->provenance};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
+    if (record->prompted) {
+        drop(record->prompted->before);
+        drop(record->prompted->after);
+        drop(record->prompted->answer);
+    }
+    drop(record->prompted);
     if (record->guarantee)
         sis_guarantee_release((sis_guarantee *)(uintptr_t)record->guarantee);
     drop(record->guarantee);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What records and their features share.
+ * Shared by records and their features.
  */
 #ifndef SIS_RESULTS_RECORD_H
 #define SIS_RESULTS_RECORD_H
 
 #include <sis/results.h>
 
-/* Add an order of values to a record with a feature_map. */
+/* Add the order of values by feature to a record with a feature_map. */
 int sis__record_index(sis_record *r);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files: record after record, and what an interrupted run has left of one; and the lines that
- * predict and verify write.
- *
- * Reading holds one line at a time. Going on with a file means cutting off its torn last line, so
- * scanning is strict about what it calls one: everything before it must be whole records, and it
- * must begin the way we begin a line. A file given by mistake is refused, not cut.
+ * Results files: reading records one by one, resuming an interrupted run, and the lines that
+ * predict and verify write. Reading holds one line at a time. Resuming cuts off an incomplete last
+ * line, so scanning is strict: everything before it must be complete records, and it must begin
+ * like one of our lines. A file given by mistake is refused, not truncated.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/files.h>
+#include <sis/record.h>
 #include <sis/results.h>
 
 #include "base/buf.h"
@@ -22,7 +22,7 @@
 #include "data/cell.h"
 #include "data/source.h"
 
-static const size_t LINE_MOST = (size_t)256 << 20; /* memory only grows with what is there */
+static const size_t LINE_BYTES_MAX = (size_t)256 << 20; /* memory only grows with what is there */
 
 struct sis_results {
     sis__source source;
@@ -43,11 +43,11 @@ static int is_blank(const sis__buf *line) {
     return strspn(line->data, " \t\r\n") == line->len;
 }
 
-/* The next line that is not blank. 1: there it is, 0: there is none. */
+/* The next line that is not blank. 1: found, 0: end of file. */
 static int next_line(sis_results *r) {
     int found;
     do {
-        found = sis__source_line(&r->source, LINE_MOST, &r->line);
+        found = sis__source_line(&r->source, LINE_BYTES_MAX, &r->line);
         r->number++;
     } while (found > 0 && is_blank(&r->line));
     return found < 0 && found != r->source.error ? in_line(r, found) : found;
@@ -77,7 +77,7 @@ void sis_results_close(sis_results *results) {
     free(results);
 }
 
-/* Is the line the beginning of one of ours? */
+/* Is the line the beginning of a record? */
 static int begins_record(const sis__buf *line) {
     static const char start[] = "{\"sis\":";
     size_t n = line->len < sizeof start - 1 ? line->len : sizeof start - 1;
@@ -94,9 +94,8 @@ static int has_version(const sis__buf *line) {
     return 0;
 }
 
-/* Why the line that was read is no record: what the parser said, unless something simpler is true.
- * Others may write the fields in another order, so ours is known by its first field wherever it
- * is. */
+/* Explain why the line is not a record: the parser's message, unless there is a simpler reason.
+ * Other programs may order fields differently, so the version field is searched for anywhere. */
 static int refuse_line(const sis_results *r, int code) {
     if (code != SIS_E_FORMAT)
         return in_line(r, code);
@@ -129,7 +128,7 @@ static int not_ours(const sis_results *r) {
                      r->source.name, r->number);
 }
 
-/* All whole lines: their number, their end, their ids. */
+/* Scan all complete lines: their number, their end, their ids. */
 static int scan_lines(sis_results *r, sis_resume *out, sis__strings *ids) {
     int code, found;
     while ((found = next_line(r)) > 0) {
@@ -201,7 +200,7 @@ int sis_scores_format(const char *id, const double *scores, size_t n_scores, cha
     return sis__buf_give(&b, line, n);
 }
 
-/* For each feature an input that loses the decision without it. */
+/* For each feature, an input that loses the decision without it. */
 static void put_examples(sis__buf *b, const sis_subset_audit *s, size_t n_values) {
     sis__json_list(b, "counterexamples");
     for (size_t i = 0; i < s->n_examples; i++) {

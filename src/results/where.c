@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which records are meant, in words. See sis/export.h.
+ * Parses and applies record filters (--where). See sis/export.h.
  */
 #include <math.h>
 #include <stdint.h>
@@ -47,10 +47,10 @@ typedef struct {
     double number;
 } condition;
 
-enum { MOST = 16 };
+enum { MAX = 16 };
 
 struct sis_where {
-    condition items[MOST];
+    condition items[MAX];
     size_t n;
 };
 
@@ -60,7 +60,7 @@ static int is_number_field(field f) {
     return f == SCORE || f == THRESHOLD || f == SIZE;
 }
 
-/* A part of what was written. */
+/* A part of the text. */
 typedef struct {
     const char *at;
     size_t n;
@@ -83,7 +83,7 @@ static int is(piece p, const char *text) {
     return strlen(text) == p.n && strncmp(p.at, text, p.n) == 0;
 }
 
-/* How long the name of a field is that begins here; 0: there is none. */
+/* Length of the field name that begins here; 0: there is none. */
 static size_t field_length(const char *at) {
     size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz");
     for (field f = EXAMPLE; f < FIELDS; f++)
@@ -127,7 +127,7 @@ static int read_relation(piece sign, condition *c) {
     return SIS_OK;
 }
 
-/* A status or kind that there is none of would be asked for in vain. */
+/* Refuse an unknown status or kind, which would never match. */
 static int check_value(const condition *c) {
     piece value = {c->text, strlen(c->text)};
     if (is_number_field(c->field) && isnan(c->number))
@@ -182,7 +182,7 @@ static int parse_one(piece text, condition *c) {
     return error == SIS_OK ? read_value(trim((piece){text.at + name, text.n - name}), c) : error;
 }
 
-/* Where the next " and " begins that is in no quotes, or the end. */
+/* The next " and " outside quotes, or the end. */
 static size_t next_end(const char *text) {
     size_t at = strcspn(text, "=!<>");
     at += strspn(text + at, "=!<> ");
@@ -201,8 +201,8 @@ int sis_where_parse(const char *text, sis_where **out) {
     *out = NULL;
     for (size_t n; error == SIS_OK; text += n + 5) {
         n = next_end(text);
-        if (w->n == MOST)
-            error = sis__fail(SIS_E_OPTION, "--where: more than %d conditions", MOST);
+        if (w->n == MAX)
+            error = sis__fail(SIS_E_OPTION, "--where: more than %d conditions", MAX);
         else
             error = parse_one(trim((piece){text, n}), &w->items[w->n++]);
         if (!text[n])
@@ -244,7 +244,7 @@ static int is_text(const condition *c, const char *text) {
     return (text && strcmp(text, c->text) == 0) == (c->relation == EQUAL);
 }
 
-/* By label; by number too, unless labels are numbers themselves. */
+/* By label; by number too, unless labels are numbers. */
 static int is_class(const condition *c, const sis_record *r) {
     char number[32];
     snprintf(number, sizeof number, "%zu", r->question.target);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Connections of slow clients. libmicrohttpd closes those that keep silent, but a client that sends a
- * byte now and then would keep its connection for ever, and enough of them would keep everybody else
- * out. So a thread closes those whose request does not become complete in time, or whose answer is not
- * read in time; and where there are too many connections, of all or of one address, the one that has
- * been sending its request for the longest makes room for the new one. Who asks and reads as fast as
- * programs do is never in the way.
+ * Connections of slow clients. libmicrohttpd closes silent ones, but a client that sends a byte now
+ * and then would keep its connection forever, and enough of them would lock everybody else out. So
+ * a thread closes connections whose request does not arrive in time or whose answer is not read in
+ * time. When there are too many connections, in total or from one address, the one that has been
+ * sending its request for the longest time is closed. Clients that send and read at normal speed
+ * are not affected.
  */
 #include <netinet/in.h>
 #include <pthread.h>
@@ -24,12 +24,12 @@ struct sis__client {
     int socket, closed;
     uint64_t address;
     enum sis__phase phase;
-    double since; /* it is in this phase */
+    double since; /* start of this phase */
     sis__client *before, *next;
 };
 
 struct sis__clients {
-    size_t most, n;
+    size_t max, n;
     double seconds;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -38,9 +38,10 @@ struct sis__clients {
     sis__client *first;
 };
 
-enum { WRITING_TAKES = 10 }; /* times the seconds of a request: answers are larger */
+enum { WRITING_TAKES = 10 }; /* times the seconds allowed for a request: answers are larger */
 
-/* An address of IPv4, or the network of one of IPv6: a household has all addresses of it. */
+/* An IPv4 address, or the network of an IPv6 address, because one household has all addresses in
+ * it. */
 static uint64_t address_of(const struct sockaddr *at) {
     uint64_t address = 0;
     if (at && at->sa_family == AF_INET)
@@ -50,20 +51,21 @@ static uint64_t address_of(const struct sockaddr *at) {
     return address;
 }
 
-/* The owner of the socket sees that it has ended, and closes it. */
+/* Shut the socket down; its owner notices and closes it. */
 static void drop(sis__client *c) {
     c->closed = 1;
     shutdown(c->socket, SHUT_RDWR);
 }
 
-/* One more is coming: let the slowest go if there are too many, of its address or of all. */
+/* Before adding a connection: drop the slowest if there are too many, from its address or in
+ * total. */
 static void make_room(sis__clients *all, uint64_t address) {
     sis__client *slowest = NULL, *same = NULL;
-    size_t alike = 0, open = 0;
+    size_t n_same = 0, open = 0;
     for (sis__client *c = all->first; c; c = c->next) {
         int is_same = c->address == address;
         open += !c->closed;
-        alike += !c->closed && is_same;
+        n_same += !c->closed && is_same;
         if (c->closed || c->phase != SIS__PHASE_READING)
             continue;
         if (!slowest || c->since < slowest->since)
@@ -71,9 +73,9 @@ static void make_room(sis__clients *all, uint64_t address) {
         if (is_same && (!same || c->since < same->since))
             same = c;
     }
-    if (alike >= all->most / 2 && same)
+    if (n_same >= all->max / 2 && same)
         drop(same);
-    else if (open >= all->most && slowest)
+    else if (open >= all->max && slowest)
         drop(slowest);
 }
 
@@ -84,7 +86,7 @@ sis__client *sis__clients_add(sis__clients *all, int socket, const struct sockad
     *c = (sis__client){.all = all, .socket = socket, .address = address_of(from)};
     c->since = sis__seconds();
     pthread_mutex_lock(&all->lock);
-    if (all->n >= all->most / 2)
+    if (all->n >= all->max / 2)
         make_room(all, c->address);
     c->next = all->first;
     if (c->next)
@@ -145,7 +147,7 @@ static void *watch(void *ctx) {
         else
             pthread_cond_wait(&all->changed, &all->lock);
         double now = sis__seconds();
-        if (now - looked < moment) /* a client came */
+        if (now - looked < moment) /* a client has connected */
             continue;
         looked = now;
         for (sis__client *c = all->first; c; c = c->next)
@@ -156,11 +158,11 @@ static void *watch(void *ctx) {
     return NULL;
 }
 
-int sis__clients_start(size_t most, double seconds, sis__clients **out) {
+int sis__clients_start(size_t max, double seconds, sis__clients **out) {
     sis__clients *all = *out = SIS_NEW(sis__clients, 1);
     if (!all)
         return SIS_E_NOMEM;
-    all->most = most;
+    all->max = max;
     all->seconds = seconds;
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->changed, NULL);

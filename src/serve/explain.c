@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests that ask a model: instances to a task, its records or scores to an answer.
+ * Requests that use a model: from instances to a task, and from its records or scores to an answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 static const char TOO_LATE[] = "not done within the time that this server gives a request";
 
-/* A request under way. */
+/* State of a request. */
 typedef struct {
     sis__serving *serving;
     sis__served *model;
@@ -25,7 +25,7 @@ typedef struct {
     json_t *body;
     sis__ask ask;
     sis_data *data;
-    sis__served_task *other; /* that task is like; NULL: it is like the model's own */
+    sis__served_task *other; /* the task that `task` is derived from; NULL: the model's own */
     sis_task *task;
     sis_report *report;
     size_t n, done;
@@ -45,7 +45,7 @@ static int get_text(const json_t *from, const char *name, const char **out) {
     return SIS_OK;
 }
 
-/* A text, or a number that is written into `number`. */
+/* A text, or a number that is written to `number`. */
 static int get_either(const json_t *from, const char *name, const char **out, char number[32]) {
     const json_t *v = json_object_get(from, name);
     if (!json_is_number(v))
@@ -64,7 +64,7 @@ static int get_flag(const json_t *from, const char *name, int *out) {
     return SIS_OK;
 }
 
-/* A percentile is of all examples, and a request has only its own. */
+/* Refuse percentiles: they need all examples, and a request has only its own. */
 static int check_threshold(const char *text) {
     char *end;
     if (text)
@@ -73,7 +73,7 @@ static int check_threshold(const char *text) {
 }
 
 static int read_ask(const json_t *from, sis__ask *ask) {
-    const json_t *most = json_object_get(from, "max_subsets");
+    const json_t *max = json_object_get(from, "max_subsets");
     *ask = (sis__ask){.below = -1};
     int error = get_either(from, "threshold", &ask->threshold, ask->number);
     if (!error)
@@ -90,9 +90,9 @@ static int read_ask(const json_t *from, sis__ask *ask) {
         error = get_flag(from, "below", &ask->below);
     if (!error)
         error = get_flag(from, "trace", &ask->trace);
-    if (!error && most && (!json_is_integer(most) || json_integer_value(most) < 1))
+    if (!error && max && (!json_is_integer(max) || json_integer_value(max) < 1))
         error = wrong("max_subsets", "a whole number from 1");
-    ask->max_subsets = most ? (long)json_integer_value(most) : 0;
+    ask->max_subsets = max ? (long)json_integer_value(max) : 0;
     return error;
 }
 
@@ -106,8 +106,8 @@ static int is_known(const char *name) {
     return KNOWN[i] != NULL;
 }
 
-/* A question that is put in another place or in other words would be answered as if it had not been
- * asked. Clients of the Open Inference Protocol put words of their own there. */
+/* Refuse unknown fields: a misspelled or misplaced option would otherwise be ignored. Clients of
+ * the Open Inference Protocol may add their own. */
 static int check_names(const json_t *body, enum sis__form form) {
     const json_t *asked = json_object_get(body, "parameters");
     for (size_t i = 0; KNOWN[i]; i++)
@@ -157,7 +157,7 @@ static int parse_body(work *w) {
     return error ? error : read_ask(json_object_get(w->body, "parameters"), &w->ask);
 }
 
-/* The task, known to who watches the clock. */
+/* Create the task and register it, so that the watcher can cancel it. */
 static int begin(work *w) {
     int error = parse_body(w);
     if (!error)
@@ -206,7 +206,7 @@ static unsigned status_of(int error) {
     }
 }
 
-/* The thread's last message, which may say what the model was opened as. */
+/* Fail with the thread's last message, which may contain the model's file name. */
 static void fail_by_name(const work *w, unsigned status) {
     sis__buf text;
     sis__buf_init(&text);
@@ -219,7 +219,7 @@ static void fail_by_name(const work *w, unsigned status) {
     sis__buf_release(&text);
 }
 
-/* What has been found stays an answer if time ran out. */
+/* If time ran out, answer with what has been found. */
 static void conclude(work *w, int error) {
     sis__request *r = w->request;
     int cut = error == SIS_E_CANCELLED && r->cut;
@@ -244,7 +244,7 @@ static void write_id(const work *w) {
 
 /* ---- Explanations ---------------------------------------------------------------------------- */
 
-/* A record as a line, which names the model and no files. */
+/* A record as a line that names the model but no files. */
 static int format(const work *w, const sis_record *record, int trace, char **line, size_t *n) {
     char masking[32], domain[32];
     sis__buf why;
@@ -350,7 +350,7 @@ void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, en
     int error = begin(&w);
     if (!error && form == SIS__FORM_REPORT)
         write_report(&w, &error);
-    else if (!error || (error == SIS_E_CANCELLED && r->cut)) /* too late before it began */
+    else if (!error || (error == SIS_E_CANCELLED && r->cut)) /* the time was up before it began */
         write_explanations(&w, &error);
     if (r->cut && form == SIS__FORM_REPORT)
         sis__request_fail(r, 503, TOO_LATE);

@@ -2,23 +2,25 @@
  *
  * Instances of a request to a data set. An instance is
  *
- *     a text               of a model that takes DNA: its letters, otherwise a text
- *     a list of texts      words that are taken as they are
- *     a list of numbers    values, nested or flat; null is a missing one
+ *     a text               a DNA sequence if the model takes DNA, otherwise a text
+ *     a list of texts      words, used as they are
+ *     a list of numbers    values, nested or flat; null is a missing value
  *     an object            {"text": ...}, {"words": [...]}, {"sequence": ...}, {"values": [...]}; or
  *                          a row of a table by its columns, {"age": 33, "housing": "own"}
  *
- * all of them alike in one request. An object may also have an "id" and a "label".
+ * All instances of a request have the same form. An object may also have an "id" and a "label".
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "serve/serve.h"
 
-/* What an instance is: the member that holds it, unless it stands for itself. */
+/* The form of an instance: the name of the member that holds it. */
 enum form { TEXT, WORDS, SEQUENCE, VALUES, COLUMNS };
 static const char *const members[] = {"text", "words", "sequence", "values"};
 
@@ -28,7 +30,7 @@ typedef struct {
     const sis__limits *limits;
     enum form form;
     size_t n;
-    const char **ids, **labels; /* (n) NULL where there is none */
+    const char **ids, **labels; /* (n) NULL: none */
     sis_data_with with;
 } reading;
 
@@ -57,7 +59,7 @@ static int get_number(const json_t *v, double *out) {
     return SIS_OK;
 }
 
-/* Nested lists of that shape into out. */
+/* Copy nested lists of that shape to out. */
 static int get_numbers(const json_t *v, size_t rank, const size_t *dims, double **out) {
     if (rank == 0)
         return get_number(v, (*out)++);
@@ -152,7 +154,7 @@ static int get_cell(const sis__schema_column *c, const json_t *v, double *out) {
     const char *text = json_string_value(v);
     for (size_t k = 0; json_is_null(v) && k < c->n_categories; k++)
         text = !text && sis_word_is_missing(c->categories[k]) ? c->categories[k] : text;
-    if (!text && json_is_null(v)) /* 0 in each, as encoders have it */
+    if (!text && json_is_null(v)) /* 0 in each value, as encoders do */
         return SIS_OK;
     if (!text)
         return sis__fail(SIS_E_FORMAT, "column \"%s\": expected a category, as text", c->name);
@@ -233,7 +235,7 @@ static int read_words(reading *r, sis_data **out) {
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Is it a row by its columns, although a column may be called "text"? */
+/* Is it a row by columns, even if a column is called "text"? */
 static int has_columns(const json_t *v, const sis__schema *s) {
     for (size_t k = 0; k < s->n_columns; k++)
         if (!json_object_get(v, s->columns[k].name))
@@ -268,7 +270,7 @@ static int find_known(reading *r) {
         ids += r->ids[i] != NULL;
         labels += r->labels[i] != NULL;
     }
-    int columns = r->form == COLUMNS; /* there it may be a column */
+    int columns = r->form == COLUMNS; /* in a table it may be a column */
     r->with.ids = (size_t)ids == r->n && !columns ? r->ids : NULL;
     r->with.labels = (size_t)labels == r->n && !columns ? r->labels : NULL;
     return SIS_OK;
@@ -313,7 +315,7 @@ static int tensor_shape(const json_t *tensor, size_t *rank, size_t *dims) {
     return SIS_OK;
 }
 
-/* Flat data, or lists as deep as the shape. */
+/* Flat data, or lists nested like the shape. */
 static int tensor_values(const json_t *data, size_t rank, const size_t *dims, double *values) {
     size_t n = product(dims, rank);
     return json_is_array(json_array_get(data, 0)) ? get_numbers(data, rank, dims, &values)

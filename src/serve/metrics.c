@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the server has done, as Prometheus reads it.
+ * The server's counters in the text format of Prometheus.
  */
 #include "serve/serve.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Known motifs, for the page: which of them a subset of DNA is most like.
+ * Known motifs, for the page: the ones most similar to a subset of a DNA sequence.
  *
  *     POST /v1/motifs {"patterns":["CNCCNNCTNNTGG"]}
  *     {"matches":[[{"id","name","divergence","p","q","offset","reverse","matrix":[[a,c,g,t],...]},...]]}
  *
- * A pattern is the letters of a subset from its first to its last base, N for what it does not hold.
+ * A pattern is the letters of a subset from its first to its last base, N for bases outside it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,25 +17,25 @@
 #include "base/json.h"
 #include "serve/serve.h"
 
-enum { PATTERNS_MOST = 32, LETTERS_MOST = 400, MATCHES = 3 };
+enum { PATTERNS_MAX = 32, LETTERS_MAX = 400, MATCHES = 3 };
 
 static int check(const json_t *patterns) {
     size_t n = json_array_size(patterns);
-    if (!json_is_array(patterns) || n == 0 || n > PATTERNS_MOST)
+    if (!json_is_array(patterns) || n == 0 || n > PATTERNS_MAX)
         return sis__fail(SIS_E_ARGUMENT, "expected {\"patterns\":[...]} with 1 to %d texts",
-                         PATTERNS_MOST);
+                         PATTERNS_MAX);
     for (size_t k = 0; k < n; k++) {
         const char *text = json_string_value(json_array_get(patterns, k));
         size_t length = text ? strlen(text) : 0;
-        if (length == 0 || length > LETTERS_MOST || strspn(text, "ACGTN") != length ||
+        if (length == 0 || length > LETTERS_MAX || strspn(text, "ACGTN") != length ||
             strspn(text, "N") == length)
             return sis__fail(SIS_E_ARGUMENT, "patterns: %zu: expected 1 to %d letters A C G T N", k,
-                             LETTERS_MOST);
+                             LETTERS_MAX);
     }
     return SIS_OK;
 }
 
-/* The columns of the strand that is meant, four shares each. */
+/* The columns of the chosen strand, four probabilities each. */
 static void write_matrix(const sis_motif *m, int reverse, sis__buf *b) {
     sis__json_list(b, "matrix");
     for (size_t i = 0; i < m->length; i++) {

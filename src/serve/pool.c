@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Workers, a queue for each model, and one thread that watches them: a request that takes too long, or
- * whose client has gone, has its task cancelled; one whose time is up while it waits is answered.
+ * Workers, a queue for each model, and a watcher thread. The watcher cancels the task of a request
+ * that takes too long or whose client has disconnected, and answers requests whose time is up while
+ * they wait.
  *
- * A slow model must not keep the others waiting. Each model has a lane with a queue of its own, and
- * so have the requests that are about none. There are as many threads as --workers, and one more for
- * each further lane: whatever runs, a thread is left for every lane that runs nothing.
+ * A slow model must not block the others. Each model has a lane with its own queue, and there is
+ * one more lane for requests without a model. There are --workers threads plus one for each further
+ * lane, so that a thread is always left for every lane that runs nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,18 +18,18 @@
 #include "base/parallel.h"
 #include "serve/serve.h"
 
-/* The requests of a model. */
+/* The lane of a model. */
 typedef struct {
-    sis__job *first, *last; /* that wait */
+    sis__job *first, *last; /* waiting */
     size_t waiting, running;
-    size_t most; /* that may run */
+    size_t max; /* maximum number running */
 } lane;
 
 struct sis__pool {
     sis__serving *serving;
     pthread_mutex_t lock;
     pthread_cond_t more, watched;
-    lane *lanes;            /* (n_lanes) the last: of no model */
+    lane *lanes;            /* (n_lanes) the last one is for requests without a model */
     size_t n_lanes, unused; /* lanes that run nothing */
     size_t idle;            /* workers */
     size_t tickets, waiting;
@@ -66,13 +67,13 @@ static sis__job *remove_first(sis__pool *p, lane *l) {
     return job;
 }
 
-/* May an idle worker take the next of a lane? A lane that runs something leaves a worker to each lane
- * that runs nothing. */
+/* May an idle worker take the next request of this lane? A lane that already runs something leaves
+ * a worker for each lane that runs nothing. */
 static int may_run(const sis__pool *p, const lane *l) {
-    return l->first && l->running < l->most && (l->running == 0 || p->idle > p->unused);
+    return l->first && l->running < l->max && (l->running == 0 || p->idle > p->unused);
 }
 
-/* The lane whose next request came first. NULL: nothing may run. */
+/* The lane whose next request arrived first. NULL: nothing may run. */
 static lane *choose(const sis__pool *p) {
     lane *best = NULL;
     for (size_t k = 0; k < p->n_lanes; k++) {
@@ -147,7 +148,7 @@ int sis__pool_put(sis__pool *p, sis__job *job) {
 
 /* ---- The watcher ----------------------------------------------------------------------------- */
 
-/* Has the client closed its side? What it may have sent meanwhile stays where it is. */
+/* Has the client closed its side? Data that it has sent since stay unread. */
 static int has_gone(int socket) {
     char byte;
     ssize_t got = socket < 0 ? 1 : recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -180,7 +181,7 @@ static void wait_a_moment(sis__pool *p) {
     pthread_cond_timedwait(&p->watched, &p->lock, &until);
 }
 
-/* Take those out of the queues whose time is up; they came in the order of their deadlines. */
+/* Remove the requests whose time is up; queues are ordered by deadline. */
 static sis__job *expire(sis__pool *p, double now) {
     sis__job *late = NULL;
     for (size_t k = 0; k < p->n_lanes; k++) {
@@ -194,7 +195,7 @@ static sis__job *expire(sis__pool *p, double now) {
     return late;
 }
 
-/* Without the lock: they go on with their connections. */
+/* Called without the lock, because it resumes their connections. */
 static void answer_late(sis__pool *p, sis__job *late) {
     for (sis__job *next; late; late = next) {
         next = late->next;
@@ -238,7 +239,7 @@ static int open_lanes(sis__pool *p, size_t workers) {
     size_t n = s->opt->n_models + 1;
     p->lanes = SIS_NEW(lane, n);
     for (size_t k = 0; p->lanes && k < n; k++)
-        p->lanes[k].most = k + 1 < n && s->models[k]->one_by_one ? 1 : workers;
+        p->lanes[k].max = k + 1 < n && s->models[k]->one_by_one ? 1 : workers;
     p->n_lanes = p->unused = p->lanes ? n : 0;
     return p->lanes != NULL;
 }

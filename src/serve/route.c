@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Addresses. What each means stands in one table; a star in it is the name of a model.
+ * The addresses of the server, in one table; a star stands for the name of a model.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ void sis__request_fail(sis__request *r, unsigned status, const char *text) {
     sis__buf_str(&line, text ? text : sis_error_detail());
     for (size_t k = 0; k < line.len; k++)
         if (strchr("\n\r\t", line.data[k]))
-            line.data[k] = ' '; /* an error is one line, whatever it quotes */
+            line.data[k] = ' '; /* errors are one line, whatever they quote */
     sis__buf_char(&r->answer, '{');
     sis__json_text(&r->answer, "error", line.data ? line.data : "out of memory");
     sis__buf_char(&r->answer, '}');
@@ -110,10 +110,10 @@ static size_t number(const char *text, size_t otherwise) {
 }
 
 static void examples(sis__serving *s, sis__served *model, sis__request *r) {
-    enum { MOST = 200 };
+    enum { MAX = 200 };
     size_t count = number(r->query_count, 50);
     (void)s;
-    if (sis__served_examples(model, number(r->query_from, 0), count < MOST ? count : MOST,
+    if (sis__served_examples(model, number(r->query_from, 0), count < MAX ? count : MAX,
                              &r->answer) != SIS_OK)
         sis__request_fail(r, 500, NULL);
 }
@@ -167,8 +167,8 @@ static const struct {
 };
 enum { ROUTES = sizeof routes / sizeof *routes };
 
-/* Does the path fit the pattern? The name of the model is then n bytes from *name; n is 0 if the
- * pattern has none. A name holds no slash and no colon. */
+/* Does the path match the pattern? The model's name is n bytes at *name; n is 0 if the pattern has
+ * none. Names contain neither slash nor colon. */
 static int fits(const char *pattern, const char *path, const char **name, size_t *n) {
     const char *star = strchr(pattern, '*');
     *n = 0;
@@ -182,7 +182,7 @@ static int fits(const char *pattern, const char *path, const char **name, size_t
     return *n > 0 && strcmp(*name + *n, star + 1) == 0;
 }
 
-/* The number of the model of that name; that of all models if there is none. */
+/* Index of the model with this name; the number of models if there is none. */
 static size_t find_model(const sis__serving *s, const char *name, size_t n) {
     size_t k = 0;
     while (k < s->opt->n_models &&
@@ -191,7 +191,7 @@ static size_t find_model(const sis__serving *s, const char *name, size_t n) {
     return k;
 }
 
-/* The model of that name, held for the caller. NULL: there is none. */
+/* The model with this name, with a reference for the caller. NULL: there is none. */
 static sis__served *hold(sis__serving *s, const char *name, size_t n) {
     size_t k = find_model(s, name, n);
     if (k == s->opt->n_models)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a model's inputs look like, from its examples where there are some, otherwise from what the
- * model says of itself.
- *
- * Which values are the categories of a column is never guessed from their names: a number may be
- * called "speed=kmh". Examples say it, or the network (sis.columns); otherwise each value is a column
- * of numbers.
+ * The form of a model's inputs, from its examples if there are any, otherwise from its metadata.
+ * Which values are categories of a column is never guessed from names, because a number may be
+ * called "speed=kmh": the examples or the network (sis.columns) say so; otherwise each value is a
+ * column of numbers.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/handle.h>
 #include <sis/net.h>
 
 #include "base/error.h"
@@ -19,7 +18,7 @@
 #include "base/order.h"
 #include "serve/serve.h"
 
-enum { LOOKED_AT = 2000 }; /* examples, for the range of a column */
+enum { LOOKED_AT = 2000 }; /* examples read to find the range of a column */
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
@@ -39,7 +38,7 @@ static char **copy_texts(const char *const *texts, size_t n) {
     return out;
 }
 
-/* A JSON list of texts; *n is 0 if it is none. */
+/* A JSON list of texts; *n is 0 if it is not one. */
 static int parse_texts(const char *json, char ***out, size_t *n) {
     json_t *list = json ? sis__json_load(json, strlen(json), 0, NULL) : NULL;
     const char **texts = SIS_NEW(const char *, json_array_size(list));
@@ -65,7 +64,7 @@ static void shape_of_data(sis__schema *s, const sis_data *data) {
     memcpy(s->dims, dims, s->rank * sizeof *dims);
 }
 
-/* Of a network: without axes of length 1 before a picture. */
+/* The shape of a network's input, without leading axes of length 1. */
 static void shape_of_net(sis__schema *s, const sis_net *net) {
     sis_net_shape shape;
     sis_net_input_shape(net, &shape);
@@ -81,7 +80,7 @@ static void shape_of_net(sis__schema *s, const sis_net *net) {
         s->dims[k] = shape.dims[first + k];
     size_t side = s->rank == 1 ? (size_t)lround(sqrt((double)s->dims[0])) : 0;
     if (strcmp(s->kind, "image") == 0 && side > 1 && side * side == s->dims[0]) {
-        s->rank = 2; /* pixels in a row: a square, as they nearly always are */
+        s->rank = 2; /* a flat image is assumed to be square */
         s->dims[0] = s->dims[1] = side;
     }
 }
@@ -102,13 +101,13 @@ static const char *kind_of(const sis_data *data, const sis_net *net, size_t n_na
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* The category that a value of a column is, NULL: the value is a number. */
+/* The category of a value of a column; NULL: the value is a number. */
 static const char *category_of(const char *value, const char *column) {
     size_t n = strlen(column);
     return strncmp(value, column, n) == 0 && value[n] == '=' ? value + n + 1 : NULL;
 }
 
-/* The column that begins at value `first`; of: what the column of each value is called. */
+/* Add the column that begins at value `first`; of: the column name of each value. */
 static int add_column(sis__schema *s, const char *const *of, size_t first) {
     sis__schema_column *c = &s->columns[s->n_columns++];
     int words = category_of(s->names[first], of[first]) != NULL;
@@ -116,7 +115,7 @@ static int add_column(sis__schema *s, const char *const *of, size_t first) {
     while (words && first + n < s->n_values && strcmp(of[first + n], of[first]) == 0 &&
            category_of(s->names[first + n], of[first]))
         n++;
-    *c = (sis__schema_column){.first = first, .least = NAN, .most = NAN, .middle = NAN};
+    *c = (sis__schema_column){.first = first, .min = NAN, .max = NAN, .middle = NAN};
     c->name = sis__strdup(words ? of[first] : s->names[first]);
     c->n_categories = words ? n : 0;
     c->categories = words ? SIS_NEW(char *, n) : NULL;
@@ -130,7 +129,7 @@ static int add_column(sis__schema *s, const char *const *of, size_t first) {
     return SIS_OK;
 }
 
-/* What the column of each value is called, as the examples have it. */
+/* The column name of each value, from the examples. */
 static int columns_of_data(const sis__schema *s, const sis_data *data, const char **of) {
     const char *const *features = sis_data_feature_names(data);
     int *map = SIS_NEW(int, s->n_values);
@@ -143,7 +142,7 @@ static int columns_of_data(const sis__schema *s, const sis_data *data, const cha
     return SIS_OK;
 }
 
-/* Its columns, where the column of each value is called what `of` says. */
+/* List the columns, where `of` is the column name of each value. */
 static int list_columns(sis__schema *s, const char *const *of) {
     int error = SIS_OK;
     s->columns = SIS_NEW(sis__schema_column, s->n_values);
@@ -182,7 +181,7 @@ static int find_columns(sis__schema *s, const sis_data *data, const sis_net *net
     return error;
 }
 
-/* Least, most and middle of each column of numbers, in the examples. */
+/* Minimum, maximum and median of each column of numbers, in the examples. */
 static int measure_columns(sis__schema *s, const sis_data *data) {
     size_t n = sis_data_count(data) < LOOKED_AT ? sis_data_count(data) : LOOKED_AT, some;
     double *rows = SIS_NEW(double, n * s->n_values), *column = SIS_NEW(double, n);
@@ -198,9 +197,9 @@ static int measure_columns(sis__schema *s, const sis_data *data) {
         if (c->n_categories || some == 0)
             continue;
         qsort(column, some, sizeof *column, sis__by_double);
-        c->least = column[0];
+        c->min = column[0];
         c->middle = column[some / 2];
-        c->most = column[some - 1];
+        c->max = column[some - 1];
     }
     free(rows);
     free(column);
@@ -222,7 +221,7 @@ static int find_names(sis__schema *s, const sis_model *model, const sis_data *da
     return s->names ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* What the model calls its outputs, if it names all of them. */
+/* The model's names of its outputs, if it names all of them. */
 static int find_labels(sis__schema *s, const sis_model *model) {
     char label[256];
     while (sis_model_label(model, s->n_labels, label, sizeof label) == SIS_OK) {
@@ -282,10 +281,10 @@ static void write_column(const sis__schema_column *c, sis__buf *b) {
     sis__json_text(b, "name", c->name);
     if (c->categories)
         sis__json_texts(b, "categories", (const char *const *)c->categories, c->n_categories);
-    if (isfinite(c->least)) {
-        sis__json_number(b, "least", c->least);
+    if (isfinite(c->min)) {
+        sis__json_number(b, "least", c->min);
         sis__json_number(b, "middle", c->middle);
-        sis__json_number(b, "most", c->most);
+        sis__json_number(b, "most", c->max);
     }
     sis__buf_char(b, '}');
 }

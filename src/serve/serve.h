@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the server share. The way of a request through them:
+ * Shared by the files of the server. In the order of a request:
  *
- *     server.c     connections (libmicrohttpd): a whole request in, an answer out
- *     clients.c    connections of slow clients are closed
- *     pool.c       the queues, the workers, and who watches the clock and the client
- *     route.c      which address means what, for which model
- *     instances.c  JSON to a data set
- *     explain.c    a task about it, and its records as an answer
- *     served.c     the models: open, described, opened again
- *     schema.c     what a model's inputs look like: for forms, and to read objects by their columns
- *     metrics.c    what has been counted
+ *     server.c     connections (libmicrohttpd): complete requests in, answers out
+ *     clients.c    closes connections of slow clients
+ *     pool.c       queues, workers, and the watcher of deadlines and clients
+ *     route.c      the table of addresses
+ *     instances.c  from JSON to a data set
+ *     explain.c    from a data set to a task and its answer
+ *     served.c     the models: opening, description, reloading
+ *     schema.c     the form of a model's inputs, for the page and to read objects by columns
+ *     metrics.c    counters
  *
  * Only server.c knows of libmicrohttpd.
  */
@@ -22,6 +22,7 @@
 
 #include <jansson.h>
 
+#include <sis/dna.h>
 #include <sis/serve.h>
 
 #include "base/buf.h"
@@ -31,12 +32,12 @@
 /* A column of a table: one value, or one for each of its categories. */
 typedef struct sis__schema_column {
     char *name;
-    size_t first, n_categories; /* values; 0 categories: a number */
+    size_t first, n_categories; /* first value; number of categories, 0: a number */
     char **categories;          /* (n_categories) */
-    double least, most, middle; /* of a number, in the examples; NaN: not known */
+    double min, max, middle;    /* of a number, in the examples; NaN: not known */
 } sis__schema_column;
 
-/* What an input looks like. */
+/* The form of an input. */
 typedef struct sis__schema {
     const char *kind;     /* as sis_data_kind says it */
     size_t rank, dims[8]; /* of numbers; rank 0: not known */
@@ -44,7 +45,7 @@ typedef struct sis__schema {
     sis__schema_column *columns; /* of a table with names, else NULL */
     const char **column_names;   /* (n_columns) the same names */
     size_t n_values;
-    char **names; /* (n_values) of values, with the columns */
+    char **names; /* (n_values) names of values, with the columns */
     int *map;     /* (n_values) the column of each */
     size_t n_labels;
     char **labels; /* of outputs */
@@ -58,7 +59,7 @@ void sis__schema_write(const sis__schema *s, sis__buf *b);
 
 /* ---- served.c ------------------------------------------------------------------------------ */
 
-/* A question other than the model's own, ready to be asked. Lives as long as somebody holds it. */
+/* A prepared task for a question other than the model's own. Reference-counted. */
 typedef struct sis__served_task {
     char *key;
     sis_task *task;
@@ -67,44 +68,44 @@ typedef struct sis__served_task {
 
 enum { SIS__SERVED_TASKS = 16 };
 
-/* An opened model. Lives as long as somebody holds it. */
+/* An open model. Reference-counted. */
 typedef struct sis__served {
     const sis_served *from;
     atomic_size_t holders;
     sis_task *task;
     sis__schema schema;
-    int one_by_one;       /* tasks about it may not run side by side: the pool sees to it */
-    pthread_mutex_t lock; /* of what follows */
-    sis__served_task *others[SIS__SERVED_TASKS]; /* the most recently used first */
+    int one_by_one;       /* its tasks may not run in parallel; the pool ensures it */
+    pthread_mutex_t lock; /* protects the rest */
+    sis__served_task *others[SIS__SERVED_TASKS]; /* most recently used first */
     size_t n_others;
 } sis__served;
 
 int sis__served_open(const sis_served *from, sis__served **out);
 void sis__served_drop(sis__served *s);
 
-/* What a request may ask that its model's own options do not. Each may be absent. */
+/* Options that a request may set. Each may be absent. */
 typedef struct sis__ask {
     const char *threshold, *target, *target_index, *mask, *method;
-    char number[32];   /* what threshold may point to */
-    char which[2][32]; /* and target, target_index */
+    char number[32];   /* buffer for threshold */
+    char which[2][32]; /* buffers for target and target_index */
     int below;         /* -1: absent */
     long max_subsets;  /* 0: absent */
     int trace;
 } sis__ask;
 
-/* The prepared task to ask: the model's own (*out is NULL), or one with another mask or method, held
- * until it is dropped. */
+/* The prepared task to use: the model's own (*out is NULL), or one with another mask or method,
+ * with a reference for the caller. */
 int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out);
-void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is fine */
+void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is allowed */
 
-/* Strangers get to know names, neither files nor commands. Of an option such as "mean:FILE" what is
- * before the file, in room (32); of a message the model's name in the place of what it was opened as,
- * and FILE in the place of paths. */
+/* Clients see names, but no files or commands. _option: the part of an option such as "mean:FILE"
+ * before the file, in room (32). _hide: a message with the model's name instead of its file, and
+ * FILE instead of paths. */
 const char *sis__served_option(const char *option, char *room);
 void sis__served_hide(const sis_served *from, const char *text, sis__buf *out);
 
-/* Cut what a child or a server wrote, unless it is the error that it answered: stderr, lines that are
- * no answer, and names of hosts are for the log alone. */
+/* Remove the output of a child or server from a message, except the error it answered: stderr,
+ * invalid answers and host names are for the log only. */
 void sis__served_cut(sis__buf *text);
 
 /* Names, types and shapes, for GET of both protocols. */
@@ -123,13 +124,13 @@ typedef struct sis__limits {
 int sis__instances_read(const json_t *list, const sis__schema *schema, const sis__limits *limits,
                         sis_data **out);
 
-/* A tensor of the Open Inference Protocol: shape and flat data, its first axis counting. */
+/* A tensor of the Open Inference Protocol: shape and flat data; the first axis counts examples. */
 int sis__tensor_read(const json_t *tensor, const sis__schema *schema, const sis__limits *limits,
                      sis_data **out);
 
 /* ---- metrics.c ----------------------------------------------------------------------------- */
 
-/* name, what a label of it is, help */
+/* name, label, help */
 #define SIS__COUNTERS(X)                                                                           \
     X(EXPLAINED, "sis_explanations_total", "Inputs explained")                                     \
     X(PREDICTED, "sis_predictions_total", "Inputs scored")                                         \
@@ -146,7 +147,7 @@ enum { SIS__METRIC_BUCKETS = 12 };
 typedef struct sis__metrics {
     atomic_size_t counts[SIS__N_COUNTERS];
     atomic_size_t status[6];                        /* answers by the first digit of their status */
-    atomic_size_t buckets[SIS__METRIC_BUCKETS + 1]; /* requests by how long they took */
+    atomic_size_t buckets[SIS__METRIC_BUCKETS + 1]; /* requests by duration */
     atomic_size_t microseconds;
     atomic_size_t waiting, running;
 } sis__metrics;
@@ -156,30 +157,30 @@ void sis__metrics_write(const sis__metrics *m, sis__buf *b);
 
 /* ---- route.c ------------------------------------------------------------------------------- */
 
-/* A request that has arrived whole, and its answer. */
+/* A complete request and its answer. */
 typedef struct sis__request {
-    /* Asked. */
+    /* Request. */
     const char *method, *path, *query_from, *query_count;
     const char *body;
     size_t n_body;
 
-    /* Answered. */
+    /* Answer. */
     unsigned status;
-    const char *type;  /* Content-Type */
+    const char *type;
     const char *allow; /* of status 405 */
     int retry;         /* Retry-After */
-    const void *fixed; /* bytes that live for ever, or NULL: */
+    const void *fixed; /* static bytes, or NULL: */
     size_t n_fixed;
     sis__buf answer;
-    sis__buf why; /* of a failure, for the log alone */
+    sis__buf why; /* reason of a failure, for the log only */
 
-    /* Under way. */
-    pthread_mutex_t *lock; /* of the pool: of what follows */
-    sis_task *task;        /* to be cancelled if it takes too long, or NULL */
+    /* In progress. */
+    pthread_mutex_t *lock; /* the pool's; protects the rest */
+    sis_task *task;        /* cancelled if it takes too long; or NULL */
     int cut, gone;
 } sis__request;
 
-/* What is served: server.c's, handed to who answers. */
+/* State of the server that request handlers use. */
 typedef struct sis__serving {
     const sis_server_opt *opt;
     sis__metrics metrics;
@@ -191,7 +192,7 @@ typedef struct sis__serving {
 /* Can it be answered at once, without a model? */
 int sis__route_is_quick(const sis__request *r);
 
-/* The number of the model that it is about; that of all models if it is about none. */
+/* Index of the model in the request; the number of models if there is none. */
 size_t sis__route_model(const sis__serving *s, const sis__request *r);
 
 /* Fill in the answer. Always succeeds: a failure is an answer, too. */
@@ -215,42 +216,42 @@ void sis__serve_motifs(sis__serving *s, sis__request *r);
 
 typedef struct sis__pool sis__pool;
 
-/* A request in the hands of the pool. */
+/* A request in the pool. */
 typedef struct sis__job {
     sis__request request;
     double deadline; /* 0: none */
-    int socket;      /* of the client, to see whether it is still there; -1: do not look */
+    int socket;      /* of the client, to detect a disconnect; -1: do not check */
     void (*done)(struct sis__job *job);
-    size_t lane, ticket;   /* of the pool: which queue, and when it came */
-    struct sis__job *next; /* in the queue, or among those that run */
+    size_t lane, ticket;   /* set by the pool: queue and order of arrival */
+    struct sis__job *next; /* in the queue, or among the running ones */
 } sis__job;
 
 int sis__pool_start(sis__serving *s, sis__pool **out);
 
-/* 1: it will be done, on a thread of the pool. 0: the queue of its model is full. */
+/* 1: a thread of the pool will run it. 0: the queue of its model is full. */
 int sis__pool_put(sis__pool *p, sis__job *job);
 
-/* Do what waits, then end the threads; from now on the queue is full. NULL is fine. */
+/* Finish waiting requests, then end the threads; new ones are refused. NULL is allowed. */
 void sis__pool_end(sis__pool *p);
-void sis__pool_free(sis__pool *p); /* once it has ended */
+void sis__pool_free(sis__pool *p); /* after sis__pool_end() */
 
 /* ---- clients.c ----------------------------------------------------------------------------- */
 
 typedef struct sis__clients sis__clients;
 typedef struct sis__client sis__client;
 
-/* What a connection is doing: the client sends a request, waits for the answer, reads it. */
+/* Phases of a connection: the client sends a request, waits for the answer, reads it. */
 enum sis__phase { SIS__PHASE_READING, SIS__PHASE_ASKING, SIS__PHASE_WRITING };
 
-/* At most so many connections, and so many seconds for the head of a request and for its body. */
-int sis__clients_start(size_t most, double seconds, sis__clients **out);
-void sis__clients_stop(sis__clients *all); /* NULL is fine; all have been removed */
+/* Limits: number of connections, seconds for the header of a request and for its body. */
+int sis__clients_start(size_t max, double seconds, sis__clients **out);
+void sis__clients_stop(sis__clients *all); /* NULL is allowed; all clients have been removed */
 
-/* A connection, which begins by reading. NULL: no memory, and nobody watches it; the others take
- * that. */
+/* Add a connection, in phase READING. NULL: out of memory, and it is not watched; the other
+ * functions accept NULL. */
 struct sockaddr;
 sis__client *sis__clients_add(sis__clients *all, int socket, const struct sockaddr *from);
 void sis__client_enter(sis__client *c, enum sis__phase phase);
-void sis__client_remove(sis__client *c); /* before its socket is closed */
+void sis__client_remove(sis__client *c); /* call before its socket is closed */
 
 #endif

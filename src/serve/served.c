@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The models of a server: each opened once, with the question that it is asked unless a request
- * says otherwise. Another mask or method needs a task of its own, which is kept for the next request
- * that asks the same. There are few of them; the least recently used makes room for a new one.
+ * The models of a server: each is opened once, with its default question. Another mask or method
+ * needs another task, which is kept for later requests with the same options. Few are kept; the
+ * least recently used one is replaced.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 /* ---- Open and drop --------------------------------------------------------------------------- */
 
-/* A child or a server takes the texts of one task at a time. */
+/* A command or a server takes texts of one task at a time. */
 static int is_one_by_one(const char *model) {
     return strncmp(model, "cmd:", 4) == 0 || strncmp(model, "http:", 5) == 0 ||
            strncmp(model, "https:", 6) == 0;
@@ -60,7 +60,7 @@ void sis__served_drop(sis__served *s) {
 
 /* ---- Other questions ------------------------------------------------------------------------- */
 
-/* Masks that name no file: what a stranger may ask for. */
+/* Masks without a file, which clients may request. */
 static int is_harmless(const char *mask) {
     static const char *const names[] = {"zero",   "uniform",        "missing", "pad",
                                         "remove", "embedding-mean", "mean",    NULL};
@@ -96,7 +96,7 @@ static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out)
     if (ask->method)
         opt.answer.method = ask->method;
     if (ask->method && strcmp(ask->method, "contrast") == 0 && !ask->mask)
-        opt.question.mask = NULL; /* nothing is masked */
+        opt.question.mask = NULL; /* mask not used */
     return sis_task_open(&opt, out);
 }
 
@@ -120,7 +120,7 @@ static int make_other(const sis__served *s, const char *key, const sis__ask *ask
     sis__served_task *t = *out = SIS_NEW(sis__served_task, 1);
     if (!t)
         return SIS_E_NOMEM;
-    t->holders = 1; /* the list */
+    t->holders = 1; /* by the list */
     t->key = sis__strdup(key);
     int error = t->key ? open_other(s, ask, &t->task) : SIS_E_NOMEM;
     if (error)
@@ -128,7 +128,7 @@ static int make_other(const sis__served *s, const char *key, const sis__ask *ask
     return error;
 }
 
-/* Found or made, and then the first of the list. */
+/* Find or create the task and move it to the front of the list. */
 static int find_other(sis__served *s, const char *key, const sis__ask *ask,
                       sis__served_task **out) {
     size_t k = 0;
@@ -173,7 +173,7 @@ int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task *
 
 /* ---- What strangers may know ----------------------------------------------------------------- */
 
-/* The file in an option, NULL if it names none. */
+/* The file in an option; NULL if there is none. */
 static const char *file_in(const char *option) {
     const char *colon = option ? strchr(option, ':') : NULL;
     if (!option || is_harmless(option) || strncmp(option, "ball:", 5) == 0)
@@ -190,20 +190,20 @@ const char *sis__served_option(const char *option, char *room) {
     return room;
 }
 
-/* How many bytes at `at` in a text are of `hidden`; 0 if it does not begin there. Messages may cut it
- * after 100 bytes, or an address after its host. */
+/* Length of the match of `hidden` at `at`; 0: no match. Messages may cut it after 100 bytes, or an
+ * address after its host. */
 static size_t match(const char *text, const char *at, const char *hidden) {
-    size_t n = 0, whole = strcspn(hidden, "#"), least = whole < 100 ? whole : 100;
+    size_t n = 0, whole = strcspn(hidden, "#"), min = whole < 100 ? whole : 100;
     if (strncmp(hidden, "http", 4) == 0 && strstr(hidden, "://"))
-        least = (size_t)(strstr(hidden, "://") + 3 - hidden);
+        min = (size_t)(strstr(hidden, "://") + 3 - hidden);
     if (at > text && !strchr(" \"'(=", at[-1]))
         return 0;
     while (at[n] && at[n] == hidden[n])
         n++;
-    return n >= least ? n : 0;
+    return n >= min ? n : 0;
 }
 
-/* How many bytes at `at` in a text are a path from the root; 0: none. */
+/* Length of the absolute path at `at`; 0: none. */
 static size_t match_path(const char *text, const char *at) {
     int begins = at == text || strchr(" \"'(=:", at[-1]);
     return begins && at[0] == '/' && at[1] > ' ' ? strcspn(at, " \"'(),:;") : 0;
@@ -248,7 +248,7 @@ static void write_shape(const sis__schema *s, sis__buf *b) {
     sis__buf_char(b, ']');
 }
 
-/* Inputs and outputs as the Open Inference Protocol has them. */
+/* Inputs and outputs in the format of the Open Inference Protocol. */
 static void describe_v2(const sis__served *s, sis__buf *b) {
     const char *kind = s->schema.kind;
     int texts = strcmp(kind, "text") == 0 || strcmp(kind, "dna") == 0;
@@ -302,7 +302,7 @@ void sis__served_describe(const sis__served *s, int v2, sis__buf *b) {
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-/* Numbers as lists nested by their shape. */
+/* Numbers as lists nested by shape. */
 static const double *write_nested(const double *v, size_t rank, const size_t *dims, sis__buf *b) {
     if (rank == 0) {
         sis__buf_double(b, *v);
@@ -333,7 +333,7 @@ static void write_row(const sis__schema *s, const double *values, sis__buf *b) {
     sis__buf_char(b, '}');
 }
 
-/* An example as a request would have it. */
+/* An example in the form of a request. */
 static int write_instance(const sis__served *s, const sis_data *data, size_t row, sis__buf *b) {
     size_t rank;
     const char *text = sis_data_text(data, row);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Connections. One thread of libmicrohttpd's reads requests and writes answers, however slow the
- * clients are; a request that has arrived whole and needs a model is suspended and put into the
- * queue, and its connection goes on when a worker has the answer.
+ * Connections. One thread of libmicrohttpd reads requests and writes answers, however slow the
+ * clients are. A complete request that needs a model is suspended and queued; its connection
+ * resumes when a worker has the answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +63,8 @@ void sis_server_stop(sis_server *server) {
 #include <microhttpd.h>
 #include <pthread.h>
 
+#include <sis/dna.h>
+
 #include "base/library.h"
 
 /* ---- The library ----------------------------------------------------------------------------- */
@@ -112,18 +114,18 @@ struct sis_server {
     sis__clients *clients;
     struct MHD_Daemon *daemon;
     unsigned port;
-    int local;          /* it listens on this machine alone */
-    atomic_size_t open; /* requests that have not been answered to the end */
+    int local;          /* listens on loopback only */
+    atomic_size_t open; /* requests whose answer is not yet sent completely */
 };
 
 /* A request, from its first line to its last byte. */
 typedef struct {
-    sis__job job; /* first: what the pool knows of it */
+    sis__job job; /* must be first: used by the pool */
     sis_server *server;
     struct MHD_Connection *connection;
     sis__buf body;
     char *path, *method;
-    double began; /* when it had arrived */
+    double began; /* time of arrival */
     int answered; /* the answer is there */
     size_t swallowed;
 } exchange;
@@ -154,7 +156,7 @@ static void add_headers(const exchange *x, struct MHD_Response *response) {
     }
 }
 
-/* Its connection; NULL: nobody watches it. */
+/* Its connection; NULL: not watched. */
 static sis__client *client_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -183,7 +185,7 @@ static enum MHD_Result refuse(exchange *x, unsigned status, const char *text) {
     return queue(x);
 }
 
-/* On a thread of the pool. */
+/* Runs on a thread of the pool. */
 static void resume(sis__job *job) {
     exchange *x = (exchange *)job;
     x->answered = 1;
@@ -194,7 +196,7 @@ static const char TOO_LONG[] = "the body is larger than this server takes";
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
-/* The same time whatever the difference is. */
+/* Comparison in constant time. */
 static int same_token(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     unsigned different = n != m;
@@ -212,16 +214,17 @@ static int is_this_machine(const char *host) {
     return n && (host[n] == '\0' || host[n] == ':');
 }
 
-/* A page from elsewhere can let its own name mean this machine, and its visitors' browsers then send
- * requests here, with that name: not to be answered where nothing but the address protects. */
-static int is_meant(const exchange *x) {
+/* Protection against DNS rebinding: a foreign page can make its own name resolve to this machine,
+ * and browsers then send requests here with that name. They are refused on loopback, where only the
+ * address protects. */
+static int host_allowed(const exchange *x) {
     const char *host = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
     return !x->server->local || x->server->opt.token || !host || is_this_machine(host);
 }
 
-/* Browsers say which page a request is from: ours, or one that --cors lets in. Other programs say
- * nothing. */
-static int is_from_us(const exchange *x) {
+/* Browsers send the origin of a page: it must be ours or allowed by --cors. Other programs send
+ * none. */
+static int origin_allowed(const exchange *x) {
     const char *allowed = x->server->opt.origin;
     const char *host = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
     const char *from = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Origin");
@@ -233,13 +236,13 @@ static int is_from_us(const exchange *x) {
     return scheme && host && sis__same_word(from + scheme, host);
 }
 
-/* A browser that asks whether a page of --cors may ask: it sends no token with that. */
+/* A CORS preflight request, which carries no token. */
 static int is_preflight(const exchange *x) {
     return x->server->opt.origin && strcmp(x->method, "OPTIONS") == 0;
 }
 
-/* Health and the page itself are for everybody; what the page asks for is not. */
-static int may_ask(const exchange *x) {
+/* Health and the page itself need no token; what the page requests does. */
+static int authorized(const exchange *x) {
     const char *token = x->server->opt.token, *path = x->job.request.path;
     const char *given =
         mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
@@ -282,15 +285,15 @@ static exchange *begin(sis_server *server, struct MHD_Connection *connection, co
     return x;
 }
 
-/* What is too much is read and forgotten up to here, so that the client gets to know why. */
-static size_t most_swallowed(const exchange *x) {
+/* The part of an oversized body that is read and discarded, so that the client gets the error. */
+static size_t max_discarded(const exchange *x) {
     return 4 * x->server->opt.body + (1 << 20);
 }
 
 static int is_far_too_long(const exchange *x) {
     const char *length =
         mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
-    return length && strtoull(length, NULL, 10) > most_swallowed(x);
+    return length && strtoull(length, NULL, 10) > max_discarded(x);
 }
 
 static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const char *name,
@@ -304,40 +307,40 @@ static enum MHD_Result count_framing(void *ctx, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-/* Two lengths or two hosts: a proxy in front of us may believe the other one. */
+/* Two lengths or two hosts: a proxy in front of us may use the other one. */
 static int is_ambiguous(const exchange *x) {
     size_t n[2] = {0, 0};
     mhd.get_connection_values(x->connection, MHD_HEADER_KIND, count_framing, n);
     return n[0] > 1 || n[1] > 1;
 }
 
-/* The first look, before anything of the body is there. */
-static enum MHD_Result greet(exchange *x) {
+/* Check the headers, before the body arrives. */
+static enum MHD_Result on_headers(exchange *x) {
     if (is_ambiguous(x))
         return refuse(x, 400, "expected one Host and one of Content-Length and Transfer-Encoding");
-    if (!is_meant(x))
+    if (!host_allowed(x))
         return refuse(x, 403,
                       "this server listens on this machine alone, as localhost; under "
                       "another name it asks for --token");
-    if (!is_from_us(x))
+    if (!origin_allowed(x))
         return refuse(x, 403,
                       "this server is not asked by pages of other origins; --cors lets one "
                       "in");
-    if (!may_ask(x))
+    if (!authorized(x))
         return refuse(x, 401, "expected the header Authorization: Bearer TOKEN");
     if (is_far_too_long(x))
         return refuse(x, 413, TOO_LONG);
     return MHD_YES;
 }
 
-/* A part of the body. */
+/* Receive a part of the body. */
 static enum MHD_Result receive(exchange *x, const char *bytes, size_t *n) {
     if (x->body.len + *n <= x->server->opt.body && x->swallowed == 0)
         sis__buf_add(&x->body, bytes, *n);
     else
         x->swallowed += *n;
     *n = 0;
-    return x->swallowed > most_swallowed(x) ? MHD_NO : MHD_YES;
+    return x->swallowed > max_discarded(x) ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result dispatch(exchange *x) {
@@ -383,7 +386,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     if (!x) {
         x = begin((sis_server *)ctx, connection, path, method);
         *state = x;
-        return x ? greet(x) : MHD_NO;
+        return x ? on_headers(x) : MHD_NO;
     }
     if (*n > 0)
         return receive(x, bytes, n);
@@ -413,7 +416,8 @@ static void finish(void *ctx, struct MHD_Connection *connection, void **state,
     sis_server *server = (sis_server *)ctx;
     exchange *x = (exchange *)*state;
     (void)why;
-    sis__client_enter(client_of(connection), SIS__PHASE_READING); /* the next, if it stays */
+    /* next request, if the connection stays open */
+    sis__client_enter(client_of(connection), SIS__PHASE_READING);
     if (!x)
         return;
     double seconds = x->began > 0 ? sis__seconds() - x->began : 0;
@@ -452,7 +456,7 @@ static void be_quiet(void *ctx, const char *format, va_list args) {
     (void)ctx, (void)format, (void)args;
 }
 
-/* A socket that listens; -1 after a failure has been reported. */
+/* A listening socket; -1 after a failure that has been reported. */
 static int listen_at(const sis_server_opt *o) {
     struct addrinfo want = {.ai_family = AF_UNSPEC,
                             .ai_socktype = SOCK_STREAM,
@@ -479,7 +483,7 @@ static int listen_at(const sis_server_opt *o) {
     return fd;
 }
 
-/* Where a socket listens: its port, and whether others than this machine can reach it. */
+/* The port of a socket, and whether other machines can reach it. */
 static void note_address(sis_server *s, int fd) {
     struct sockaddr_storage at = {0};
     socklen_t n = sizeof at;
@@ -515,16 +519,16 @@ static int check_names(const sis_server_opt *o) {
     return o->n_models ? SIS_OK : sis__fail(SIS_E_OPTION, "--model: expected at least one");
 }
 
-/* As many as there may be files, but for those that models need. */
-static unsigned most_connections(void) {
+/* As many connections as there may be open files, minus those that models need. */
+static unsigned max_connections(void) {
     struct rlimit files;
-    rlim_t most = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 4 * 3 : 256;
-    return most > 4096 ? 4096 : most < 8 ? 8 : (unsigned)most;
+    rlim_t max = getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur / 4 * 3 : 256;
+    return max > 4096 ? 4096 : max < 8 ? 8 : (unsigned)max;
 }
 
 static int start_daemon(sis_server *s) {
-    unsigned most = most_connections();
-    int error = sis__clients_start(most, s->opt.idle, &s->clients);
+    unsigned max = max_connections();
+    int error = sis__clients_start(max, s->opt.idle, &s->clients);
     int fd = error ? -1 : listen_at(&s->opt);
     if (fd < 0)
         return error ? error : SIS_E_IO;
@@ -533,9 +537,9 @@ static int start_daemon(sis_server *s) {
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         handle, s, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, finish, s, MHD_OPTION_NOTIFY_CONNECTION, notice, s,
-        MHD_OPTION_CONNECTION_LIMIT, most + most / 8, /* some are closed only when others came */
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(s->opt.idle > 1 ? s->opt.idle : 1),
-        MHD_OPTION_END);
+        /* some are closed only when new ones arrive */
+        MHD_OPTION_CONNECTION_LIMIT, max + max / 8, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)(s->opt.idle > 1 ? s->opt.idle : 1), MHD_OPTION_END);
     if (s->daemon)
         return SIS_OK;
     close(fd);
@@ -591,7 +595,7 @@ int sis_server_reload(sis_server *s) {
 
 /* ---- Stop ------------------------------------------------------------------------------------ */
 
-/* Until the answers are out, but not for clients that do not read. */
+/* Wait until the answers are sent, but not for clients that do not read. */
 static void wait_for_answers(const sis_server *s) {
     struct timespec moment = {0, 10000000};
     for (int k = 0; k < 300 && atomic_load(&s->open) > 0; k++)
@@ -603,8 +607,9 @@ void sis_server_stop(sis_server *s) {
         return;
     int fd = s->daemon ? mhd.quiesce_daemon(s->daemon) : -1;
     if (fd >= 0)
-        shutdown(fd, SHUT_RDWR); /* nobody new; the daemon's thread may still hold the socket */
-    sis__pool_end(s->pool);      /* whose requests go on with their connections */
+        /* no new connections; the daemon's thread may still hold the socket */
+        shutdown(fd, SHUT_RDWR);
+    sis__pool_end(s->pool); /* resumes the connections of its requests */
     if (s->daemon) {
         wait_for_answers(s);
         mhd.stop_daemon(s->daemon);

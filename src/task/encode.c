@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+#include <sis/files.h>
+#include <sis/handle.h>
+
 #include "base/dims.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -118,6 +122,7 @@ void sis__task_encode_release(sis__task_encoding *e) {
     free(e->pieces.first);
     free(e->pieces.stand_in);
     sis__buf_release(&e->pieces.texts);
+    sis__task_prompts_release(&e->prompts);
 }
 
 /* ---- Texts --------------------------------------------------------------------------------- */
@@ -168,6 +173,8 @@ int sis__task_encode_begin(sis_task *t) {
     if (error != SIS_OK || !sis__task_is_kind(t->source.data, "text"))
         return error;
     t->encoding.texts = 1;
+    if (t->encoding.prompts.items)
+        return sis__task_prompts_begin(t);
     if (t->encoding.tokenizer)
         return SIS_OK;
     const sis_net *net = t->encoding.net;
@@ -210,6 +217,10 @@ static int encode_text(const sis_task *t, const sis_data *data, size_t row, size
     return error;
 }
 
+static int is_prompt(const sis_task *t, const sis_data *data) {
+    return t->encoding.prompts.items && data == t->source.data;
+}
+
 static int is_cut(const sis_task *t, const sis_data *data) {
     return t->encoding.pieces.items && data == t->source.data;
 }
@@ -243,6 +254,10 @@ static int count_tokens(const sis_task *t, const sis_data *data, size_t row, siz
 
 int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width) {
     int error = SIS_OK;
+    if (is_prompt(t, data)) {
+        *width = 1 + t->encoding.prompts.items[row].n;
+        return SIS_OK;
+    }
     if (is_cut(t, data)) {
         *width = count_pieces(t, row);
     } else if (!t->encoding.texts || !sis__task_is_kind(data, "text")) {
@@ -432,6 +447,9 @@ static const char *misfit_hint(const sis__task_encoding *e, const sis_net_shape 
     size_t size[3], width = sis_data_width(data, row), wanted = count_values(e, s);
     if (sis__task_is_kind(data, "image"))
         return !e->token && image_size(s, size) ? "; --fit resizes images" : "";
+    const char *kind = e->net ? sis_net_meta_get(e->net, SIS_NET_META_KIND) : NULL;
+    if (sis__task_is_kind(data, "dna"))
+        return !kind || strcmp(kind, "dna") == 0 ? "; --length N crops or pads sequences" : "";
     if (sis__task_is_kind(data, "array"))
         return width == wanted ? "; transpose or reshape it"
                                : " (the first axis of the file counts examples)";
@@ -580,6 +598,10 @@ int sis__task_array_order(const sis_task *t, const sis_array *array, int *order)
 
 int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,
                      double *values, size_t *word_at) {
+    if (is_prompt(t, data)) {
+        sis__task_prompt_encode(t, row, width, values, word_at);
+        return SIS_OK;
+    }
     if (is_cut(t, data)) {
         encode_pieces(t, row, width, values, word_at);
         return SIS_OK;

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
+#include <sis/record.h>
+
 #include "base/error.h"
 #include "base/ids.h"
 #include "base/mem.h"
@@ -79,6 +82,8 @@ static int map_by_file(sis_task *t, const char *path, size_t n) {
 
 static int find_map(sis_task *t, const char *text) {
     size_t width;
+    if (t->encoding.prompts.items)
+        return SIS_OK;
     if (strcmp(text, "each") == 0) {
         t->features.by_default = !sis__task_has_words(t);
         return SIS_OK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -66,6 +66,17 @@ static int check_all(const sis_task_opt *o) {
     return SIS_OK;
 }
 
+/* What only contrasts have. */
+static int check_contrast(const sis_task_opt *o) {
+    const char *option = o->question.units      ? "--units"
+                         : o->question.fixed    ? "--fixed"
+                         : o->question.cheapest ? "--cheapest"
+                                                : NULL;
+    if (option && strcmp(o->answer.method, "contrast") != 0)
+        return sis__fail(SIS_E_OPTION, "%s is for --method contrast", option);
+    return SIS_OK;
+}
+
 static int check_class(const sis_task_opt *o) {
     const char *m = o->answer.method;
     if (strcmp(m, "sis") != 0 && strcmp(m, "quick") != 0 && strcmp(m, "contrast") != 0)
@@ -97,6 +108,8 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
         error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all and --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
         error = check_all(o);
+    if (!error)
+        error = check_contrast(o);
     return !error && g->keep_class ? check_class(o) : error;
 }
 
@@ -167,6 +180,103 @@ static int domain_read(const sis_task *t, const char *text, size_t width, sis__t
                      text);
 }
 
+/* ---- Distances of contrasts --------------------------------------------------------------------- */
+
+/* The feature of a name of n bytes; -1: there is none. */
+static int find_feature(const sis_task *t, const char *name, size_t n) {
+    for (size_t f = 0; t->features.names && f < t->features.n; f++)
+        if (strncmp(t->features.names[f], name, n) == 0 && !t->features.names[f][n])
+            return (int)f;
+    return -1;
+}
+
+/* Which feature each value belongs to (width). */
+static int feature_map(const sis_task *t, size_t width, int *map) {
+    size_t row = sis__task_row(&t->source, 0);
+    for (size_t v = 0; v < width; v++)
+        map[v] = t->features.map ? t->features.map[v] : (int)v;
+    if (!t->features.map && sis__task_own_features(t, row, NULL) != width)
+        sis__task_own_features(t, row, map);
+    return SIS_OK;
+}
+
+/* One entry of --units or --fixed, "age=1" or "age". */
+static int take_entry(sis_task *t, const char *option, const char *entry, size_t n, const int *map,
+                      size_t width) {
+    sis__task_guarantee *g = &t->guarantee;
+    const char *end = option[2] == 'u' ? memchr(entry, '=', n) : entry + n;
+    char number[64] = "";
+    double unit = 1;
+    int feature = end ? find_feature(t, entry, (size_t)(end - entry)) : -1;
+    if (end && option[2] == 'u')
+        snprintf(number, sizeof number, "%.*s", (int)(entry + n - end - 1), end + 1);
+    if (!end || (*number && (!sis__text_number(number, &unit) || !(unit > 0))) ||
+        (option[2] == 'u' && !*number))
+        return sis__fail(SIS_E_OPTION, "%s: expected COLUMN=NUMBER, such as age=1, found \"%.*s\"",
+                         option, (int)n, entry);
+    if (feature < 0)
+        return sis__fail(SIS_E_OPTION, "%s: no feature is called \"%.*s\"", option,
+                         (int)(end - entry), entry);
+    if (option[2] == 'f')
+        g->fixed[feature] = 1;
+    for (size_t v = 0; option[2] == 'u' && v < width; v++)
+        if (map[v] == feature)
+            g->scale[v] = g->step[v] = unit;
+    return SIS_OK;
+}
+
+static int take_entries(sis_task *t, const char *option, const char *list, const int *map,
+                        size_t width) {
+    int error = SIS_OK;
+    for (const char *at = list; at && *at && !error;) {
+        size_t n = strcspn(at, ",");
+        error = take_entry(t, option, at, n, map, width);
+        at += n + (at[n] == ',');
+    }
+    return error;
+}
+
+/* How far values lie apart in the data of the domain, else in the examples. */
+static int take_spread(const sis_task *t, size_t width) {
+    const char *domain = t->opt.question.domain;
+    sis__task_donors from = {.data = t->source.data};
+    sis_spread *spread = NULL;
+    double *row = SIS_NEW_RAW(double, width);
+    int error = row ? sis_spread_new(width, &spread) : SIS_E_NOMEM;
+    if (!error && domain && strncmp(domain, "data:", 5) == 0)
+        error = sis__task_donors_open(t, "--domain", domain + 5, width, &from);
+    for (size_t i = 0; !error && i < sis_data_count(from.data); i++) {
+        error = sis__task_encode(t, from.data, i, width, row, NULL);
+        if (!error)
+            sis_spread_add(spread, row);
+    }
+    if (!error)
+        sis_spread_get(spread, t->guarantee.scale, t->guarantee.step);
+    sis_data_free(from.read);
+    sis_spread_free(spread);
+    free(row);
+    return error;
+}
+
+static int contrast_begin(sis_task *t, size_t width) {
+    sis__task_guarantee *g = &t->guarantee;
+    int *map = SIS_NEW_RAW(int, width);
+    g->scale = SIS_NEW(double, width);
+    g->step = SIS_NEW(double, width);
+    g->fixed = t->opt.question.fixed ? SIS_NEW(unsigned char, t->features.n) : NULL;
+    int error = map && g->scale && g->step && (g->fixed || !t->opt.question.fixed)
+                    ? take_spread(t, width)
+                    : SIS_E_NOMEM;
+    if (!error)
+        error = feature_map(t, width, map);
+    if (!error)
+        error = take_entries(t, "--units", t->opt.question.units, map, width);
+    if (!error)
+        error = take_entries(t, "--fixed", t->opt.question.fixed, map, width);
+    free(map);
+    return error;
+}
+
 /* ---- Before the first example ---------------------------------------------------------------- */
 
 static int make_prover(sis_task *t) {
@@ -198,7 +308,9 @@ int sis__task_guarantee_begin(sis_task *t) {
     if (error || g->domain.known || !t->source.data)
         return error;
     error = sis__task_same_widths(t, "--guarantee all", &width);
-    return error ? error : domain_read(t, t->opt.question.domain, width, &g->domain);
+    if (!error)
+        error = domain_read(t, t->opt.question.domain, width, &g->domain);
+    return error || !t->method.contrast ? error : contrast_begin(t, width);
 }
 
 /* What `like` could not prepare without examples, the task prepares itself. */
@@ -209,8 +321,12 @@ void sis__task_guarantee_share(const sis__task_guarantee *like, sis__task_guaran
 }
 
 void sis__task_guarantee_release(sis__task_guarantee *g) {
-    if (!g->shared_domain)
+    if (!g->shared_domain) {
         domain_release(&g->domain);
+        free(g->scale);
+        free(g->step);
+        free(g->fixed);
+    }
     if (!g->shared_prover)
         sis_prover_free(g->prover);
 }
@@ -265,6 +381,10 @@ int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *searc
     opt.time_limit = search->time_limit;
     opt.smallest = t->opt.question.smallest;
     opt.contrast = t->method.contrast;
+    opt.cheapest = t->opt.question.cheapest;
+    opt.scale = t->guarantee.scale;
+    opt.step = t->guarantee.step;
+    opt.fixed = t->guarantee.fixed;
     opt.seed = t->opt.question.seed;
     opt.stop = is_cancelled;
     opt.stop_ctx = (void *)t;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"
@@ -153,7 +155,8 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     int words = sis__task_has_words(t);
     r->drawing.kind = kind ? kind : words ? "text" : sis_data_kind(data);
     r->drawing.label = sis_data_label(data, e->row);
-    if (!t->encoding.pieces.items) { /* numbers of pieces say nothing */
+    if (!t->encoding.pieces.items &&
+        !t->encoding.prompts.items) { /* numbers of pieces say nothing */
         r->drawing.shape = record_shape(t, e, &r->drawing.rank);
         r->drawing.values = e->input.values;
         r->drawing.n_values = e->input.n_values;
@@ -162,7 +165,9 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     if (words) {
         r->drawing.words = (const char *const *)e->words;
         r->drawing.n_words = e->n_words;
-        r->drawing.unit = sis__task_unit(t);
+        r->drawing.unit = t->encoding.prompts.items && t->encoding.prompts.items[e->row].list
+                              ? "passage"
+                              : sis__task_unit(t);
         r->drawing.text = e->spans ? e->text : NULL;
         r->drawing.spans = e->spans;
         r->drawing.n_spans = e->spans ? 2 * e->n_words : 0;
@@ -173,6 +178,7 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     if (t->features.by_default) {
         r->drawing.human = sis_data_human(data, e->row, &r->drawing.n_human);
         r->drawing.sequence = sis_data_sequence(data, e->row);
+        r->drawing.full_length = sis_data_full_length(data, e->row);
     }
     r->drawing.mask = e->input.n_samples == 1 ? e->input.mask : NULL;
     r->drawing.names = (const char *const *)t->features.names;
@@ -212,7 +218,9 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
     }
     describe(t, e, r);
     if ((!r->drawing.mask || t->mask.blur > 0) && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
-        r->drawing.masking = t->opt.question.mask       ? t->opt.question.mask
-                             : t->encoding.pieces.items ? "remove"
-                                                        : "own";
+        r->drawing.masking = t->opt.question.mask ? t->opt.question.mask
+                             : t->encoding.pieces.items || t->encoding.prompts.items ? "remove"
+                                                                                     : "own";
+    if (t->encoding.prompts.items)
+        sis__task_prompt_record(t, e, r);
 }

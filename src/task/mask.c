@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
 #include <sis/explain.h>
+#include <sis/files.h>
+#include <sis/text.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -419,6 +422,8 @@ int sis__task_mask_begin(sis_task *t) {
         return error;
     if (!t->source.data) /* of tokens it can be known already */
         return t->encoding.token ? sis__task_mask_token(t, text) : SIS_OK;
+    if (t->encoding.prompts.items)
+        return sis__task_mask_fill(t, 0);
     if (t->encoding.pieces.items)
         return sis__task_mask_pieces(t, text);
     if (t->mask.ready)

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"

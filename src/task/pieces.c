@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+#include <sis/handle.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include <sis/handle.h>
+#include <sis/example.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"

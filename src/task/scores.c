@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
 #include <sis/explain.h>
 
 #include "base/error.h"

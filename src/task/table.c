@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
+#include <sis/handle.h>
+
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"

@@ -12,6 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/files.h>
+#include <sis/handle.h>
+#include <sis/example.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -98,22 +102,38 @@ int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out) {
     return sis__sized_copy(&opt_type, out, given);
 }
 
-enum { TEXTS = 25 };
+enum { TEXTS = 29 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
-    const char **all[TEXTS] = {&o->model.spec,           &o->examples.input,
-                               &o->examples.read.label,  &o->examples.read.id,
-                               &o->examples.rows,        &o->question.features,
-                               &o->question.mask,        &o->question.target,
-                               &o->question.threshold,   &o->answer.method,
-                               &o->answer.constraint,    &o->answer.lengths,
-                               &o->answer.orders,        &o->question.keep,
-                               &o->question.guarantee,   &o->question.domain,
-                               &o->examples.missing,     &o->examples.rows_as,
-                               &o->examples.read.types,  &o->examples.read.categories,
-                               &o->examples.read.labels, &o->examples.read.kind,
-                               &o->examples.read.layout, &o->examples.tokenizer,
-                               &o->question.target_index};
+    const char **all[TEXTS] = {&o->model.spec,
+                               &o->examples.input,
+                               &o->examples.read.label,
+                               &o->examples.read.id,
+                               &o->examples.rows,
+                               &o->question.features,
+                               &o->question.mask,
+                               &o->question.target,
+                               &o->question.threshold,
+                               &o->answer.method,
+                               &o->answer.constraint,
+                               &o->answer.lengths,
+                               &o->answer.orders,
+                               &o->question.keep,
+                               &o->question.guarantee,
+                               &o->question.domain,
+                               &o->examples.missing,
+                               &o->examples.rows_as,
+                               &o->examples.read.types,
+                               &o->examples.read.categories,
+                               &o->examples.read.labels,
+                               &o->examples.read.kind,
+                               &o->examples.read.layout,
+                               &o->examples.tokenizer,
+                               &o->question.target_index,
+                               &o->examples.prompt,
+                               &o->examples.answer,
+                               &o->question.units,
+                               &o->question.fixed};
     memcpy(texts, all, sizeof all);
 }
 
@@ -284,7 +304,9 @@ static int read_input(sis_task *t) {
     if (t->opt.examples.rows && !percentile)
         read.needed = sis_rows_end(t->opt.examples.rows);
     if (error == SIS_OK)
-        error = sis_data_read(t->opt.examples.input, &read, &t->source.read);
+        error = t->opt.examples.prompt
+                    ? sis__task_prompts_read(t, &t->source.read)
+                    : sis_data_read(t->opt.examples.input, &read, &t->source.read);
     sis__task_seed_close(&t->encoding);
     return error;
 }
@@ -368,6 +390,12 @@ static int open_model(sis_task *t) {
     sis_model_init(&t->model);
     int error = open_named(&t->opt, &t->model);
     t->own_model = error == SIS_OK;
+    sis_prompt_account a;
+    if (error == SIS_OK && !t->opt.examples.prompt &&
+        sis_model_account(&t->model, 0, &a) != SIS_E_UNSUPPORTED)
+        error =
+            sis__fail(SIS_E_OPTION, "a language model is asked about prompts: give --prompt FILE "
+                                    "and --explain FIELD");
     return error;
 }
 
@@ -507,6 +535,8 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
     t->threshold = opt->answer.search.threshold;
     if (error == SIS_OK && (t->guarantee.keep_class || t->guarantee.keep_side))
         t->threshold = t->guarantee.keep_side ? t->model.link(0) : 0;
+    else if (error == SIS_OK && opt->examples.prompt && !opt->question.threshold)
+        t->threshold = sis__task_prompt_threshold(t);
     if (error == SIS_OK && opt->question.threshold)
         error = sis__task_threshold_find(t, opt->question.threshold, &t->threshold);
     if (error == SIS_OK && t->source.data)
@@ -546,6 +576,7 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     t->encoding.shared = 1;
     t->encoding.texts = 0;
     t->encoding.pieces = (sis__task_pieces){0};
+    t->encoding.prompts = (sis__task_prompts){0};
     t->mask = like->mask;
     t->mask.shared = 1;
     t->method.is_sis = like->method.is_sis;

@@ -5,6 +5,7 @@
  *     task.c      options, model, examples: which there are, what they are called
  *     encode.c    what a data set holds -> the values that the model takes
  *     pieces.c    the same for texts of models that read them by themselves
+ *     prompts.c   prompts of language models
  *     table.c     absent values, categories of two files, rows with words
  *     features.c  which values are a feature, what features are called
  *     parts.c     parts of pictures, and from parts to pixels
@@ -31,10 +32,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include <sis/example.h>
 #include <sis/explain.h>
+#include <sis/files.h>
+#include <sis/handle.h>
 #include <sis/net.h>
 #include <sis/prove.h>
 #include <sis/task.h>
+#include <sis/text.h>
 
 #include "base/buf.h"
 
@@ -66,6 +71,21 @@ typedef struct sis__task_pieces {
     sis__buf texts;   /* of all examples, each with its NUL */
 } sis__task_pieces;
 
+/* An example of a language model (prompts.c), texts of its own. */
+typedef struct sis__task_prompt {
+    char *before, *text, *after, *answer, *id; /* the last two may be NULL */
+    sis_piece *parts;                          /* (n) of text */
+    size_t n, room;
+    int list; /* parts are entries of a list */
+} sis__task_prompt;
+
+typedef struct sis__task_prompts {
+    sis__task_prompt *items; /* (n) NULL: there are none */
+    size_t n, room;
+    sis_prompt *told; /* (n) as the model has them */
+    const char *unit; /* "sentence" ...: what texts are cut into */
+} sis__task_prompts;
+
 /* Rows of a table as a cmd: or http: model is given them. */
 typedef struct sis__task_rows {
     int wanted;
@@ -92,6 +112,7 @@ typedef struct sis__task_encoding {
     int drop; /* rows with absent values are left out */
     sis__task_rows rows;
     sis__task_pieces pieces;
+    sis__task_prompts prompts;
     int shared; /* vocabulary, tokenizer, names and rows are another task's */
 } sis__task_encoding;
 
@@ -150,6 +171,8 @@ typedef struct sis__task_guarantee {
     int keep_class;
     int keep_side; /* instead, of a model with one output: the score stays on its side of the threshold */
     sis__task_domain domain;
+    double *scale, *step; /* (width) of contrasts, NULL: not known. With the domain: shared_domain */
+    unsigned char *fixed; /* (features) NULL: none */
     sis_prover *prover;               /* of the task's model; NULL: none is needed */
     int shared_prover, shared_domain; /* they are another task's */
 } sis__task_guarantee;
@@ -246,6 +269,16 @@ int sis__task_array_order(const sis_task *t, const sis_array *array, int *order)
 /* What the features of an example are by themselves: a number for each value to `map`, unless that
  * is NULL; how many there are. */
 size_t sis__task_own_features(const sis_task *t, size_t row, int *map);
+
+/* Prompts instead of a file's examples: read, as a data set of the texts that are explained; told to the model;
+ * the values of one: its number, and 1 for each part; and what a record says of it. */
+int sis__task_prompts_read(sis_task *t, sis_data **out);
+int sis__task_prompts_begin(sis_task *t);
+double sis__task_prompt_threshold(const sis_task *t); /* that needs no telling */
+void sis__task_prompts_release(sis__task_prompts *p);
+void sis__task_prompt_encode(const sis_task *t, size_t row, size_t width, double *values,
+                             size_t *word_at);
+void sis__task_prompt_record(const sis_task *t, sis_example *e, sis_record *r);
 
 /* ---- table.c ------------------------------------------------------------------------------- */
 

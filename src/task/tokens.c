@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/text.h>
+#include <sis/files.h>
+#include <sis/handle.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -35,10 +39,13 @@ int sis__task_is_text_unit(const char *features) {
 }
 
 int sis__task_has_words(const sis_task *t) {
-    return (t->encoding.token || t->encoding.pieces.items) && text_unit(t->opt.question.features);
+    return t->encoding.prompts.items ||
+           ((t->encoding.token || t->encoding.pieces.items) && text_unit(t->opt.question.features));
 }
 
 const char *sis__task_unit(const sis_task *t) {
+    if (t->encoding.prompts.items)
+        return t->encoding.prompts.unit;
     const char *unit = text_unit(t->opt.question.features);
     return unit && t->encoding.texts && strcmp(unit, "word") != 0 ? unit : NULL;
 }
@@ -86,6 +93,17 @@ static int locate_tokens(const sis_task *t, const sis_example *e, place *places)
     }
     sis_tokens_release(&tokens);
     return error;
+}
+
+/* By the parts of a prompt; the first value is the number of the prompt. */
+static int locate_parts(const sis_task *t, const sis_example *e, place *places) {
+    const sis__task_prompt *p = &t->encoding.prompts.items[e->row];
+    places[0].unit = SIZE_MAX;
+    for (size_t v = 1; v < e->input.n_values; v++) {
+        size_t start = (size_t)(p->parts[v - 1].text - p->text);
+        places[v] = (place){start, start + p->parts[v - 1].length, v - 1};
+    }
+    return SIS_OK;
 }
 
 /* Tokens of one sentence together. */
@@ -209,10 +227,13 @@ static int find_human(const sis_task *t, sis_example *e, const size_t *spans) {
 
 static int describe_text(const sis_task *t, sis_example *e, place *places, size_t *spans) {
     const char *text = sis_data_text(t->source.data, e->row);
-    int error = (t->encoding.tokenizer ? locate_tokens : locate_words)(t, e, places);
+    int prompts = t->encoding.prompts.items != NULL;
+    int error = (prompts                 ? locate_parts
+                 : t->encoding.tokenizer ? locate_tokens
+                                         : locate_words)(t, e, places);
     if (error != SIS_OK)
         return error;
-    if (strcmp(t->opt.question.features, "sentence") == 0)
+    if (!prompts && strcmp(t->opt.question.features, "sentence") == 0)
         gather_sentences(text, places, e->input.n_values);
     number_places(e, places, spans);
     trim_spans(text, spans, e->n_words);

@@ -2,7 +2,7 @@
  *
  * The paper's networks by name (its sections S2.1, S3.1, S3.5, S4.2, S4.7), and two for tables.
  *
- *     mnist-cnn  32 and 64 filters of 3x3, 2x2 maximum, 128 units, 10 classes
+ *     mnist-cnn  32 and 64 filters of 3x3, 2x2 max pooling, 128 units, 10 classes
  *     mnist-mlp  784 -> 250 -> 250 -> 10 classes
  *     dna-cnn    128 filters over 24 bases, maximum over positions, 32 units, a probability
  *     text-lstm  embeddings of 100, two LSTM layers of 200, a probability
@@ -10,8 +10,8 @@
  *     mlp        values of a table -> two layers of 64 -> outputs
  *     linear     values of a table -> outputs
  *
- * Each is built in two forms from one description: for use, and for training. The latter has
- * Dropout nodes, and its LSTM layers start from states that the trainer sets (see pad.c).
+ * Each is built in two forms from one description, for inference and for training. The training
+ * form has Dropout nodes, and its LSTM layers start from states that the trainer sets (see pad.c).
  * Parameters have the same names in both.
  */
 #include <math.h>
@@ -29,7 +29,7 @@ typedef struct {
     sis__rng r;
     const sis_arch *a;
     int training;
-    int error; /* of memory; the builder keeps its own */
+    int error; /* out of memory; the builder keeps its own error */
 } maker;
 
 /* ---- Weights --------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static size_t count_of(const sis_net_shape *s) {
     return n;
 }
 
-/* A parameter of numbers in +-limit; 0: zeros. */
+/* A parameter drawn uniformly from +-limit; 0: zeros. */
 static void uniform(maker *m, const char *name, sis_net_shape shape, double limit) {
     size_t n = count_of(&shape);
     float *v = SIS_NEW(float, n);
@@ -59,7 +59,7 @@ static void glorot(maker *m, const char *name, sis_net_shape shape, size_t in, s
     uniform(m, name, shape, sqrt(6.0 / (double)(in + out)));
 }
 
-/* n unit vectors of `dim` >= n numbers, each orthogonal to the others: Gram-Schmidt, twice. */
+/* Turn v into n orthonormal vectors of `dim` >= n numbers: Gram-Schmidt, applied twice. */
 static void orthogonalize(sis__rng *r, double *v, size_t n, size_t dim) {
     for (size_t i = 0; i < n; i++) {
         double *x = v + i * dim;
@@ -98,7 +98,7 @@ static void recurrent(maker *m, const char *name, size_t hidden) {
     free(v);
 }
 
-/* Zeros, and 1 for the forget gates (the third quarter of the input half). */
+/* Zeros, except 1 for the forget gates (the third quarter of the input half). */
 static void lstm_bias(maker *m, const char *name, size_t hidden) {
     float *v = SIS_NEW(float, 8 * hidden);
     if (!v) {
@@ -125,7 +125,7 @@ static void dense(maker *m, const char *x, const char *name, size_t in, size_t o
     sis_net_attr_int(m->b, "transB", 1);
 }
 
-/* The name of x behind dropout: x itself where nothing is dropped. */
+/* The name of x after dropout: x itself where nothing is dropped. */
 static const char *dropped(maker *m, const char *x, const char *name, double share) {
     char ratio[40], inputs[80];
     if (!m->training || share <= 0)
@@ -137,7 +137,7 @@ static const char *dropped(maker *m, const char *x, const char *name, double sha
     return name;
 }
 
-/* From z, the outputs before activation, to y. */
+/* From z, the outputs before the activation, to y. */
 static void finish(maker *m, const char *z) {
     const char *op = m->a->plain_output ? "Identity" : m->a->outputs > 1 ? "Softmax" : "Sigmoid";
     sis_net_add_node(m->b, op, z, "y");
@@ -216,7 +216,8 @@ static void text_cnn(maker *m) {
     finish(m, "d");
 }
 
-/* One LSTM over (time, rows, input); layer 1 or 2. In training its states come and go. */
+/* One LSTM over (time, rows, input); layer 1 or 2. In training its initial and final states are
+ * inputs and outputs. */
 static void lstm(maker *m, const char *x, int layer, size_t in) {
     size_t hidden = m->a->hidden;
     char w[16], r[16], b[16], inputs[160], outputs[64], states[64] = "";

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * From files to rows and targets: values as they are, texts as token ids of a vocabulary built from
- * the training rows, labels as class numbers or numbers.
- *
- * Classes are the labels that occur, sorted: as numbers if all are numbers, else as text. A network
- * with one output for two classes scores the second.
+ * the training rows, labels as class numbers or numbers. Classes are the labels that occur, sorted
+ * numerically if all are numbers, else as text. A network with one output for two classes scores
+ * the second class.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <sis/text.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -25,7 +27,7 @@ static int is_number(const char *text, double *value) {
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-/* Read a file with its labels. A test table has the values of the training table. */
+/* Read a file with its labels. A test table gets the same columns as the training table. */
 static int read_file(const sis_training_set *s, sis_training_file *f, const char *path,
                      const char *labels) {
     sis_data_opt opt = s->from->read;
@@ -80,7 +82,7 @@ static size_t find_class(const sis_training_set *s, const char *label) {
     return i;
 }
 
-/* All labels of the training rows, sorted. */
+/* Find all labels of the training rows, sorted. */
 static int find_classes(sis_training_set *s) {
     const sis_training_file *f = &s->train;
     int numbers = 1;
@@ -138,7 +140,7 @@ static int find_target(const sis_training_set *s, const sis_training_file *f, si
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Example i to row (width): token ids, or values; a dna-cnn takes bases first, so that (length, 4)
+/* Write example i to row (width): token ids or values. A dna-cnn takes bases first: (length, 4)
  * becomes (4, length). */
 static int fill_row(const sis_training_set *s, const sis_training_file *f, size_t i, double *values,
                     sis_words *words, float *row) {
@@ -176,7 +178,7 @@ static int fill(const sis_training_set *s, sis_training_file *f) {
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
-/* Loss and outputs: what was asked for, or what the labels are. */
+/* Choose loss and outputs: as requested, or from the labels. */
 static int choose_loss(sis_training_set *s) {
     const char *loss = s->from->loss;
     int mse = loss ? strcmp(loss, "mse") == 0 : s->from->range != NULL;
@@ -238,7 +240,7 @@ static int pick(sis_training_file *f, const char *rows) {
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* Held-out examples, chosen at random by the seed, go to the end. */
+/* Move the held-out examples, chosen at random by the seed, to the end. */
 static int hold_out(sis_training_set *s, size_t *held) {
     size_t *picked = s->train.picked, n = s->train.n;
     double share = s->from->validation;

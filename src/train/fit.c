@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How well scores fit targets: loss, accuracy, area under the ROC curve, mean square, correlation.
+ * How well scores fit targets: loss, accuracy, area under the ROC curve, mean squared error,
+ * correlation.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static int by_score(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Share of pairs of a positive and a negative that are in order; equal scores count half. */
+/* Share of (positive, negative) pairs in the right order; ties count half. */
 static int area(const sis__judged *j, double *auc) {
     size_t n = j->examples->n;
     ranked *r = SIS_NEW(ranked, n);

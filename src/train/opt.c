@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options of a training, losses with their gradients, optimisers.
- *
- * Losses start from z, the values in front of the last activation: cross-entropy of a softmax and
- * of a sigmoid are differences of numbers that never overflow, with the gradient score - target.
- * Optimisers compute what Keras computes, in single precision.
+ * Training options, losses with their gradients, optimizers. Losses start from z, the values before
+ * the last activation: the cross-entropies of softmax and sigmoid are then differences that do not
+ * overflow, with gradient score - target. Optimizers compute what Keras computes, in single
+ * precision.
  */
 #include <math.h>
 #include <string.h>
@@ -87,8 +86,8 @@ static double binary(const sis__row_loss *r, double scale, float *dz) {
     return loss / (double)r->n;
 }
 
-/* Mean of squares over outputs. Through a softmax, output i moves every score: by s_j (i==j - s_i).
- */
+/* Mean squared error over outputs. Through a softmax, output i changes every score: by s_j (i==j -
+ * s_i). */
 static double squares(const sis__row_loss *r, double scale, float *dz) {
     double loss = 0, n = (double)r->n, all = r->n > 1 && !r->plain ? log_sum(r->z, r->n) : 0;
     double mixed = 0;
@@ -130,7 +129,7 @@ static void sgd(const sis__update *u) {
     }
 }
 
-/* Means of d and d^2 that forget; both are too small at first, which the rate makes up for. */
+/* Running means of d and d^2; the rate corrects their bias in the first steps. */
 static void adam(const sis__update *u) {
     const sis_train_opt *o = u->opt;
     double b1 = o->momentum, b2 = o->beta2, t = (double)u->step;
@@ -146,7 +145,7 @@ static void adam(const sis__update *u) {
     }
 }
 
-/* The step is as large as steps were lately, relative to gradients as they were lately. */
+/* The step is scaled by the ratio of recent steps to recent gradients. */
 static void adadelta(const sis__update *u) {
     float rate = (float)u->opt->rate, rho = (float)u->opt->momentum, rest = 1 - rho;
     float epsilon = (float)u->opt->epsilon;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What LSTM layers make of padding. In front of the first word every row is the same, so the states
- * there are computed once an update, as one row, in segments; a shard starts from the states in
- * front of the segment its longest row needs:
+ * States of LSTM layers over padding. Before the first word all rows are the same, so these states
+ * are computed once per update, for one row, in segments. A shard starts from the states before the
+ * segment that its longest row needs:
  *
  *     states[0] = 0 --segment--> states[1] --segment--> states[2] --segment--> ...
  *                                              |
  *                                          shards that start there
  *
- * Backwards, a state receives the gradients of the shards that started from it and of the segment
- * behind it, in that order; segments run from the last to the first and add to one gradient of
- * the parameters. So the result is that of full rows, but for rounding.
+ * In the backward pass a state receives the gradients of the shards that started from it, then of
+ * the segment after it; segments run from last to first and add to one gradient of the parameters.
+ * The result equals that of full rows, except for rounding.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ int sis__padding_forward(sis_trainer *t) {
     return error;
 }
 
-/* Gradients of shards into the states they started from. */
+/* Add the gradients of shards to the states they started from. */
 static void receive(sis_trainer *t) {
     sis__padding *p = &t->padding;
     size_t n = state_size(t);

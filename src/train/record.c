@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a trained model carries, so that it can be used without asking where it came from: the kind
- * of its input, labels, vocabulary, the mask, and how it was trained.
+ * Metadata that a trained model carries, so that it can be used without knowing where it came from:
+ * the kind of its input, labels, vocabulary, the mask, and how it was trained.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sis/text.h>
+#include <sis/files.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -15,7 +18,7 @@
 
 /* ---- How it was trained ---------------------------------------------------------------------- */
 
-/* Nothing for what was not measured. */
+/* Writes nothing for what was not measured. */
 static void put_number(sis__buf *b, const char *name, double v) {
     if (isfinite(v))
         sis__json_number(b, name, v);
@@ -97,7 +100,7 @@ static void put_curve(sis__buf *b, const sis_trainer *t) {
     sis__buf_char(b, ']');
 }
 
-/* The text is what the network carries under that name. */
+/* Store the text in the network under this name. */
 static int set_meta(sis_net *net, const char *name, sis__buf *b) {
     int error = sis__buf_error(b);
     if (!error)
@@ -135,7 +138,7 @@ static int put_record(const sis_training_set *s, sis_trainer *t, const sis_fit *
 
 /* ---- Labels, vocabulary, mask ---------------------------------------------------------------- */
 
-/* A list of texts. */
+/* Store a list of texts. */
 static int set_texts(sis_net *net, const char *name, const char *const *texts, size_t n) {
     sis__buf b = {0};
     sis__buf_char(&b, '[');
@@ -147,7 +150,7 @@ static int set_texts(sis_net *net, const char *name, const char *const *texts, s
     return set_meta(net, name, &b);
 }
 
-/* One name an output: of two classes that share one, what it scores. */
+/* One name per output. If two classes share an output, the class that it scores. */
 static int put_labels(const sis_training_set *s, sis_net *net) {
     size_t first = s->arch.outputs == 1 && s->n_classes ? s->n_classes - 1 : 0;
     return s->classes ? set_texts(net, SIS_NET_META_LABELS, (const char *const *)s->classes + first,
@@ -169,7 +172,7 @@ static int put_words(const sis_training_set *s, sis_net *net) {
     return error;
 }
 
-/* Of a table: what its values are called, and where it has categories the columns of its values. */
+/* For a table: the names of its values and, if it has categories, the columns of its values. */
 static int put_names(const sis_training_set *s, sis_net *net, const int *map) {
     const char *const *names = sis_data_names(s->train.data);
     const char *const *features = sis_data_feature_names(s->train.data);
@@ -185,7 +188,7 @@ static int put_names(const sis_training_set *s, sis_net *net, const int *map) {
     return error;
 }
 
-/* Which column each value belongs to, of a table where some have several; else NULL. */
+/* The column of each value, for a table where some columns have several values; else NULL. */
 static int find_map(const sis_training_set *s, int **map) {
     const sis_data *data = s->train.data;
     size_t n = s->train.width;
@@ -209,8 +212,8 @@ static void mean_of(const float *rows, size_t n, size_t width, double *mean) {
     }
 }
 
-/* Means of the training rows, of columns of words the most frequent one, since a masked category is
- * one that exists; every base alike; of texts the mean embedding. */
+/* The default mask: means of the training rows; for columns of words the most frequent category,
+ * because a masked category must exist; for bases 0.25 each; for texts the mean embedding. */
 static int find_mask(const sis_training_set *s, const int *map, const sis_examples *rows,
                      double *mean) {
     size_t n = rows->n_values;

@@ -3,15 +3,15 @@
  * Checkpoints. A file is
  *
  *     "SISTRAIN" and the version, 8 bytes each
- *     what is trained: one line of text, its length in 8 bytes first (see describe)
+ *     a description of the training: its length in 8 bytes, then one line of text (see describe)
  *     epoch, done, step, best epoch        8 bytes each
  *     loss_sum, seconds                    doubles
  *     the learning curve                   epoch records
- *     weights, optimiser slots, best weights, as floats
+ *     weights, optimizer slots, best weights, as floats
  *     a checksum of everything before it
  *
- * in the machine's own byte order: it is for the machine that wrote it. Written to FILE.part first
- * and then renamed, so that there is always one whole checkpoint.
+ * in native byte order: a checkpoint is for the machine that wrote it. It is written to FILE.part
+ * and then renamed, so that there is always one complete checkpoint.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@
 static const char magic[8] = "SISTRAIN";
 enum { VERSION = 1 };
 
-/* A 64-bit sum that notices any changed byte (FNV-1a over words, then bytes). */
+/* A 64-bit checksum (FNV-1a over words, then bytes). */
 static uint64_t digest(uint64_t h, const void *bytes, size_t n) {
     const unsigned char *p = (const unsigned char *)bytes;
     for (; n >= 8; p += 8, n -= 8) {
@@ -49,7 +49,7 @@ static uint64_t digest_examples(const sis_trainer *t, const sis_examples *e) {
     return digest(h, e->targets, e->n * per * sizeof *e->targets);
 }
 
-/* All that decides where a training goes. */
+/* Everything that determines the course of a training. */
 static void describe(const sis_trainer *t, sis__buf *b) {
     const sis_arch *a = &t->arch;
     const sis_train_opt *o = &t->opt;
@@ -136,7 +136,7 @@ int sis_trainer_save(const sis_trainer *t, const char *path) {
     if (!error) {
         s.f = r.file;
         errno = 0;
-        save_all(&s, (sis_trainer *)(uintptr_t)t, &what); /* writing changes nothing */
+        save_all(&s, (sis_trainer *)(uintptr_t)t, &what); /* saving does not change t */
         error = s.bad ? fail_write(path) : SIS_OK;
     }
     error = sis__replace_end(&r, error);
@@ -146,7 +146,7 @@ int sis_trainer_save(const sis_trainer *t, const char *path) {
 
 /* ---- Load ------------------------------------------------------------------------------------ */
 
-/* Read and check what comes before the arrays. */
+/* Read and check everything before the arrays. */
 static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char *path) {
     char head[8] = "";
     size_t version = 0, length = 0;

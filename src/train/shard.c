@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * A shard: up to 32 rows of a batch that run together on one thread, with gradients of their own.
+ * A shard: up to 32 rows of a batch that run together on one thread, with their own gradients.
  *
- * Rows of text are sorted by length before they are cut into shards, and a shard computes only the
- * positions from `start` on, in front of which all its rows are padding:
+ * Rows of text are sorted by length before they are divided into shards, and a shard computes only
+ * the positions from `start` on; before it all its rows are padding:
  *
  *     . . . . . . . . . . . . . . . w w w w w
  *     . . . . . . . . . . . w w w w w w w w w
  *     . . . . . . . . . . . . w w w w w w w w
  *                ^ start, a whole number of segments
  *
- * An LSTM begins there with the states that padding leads to (pad.c). A convolution whose
- * maximum is taken needs one window of nothing but padding: all others give the same.
+ * An LSTM begins there with the states after the padding (pad.c). A convolution under a maximum
+ * needs one window of pure padding: all others give the same values.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static int make_plan(const sis_trainer *t, size_t rows, size_t length, sis__plan
     return sis__plan_new(net, &spec, out);
 }
 
-/* The plan for so many rows of a length (not text: 0). Made on first use. */
+/* The plan for this many rows of a length (0 if not text). Built on first use. */
 static int plan_for(sis_trainer *t, size_t rows, size_t length, const sis__plan **plan) {
     sis__shape_plan *p = t->plans;
     while (p && (p->rows != rows || p->length != length))
@@ -92,7 +92,6 @@ static void shard_release(sis__shard *s) {
     free(s->scores);
 }
 
-/* Make room for n shards. */
 static int reserve_shards(sis_trainer *t, size_t n) {
     if (n <= t->n_shards)
         return SIS_OK;
@@ -126,7 +125,7 @@ void sis__shards_free(sis_trainer *t) {
 
 /* ---- Cutting --------------------------------------------------------------------------------- */
 
-/* Words of a text row: positions from the first that is not padding. */
+/* Words of a text row: the positions from the first that is not padding. */
 static size_t row_words(const float *row, size_t n) {
     size_t i = 0;
     while (i < n && row[i] == 0)
@@ -138,7 +137,7 @@ typedef struct {
     size_t words, place, row;
 } sized;
 
-/* Longest first; of equal ones the one that came first. */
+/* Longest first; among equals in their original order. */
 static int by_length(const void *a, const void *b) {
     const sized *x = (const sized *)a, *y = (const sized *)b;
     if (x->words != y->words)
@@ -160,7 +159,7 @@ static int sort_rows(const sis_trainer *t, size_t *rows, size_t n) {
     return SIS_OK;
 }
 
-/* First position to compute if the longest of the shard's rows has so many words. */
+/* First position to compute if the longest row of the shard has this many words. */
 static size_t start_of(const sis_trainer *t, size_t words) {
     size_t need = (words ? words : 1) + t->arch.width, all = t->arch.inputs;
     return need < all ? (all - need) / SIS__SEGMENT * SIS__SEGMENT : 0;
@@ -195,7 +194,7 @@ int sis__shards_cut(sis_trainer *t, size_t *rows, size_t n, size_t first_row) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* Embeddings of the words of one row. */
+/* Write the embeddings of the words of one row. */
 static void embed(const sis_trainer *t, const sis__shard *s, const float *row, float *to) {
     size_t dim = t->arch.dim;
     const float *matrix = t->params[t->embedding].w;
@@ -219,7 +218,7 @@ static void feed(const sis_trainer *t, const sis__shard *s, sis__run *r) {
     }
 }
 
-/* Losses and scores of every row, and where gradients begin. */
+/* Compute the loss and scores of every row, and the gradient of the output. */
 static void judge(const sis_trainer *t, sis__shard *s, sis__run *r) {
     size_t k = t->arch.outputs, per = t->opt.loss == SIS_LOSS_CROSS_ENTROPY ? 1 : k;
     const float *z = (const float *)r->data[t->net->pre_output];
@@ -232,7 +231,7 @@ static void judge(const sis_trainer *t, sis__shard *s, sis__run *r) {
     }
 }
 
-/* Keep the gradient of the embeddings, which lies in memory that the next shard uses. */
+/* Copy the gradient of the embeddings, whose memory the next shard reuses. */
 static int keep_embedded(const sis_trainer *t, sis__shard *s, const sis__run *r) {
     size_t n = s->n * (t->now->n_values - s->start) * t->arch.dim;
     if (n > s->cap_embedded) {

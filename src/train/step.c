@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * One update. Shards run on all threads; then the gradient of each parameter is summed over shards
- * in their order, whichever thread computed them, and the optimiser moves the parameter. The
- * embedding's gradient is added up row by row of the words that occur; threads share the words
- * out by number. The optimiser moves all rows, as if the gradient were dense.
+ * One update. Shards run on all threads. Then the gradient of each parameter is summed over shards
+ * in a fixed order, whichever thread computed them, and the optimizer updates the parameter.
+ *
+ * The embedding's gradient is added up for the words that occur; threads divide the words by
+ * number. The optimizer updates all rows, as if the gradient were dense.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ int sis__train_forward(sis_trainer *t, size_t *rows, size_t n, size_t first_row)
 
 /* ---- The embedding --------------------------------------------------------------------------- */
 
-/* For each word of each row in order whose number is `item` modulo EMBEDDING_PARTS: add its
+/* For each word of each row, in order, whose number is `item` modulo EMBEDDING_PARTS: add its
  * gradient, or with `clear` set the word's row to zero. */
 static void scatter(sis_trainer *t, size_t item, int clear) {
     size_t dim = t->arch.dim, width = t->now->n_values;
@@ -61,7 +62,7 @@ static int clear_words(void *trainer, size_t item, int worker) {
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-/* Sum of gradients of a part over shards (and padding) to the first shard's. */
+/* Sum the gradients of a part over shards (and padding) into those of the first shard. */
 static float *sum_part(const sis_trainer *t, size_t at, size_t n) {
     float *restrict to = t->shards[0].d + at;
     for (size_t i = 1; i < t->used_shards + (t->n_state > 0); i++) {

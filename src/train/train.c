@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The trainer: checks what it is given, goes through epochs, remembers the best weights, and makes
- * the network for use from them.
- *
- * Everything random comes from the seed and the number of the epoch or row alone, never from a
- * generator that runs along: so an epoch can be taken up anywhere.
+ * The trainer: checks its arguments, runs epochs, keeps the best weights, and builds the final
+ * network from them. All randomness depends only on the seed and the number of the epoch or row,
+ * not on a running generator, so that training can resume anywhere.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +87,7 @@ static void place_param(sis_trainer *t, int value, size_t count) {
     t->n_all += count;
 }
 
-/* The embedding last. */
+/* Find the trained parameters, the embedding last. */
 static int find_params(sis_trainer *t) {
     size_t n = sis_net_params(t->net);
     t->params = SIS_NEW(sis__trained, n);
@@ -127,7 +125,7 @@ static int cut_parts(sis_trainer *t) {
     return SIS_OK;
 }
 
-/* Mean and 1 / deviation of every column; 1 where a column is constant. */
+/* Mean and 1 / standard deviation of every column; 1 where a column is constant. */
 static int measure_columns(sis_trainer *t) {
     size_t k = t->train->n_values, n = t->train->n;
     t->mean = SIS_NEW(float, k);
@@ -237,7 +235,7 @@ void sis_trainer_free(sis_trainer *t) {
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
-/* Put what the shards found where their rows belong. */
+/* Copy the shards' results to the places of their rows. */
 static void collect(const sis_trainer *t, double *scores, double *losses) {
     size_t k = t->arch.outputs;
     for (size_t i = 0; i < t->used_shards; i++) {
@@ -249,7 +247,7 @@ static void collect(const sis_trainer *t, double *scores, double *losses) {
     }
 }
 
-/* Judge the weights of the moment. */
+/* Evaluate the current weights. */
 static int judge(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
     size_t k = t->arch.outputs;
     double *scores = SIS_NEW(double, e->n *k), *losses = SIS_NEW(double, e->n);
@@ -271,7 +269,7 @@ static int judge(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
     return error;
 }
 
-/* Exchange the weights with those of the best epoch. */
+/* Swap the weights with those of the best epoch. */
 static void swap_best(sis_trainer *t) {
     for (size_t i = 0; i < t->n_params; i++) {
         float *w = t->params[i].w, *best = t->best + t->params[i].at;
@@ -298,7 +296,7 @@ int sis_trainer_evaluate(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
 
 /* ---- Epochs ---------------------------------------------------------------------------------- */
 
-/* The order of rows in this epoch, from the seed and its number. */
+/* The order of rows in this epoch, from the seed and the epoch's number. */
 static void shuffle(sis_trainer *t) {
     sis__rng r;
     sis__rng_init(&r, t->opt.seed * 0x9e3779b97f4a7c15u + t->epoch + 1);
@@ -399,8 +397,8 @@ static const sis__trained *trained_of(const sis_trainer *t, const char *name) {
     return NULL;
 }
 
-/* w (x - mean) scale + b = (w scale) x + (b - (w scale) mean). first: the layer's weights or bias
- * of the best epoch, changed here. */
+/* Fold standardization into the first layer: w (x - mean) scale + b = (w scale) x + (b - (w scale)
+ * mean). `first`: its weights or bias of the best epoch, changed here. */
 static void fold_columns(const sis_trainer *t, const char *name, float *values, size_t count) {
     size_t k = t->arch.inputs;
     const sis__trained *w = trained_of(t, "d1.w");

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a trainer.
+ * Internals of the trainer.
  *
  *     arch.c   networks by name
- *     opt.c    options, losses, optimisers
+ *     opt.c    options, losses, optimizers
  *     fit.c    how well scores fit targets
  *     shard.c  one shard of a batch: rows in, loss and gradients out
- *     pad.c    what an LSTM makes of padding, once an update
- *     step.c   one update: shards in parallel, sums in their order, the optimiser
+ *     pad.c    LSTM states over padding, once per update
+ *     step.c   one update: shards in parallel, ordered sums, the optimizer
  *     train.c        the trainer: epochs, the best weights, the network at the end
  *     save.c   checkpoints
  *     files.c  from files to rows and targets
  *     record.c what the network carries: kind, labels, vocabulary, mask, how it was trained
  *
- * All trained parameters lie behind each other in one imaginary array; a parameter's place in it
- * is the same in gradients, optimiser slots and copies. The embedding matrix comes last: its
- * gradient has few rows that are not zero and is kept apart.
+ * All trained parameters are numbered consecutively, as if concatenated into one array; a parameter
+ * has the same offset in gradients, optimizer slots and copies. The embedding matrix comes last:
+ * its gradient has few nonzero rows and is stored separately.
  */
 #ifndef SIS_TRAIN_TRAIN_H
 #define SIS_TRAIN_TRAIN_H
@@ -31,7 +31,7 @@
 enum {
     SIS__SHARD_ROWS = 32,
     SIS__STATES = 4,       /* h and c of two LSTM layers */
-    SIS__SEGMENT = 25,     /* words that padding is computed in at a time */
+    SIS__SEGMENT = 25,     /* words of padding computed at a time */
     SIS__PART_SIZE = 32768 /* parameters one thread updates at a time */
 };
 
@@ -39,7 +39,7 @@ int sis__arch_build(const sis_arch *arch, uint64_t seed, int training, sis_net *
 
 /* ---- Losses and optimisers ------------------------------------------------------------------ */
 
-/* What goes into a loss: z (n) before the last activation, and what it should have been. */
+/* Input of a loss: z (n) before the last activation, and the target. */
 typedef struct sis__row_loss {
     sis_loss loss;
     int plain; /* scores are z itself */
@@ -47,13 +47,14 @@ typedef struct sis__row_loss {
     const float *z, *target; /* target (1): class number for cross-entropy, else (n) */
 } sis__row_loss;
 
-/* The loss of one row; its gradient times `scale` to dz if that is not NULL. */
+/* The loss of one row; its gradient times `scale` goes to dz unless that is NULL. */
 double sis__loss(const sis__row_loss *r, double scale, float *dz);
 
-/* The scores of z: softmax, sigmoid or z itself. */
+/* The scores for z: softmax, sigmoid or z itself. */
 void sis__scores(const sis__row_loss *r, double *scores);
 
-/* One parameter array's update number `step` (from 1). Slots as many as sis__optimizer_slots. */
+/* Update number `step` (from 1) of one parameter array. sis__optimizer_slots gives the number of
+ * slots. */
 typedef struct sis__update {
     const sis_train_opt *opt;
     size_t step;
@@ -82,11 +83,11 @@ int sis__fit_measure(const sis__judged *j, sis_fit *fit);
 
 typedef struct sis__trained { /* a parameter */
     int value;                /* in the training network */
-    size_t at, count;         /* place in the imaginary array */
+    size_t at, count;         /* offset among all parameters */
     float *w;                 /* its values, in the training network's document */
 } sis__trained;
 
-/* A part of a parameter that is updated by one thread. */
+/* A part of a parameter, updated by one thread. */
 typedef struct sis__param_part {
     size_t param, from, count;
 } sis__param_part;
@@ -101,17 +102,17 @@ typedef struct sis__shape_plan {
 typedef struct sis__shard {
     const sis__plan *plan;
     const size_t *rows; /* (n) of the examples */
-    size_t n, start;    /* text: first position of a row that is computed */
+    size_t n, start;    /* text: first computed position of a row */
     size_t first_row;   /* for dropout */
     float *d;           /* (dense + states) gradients */
-    float **grads;      /* (n_tensors) where in d each initializer's gradient lies */
+    float **grads;      /* (n_tensors) where each initializer's gradient is in d */
     float *d_embedded;  /* (n, length, dim) */
     size_t cap_embedded;
     double *losses; /* (SHARD_ROWS) */
     double *scores; /* (SHARD_ROWS, outputs) */
 } sis__shard;
 
-/* Padding in front of the first word, in segments. */
+/* Padding before the first word, in segments. */
 typedef struct sis__segment {
     sis__memory memory;
     sis__run *run;
@@ -119,13 +120,13 @@ typedef struct sis__segment {
 
 typedef struct sis__padding {
     int states[SIS__STATES];  /* initializers that LSTM layers start from */
-    int outputs[SIS__STATES]; /* and the states they end with */
+    int outputs[SIS__STATES]; /* and their final states */
     sis__plan *plan;          /* one row, one segment */
-    size_t n;                 /* segments a row has at most */
+    size_t n;                 /* maximum number of segments of a row */
     size_t used;              /* in this update */
     sis__segment *segments;   /* (n) */
-    float *at;                /* (n + 1, states, hidden) states in front of each segment */
-    float *d_at;              /* the same: gradients */
+    float *at;                /* (n + 1, states, hidden) states before each segment */
+    float *d_at;              /* their gradients */
     float *d;                 /* (dense + states) gradients of all segments together */
     float **grads;            /* (n_tensors) */
     float *d_pad;             /* (dim) gradient of the padding's embedding */
@@ -142,58 +143,58 @@ struct sis_trainer {
     sis__trained *params;
     size_t n_params, n_dense, n_all; /* parameters; their values without and with the embedding */
     size_t n_state;                  /* values of LSTM states, 0 without */
-    int embedding;                   /* which parameter is the embedding; -1: none */
+    int embedding;                   /* index of the embedding parameter; -1: none */
     sis__param_part *parts;
     size_t n_parts;
-    float *slots[2];     /* (n_all) of the optimiser */
+    float *slots[2];     /* (n_all) optimizer state */
     float *best;         /* (n_all) weights of the best epoch */
     float *d_embedding;  /* (words, dim) */
-    float *mean, *scale; /* (inputs) of a standardized table */
+    float *mean, *scale; /* (inputs) for a standardized table */
 
-    size_t lengths; /* 1: text rows are cut to their words */
+    size_t lengths; /* 1: leading padding of text rows is skipped */
     sis__shape_plan *plans;
     sis__memory *memory; /* (jobs) */
     sis__shard *shards;
-    size_t n_shards;    /* made */
+    size_t n_shards;    /* allocated */
     size_t used_shards; /* in this update */
-    size_t *order;      /* (train n) rows of this epoch in their order */
+    size_t *order;      /* (train n) order of rows in this epoch */
     size_t *batch;      /* rows of this update, sorted by length */
     sis__padding padding;
-    const sis_examples *now; /* what this update or judgement works on */
-    int learning;            /* gradients are wanted, units are dropped */
+    const sis_examples *now; /* examples of this update or evaluation */
+    int learning;            /* compute gradients, apply dropout */
     double loss_scale;
 
-    /* Where the training stands. */
-    size_t epoch, done; /* epochs complete; rows of the next one that are done */
+    /* Position in the training. */
+    size_t epoch, done; /* completed epochs; rows done of the next epoch */
     size_t step;        /* updates */
-    double loss_sum;    /* of the epoch under way */
-    double seconds;     /* the same */
+    double loss_sum;    /* of the current epoch */
+    double seconds;     /* of the current epoch */
     sis_epoch *curve;   /* (epoch) */
     size_t cap_curve, best_epoch;
 };
 
 void sis__shards_free(sis_trainer *t);
 
-/* Cut rows (borrowed, and sorted here by length) of t->now into shards. */
+/* Divide rows (borrowed, sorted here by length) of t->now into shards. */
 int sis__shards_cut(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 
-/* For sis__parallel: forward and, when learning, backward of shard `item`. */
+/* For sis__parallel: forward and, when learning, backward pass of shard `item`. */
 int sis__shard_run(void *trainer, size_t item, int worker);
 
-/* States and gradients of padding, around the shards of an update. */
+/* States and gradients over padding, before and after the shards of an update. */
 int sis__padding_new(sis_trainer *t);
 void sis__padding_free(sis__padding *p);
 int sis__padding_forward(sis_trainer *t);
 int sis__padding_backward(sis_trainer *t);
 
-/* Gradient arrays of dense parameters and states: grads[value] points into d. */
+/* Set grads[value] to the gradient of each dense parameter and state in d. */
 void sis__point_grads(const sis_trainer *t, float *d, float **grads);
 
-/* Scores and losses of rows, or one update with them. Rows may be reordered. */
+/* Scores and losses of rows, or one update with them. May reorder rows. */
 int sis__train_forward(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 int sis__train_update(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 
-/* The weights of this moment are those of the best epoch, this one. */
+/* Record the current weights as the best, of this epoch. */
 void sis__keep_weights(sis_trainer *t, size_t epoch);
 
 #endif

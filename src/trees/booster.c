@@ -51,16 +51,16 @@ void sis__booster_release(sis__booster *b) {
 
 /* ---- Margins --------------------------------------------------------------------------------- */
 
-/* log of the sum of exp(z[j]) over all j but k, with the largest of them in front. */
-static double log_rest(const double *z, size_t n, size_t k, const double *exps, double most) {
+/* Logarithm of the sum of exp(z[j]) over all j != k, with the largest z factored out. */
+static double log_rest(const double *z, size_t n, size_t k, const double *exps, double max) {
     double sum = 0;
     for (size_t j = 0; j < n; j++)
         if (j != k)
-            sum += exps ? exps[j] : exp(z[j] - most);
-    return most + log(sum);
+            sum += exps ? exps[j] : exp(z[j] - max);
+    return max + log(sum);
 }
 
-static size_t index_of_most(const double *z, size_t n, size_t but) {
+static size_t index_of_max(const double *z, size_t n, size_t but) {
     size_t best = but == 0 ? 1 : 0;
     for (size_t j = best + 1; j < n; j++)
         if (j != but && z[j] > z[best])
@@ -68,17 +68,17 @@ static size_t index_of_most(const double *z, size_t n, size_t but) {
     return best;
 }
 
-/* The margin of a class is the logarithm of its odds against all others. */
+/* The margin of a class is its log odds against all other classes. */
 static void odds(const double *z, size_t n, double *exps, size_t from, size_t to, double *margins) {
     for (size_t k = from; n == 2 && k < to; k++)
         margins[k - from] = z[k] - z[1 - k];
     if (n == 2)
         return;
-    size_t best = index_of_most(z, n, SIZE_MAX);
+    size_t best = index_of_max(z, n, SIZE_MAX);
     for (size_t j = 0; j < n; j++)
         exps[j] = exp(z[j] - z[best]);
     for (size_t k = from; k < to; k++)
-        margins[k - from] = z[k] - (k == best ? log_rest(z, n, k, NULL, z[index_of_most(z, n, k)])
+        margins[k - from] = z[k] - (k == best ? log_rest(z, n, k, NULL, z[index_of_max(z, n, k)])
                                               : log_rest(z, n, k, exps, z[best]));
 }
 
@@ -144,24 +144,24 @@ static void describe_outputs(const sis__booster *b, sis__buf *t) {
         sis__buf_printf(t, "outputs: %zu score%s%s\n", n, n == 1 ? "" : "s", meaning[b->link]);
 }
 
-/* "age, income (categories), ...": the columns that some tree tests. */
+/* "age, income (categories), ...": the columns that some tree uses. */
 static void describe_columns(const sis__booster *b, const unsigned char *used, sis__buf *t) {
-    enum { MOST = 12 };
+    enum { MAX = 12 };
     size_t n = 0, width = b->forest.width;
     for (size_t j = 0; j < width; j++)
         n += used[j];
     sis__buf_printf(t, "features: %zu, of which %zu are used", width, n);
-    for (size_t j = 0, told = 0; j < width && told <= MOST; j++) {
+    for (size_t j = 0, told = 0; j < width && told <= MAX; j++) {
         if (!used[j])
             continue;
         const char *separator = told ? ", " : ": ";
-        if (++told > MOST)
+        if (++told > MAX)
             sis__buf_str(t, ", ...");
         else if (b->names)
             sis__buf_printf(t, "%s%.60s", separator, b->names[j]);
         else
             sis__buf_printf(t, "%s%zu", separator, j);
-        if (told <= MOST && b->categorical[j])
+        if (told <= MAX && b->categorical[j])
             sis__buf_str(t, " (categories)");
     }
     sis__buf_char(t, '\n');

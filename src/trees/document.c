@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See document.h. Both parsers push what they find on one stack; at the end of a list or object its
- * part of the stack becomes an array in blocks of memory that are freed together.
+ * See document.h. Both parsers push values on one stack. At the end of a list or object, its part
+ * of the stack becomes an array in blocks of memory that are freed together.
  */
 #include "trees/document.h"
 
@@ -61,7 +61,7 @@ static int push(parser *p, sis__doc value) {
     return error;
 }
 
-/* The values from `first` on become one value: an object or a list. */
+/* Turn the values from `first` on into one value: an object or a list. */
 static int gather(parser *p, size_t first, int object, sis__doc *out) {
     size_t n = p->n - first, numbers = 0;
     const sis__doc *from = n ? p->stack + first : NULL;
@@ -122,7 +122,7 @@ static void skip_blanks(parser *p) {
         p->at++;
 }
 
-/* Take this character, if it is the next but for blanks. */
+/* Take this character if it is next, after white space. */
 static int accept(parser *p, char c) {
     skip_blanks(p);
     if (p->at == p->end || *p->at != c)
@@ -139,7 +139,7 @@ static int accept_word(parser *p, const char *word) {
     return 1;
 }
 
-/* Four hexadecimal digits; -1 if they are none. */
+/* Four hexadecimal digits; -1 if they are not. */
 static long hex(const parser *p, const char *at) {
     long v = 0;
     for (int i = 0; i < 4; i++) {
@@ -167,7 +167,7 @@ static char *put_utf8(char *to, unsigned long c) {
     return to;
 }
 
-/* Behind "\u": p->at stands on its digits. */
+/* After "\u": p->at is at the digits. */
 static int put_escaped(parser *p, char **to) {
     long c = hex(p, p->at), low;
     if (c <= 0)
@@ -194,7 +194,7 @@ static int put_escape(parser *p, char **to) {
     return SIS_OK;
 }
 
-/* Behind its first quote. What is written is never longer than what is read. */
+/* After the opening quote. The result is never longer than the source. */
 static int parse_string(parser *p, const char **text, size_t *n) {
     const char *end = p->at;
     while (end < p->end && *end != '"')
@@ -222,8 +222,8 @@ static int parse_string(parser *p, const char **text, size_t *n) {
     return SIS_OK;
 }
 
-/* The double, unless it lies in the middle between two floats: then the float that the digits mean,
- * which rounding twice could miss. */
+/* The double, unless it lies halfway between two floats: then the float nearest to the decimal
+ * digits, which rounding twice could miss. */
 static double nearest(const char *digits, double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
@@ -243,7 +243,7 @@ static int parse_number(parser *p, double *v) {
     char *end;
     if (p->at == p->end || !strchr("-0123456789", *p->at))
         return fail(p, "a value");
-    double found = sis__number(p->at, &end); /* the bytes end in NUL */
+    double found = sis__number(p->at, &end); /* a NUL follows the bytes */
     if (end == p->at || end > p->end)
         return fail(p, "a number");
     *v = nearest(p->at, found);
@@ -253,7 +253,7 @@ static int parse_number(parser *p, double *v) {
 
 static int parse_value(parser *p, sis__doc *out);
 
-/* Behind the bracket. */
+/* After the bracket. */
 static int parse_items(parser *p, int object, sis__doc *out) {
     size_t first = p->n, unused;
     char close = object ? '}' : ']';
@@ -317,7 +317,7 @@ static int need(const parser *p, size_t n) {
     return (size_t)(p->end - p->at) >= n ? SIS_OK : fail(p, "more bytes");
 }
 
-/* Bytes of a number of this type; 0: it is none. */
+/* Size in bytes of a number of this type; 0: not a number. */
 static size_t size_of(char type) {
     switch (type) {
     case 'i':
@@ -337,7 +337,7 @@ static size_t size_of(char type) {
     }
 }
 
-/* A number whose bytes are known to be there. */
+/* Read a number whose bytes are known to be there. */
 static double take_number(parser *p, char type) {
     size_t n = size_of(type);
     uint64_t bits = 0;
@@ -394,7 +394,7 @@ static int take_text(parser *p, const char **text, size_t *n) {
     return SIS_OK;
 }
 
-/* Behind "[$type#length". */
+/* After "[$type#length". */
 static int take_numbers(parser *p, char type, size_t n, sis__doc *out) {
     if (!size_of(type) || n > (size_t)(p->end - p->at) / size_of(type))
         return fail(p, "numbers that the file has room for");

@@ -43,14 +43,15 @@ int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x) 
     return f->members[n->from + category / 32] >> (category % 32) & 1;
 }
 
-/* Where a row goes from a node: without a branch, which nothing could foresee. */
+/* The child that a row goes to, computed without a branch because the branch would be
+ * unpredictable. */
 static inline uint32_t child(const sis__forest *f, const sis__tree_node *n, const double *row) {
     uint32_t yes = 0u - (uint32_t)(sis__forest_yes(f, n, row[n->feature]) != 0);
     return n->no ^ ((n->no ^ n->yes) & yes);
 }
 
-/* The leaves that a row comes to in n trees, step by step side by side: while one waits for memory the
- * others go on. */
+/* Find the leaves of a row in n trees, interleaved: while one tree waits for memory, the others
+ * proceed. */
 static void find_leaves(const sis__forest *f, const uint32_t *roots, size_t n, const double *row,
                         uint32_t *at) {
     memcpy(at, roots, n * sizeof *at);
@@ -64,7 +65,7 @@ static void find_leaves(const sis__forest *f, const uint32_t *roots, size_t n, c
     }
 }
 
-/* The sum of two floats in double is exact enough that rounding it is adding them as floats. */
+/* Adding two floats in double and rounding gives the same result as adding them as floats. */
 static double rounded(const sis__forest *f, double v) {
     return f->single ? (double)(float)v : v;
 }
@@ -122,8 +123,8 @@ void sis__forest_sums(const sis__forest *f, const double *row, double *sums, uns
 static int check_node(const sis__forest *f, size_t i) {
     const sis__tree_node *n = &f->nodes[i];
     if (n->mode == SIS__NODE_LEAF || n->mode >= SIS__NODE_IN) {
-        size_t most = n->mode == SIS__NODE_LEAF ? f->n_weights : f->n_members;
-        if (n->from > n->to || n->to > most)
+        size_t max = n->mode == SIS__NODE_LEAF ? f->n_weights : f->n_members;
+        if (n->from > n->to || n->to > max)
             return sis__fail(SIS_E_FORMAT, "node %zu has weights or categories that are not there",
                              i);
     }
@@ -144,24 +145,24 @@ typedef struct {
 typedef struct {
     place *stack;           /* (n_nodes + 2) */
     unsigned char *visited; /* (n_nodes) */
-    uint32_t *count, *most; /* (n_sums) weights of a leaf for each sum; the most of a tree's */
-    uint32_t *listed;       /* (n_sums) sums that the tree adds to */
+    uint32_t *count, *max;  /* (n_sums) weights of a leaf per sum; the tree's largest count */
+    uint32_t *listed;       /* (n_sums) sums that the tree contributes to */
     size_t n_listed, reached;
 } survey;
 
-/* How many terms each sum gets of this leaf. */
+/* Count the terms that this leaf adds to each sum. */
 static void count_leaf(const sis__forest *f, survey *s, const sis__tree_node *n) {
     for (size_t i = n->from; i < n->to; i++) {
         uint32_t k = f->targets[i];
-        if (++s->count[k] > s->most[k] && ++s->most[k] == 1)
+        if (++s->count[k] > s->max[k] && ++s->max[k] == 1)
             s->listed[s->n_listed++] = k;
     }
     for (size_t i = n->from; i < n->to; i++)
         s->count[f->targets[i]] = 0;
 }
 
-/* Visit a tree: no node twice in the whole forest, so nothing can loop. Leaves s->listed and
- * s->most with what the tree adds to. */
+/* Visit a tree. No node may occur twice in the whole forest, so there are no cycles. Sets s->listed
+ * and s->max for the tree. */
 static int visit(const sis__forest *f, survey *s, size_t tree) {
     size_t n = 0;
     s->n_listed = 0;
@@ -188,12 +189,12 @@ static int visit(const sis__forest *f, survey *s, size_t tree) {
 
 static void clear(survey *s) {
     for (size_t i = 0; i < s->n_listed; i++)
-        s->most[s->listed[i]] = 0;
+        s->max[s->listed[i]] = 0;
 }
 
 /* ---- Terms ----------------------------------------------------------------------------------- */
 
-/* Count terms: of each sum in sum_terms[k + 1], of each tree in tree_start[t + 1]. */
+/* Count terms: per sum in sum_terms[k + 1], per tree in tree_start[t + 1]. */
 static int count_terms(sis__forest *f, survey *s) {
     for (size_t t = 0; t < f->n_trees; t++) {
         int error = visit(f, s, t);
@@ -202,8 +203,8 @@ static int count_terms(sis__forest *f, survey *s) {
         f->depth = f->depths[t] > f->depth ? f->depths[t] : f->depth;
         f->tree_start[t + 1] = f->tree_start[t];
         for (size_t i = 0; i < s->n_listed; i++) {
-            f->sum_terms[s->listed[i] + 1] += s->most[s->listed[i]];
-            f->tree_start[t + 1] += s->most[s->listed[i]];
+            f->sum_terms[s->listed[i] + 1] += s->max[s->listed[i]];
+            f->tree_start[t + 1] += s->max[s->listed[i]];
         }
         clear(s);
     }
@@ -216,13 +217,13 @@ static int count_terms(sis__forest *f, survey *s) {
     return SIS_OK;
 }
 
-/* Give a tree its terms: `next` (n_sums) is where the next of each sum goes. */
+/* Number the terms of a tree; next (n_sums) is the next free number of each sum. */
 static void number_terms(sis__forest *f, survey *s, size_t tree, size_t *next, uint32_t *first) {
     size_t at = f->tree_start[tree];
     for (size_t i = 0; i < s->n_listed; i++) {
         uint32_t k = s->listed[i];
         first[k] = (uint32_t)next[k];
-        for (uint32_t m = 0; m < s->most[k]; m++)
+        for (uint32_t m = 0; m < s->max[k]; m++)
             f->tree_terms[at++] = (uint32_t)next[k]++;
     }
 }
@@ -261,21 +262,21 @@ static int place_terms(sis__forest *f, survey *s) {
     return error;
 }
 
-/* The base and the largest weight of every term, added up; not finite if one of them is not. */
+/* Add up the base and the largest weight of every term. Not finite if one of them is not. */
 static int measure(sis__forest *f) {
-    double *most = SIS_NEW(double, f->n_terms);
-    if (!most)
+    double *max = SIS_NEW(double, f->n_terms);
+    if (!max)
         return SIS_E_NOMEM;
     for (size_t i = 0; f->n_terms > 0 && i < f->n_weights; i++) {
         double size = isnan(f->weights[i]) ? INFINITY : fabs(f->weights[i]);
-        most[f->term_of[i]] = fmax(most[f->term_of[i]], size);
+        max[f->term_of[i]] = fmax(max[f->term_of[i]], size);
     }
     for (size_t k = 0; k < f->n_sums; k++) {
         f->size[k] = f->base ? fabs(f->base[k]) : 0;
         for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++)
-            f->size[k] += most[t];
+            f->size[k] += max[t];
     }
-    free(most);
+    free(max);
     return SIS_OK;
 }
 
@@ -290,14 +291,14 @@ static int survey_forest(sis__forest *f, const sis__forest_alloc *a, survey *s) 
     s->stack = SIS_NEW(place, f->n_nodes + 2);
     s->visited = SIS_NEW(unsigned char, f->n_nodes);
     s->count = SIS_NEW(uint32_t, f->n_sums);
-    s->most = SIS_NEW(uint32_t, f->n_sums);
+    s->max = SIS_NEW(uint32_t, f->n_sums);
     s->listed = SIS_NEW(uint32_t, f->n_sums);
     f->depths = (uint32_t *)a->get(a->ctx, f->n_trees, sizeof *f->depths);
     f->sum_terms = (size_t *)a->get(a->ctx, f->n_sums + 1, sizeof *f->sum_terms);
     f->tree_start = (size_t *)a->get(a->ctx, f->n_trees + 1, sizeof *f->tree_start);
     f->term_of = (uint32_t *)a->get(a->ctx, f->n_weights, sizeof *f->term_of);
     f->size = (double *)a->get(a->ctx, f->n_sums, sizeof *f->size);
-    if (!s->stack || !s->visited || !s->count || !s->most || !s->listed || !f->depths ||
+    if (!s->stack || !s->visited || !s->count || !s->max || !s->listed || !f->depths ||
         !f->sum_terms || !f->tree_start || !f->term_of || !f->size)
         return SIS_E_NOMEM;
     int error = count_terms(f, s);
@@ -330,7 +331,7 @@ int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reach
     free(s.stack);
     free(s.visited);
     free(s.count);
-    free(s.most);
+    free(s.max);
     free(s.listed);
     return error;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trees as arrays: what readers make of XGBoost's, LightGBM's and ONNX files, and what predicts and
- * walks. A row goes down each tree to a leaf; a leaf adds weights to some of the sums. What becomes
- * of the sums (links, classes) is their user's business.
+ * Trees as arrays, read from XGBoost, LightGBM and ONNX files, used for prediction and walks. A row
+ * reaches one leaf of each tree, and the leaf adds weights to some of the sums. Links and classes
+ * are left to the caller.
  *
- *     forest.c     a row's way down, sums, and the checks that make a forest safe to use
- *     walk.c       sums of a row with one more feature masked, from what it changes
+ *     forest.c     leaves and sums of a row, and the checks that make a forest safe to use
+ *     walk.c       sums of a row with one more feature masked, updated incrementally
  *     document.c   JSON and UBJSON files
- *     xgboost.c, lightgbm.c   files -> booster.h: a forest with all that belongs to it
+ *     xgboost.c, lightgbm.c   files -> booster.h: a forest with link and names
  */
 #ifndef SIS_TREES_FOREST_H
 #define SIS_TREES_FOREST_H
@@ -24,23 +24,23 @@ typedef enum sis__node_mode {
     SIS__NODE_GT,
     SIS__NODE_EQ,
     SIS__NODE_NEQ,
-    SIS__NODE_IN,    /* x, its fraction cut off, is one of a set of categories */
-    SIS__NODE_ONE_OF /* x is one of a list of floats; src/prove is given no forest with such */
+    SIS__NODE_IN,    /* the integer part of x is in a set of categories */
+    SIS__NODE_ONE_OF /* x is in a list of floats; src/prove gets no forest with such nodes */
 } sis__node_mode;
 
 typedef struct sis__tree_node {
-    double value;      /* what x is compared with; IN: below it, x is no category */
+    double value;      /* compared with x; IN: below it, x is not a category */
     uint32_t feature;  /* column of the row */
     uint32_t yes, no;  /* children */
     uint32_t from, to; /* leaf: its range of weights; IN, ONE_OF: its range of `members` */
     unsigned char mode;
     unsigned char missing_yes;  /* NaN goes to the yes side */
-    unsigned char zero_missing; /* and 0 goes where NaN goes */
+    unsigned char zero_missing; /* 0 goes where NaN goes */
 } sis__tree_node;
 
 typedef enum sis__aggregate {
     SIS__TREES_SUM,
-    SIS__TREES_AVERAGE, /* a sum; the division is its user's */
+    SIS__TREES_AVERAGE, /* a sum; the caller divides */
     SIS__TREES_MIN,
     SIS__TREES_MAX
 } sis__aggregate;
@@ -51,37 +51,36 @@ typedef struct sis__forest {
     size_t n_nodes, n_trees, n_weights, n_members;
     sis__tree_node *nodes;
     uint32_t *roots;   /* (n_trees) */
-    uint32_t *targets; /* (n_weights) the sum each goes to */
+    uint32_t *targets; /* (n_weights) the sum that each weight is added to */
     double *weights;   /* (n_weights) */
-    uint32_t
-        *members;   /* sets of categories, 32 to a word; lists of floats, sorted, as their bits */
-    double *base;   /* (n_sums) what sums begin with; NULL: 0 */
-    double *linear; /* (width, n_sums) behind the trees, each value times this is added, but for
-                          NaN; NULL: none */
+    uint32_t *members; /* sets of categories, 32 per word; sorted lists of floats, as their bits */
+    double *base;      /* (n_sums) initial values of sums; NULL: 0 */
+    double *linear;    /* (width, n_sums) value * linear is added last, except NaN; NULL: none */
     sis__aggregate how;
-    int single; /* rows are rounded to float, and so is every product and every sum on the way */
+    int single; /* rows, products and partial sums are rounded to float */
 
-    /* Made by sis__forest_finish(). A *term* is one addend of one sum: the occurrence-th weight
-     * that a leaf of a tree has for it. Terms are numbered by sum, then in the order they are
-     * added; the linear ones come last in each sum. */
-    size_t n_terms, depth; /* depth: of the deepest tree; a single leaf has 0 */
+    /* Computed by sis__forest_finish(). A *term* is one addend of one sum: the k-th weight that a
+     * leaf of a tree has for this sum. Terms are numbered by sum, then in the order of addition;
+     * the linear terms are the last of each sum. */
+    size_t n_terms, depth; /* depth of the deepest tree; a single leaf has 0 */
     uint32_t *depths;      /* (n_trees) */
-    size_t *sum_terms;     /* (n_sums + 1) where the terms of each sum begin */
+    size_t *sum_terms;     /* (n_sums + 1) first term of each sum */
     uint32_t *term_of;     /* (n_weights) */
-    uint32_t *tree_terms;  /* the terms of each tree, */
-    size_t *tree_start;    /* (n_trees + 1) where they begin */
-    double *size;          /* (n_sums) the base and the largest term of every tree, added up */
+    uint32_t *tree_terms;  /* the terms of each tree */
+    size_t *tree_start;    /* (n_trees + 1) first entry of each tree in tree_terms */
+    double *size;          /* (n_sums) base plus the largest term of every tree */
 } sis__forest;
 
-/* Where memory of a forest comes from: zeroed, NULL after a failure that is already reported. */
+/* Allocator for a forest: returns zeroed memory, or NULL after a failure that is already
+ * reported. */
 typedef struct sis__forest_alloc {
     void *(*get)(void *ctx, size_t n, size_t size);
     void *ctx;
 } sis__forest_alloc;
 
-/* Check what was read and make the rest: every node hangs in one place, children, columns, weights
- * and sets lie where there are any. `a` NULL: from the heap, and sis__forest_release() frees all of
- * it. *reached (may be NULL): nodes that hang on a root. */
+/* Check what was read and compute the rest. Every node must have one parent, and children, columns,
+ * weights and sets must be in range. `a` NULL: use the heap, and sis__forest_release() frees all of
+ * it. *reached (may be NULL): number of nodes reachable from a root. */
 int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reached);
 void sis__forest_release(sis__forest *f);
 
@@ -110,15 +109,15 @@ static inline int sis__forest_yes(const sis__forest *f, const sis__tree_node *n,
     }
 }
 
-/* The sums (n_sums) of a row (width), tree after tree; seen (n_sums) is scratch. With `single` the row's
- * values are floats already. */
+/* The sums (n_sums) of a row (width), tree by tree; seen (n_sums) is scratch. With `single` the
+ * row's values are already floats. */
 void sis__forest_sums(const sis__forest *f, const double *row, double *sums, unsigned char *seen);
 
-/* The same in parts: begin, add the leaves of all trees in order, end. */
+/* The same in steps: begin, add the leaves of all trees in order, end. */
 void sis__forest_begin(const sis__forest *f, double *sums, unsigned char *seen);
 void sis__forest_add(const sis__forest *f, uint32_t leaf, double *sums, unsigned char *seen);
 
-/* What column j of value x adds to sum k by `linear`: -0, which changes no sum, for NaN. */
+/* The linear term of column j with value x for sum k; -0, which changes no sum, for NaN. */
 double sis__forest_product(const sis__forest *f, size_t j, size_t k, double x);
 
 #endif

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * LightGBM's text files: lines "name=value", a head and then a part for each tree.
+ * LightGBM's text files: lines "name=value", a header and then a section for each tree.
  *
  *     tree                        the first line
  *     num_class=1
- *     num_tree_per_iteration=1    trees take turns at so many outputs
+ *     num_tree_per_iteration=1    trees are assigned to this many outputs in turn
  *     max_feature_idx=7
  *     objective=binary sigmoid:1
- *     average_output              if it stands there: sums are divided by their number of trees
+ *     average_output              if present: sums are divided by the number of trees
  *     feature_names=a b c ...
  *
  *     Tree=0
  *     num_leaves=3                a tree of one leaf has only leaf_value
  *     num_cat=1
- *     split_feature=0 1           of the num_leaves - 1 splits, as all of these:
+ *     split_feature=0 1           one per split (num_leaves - 1), as are the next lines
  *     threshold=0.5 0
  *     decision_type=2 1           bit 0: categories; bit 1: missing goes left; bits 2 and 3: what
  *                                 is missing: 0 nothing (NaN is 0), 1 zero and NaN, 2 NaN
  *     left_child=1 -1             a split, or -1 - leaf
  *     right_child=-2 -3
  *     leaf_value=0.1 0.2 0.3
- *     cat_boundaries=0 1          of num_cat sets: where their words begin, and the end
- *     cat_threshold=5             32 categories a word
+ *     cat_boundaries=0 1          first word of each of num_cat sets, and the end
+ *     cat_threshold=5             32 categories per word
  *
  *     end of trees
  *
- * A value goes left if it is not above the threshold, compared as doubles. A category goes left if
- * it is in the set whose number is the threshold; NaN and what is below 0 go right.
+ * A value goes left if it is at most the threshold, compared as doubles. A category goes left if it
+ * is in the set whose index is the threshold; NaN and negative values go right.
  */
 #include <math.h>
 #include <stdio.h>
@@ -38,11 +38,11 @@
 #include "base/number.h"
 #include "trees/booster.h"
 
-static const size_t OUTPUTS_MOST = (size_t)1 << 20, WIDTH_MOST = (size_t)1 << 26;
+static const size_t OUTPUTS_MAX = (size_t)1 << 20, WIDTH_MAX = (size_t)1 << 26;
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* A part of the file: the head, or one tree. Reads fail for good. */
+/* A section of the file: the header or one tree. Errors are sticky. */
 typedef struct {
     const char *from, *to;
     char where[32]; /* "tree 3", for messages; "" */
@@ -56,13 +56,13 @@ static void refuse(part *p, int code, const char *what, const char *name) {
                            : sis__fail(code, "%s %s", what, name);
 }
 
-/* The end of the line that begins here, and the beginning of the next. */
+/* The end of the line that begins here; *next is the start of the next line. */
 static const char *line_end(const char *at, const char *end) {
     const char *found = (const char *)memchr(at, '\n', (size_t)(end - at));
     return found ? found : end;
 }
 
-/* What stands behind "name=" at the beginning of a line, up to *stop; NULL if there is none. */
+/* The text after "name=" at the start of a line, up to *stop; NULL if there is none. */
 static const char *find(const part *p, const char *name, const char **stop) {
     size_t n = strlen(name);
     for (const char *at = p->from; at < p->to;) {
@@ -76,7 +76,7 @@ static const char *find(const part *p, const char *name, const char **stop) {
     return NULL;
 }
 
-/* Is there a line of this word alone? */
+/* Is there a line with this word alone? */
 static int has_line(const part *p, const char *word) {
     size_t n = strlen(word);
     for (const char *at = p->from; at < p->to;) {
@@ -89,8 +89,8 @@ static int has_line(const part *p, const char *word) {
     return 0;
 }
 
-/* n numbers; NULL after a failure. A number cannot run over the end of the line: the newline, or
- * the NUL behind the file, ends it. */
+/* Read n numbers; NULL after a failure. A number cannot extend over the end of the line: the
+ * newline, or the NUL after the file, ends it. */
 static double *numbers(part *p, const char *name, size_t n) {
     const char *stop = NULL, *at = p->error ? NULL : find(p, name, &stop);
     char *end;
@@ -121,7 +121,7 @@ static double *numbers(part *p, const char *name, size_t n) {
     return to;
 }
 
-/* A whole number from 0 on. */
+/* An integer >= 0. */
 static size_t count_at(part *p, const char *name, size_t otherwise) {
     const char *stop, *at = p->error ? NULL : find(p, name, &stop);
     char *end;
@@ -168,8 +168,8 @@ static const struct {
     {"none", SIS__LINK_NONE},
 };
 
-/* Behind the name: "sigmoid:0.5" is the slope of a logistic link, "sqrt" means that roots were
- * learnt. */
+/* Parameters after the objective's name: "sigmoid:0.5" is the slope of a logistic link; "sqrt"
+ * means that the model predicts square roots. */
 static void read_parameters(part *p, sis__booster *b) {
     char *rest, *end = NULL, *word = strtok_r(b->objective, " ", &rest); /* the name */
     while (word && (word = strtok_r(NULL, " ", &rest))) {
@@ -191,7 +191,7 @@ static void read_objective(part *p, sis__booster *b) {
         return;
     }
     if (!at)
-        return; /* trained with an objective of the caller's own: predictions are sums */
+        return; /* custom objective: predictions are sums */
     memcpy(b->objective, at, n);
     size_t name = strcspn(b->objective, " ");
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++)
@@ -238,7 +238,7 @@ static void read_head(part *p, sis__booster *b) {
     b->forest.n_sums = count_at(p, "num_tree_per_iteration", classes);
     if (!p->error && b->forest.width == 0)
         refuse(p, SIS_E_FORMAT, "there is no", "max_feature_idx");
-    if (b->forest.n_sums == 0 || b->forest.n_sums > OUTPUTS_MOST || b->forest.width > WIDTH_MOST)
+    if (b->forest.n_sums == 0 || b->forest.n_sums > OUTPUTS_MAX || b->forest.width > WIDTH_MAX)
         refuse(p, SIS_E_UNSUPPORTED, "more outputs or features than are supported:",
                "num_tree_per_iteration, max_feature_idx");
     if (!p->error)
@@ -291,7 +291,7 @@ static void read_tree(part *p, tree *t) {
     t->word = numbers(p, "cat_threshold", t->n_words);
 }
 
-/* A node of the forest: splits first, then leaves. SIZE_MAX if there is no such child. */
+/* Index of a node in the forest: splits first, then leaves. SIZE_MAX: no such child. */
 static size_t child(const tree *t, double v) {
     double splits = (double)t->leaves - 1;
     if (v != floor(v) || !(v < splits) || !(v >= -(double)t->leaves))
@@ -309,7 +309,7 @@ static void fill_set(part *p, sis__forest *f, const tree *t, size_t i, sis__tree
         return;
     }
     n->mode = SIS__NODE_IN;
-    n->value = nextafter(-1, 0); /* what is cut off to 0 is category 0 */
+    n->value = nextafter(-1, 0); /* values truncated to 0 are category 0 */
     n->missing_yes = n->zero_missing = 0;
     n->from = (uint32_t)(f->n_members + (size_t)from);
     n->to = (uint32_t)(f->n_members + (size_t)to);
@@ -349,7 +349,7 @@ static void fill_tree(part *p, sis__forest *f, const tree *t, size_t target) {
         sis__tree_node *n = &f->nodes[f->n_nodes + t->leaves - 1 + i];
         n->mode = SIS__NODE_LEAF;
         n->from = n->to = (uint32_t)f->n_weights;
-        n->to += t->leaves > 1 || t->value[i] != 0; /* a tree that is nothing adds nothing */
+        n->to += t->leaves > 1 || t->value[i] != 0; /* an empty tree adds nothing */
         f->targets[f->n_weights] = (uint32_t)target;
         f->weights[f->n_weights++] = t->value[i];
     }
@@ -365,7 +365,7 @@ static void fill_tree(part *p, sis__forest *f, const tree *t, size_t target) {
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* Where the next tree's part begins; `end` if there is none. */
+/* Start of the next tree's section; `end` if there is none. */
 static const char *next_tree(const char *at, const char *end) {
     while (at < end) {
         if ((size_t)(end - at) > 5 && memcmp(at, "Tree=", 5) == 0)
@@ -378,7 +378,7 @@ static const char *next_tree(const char *at, const char *end) {
     return end;
 }
 
-/* Count, or fill, what each tree of the file has. */
+/* Count, or fill in, the contents of each tree of the file. */
 static int each_tree(const char *from, const char *to, sis__forest *f, int fill) {
     const char *at = next_tree(from, to);
     int error = SIS_OK;
@@ -403,7 +403,7 @@ static int each_tree(const char *from, const char *to, sis__forest *f, int fill)
     return error;
 }
 
-/* How many trees the head says there are; `otherwise` if it does not. */
+/* The number of trees according to the header; `otherwise` if it is missing. */
 static size_t told_trees(const part *head, size_t otherwise) {
     const char *stop, *at = find(head, "tree_sizes", &stop);
     size_t n = 0;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * See walk.h. Masking a feature can only change a tree if that feature decides on the present way
- * from the root to a leaf. So for every tree the leaf is kept, and for each of the few features on
- * the way that would turn it the *other* leaf it would come to. Features that were looked at are
- * kept as a set of 64 bits (feature modulo 64): masking one that a tree has not looked at leaves the
- * tree as it is.
+ * See walk.h. Masking a feature can change a tree only if the feature decides a node on the current
+ * path from the root to its leaf. So the walk keeps, for every tree, its leaf and, for each of the
+ * few features on the path that would change it, the *other* leaf that masking leads to. The
+ * features tested on the path are kept as a set of 64 bits (feature modulo 64): masking a feature
+ * that is not in the set leaves the tree unchanged.
  *
- * What masking a feature adds to the sums is kept too, and follows the leaves. It says what a
- * candidate's sums are but for rounding, at once; which rounding may differ by how much is known.
+ * The effect of masking each feature on the sums is kept as well and updated with the leaves. It
+ * gives a candidate's sums at once, up to a known rounding error.
  *
- * Sums to the bit have to be added up in the library's order, since rounding depends on it. A few
- * candidates are added up one by one, with their terms in place of the present ones. For many each
- * term lies in memory LANES times, once for each
- * candidate of a block; candidates overwrite the terms of the trees they change in their own lane,
- * all lanes are added up at once, and what was overwritten is put back. Adding -0 changes no number,
- * so that stands where a leaf has nothing for a sum.
+ * Exact sums have to be added in the library's order, because rounding depends on it. A few
+ * candidates are added up one by one, with their terms replacing the current ones. For many
+ * candidates, each term is stored LANES times, once for each candidate of a block: each candidate
+ * overwrites the terms of the trees it changes in its own lane, all lanes are summed at once, and
+ * the overwritten terms are restored. Where a leaf has no term for a sum the term is -0, which
+ * changes no number.
  *
- * Cost of a candidate: an addition a sum for what it changes, one a term to the bit. Of masking a
- * feature: the ways of the trees that looked at it. Memory: LANES numbers a term, and a pair for
- * each level of each tree.
+ * Cost of a candidate: one addition per changed term and sum for the estimate, one per term for the
+ * exact sum. Cost of masking a feature: recomputing the paths of the trees that test it. Memory:
+ * LANES numbers per term, and a pair for each level of each tree.
  */
 #include "trees/walk.h"
 
@@ -36,34 +36,34 @@ typedef double doubles
 
 typedef struct {
     int feature;
-    uint32_t tree, leaf; /* where the tree comes to with the feature masked */
+    uint32_t tree, leaf; /* leaf of this tree with the feature masked */
 } other;
 
 struct sis__forest_walk {
     const sis__forest *f;
     sis__forest_input in;
     int *owner;            /* (width) feature of each column, -1: none */
-    size_t *column, *from; /* columns by feature, and (n_features + 1) where each one's begin */
-    double *row;           /* (width) the present input */
+    size_t *column, *from; /* columns by feature; (n_features + 1) first of each */
+    double *row;           /* (width) the current input */
     unsigned char *masked; /* (n_features) */
-    uint32_t *ways;        /* (n_ways) trees that are more than a leaf */
+    uint32_t *ways;        /* (n_ways) trees with more than one leaf */
     size_t n_ways;
     uint32_t *leaf;      /* (n_trees) */
     uint64_t *looked;    /* (n_trees) */
-    other *others;       /* those of tree t are n_others[t] from start[t] on */
+    other *others;       /* tree t has n_others[t] of them, from start[t] on */
     size_t *start;       /* (n_trees + 1) */
     uint32_t *n_others;  /* (n_trees) */
-    uint32_t *last;      /* (n_features) last tree whose way it turned, plus one */
-    uint32_t *turns;     /* (n_features) how many trees it would turn */
-    double *change;      /* (n_features, n_sums) what masking it adds, about, */
-    double *sums;        /* (n_sums) to these, */
-    double *size;        /* (n_sums) whose terms are no larger than these all together */
-    double steps;        /* how often each of both was added to */
-    double *terms;       /* (n_terms) the present ones */
-    other *sorted;       /* all others by feature, then tree; */
-    size_t *of_feature;  /* (n_features + 1) where each one's begin */
-    int stale;           /* they are to be sorted again, and the lanes to be filled */
-    float *narrow;       /* (n_terms, LANES) with `single`, */
+    uint32_t *last;      /* (n_features) last tree whose path it changed, plus one */
+    uint32_t *turns;     /* (n_features) number of trees it would change */
+    double *change;      /* (n_features, n_sums) estimated change of the sums */
+    double *sums;        /* (n_sums) current estimates */
+    double *size;        /* (n_sums) bound on the absolute values of the terms, added up */
+    double steps;        /* number of updates of `change` and `sums` */
+    double *terms;       /* (n_terms) current terms */
+    other *sorted;       /* all others by feature, then by tree */
+    size_t *of_feature;  /* (n_features + 1) first entry of each feature */
+    int stale;           /* `sorted` and the lanes are out of date */
+    float *narrow;       /* (n_terms, LANES) if `single` */
     double *wide;        /* otherwise */
     unsigned char *seen; /* (n_sums) */
 };
@@ -74,7 +74,7 @@ static uint64_t bit_of(int feature) {
     return (uint64_t)1 << (feature & 63);
 }
 
-/* Does the node turn with the feature of its column masked? That feature, or -1. */
+/* The feature whose masking would change the node's decision, or -1. */
 static int turned_by(const sis__forest_walk *w, const sis__tree_node *n, int yes) {
     int owner = w->owner[n->feature];
     if (owner < 0 || w->masked[owner])
@@ -82,7 +82,7 @@ static int turned_by(const sis__forest_walk *w, const sis__tree_node *n, int yes
     return sis__forest_yes(w->f, n, w->in.z[n->feature]) != yes ? owner : -1;
 }
 
-/* Down from a node with one more feature masked. */
+/* The leaf reached from a node with one more feature masked. */
 static uint32_t descend(sis__forest_walk *w, size_t tree, uint32_t at, int feature) {
     const sis__tree_node *n = &w->f->nodes[at];
     while (n->mode != SIS__NODE_LEAF) {
@@ -97,7 +97,7 @@ static uint32_t descend(sis__forest_walk *w, size_t tree, uint32_t at, int featu
     return at;
 }
 
-/* The way of a tree, and the other leaves beside it. */
+/* Compute the path of a tree and the other leaves beside it. */
 static void follow(sis__forest_walk *w, size_t tree) {
     uint32_t at = w->f->roots[tree], count = 0;
     other *others = w->others + w->start[tree];
@@ -126,7 +126,7 @@ static void add_leaf(const sis__forest *f, uint32_t leaf, double sign, double *s
         sums[f->targets[i]] += sign * f->weights[i];
 }
 
-/* The way of a tree counts, or (sign -1) does not any longer. */
+/* Add the effects of a tree's path to the estimates, or remove them (sign -1). */
 static void count_way(sis__forest_walk *w, size_t tree, int sign) {
     const other *others = w->others + w->start[tree];
     add_leaf(w->f, w->leaf[tree], sign, w->sums);
@@ -141,7 +141,7 @@ static void count_way(sis__forest_walk *w, size_t tree, int sign) {
 
 /* ---- Terms ----------------------------------------------------------------------------------- */
 
-/* A term of the present state, or (lane >= 0) of a candidate. */
+/* Set a term of the current state, or (lane >= 0) of a candidate. */
 static void put(sis__forest_walk *w, size_t term, int lane, double v) {
     if (lane < 0)
         w->terms[term] = v;
@@ -162,7 +162,7 @@ static void put_leaf(sis__forest_walk *w, size_t tree, int lane, uint32_t leaf) 
         put(w, f->term_of[i], lane, f->weights[i]);
 }
 
-/* What a column adds to each sum, from the present row or masked. */
+/* Set a column's linear terms, from the current row or masked. */
 static void put_column(sis__forest_walk *w, size_t j, int lane, const double *row) {
     const sis__forest *f = w->f;
     for (size_t k = 0; f->linear && k < f->n_sums; k++)
@@ -174,7 +174,7 @@ static void put_columns(sis__forest_walk *w, int feature, int lane, const double
         put_column(w, w->column[i], lane, row);
 }
 
-/* Add up all lanes: sums of lane l to sums[l * n_sums ...], for the first n lanes. */
+/* Sum all lanes: the sums of lane l go to sums[l * n_sums ...], for the first n lanes. */
 static void add_narrow(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
     const sis__forest *f = w->f;
     floats sum, next;
@@ -209,7 +209,7 @@ static void fill_lanes(sis__forest_walk *w) {
             put(w, t, l, w->terms[t]);
 }
 
-/* Counting sort of the others by feature. */
+/* Sort the others by feature (counting sort). */
 static void sort_others(sis__forest_walk *w) {
     size_t *of = w->of_feature, p = w->in.n_features;
     memset(of, 0, (p + 1) * sizeof *of);
@@ -226,7 +226,7 @@ static void sort_others(sis__forest_walk *w) {
     w->stale = 0;
 }
 
-/* A candidate's leaves into its lane, or (back) those of the present state. */
+/* Write a candidate's leaves into its lane, or (back) restore those of the current state. */
 static void set_lane(sis__forest_walk *w, int feature, int lane, int back) {
     if (feature < 0)
         return;
@@ -247,7 +247,7 @@ static void sum_block(sis__forest_walk *w, const int *features, size_t n, double
         set_lane(w, features[l], (int)l, 1);
 }
 
-/* The leaf that a tree comes to with a feature masked too. */
+/* The leaf of a tree with one more feature masked. */
 static inline uint32_t leaf_with(const sis__forest_walk *w, size_t tree, int feature) {
     const other *o = w->others + w->start[tree], *end = o + w->n_others[tree];
     if (feature < 0 || !(w->looked[tree] & bit_of(feature)))
@@ -257,14 +257,14 @@ static inline uint32_t leaf_with(const sis__forest_walk *w, size_t tree, int fea
     return o < end ? o->leaf : w->leaf[tree];
 }
 
-/* The least or the greatest leaf: tree after tree. */
+/* For sums that take the minimum or maximum leaf: tree by tree. */
 static void choose_leaves(sis__forest_walk *w, int feature, double *sums) {
     sis__forest_begin(w->f, sums, w->seen);
     for (size_t t = 0; t < w->f->n_trees; t++)
         sis__forest_add(w->f, leaf_with(w, t, feature), sums, w->seen);
 }
 
-/* A candidate's terms into the present ones, or (back) out again. */
+/* Write a candidate's terms over the current ones, or (back) restore them. */
 static void set_terms(sis__forest_walk *w, int feature, int back) {
     uint64_t bit = bit_of(feature);
     for (size_t i = 0; i < w->n_ways; i++) {
@@ -317,9 +317,9 @@ const double *sis__forest_walk_change(const sis__forest_walk *w, int feature) {
     return feature < 0 ? w->sums : w->change + (size_t)feature * w->f->n_sums;
 }
 
-/* A sum of n terms in any order is off by at most n units in the last place of the sum of their
- * sizes; so are the present sums and the candidate's in order, with a few operations more. What is
- * kept in double is off by a unit for each time it was added to. */
+/* A sum of n terms, added in any order, is off by at most n units in the last place of the sum of
+ * their absolute values. This holds for the current sums and for a candidate's, with a few
+ * operations more. Values kept in double are off by one unit for each update. */
 int sis__forest_walk_bound(const sis__forest_walk *w, double *bound) {
     const sis__forest *f = w->f;
     int known = f->how == SIS__TREES_SUM || f->how == SIS__TREES_AVERAGE;
@@ -333,7 +333,7 @@ int sis__forest_walk_bound(const sis__forest_walk *w, double *bound) {
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
-/* What the columns of a feature that is masked from now on add. */
+/* Add the effect of masking a feature's columns. */
 static void count_columns(sis__forest_walk *w, int feature, double *sums) {
     const sis__forest *f = w->f;
     for (size_t i = w->from[feature]; f->linear && i < w->from[feature + 1]; i++)
@@ -426,7 +426,7 @@ void sis__forest_walk_free(sis__forest_walk *w) {
     free(w);
 }
 
-/* Columns by feature. */
+/* List the columns of each feature. */
 static void index_columns(sis__forest_walk *w) {
     size_t p = w->in.n_features;
     for (size_t j = 0; j < w->f->width; j++)
@@ -439,7 +439,7 @@ static void index_columns(sis__forest_walk *w) {
             w->column[--w->from[w->owner[j]]] = j;
 }
 
-/* A way has no more others than nodes, nor than there are features. */
+/* A path has at most as many others as nodes, and as features. */
 static int allocate(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     size_t p = w->in.n_features, terms = f->n_terms;
@@ -475,7 +475,7 @@ static int allocate(sis__forest_walk *w) {
                : SIS_E_NOMEM;
 }
 
-/* How large the terms of each sum can be, added up. */
+/* Bound the terms of each sum. */
 static void measure(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     for (size_t k = 0; k < f->n_sums; k++) {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * XGBoost's own files, JSON or UBJSON (document.h), of any version from 1.0 on:
+ * XGBoost's model files, JSON or UBJSON (document.h), version 1.0 or later:
  *
  *     learner
  *       feature_names, feature_types      lists of text, may be empty
  *       learner_model_param               base_score, num_class, num_feature, num_target
  *       objective                         name
  *       gradient_booster                  name: gbtree, dart or gblinear
- *         model                           (of dart: gbtree.model, and weight_drop beside gbtree)
+ *         model                           (dart: gbtree.model, and weight_drop beside gbtree)
  *           tree_info                     the output each tree adds to
  *           trees                         a list of
  *             tree_param                  num_nodes, size_leaf_vector
  *             left_children, right_children   -1: a leaf
- *             split_indices, split_conditions, default_left    of a leaf the condition is its value
+ *             split_indices, split_conditions, default_left    a leaf's condition is its value
  *             split_type, categories, categories_nodes, categories_segments, categories_sizes
- *         model.weights                   (of gblinear) a row of outputs for each feature, then bias
+ *         model.weights                   (gblinear) a row of outputs for each feature, then bias
  *
- * Numbers of the param objects are text. A value goes left if it is below the condition, a missing
- * one where default_left says, a category right if the node lists it. base_score is given as a score
- * of the objective; since 3.1 it is a list, one for each output or for all.
+ * Numbers in the param objects are text. A value goes left if it is below the condition, a missing
+ * value as default_left says, a category right if the node lists it. base_score is a score, not a
+ * margin; since 3.1 it is a list with one entry per output or one for all.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,15 +31,15 @@
 #include "trees/booster.h"
 #include "trees/document.h"
 
-/* What no model has, so that the memory of one is not far from its file's. */
-static const size_t OUTPUTS_MOST = (size_t)1 << 20, WIDTH_MOST = (size_t)1 << 26,
-                    MEMBERS_MOST = (size_t)1 << 26;
+/* Limits beyond any real model, so that memory stays close to the size of the file. */
+static const size_t OUTPUTS_MAX = (size_t)1 << 20, WIDTH_MAX = (size_t)1 << 26,
+                    MEMBERS_MAX = (size_t)1 << 26;
 
 /* ---- Objectives ------------------------------------------------------------------------------ */
 
 typedef struct {
     const char *name;
-    sis__booster_link link, base; /* of predictions; base_score is behind this one */
+    sis__booster_link link, base; /* link of predictions; link of base_score */
 } objective;
 
 static const objective objectives[] = {
@@ -66,12 +66,13 @@ static const objective objectives[] = {
     {"survival:cox", SIS__LINK_EXP, SIS__LINK_EXP},
 };
 
-/* What the library starts its sums with, in its own arithmetic: shares of 0 and 1 are a little more and less. */
+/* The initial value of the library's sums, in its own arithmetic: probabilities 0 and 1 are moved
+ * slightly inside. */
 static double start_of(const objective *o, double base) {
-    const float least = 1e-6f;
+    const float min = 1e-6f;
     float p = (float)base;
     if (o->base == SIS__LINK_LOGISTIC) {
-        p = p <= 0 ? least : p >= 1 ? 1.0f - least : p;
+        p = p <= 0 ? min : p >= 1 ? 1.0f - min : p;
         p = -logf(1.0f / p - 1.0f);
     }
     if (o->base == SIS__LINK_EXP)
@@ -81,7 +82,7 @@ static double start_of(const objective *o, double base) {
 
 /* ---- Reading values -------------------------------------------------------------------------- */
 
-/* Reads fail for good: after the first that does, all others answer nothing. */
+/* Errors are sticky: after the first one, all reads return nothing. */
 typedef struct {
     int error;
     char where[64]; /* "tree 3", for messages; "" */
@@ -94,7 +95,7 @@ static void refuse(reader *r, int code, const char *what, const char *name) {
                            : sis__fail(code, "%s %s", what, name);
 }
 
-/* Values are found by path: names with dots between. */
+/* Find a value by path: names separated by dots. */
 static const sis__doc *find(const sis__doc *at, const char *path) {
     char name[64];
     while (at && *path) {
@@ -127,7 +128,7 @@ static const double *numbers(reader *r, const sis__doc *at, const char *path, si
     return found ? found->numbers : NULL;
 }
 
-/* A whole number from 0 on that may be written as text; `otherwise` where it is not there. */
+/* An integer >= 0, possibly written as text; `otherwise` if it is missing. */
 static size_t count_at(reader *r, const sis__doc *at, const char *path, size_t otherwise) {
     const sis__doc *found = r->error ? NULL : find(at, path);
     double v = -1;
@@ -173,21 +174,22 @@ static void read_sizes(reader *r, const sis__doc *learner, sis__booster *b) {
         b->forest.n_sums = 1;
     if (!r->error && b->forest.width == 0)
         refuse(r, SIS_E_FORMAT, "the model was trained on no features:", "num_feature is 0");
-    if (b->forest.n_sums > OUTPUTS_MOST || b->forest.width > WIDTH_MOST)
+    if (b->forest.n_sums > OUTPUTS_MAX || b->forest.width > WIDTH_MAX)
         refuse(r, SIS_E_UNSUPPORTED,
                "more outputs or features than are supported:", "num_class, num_feature");
     if (!r->error && b->link == SIS__LINK_SOFTMAX && b->forest.n_sums < 2)
         refuse(r, SIS_E_FORMAT, "expected two classes or more:", "num_class");
 }
 
-/* "0.5" or "[5E-1]" or "[1E-1,2E-1]": at most `most` numbers to v. Returns how many; 0: something else. */
-static size_t read_numbers(const char *at, size_t most, double *v) {
+/* "0.5" or "[5E-1]" or "[1E-1,2E-1]": up to `max` numbers to v. Returns their number; 0: not such a
+ * text. */
+static size_t read_numbers(const char *at, size_t max, double *v) {
     size_t n = 0;
     at += *at == '[';
     while (*at && *at != ']') {
         char *end;
         double one = sis__number(at, &end);
-        if (end == at || n == most)
+        if (end == at || n == max)
             return 0;
         v[n++] = one;
         at = end + (*end == ',');
@@ -195,7 +197,7 @@ static size_t read_numbers(const char *at, size_t most, double *v) {
     return n;
 }
 
-/* As a text, or as others than the library write it, a number or a list. */
+/* Read base_score: a text, or, as other programs write it, a number or a list. */
 static void read_base(reader *r, const sis__doc *learner, const objective *o, sis__booster *b) {
     const sis__doc *at = find(learner, "learner_model_param.base_score");
     size_t outputs = b->forest.n_sums, n = 0;
@@ -240,13 +242,13 @@ static void read_names(reader *r, const sis__doc *learner, sis__booster *b) {
 typedef struct {
     const double *left, *right, *feature, *condition, *default_left;
     const double *type;     /* NULL: no categories anywhere */
-    const double *cats;     /* all categories, */
-    const double *cat_from; /* where those of each node that has some begin, */
+    const double *cats;     /* all categories */
+    const double *cat_from; /* first category of each node that has some */
     const double *cat_size, *cat_node;
     size_t n, n_cats, n_sets;
 } tree;
 
-/* Leaves that are vectors have no values of their own. */
+/* Are leaves vectors? Then they have no value of their own. */
 static int has_vector_leaves(reader *r, const sis__doc *t) {
     return count_at(r, t, "tree_param.size_leaf_vector", 0) > 1;
 }
@@ -286,16 +288,16 @@ static void read_tree(reader *r, const sis__doc *t, tree *out) {
     }
 }
 
-/* A whole number below `most` as an index; SIZE_MAX if it is none. */
-static size_t index_of(double v, size_t most) {
-    return v >= 0 && v < (double)most && v == floor(v) ? (size_t)v : SIZE_MAX;
+/* An integer below `max` as an index; SIZE_MAX if it is not one. */
+static size_t index_of(double v, size_t max) {
+    return v >= 0 && v < (double)max && v == floor(v) ? (size_t)v : SIZE_MAX;
 }
 
-/* Words of the set of node i, or 0 where it has none; *at is its number among the sets. */
+/* Number of words of a node's set; 0: it has none. */
 static size_t words_of(reader *r, const tree *t, size_t set) {
     size_t from = index_of(t->cat_from[set], t->n_cats + 1);
     size_t n = index_of(t->cat_size[set], t->n_cats + 1);
-    double most = -1;
+    double max = -1;
     if (from == SIZE_MAX || n == SIZE_MAX || n > t->n_cats - from) {
         refuse(r, SIS_E_FORMAT, "a set of categories that is not there:", "categories_segments");
         return 0;
@@ -305,9 +307,9 @@ static size_t words_of(reader *r, const tree *t, size_t set) {
             refuse(r, SIS_E_FORMAT, "a category that is none:", "categories");
             return 0;
         }
-        most = fmax(most, t->cats[i]);
+        max = fmax(max, t->cats[i]);
     }
-    return (size_t)((most + 32) / 32);
+    return (size_t)((max + 32) / 32);
 }
 
 static void fill_set(sis__forest *f, const tree *t, size_t set, sis__tree_node *n, size_t words) {
@@ -321,7 +323,7 @@ static void fill_set(sis__forest *f, const tree *t, size_t set, sis__tree_node *
     f->n_members += words;
 }
 
-/* Room for the sets of all trees; what is filled is counted again. */
+/* Count the memory for the sets of all trees; filling counts again. */
 static void count_tree(reader *r, const sis__doc *doc, sis__forest *f) {
     tree t;
     read_tree(r, doc, &t);
@@ -332,7 +334,7 @@ static void count_tree(reader *r, const sis__doc *doc, sis__forest *f) {
     f->n_nodes += t.n;
     for (size_t i = 0; i < t.n; i++)
         f->n_weights += t.left[i] == -1;
-    if (f->n_nodes > INT32_MAX || f->n_members > MEMBERS_MOST)
+    if (f->n_nodes > INT32_MAX || f->n_members > MEMBERS_MAX)
         refuse(r, SIS_E_UNSUPPORTED,
                "more nodes or categories than are supported:", "split_indices, categories");
 }
@@ -383,7 +385,7 @@ static void fill_tree(reader *r, const sis__doc *doc, sis__forest *f, size_t tar
     f->n_nodes += t.n;
 }
 
-/* The factors of dart's trees; NULL: all 1. */
+/* The factors of dart's trees; NULL: all are 1. */
 static const double *read_drops(reader *r, const sis__doc *booster, size_t n) {
     return find(booster, "gbtree") ? numbers(r, booster, "weight_drop", n) : NULL;
 }
@@ -435,7 +437,7 @@ static void read_linear(reader *r, const sis__doc *booster, sis__booster *b) {
     b->kind = "gblinear";
 }
 
-/* The bias stands in front of the sum, with the base score. */
+/* The bias is added first, together with the base score. */
 static void add_bias(const sis__doc *booster, sis__booster *b) {
     size_t n = b->forest.width * b->forest.n_sums;
     const sis__doc *w = find(booster, "model.weights");
@@ -468,7 +470,7 @@ static void read_booster(reader *r, const sis__doc *learner, sis__booster *b) {
         add_bias(booster, b);
 }
 
-/* Other JSON of the two libraries that holds trees but is no model file. */
+/* JSON of the two libraries that contains trees but is not a model file. */
 static int refuse_dump(const sis__doc *root) {
     if (root->kind == SIS__DOC_LIST && root->n && sis__doc_get(&root->items[0], "nodeid"))
         return sis__fail(SIS_E_UNSUPPORTED, "a dump of XGBoost's trees, which lacks their classes "
@@ -479,7 +481,7 @@ static int refuse_dump(const sis__doc *root) {
     return sis__fail(SIS_E_FORMAT, "no model of XGBoost: there is no \"learner\"");
 }
 
-/* The form of before JSON. */
+/* The format before JSON. */
 static int is_old(const char *head, size_t n) {
     return n >= 4 && memcmp(head, "binf", 4) == 0;
 }
@@ -493,7 +495,7 @@ int sis__xgboost_is(const char *head, size_t n) {
     return i < n && (head[i] == '{' || head[i] == '[');
 }
 
-/* UBJSON writes the length of the first name behind the brace. */
+/* In UBJSON the length of the first name follows the brace. */
 static int is_binary(const char *bytes, size_t n) {
     return n > 1 && bytes[0] == '{' && strchr("#$iUIlL", bytes[1]) && bytes[1];
 }

@@ -44,6 +44,14 @@ echo "sequences of several lengths"
 printf '>a\nACGTTTGA\n>b\nTTGAC\n' > mixed.fa
 sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i mixed.fa -t 100 | field sequence
 sis predict -m "cmd:$SIS_MODELS/sum.sh" -i mixed.fa
+printf '>a\nACGTTTGA\n>b\nTTGAC\n>c::chr1:100-106\nTTGACA\n' > mixed.fa
+sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i mixed.fa -t 0 --length 6 > same.jsonl
+field id < same.jsonl; field sequence < same.jsonl; grep -o '"full_length":[0-9]*' same.jsonl
+sis explain -q -m dna.onnx -i mixed.fa -t p100 --below --length 20 -o long.jsonl
+field sequence < long.jsonl; sis export long.jsonl --to bed 2>&1 | cut -f 1-4
+sis verify -q -m dna.onnx -i mixed.fa long.jsonl --length 20 | grep -c '"holds":true'
+sis data dna -q --peaks mixed.fa --length 7 --held-out 0 --count 6 --name cut --dir d > made; grep -A1 '>pos' d/cut/train.fa | grep -v '[>-]' | sort
+sis train dna-cnn -q -i d/cut/train.fa --length 40 --epochs 1 -o forty.onnx && sis model forty.onnx | grep -m 1 '(4, 40)'
 echo "what can be wrong"
 sis data dna --dir d 2>&1
 sis data dna --dir d --motif Nothing --motifs toy.pfm 2>&1

@@ -30,6 +30,11 @@ dna() { # ID
 sis export dna.jsonl --to bed 2>&1 | tr '\t' ' '
 sis export dna.jsonl --to csv | cut -d, -f1,13- | sed -n '2,3p;8p;14p'
 sis export r.jsonl --to bed 2>&1
+echo "cropped and padded"
+for full in 21 5; do # of 21 bases 5 are gone in front, of 5 there are 2 N in front
+    dna chr1:100-$((100 + full)); dna "chr1:100-$((100 + full))(-)"; dna chr1:101-$((100 + full)); dna chr1:0-$full
+done | awk '{ sub(/"sequence"/, "\"full_length\":" (NR <= 4 ? 21 : 5) ",&"); print }' > cropped.jsonl
+sis export cropped.jsonl --to bed 2>&1 | cut -f 1-4,11,12 | tr '\t' ' '
 echo "what can be wrong"
 : > none.jsonl
 sis export none.jsonl --to csv -o kept.csv 2>&1

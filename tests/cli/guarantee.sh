@@ -22,6 +22,19 @@ grep -c 'enough <bdi>whatever the other 4 features are' report.html
 # What it takes to lose it; the fewest features.
 sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --max-subsets 3 --rows 0:3 -o contrast.jsonl
 sis show contrast.jsonl
+
+echo "# Contrasts are the nearest ones, in units; some features are fixed; the nearest of all"
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --rows 0 --units income=500 --max-subsets 3 | sis show -
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --rows 0 --fixed income,late_payments -o fixed.jsonl
+sis show fixed.jsonl
+sis verify fixed.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --rows 2 --cheapest -o cheapest.jsonl
+sis show cheapest.jsonl
+sis export cheapest.jsonl --to csv | cut -d, -f15,16,21,22
+for bad in '--units income' '--units nobody=1' '--fixed nobody' '--units income=0'; do
+    sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --rows 0 $bad 2>&1
+done
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --fixed income 2>&1
 sis verify contrast.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
 sed 's/"features":\[1\]/"features":[2]/' contrast.jsonl > other.jsonl
 sis verify other.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl || grep -o '"reason":"[^"]*"' audit.jsonl

@@ -11,6 +11,7 @@
 #   python    wheel, source archive, other Pythons, notebook, and other libraries side by side: scikit-learn, XGBoost
 #   image     the container folder
 #   arm64     cross-built for arm64 and run under qemu: unit and command tests, and the results of x86
+#   llm       language models behind an address: llama.cpp's runtime, faults, the cache
 #   kills     commands killed at random moments leave their outputs whole
 set(DEEP ${CMAKE_CURRENT_SOURCE_DIR})
 
@@ -21,7 +22,7 @@ function(deep_test label name)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
-foreach(label asan tsan clang fuzz browser mpi ort python image kills arm64)
+foreach(label asan tsan clang fuzz browser mpi ort python image kills arm64 llm)
   add_custom_target(deep_${label} DEPENDS sis_program)
 endforeach()
 
@@ -78,7 +79,7 @@ foreach(source ${RACING})
   set_tests_properties(unit.${name}_tsan PROPERTIES ENVIRONMENT "TSAN_OPTIONS=halt_on_error=1")
 endforeach()
 
-# ---- clang, browser, mpi, ort, python, image, arm64 -----------------------------------------------------
+# ---- clang, browser, mpi, ort, python, image, llm, arm64 -----------------------------------------------------
 
 deep_test(clang tree.clang ${DEEP}/clang.sh ${CMAKE_BINARY_DIR})
 deep_test(clang tree.portable ${DEEP}/portable.sh ${CMAKE_BINARY_DIR})
@@ -97,6 +98,8 @@ deep_test(mpi mpi.same ${DEEP}/mpi.sh ${CMAKE_BINARY_DIR})
 deep_test(mpi mpi.kills ${DEEP}/endure.py ${CMAKE_BINARY_DIR} kills 4)
 deep_test(kills cli.kills ${DEEP}/endure.py ${CMAKE_BINARY_DIR} whole 20)
 deep_test(mpi mpi.faults ${DEEP}/endure.py ${CMAKE_BINARY_DIR} faults 200)
+
+deep_test(llm llm.story /usr/bin/python3 ${DEEP}/llm/run.py $<TARGET_FILE:sis_program> ${CMAKE_BINARY_DIR}/llm)
 
 deep_test(arm64 tree.arm64 ${DEEP}/arm64.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(tree.arm64 PROPERTIES TIMEOUT 1800) # it compiles everything

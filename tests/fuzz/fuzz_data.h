@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <sis/data.h>
+#include <sis/text.h>
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n);
 size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t most);

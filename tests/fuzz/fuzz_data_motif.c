@@ -2,6 +2,8 @@
  *
  * Any bytes as a file of motifs.
  */
+#include <sis/dna.h>
+
 #include "fuzz_data.h"
 
 FUZZ_START(">M1 x\nA [ 1 2 ]\nC [ 1 2 ]\nG [ 1 2 ]\nT [ 0 2 ]\n")

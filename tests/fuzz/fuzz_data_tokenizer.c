@@ -3,6 +3,8 @@
  * Any bytes as a tokenizer.json, or (what does not begin as JSON) as a vocab.txt; texts of many kinds
  * of characters, and the bytes themselves, through what can be read.
  */
+#include <sis/text.h>
+
 #include "fuzz_data.h"
 
 FUZZ_START("{\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,"

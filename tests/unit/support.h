@@ -15,6 +15,7 @@
 #include <sis/explain.h>
 #include <sis/net.h>
 #include <sis/sis.h>
+#include <sis/walk.h>
 
 /* Every default, and the decision score >= threshold. */
 sis_opt decision(double threshold);

@@ -142,7 +142,7 @@ static void extremes(sis_net_builder *b) {
     NODE("Max", "x p q", "a");
     NODE("Min", "x p", "c");
     NODE("Sum", "a c x", "d");
-    NODE("Mean", "d p a", "y");
+    NODE("Sum", "d p a", "y");
 }
 
 static void prelu(sis_net_builder *b) {
@@ -369,9 +369,9 @@ static void add_functions(sis_net_builder *b, const char *const *names, size_t n
 }
 
 static void more_functions(sis_net_builder *b) {
-    static const char *const names[] = {
-        "Selu", "Celu", "HardSwish", "Mish", "Swish", "Gelu",     "Erf",   "Sin",         "Cos",
-        "Tan",  "Atan", "Sinh",      "Cosh", "Asinh", "Softsign", "Round", "ms.QuickGelu"};
+    static const char *const names[] = {"Selu",  "Celu",     "HardSwish", "Mish",
+                                        "Swish", "Gelu",     "Erf",       "Sin",
+                                        "Cos",   "Softsign", "Round",     "ms.QuickGelu"};
     add_functions(b, names, sizeof names / sizeof *names);
 }
 
@@ -380,24 +380,17 @@ static void gelu_tanh(sis_net_builder *b) {
     sis_net_attr_text(b, "approximate", "tanh");
 }
 
-/* Functions of numbers between -1 and 1, of numbers above 1, and with steps. */
+/* Functions with steps. */
 static void bounded_functions(sis_net_builder *b) {
-    float tenth = 0.1f, four = 4;
-    sis_net_add_param(b, "tenth", SHAPE(1), &tenth);
+    float four = 4;
     sis_net_add_param(b, "four", SHAPE(1), &four);
-    NODE("Mul", "x tenth", "s");
-    NODE("Asin", "s", "f0");
-    NODE("Acos", "s", "f1");
-    NODE("Atanh", "s", "f2");
-    NODE("Add", "x four", "l");
-    NODE("Acosh", "l", "f3");
     NODE("Shrink", "x", "f4");
     sis_net_attr_float(b, "lambd", 0.05f);
     sis_net_attr_float(b, "bias", 0.1f);
     NODE("ThresholdedRelu", "x", "f5");
     sis_net_attr_float(b, "alpha", 0.05f);
     NODE("CastLike", "x four", "f7");
-    NODE("Concat", "f0 f1 f2 f3 f4 f5 f7", "y");
+    NODE("Concat", "f4 f5 f7", "y");
     sis_net_attr_int(b, "axis", 1);
 }
 
@@ -410,20 +403,11 @@ static void remainders(sis_net_builder *b) {
 }
 
 static void more_reductions(sis_net_builder *b) {
-    float three = 3;
-    sis_net_add_param(b, "three", SHAPE(1), &three);
-    NODE("Add", "x three", "p");
-    NODE("ReduceL1", "x", "a");
-    INTS("axes", 2);
     NODE("ReduceL2", "x", "c");
     INTS("axes", 2);
     NODE("ReduceSumSquare", "x", "d");
     INTS("axes", 2);
-    NODE("ReduceLogSum", "p", "e");
-    INTS("axes", 2);
-    NODE("ReduceLogSumExp", "x", "f");
-    INTS("axes", 2);
-    NODE("Concat", "a c d e f", "y");
+    NODE("Concat", "c d", "y");
     sis_net_attr_int(b, "axis", 2);
 }
 
@@ -498,20 +482,10 @@ static void picks(sis_net_builder *b) {
 
 static void rearrangements(sis_net_builder *b) {
     CONSTANT("axis", 2);
-    NODE("DepthToSpace", "x", "a");
-    sis_net_attr_int(b, "blocksize", 2);
-    NODE("CumSum", "a axis", "c");
+    NODE("CumSum", "x axis", "c");
     sis_net_attr_int(b, "exclusive", 1);
     NODE("Trilu", "c", "d");
-    NODE("Mul", "d d", "e");
-    NODE("SpaceToDepth", "e", "y");
-    sis_net_attr_int(b, "blocksize", 2);
-}
-
-static void turned_sequences(sis_net_builder *b) {
-    CONSTANT("n", 2, 3);
-    NODE("ReverseSequence", "x n", "a");
-    NODE("Mul", "a x", "y");
+    NODE("Mul", "d d", "y");
 }
 
 static void columns(sis_net_builder *b) {
@@ -560,7 +534,7 @@ const operator_case operator_cases[] = {
     {"MatMul of vectors", {1, {4}}, matmul_vector},
     {"arithmetic", {3, {0, 3, 4}}, arithmetic},
     {"Pow", {3, {0, 3, 4}}, powers},
-    {"Max, Min, Sum, Mean", {3, {0, 3, 4}}, extremes},
+    {"Max, Min, Sum", {3, {0, 3, 4}}, extremes},
     {"PRelu", {3, {0, 3, 4}}, prelu},
     {"Where", {3, {0, 3, 4}}, where},
     {"smooth functions", {2, {0, 4}}, functions},
@@ -592,7 +566,6 @@ const operator_case operator_cases[] = {
     {"normalizations of channels", {4, {0, 4, 2, 3}}, channel_norms},
     {"picks", {3, {1, 3, 3}}, picks},
     {"rearrangements", {4, {0, 4, 2, 3}}, rearrangements},
-    {"sequences turned round", {3, {3, 2, 4}}, turned_sequences},
     {"columns", {2, {0, 4}}, columns},
     {"recipes", {3, {0, 3, 3}}, recipes},
     {"FusedMatMul of batches", {3, {3, 2, 4}}, fused_batches},

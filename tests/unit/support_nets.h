@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include <sis/net.h>
+#include <sis/walk.h>
 
 #include "base/rng.h"
 

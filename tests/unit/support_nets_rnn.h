@@ -10,6 +10,7 @@
 
 #include <sis/net.h>
 #include <sis/sis.h>
+#include <sis/walk.h>
 
 #include "base/rng.h"
 

@@ -61,9 +61,14 @@ int plain_run(const sis_net *net, const sis_net_tensor *inputs, size_t n, plain_
                                                 .feeds = feeds,
                                                 .n_feeds = p->graph.n_inputs,
                                                 .outputs = p->graph.outputs,
-                                                .n_outputs = p->graph.n_outputs,
-                                                .values_known = 1},
+                                                .n_outputs = p->graph.n_outputs},
                               &p->plan);
+    if (!error)
+        error = sis__run_new(p->plan, &p->run);
+    if (!error)
+        error = sis__run_forward(p->run);
+    for (size_t i = 0; i < p->graph.n_outputs && !error; i++)
+        p->plan->tensors[p->graph.outputs[i]].data = p->run->data[p->graph.outputs[i]];
     free(feeds);
     if (error)
         plain_release(p);
@@ -71,6 +76,7 @@ int plain_run(const sis_net *net, const sis_net_tensor *inputs, size_t n, plain_
 }
 
 void plain_release(plain_pass *p) {
+    sis__run_free(p->run);
     sis__plan_free(p->plan);
     for (size_t i = 0; p->owned && i < p->graph.n_inputs; i++)
         free(p->owned[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One pass through a network as its file describes it: all inputs by name, all outputs. Plain: a plan that computes everything
- * while it is made, without rows, batches or walks.
+ * One pass through a network as its file describes it: all inputs by name, all outputs. Plain: one
+ * plan for these very inputs, without rows, batches or walks.
  */
 #ifndef SIS_TEST_SUPPORT_PLAIN_H
 #define SIS_TEST_SUPPORT_PLAIN_H
@@ -11,6 +11,7 @@
 typedef struct plain_pass {
     sis__graph graph;
     sis__plan *plan;
+    sis__run *run;
     void **owned; /* (n_inputs) numbers of texts */
 } plain_pass;
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sis/walk.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "support_oracle.h"

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/walk.h>
+
 #include "support_oracle.h"
 
 enum { ROUNDS = 3000 };

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/walk.h>
+
 #include "base/mem.h"
 #include "base/rng.h"
 #include "support_oracle.h"

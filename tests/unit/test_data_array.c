@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 static void arrays_of_any_shape_are_read(void **state) {
     (void)state;

@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include <sis/task.h>
+#include <sis/text.h>
 
 /* ---- Two data sets that are the same --------------------------------------------------------- */
 
@@ -57,6 +58,7 @@ static void same_example(const sis_data *a, const sis_data *b, size_t i) {
     same_text(sis_data_label(a, i), sis_data_label(b, i));
     same_text(sis_data_text(a, i), sis_data_text(b, i));
     same_text(sis_data_sequence(a, i), sis_data_sequence(b, i));
+    assert_int_equal(sis_data_full_length(a, i), sis_data_full_length(b, i));
     const int *human[2] = {sis_data_human(a, i, &n[0]), sis_data_human(b, i, &n[1])};
     assert_int_equal(human[0] == NULL, human[1] == NULL);
     assert_int_equal(n[0], n[1]);
@@ -130,7 +132,10 @@ static const file_kind kinds[] = {
     {.name = "a.fa",
      .header = "; what they are\n",
      .lines = {">one%d more\nACGT\nNN\n", ">two%d\nac gt\n\n", ">\nGG\n"}},
-    {.name = "a.seq", .header = "EventID\tBound\tseq\n", .lines = {"p%d\t1\tACGT\n", "\t0\tGG\n"}},
+    {.name = "a.seq",
+     .header = "EventID\tBound\tseq\n",
+     .lines = {"p%d\t1\tACGT\n", "\t0\tGG\n"},
+     .opt = {.length = 3}},
     {.name = "a.csv", .header = "u,v\n", .lines = {"1,%d\n", "-2.5,\"3\"\r\n", "\n7,8\n"}},
     {.name = "b.csv", .header = "", .lines = {" 0.5 ,%d,3\n", "4,5,6\n"}},
     {.name = "c.csv",

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/dna.h>
 
 #include "base/rng.h"
 

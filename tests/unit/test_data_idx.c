@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 /* Two images of 2 x 3 pixels. */
 static const unsigned char images[] = {0, 0, 8, 3,  0,   0,   0,   2,   0, 0, 0, 2, 0, 0,

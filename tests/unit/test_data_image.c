@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sis/files.h>
+
 #include "base/rng.h"
 #include "data/image.h"
 

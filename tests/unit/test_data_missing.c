@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 static int open_with(const char *text, const sis_data_opt *opt, sis_data **out) {
     return sis_data_read(folder_text("c.csv", text), opt, out);

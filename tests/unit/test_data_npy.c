@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 #include "base/rng.h"
 

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 /* Write an image of that format, its bytes counting up in steps of 10. */
 static const char *image_file(const char *name, unsigned format, unsigned width, unsigned height) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/files.h>
 
 static void chosen(const char *text, size_t count, const char *expected) {
     size_t *rows, n;

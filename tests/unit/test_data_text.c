@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/text.h>
 
 #include "base/utf8.h"
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/text.h>
 
 #include "base/rng.h"
 

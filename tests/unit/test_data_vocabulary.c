@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <sis/data.h>
+#include <sis/text.h>
 
 static const char texts[] = "The cat saw the dog\nA dog saw a cat, the END\nzebra Cat\n";
 

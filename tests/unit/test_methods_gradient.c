@@ -316,7 +316,7 @@ static int no_slopes(void *ctx, const sis_slopes *s) {
     return SIS_OK;
 }
 
-static void subsets_too_large_for_selection_are_pruned_in_pieces(void **state) {
+static void subsets_too_large_for_exact_selection_are_minimal(void **state) {
     (void)state;
     /* Of 600 features the score needs so many, masked all at once: few enough for exact selection
      * in the end, and still too many. */
@@ -372,7 +372,7 @@ int main(void) {
         cmocka_unit_test(gradient_subsets_pass_the_audit),
         cmocka_unit_test(a_photo_takes_seconds),
         cmocka_unit_test(a_network_that_has_learnt_nothing_is_no_stall),
-        cmocka_unit_test(subsets_too_large_for_selection_are_pruned_in_pieces),
+        cmocka_unit_test(subsets_too_large_for_exact_selection_are_minimal),
         cmocka_unit_test(slopes_that_are_no_numbers_are_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

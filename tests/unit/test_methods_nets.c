@@ -13,6 +13,7 @@
 #include <sis/explain.h>
 #include <sis/model.h>
 #include <sis/net.h>
+#include <sis/text.h>
 
 #include "base/rng.h"
 #include "support_net.h"

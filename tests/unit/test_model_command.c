@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/handle.h>
+
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"

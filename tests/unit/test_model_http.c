@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/handle.h>
 #include <sis/model.h>
 #include <sis/net.h>
 

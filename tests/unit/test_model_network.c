@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/handle.h>
 #include <sis/model.h>
 #include <sis/net.h>
+#include <sis/walk.h>
 
 #include "base/rng.h"
 #include "model/network.h"

@@ -171,7 +171,8 @@ static void shape_arithmetic_is_folded(void **state) {
     assert_int_equal(sis_net_outputs(net), 3);
     assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = 24}, &g), 0);
     assert_true(g->batched);
-    assert_int_equal(g->plans[SIS__SCORES][0]->plan->n_steps, 4); /* Reshape Transpose LSTM Squeeze */
+    assert_int_equal(g->plans[SIS__SCORES][0]->plan->n_steps,
+                     4); /* Reshape Transpose LSTM Squeeze */
     sis_net_free(net);
 }
 

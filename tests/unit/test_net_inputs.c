@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/files.h>
 #include <sis/net.h>
 #include <sis/task.h>
 
@@ -143,37 +144,6 @@ static void names_say_what_follows(void **state) {
     assert_int_equal(sis__follow_named("attention_mask"), SIS__FOLLOWS_MASK);
     assert_int_equal(sis__follow_named("pollen"), SIS__FOLLOWS_NOT);
     assert_int_equal(sis__follow_named("en"), SIS__FOLLOWS_NOT);
-}
-
-/* Where all values are known, of ten results of a megabyte the last is kept. */
-static void results_are_kept_while_they_are_read(void **state) {
-    (void)state;
-    enum { WIDE = 1 << 18, STEPS = 10 };
-    sis_net *net;
-    sis_net_builder *b = sis_net_builder_new("long");
-    char from[16] = "x", to[16];
-    sis_net_add_input(b, "x", 0, SHAPE(1, WIDE));
-    for (int i = 0; i < STEPS; i++) {
-        snprintf(to, sizeof to, "n%d", i);
-        sis_net_add_node(b, "Neg", from, to);
-        memcpy(from, to, sizeof from);
-    }
-    sis_net_add_output(b, from);
-    if (sis_net_build(b, &net) != 0)
-        fail_msg("%s", sis_error_detail());
-    float *x = (float *)calloc(WIDE, sizeof *x);
-    assert_non_null(x);
-    x[7] = 3;
-    sis__feed feed = {.value = net->input, .rank = 2, .dims = {1, WIDE}, .constant = x};
-    sis__plan_spec spec = {
-        .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .values_known = 1};
-    sis__plan *plan;
-    assert_int_equal(sis__plan_new(net, &spec, &plan), 0);
-    assert_true(((const float *)plan->tensors[net->output].data)[7] == 3);
-    assert_int_equal(plan->cost.folded, WIDE * sizeof *x);
-    sis__plan_free(plan);
-    sis_net_free(net);
-    free(x);
 }
 
 static sis_net *parse_hex(const char *hex) {
@@ -440,7 +410,6 @@ int main(void) {
         cmocka_unit_test(an_input_can_be_given),
         cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
         cmocka_unit_test(names_say_what_follows),
-        cmocka_unit_test(results_are_kept_while_they_are_read),
         cmocka_unit_test(values_that_do_not_fit_are_refused_or_the_nearest_end),
         cmocka_unit_test(positions_that_do_not_fit_are_refused),
         cmocka_unit_test(numbers_are_parts_of_rows),

@@ -12,6 +12,9 @@
 #include <unistd.h>
 
 #include <sis/data.h>
+#include <sis/example.h>
+#include <sis/files.h>
+#include <sis/handle.h>
 #include <sis/model.h>
 #include <sis/net.h>
 #include <sis/task.h>

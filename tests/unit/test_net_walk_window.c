@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/walk.h>
+
 #include "net/walk/walk.h"
 #include "net/walk/window.h"
 #include "support_net.h"

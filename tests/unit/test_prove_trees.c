@@ -257,6 +257,111 @@ static void subsets_hold_and_none_of_them_can_be_given_up(void **state) {
     assert_true(asked > 150);
 }
 
+/* ---- Near rows ------------------------------------------------------------------------------- */
+
+static int is_category(size_t j) {
+    for (size_t i = 0; i < forest.n; i++)
+        for (int k = 0; k < forest.trees[i].n; k++) {
+            const made_node *n = &forest.trees[i].nodes[k];
+            if (n->left >= 0 && (size_t)n->feature == j && n->categorical)
+                return 1;
+        }
+    return 0;
+}
+
+/* How far a value of a column is from the example's, infinite if it is not proposed. */
+static double cost_of(const question *t, size_t j, double x, double scale, double step) {
+    double was = t->row[j];
+    if (x == was || (isnan(x) && isnan(was)))
+        return 0;
+    if (isnan(x) || (is_category(j) && (x < 0 || x != floor(x))))
+        return INFINITY;
+    if (!is_category(j) && step > 0 && as_seen(t, was + step * round((x - was) / step)) != x)
+        return INFINITY;
+    return isnan(was) || is_category(j) ? 1 : fabs(x - was) / scale;
+}
+
+/* The least distance of a row without the decision, by trying every combination. */
+static double least_distance(const question *t, const unsigned char *kept, const double *scale,
+                             const double *step) {
+    double row[MADE_COLUMNS], best = INFINITY;
+    size_t at[MADE_COLUMNS] = {0}, j = 0;
+    while (j < forest.columns) {
+        double distance = 0;
+        for (size_t i = 0; i < forest.columns; i++) {
+            row[i] = kept[i] ? t->row[i] : t->values[i][at[i]];
+            distance += cost_of(t, i, row[i], scale[i], step[i]);
+        }
+        if (distance < best && !stays(t, row))
+            best = distance;
+        for (j = 0; j < forest.columns; j++) {
+            if (!kept[j] && ++at[j] < t->n_values[j])
+                break;
+            at[j] = 0;
+        }
+    }
+    return best;
+}
+
+/* Values that steps lead to, on both sides of each number that is tried. */
+static void list_steps(question *t, size_t j, double step) {
+    size_t n = t->n_values[j];
+    for (size_t i = 0; i < n && step > 0 && !isnan(t->row[j]); i++) {
+        double k = floor((t->values[j][i] - t->row[j]) / step);
+        for (int more = -1; fabs(k) < 1e6 && more <= 2; more++)
+            try_value(t, j, t->row[j] + (k + more) * step);
+    }
+    for (int c = 0; is_category(j) && c <= MADE_CATEGORIES + 4; c++)
+        try_value(t, j, c);
+}
+
+static void nearest_rows_are_as_near_as_trying_everything_finds(void **state) {
+    (void)state;
+    size_t found = 0, stepped = 0, asked = 0;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        question t;
+        sis__prover *p;
+        sis__oracle *o;
+        double scale[MADE_COLUMNS], step[MADE_COLUMNS], example[MADE_COLUMNS], distance;
+        size_t rows = 1;
+        if (!make_question(&t, seed))
+            continue;
+        for (size_t j = 0; j < forest.columns; j++) {
+            scale[j] = 0.5 + (double)(seed % 5) + (double)j;
+            step[j] = seed % 3 == 0 && !isnan(t.row[j]) ? 0.25 : 0;
+            list_steps(&t, j, step[j]);
+            rows *= t.n_values[j];
+        }
+        const sis__steps steps = {scale, step};
+        assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
+        assert_int_equal(sis__trees_oracle(p, &t.q, &o), SIS_OK);
+        for (unsigned subset = 0; rows < 4 * MOST_ROWS && subset < 1u << forest.columns; subset++) {
+            unsigned char kept[MADE_COLUMNS];
+            int proved;
+            for (size_t j = 0; j < forest.columns; j++)
+                kept[j] = subset >> j & 1;
+            double least = least_distance(&t, kept, scale, step);
+            assert_int_equal(o->nearest(o, kept, &steps, example, &distance, &proved), SIS_OK);
+            assert_true(proved);
+            assert_true(distance == least || fabs(distance - least) <= 1e-9 * least);
+            asked++;
+            if (isinf(distance))
+                continue;
+            check_example(&t, kept, example);
+            double sum = 0;
+            for (size_t j = 0; j < forest.columns; j++)
+                sum += cost_of(&t, j, example[j], scale[j], step[j]);
+            assert_true(fabs(sum - distance) <= 1e-9 * distance);
+            found++;
+            stepped += step[0] > 0;
+        }
+        sis__oracle_free(o);
+        sis__prover_free(p);
+        sis__booster_release(&t.b);
+    }
+    assert_true(asked > 1000 && found > asked / 8 && stepped > 100);
+}
+
 static int draw_large(question *t, uint64_t seed) {
     sis__rng r;
     size_t n;
@@ -497,6 +602,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_agree_with_trying_everything),
+        cmocka_unit_test(nearest_rows_are_as_near_as_trying_everything_finds),
         cmocka_unit_test(subsets_hold_and_none_of_them_can_be_given_up),
         cmocka_unit_test(columns_of_one_feature_are_free_together),
         cmocka_unit_test(what_cannot_be_asked_is_refused),

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include <sis/record.h>
+
 static void advises(sis_status status, int below, double score, double masked, const char *wanted) {
     char text[256];
     sis_record r = {.question.below = below,

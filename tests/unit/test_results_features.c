@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 /* A table: age, housing as three categories, job as two. */
 typedef struct {
     sis_record record;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/record.h>
+
 /* A file of n whole records (ids 0, 1, ...) and then `tail`; its path, and where each line ends. */
 static const char *results_file(size_t n, const char *tail, size_t *ends) {
     char *text = (char *)calloc(1, 1 << 16);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include <sis/record.h>
 #include <sis/results.h>
 
 static void scores_are_a_line(void **state) {

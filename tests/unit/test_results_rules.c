@@ -11,6 +11,8 @@
 
 #include <jansson.h>
 
+#include <sis/record.h>
+
 #include "base/rng.h"
 
 /* ---- Rules --------------------------------------------------------------------------------- */

@@ -13,6 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/example.h>
+#include <sis/files.h>
+#include <sis/handle.h>
 #include <sis/task.h>
 
 #define MODEL(name) SIS_SOURCE_DIR "/models/" name

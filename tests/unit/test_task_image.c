@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
+#include <sis/files.h>
 #include <sis/task.h>
 
 enum { HEIGHT = 5, WIDTH = 7 };

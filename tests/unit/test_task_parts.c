@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
 #include <sis/task.h>
 
 #include "base/rng.h"

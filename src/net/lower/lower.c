@@ -5,12 +5,15 @@
 #include "net/lower/lower.h"
 
 #include "base/error.h"
-#include "net/lower/functions.h"
 #include "net/lower/recipes.h"
+#include "net/onnx/proto.h"
 
 int sis__lower(struct Sis__Onnx__Model *doc) {
-    int error = sis__functions_expand(doc);
-    if (!error)
-        error = sis__lower_branches(doc);
+    if (doc->n_functions)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "operator %s is a function of the file; run the model in ONNX Runtime, or "
+                         "export it with its functions inlined",
+                         doc->functions[0]->name ? doc->functions[0]->name : "(unnamed)");
+    int error = sis__lower_branches(doc);
     return error ? error : sis__recipes_apply(doc);
 }

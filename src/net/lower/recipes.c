@@ -131,8 +131,8 @@ static const recipe recipes[] = {
         }                                                                                          \
     }
 static const recipe broadcasts[] = {
-    OLD("Add"), OLD("Sub"), OLD("Mul"),   OLD("Div"),     OLD("Pow"),  OLD("And"),
-    OLD("Or"),  OLD("Xor"), OLD("Equal"), OLD("Greater"), OLD("Less"),
+    OLD("Add"), OLD("Sub"), OLD("Mul"),   OLD("Div"),     OLD("Pow"),
+    OLD("And"), OLD("Or"),  OLD("Equal"), OLD("Greater"), OLD("Less"),
 };
 #undef OLD
 

@@ -9,8 +9,6 @@
 
 #include "base/error.h"
 
-static const size_t max_places = (size_t)1 << 24;
-
 void sis__axis_around(const sis__tensor *t, size_t axis, sis__axis *a) {
     *a = (sis__axis){.axis = axis, .outer = 1, .size = 1, .inner = 1};
     for (size_t d = 0; d < t->rank; d++)
@@ -63,51 +61,6 @@ void sis__number_set(const sis__tensor *t, void *data, size_t i, double v) {
 
 uint64_t sis__whole_rank(int elem, int64_t v) {
     return elem == SIS__UINT64 ? (uint64_t)v : (uint64_t)v ^ (uint64_t)1 << 63;
-}
-
-/* ---- Places ---------------------------------------------------------------------------------- */
-
-uint32_t *sis__cx_places(sis__cx *c) {
-    sis__places *p = (sis__places *)sis__cx_own(c, sizeof *p);
-    if (c->error || !sis__cx_has_output(c, 0))
-        return NULL;
-    size_t n = c->plan->tensors[c->step->outputs[0]].count;
-    if (n > max_places)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of more than %zu values", max_places);
-    p->from = (uint32_t *)sis__cx_list(c, n, sizeof *p->from);
-    return p->from;
-}
-
-int sis__places_forward(const sis__step *s, sis__run *r) {
-    const uint32_t *from = ((const sis__places *)s->p.own)->from;
-    const sis__tensor *t = sis__tout(s, r, 0);
-    size_t size = sis__dtype_size(t->dtype);
-    const char *x = (const char *)sis__in(s, r, 0);
-    char *y = (char *)sis__out(s, r, 0);
-    for (size_t i = 0; i < t->count; i++)
-        if (from[i] == SIS__NOWHERE)
-            memset(y + i * size, 0, size);
-        else
-            memcpy(y + i * size, x + from[i] * size, size);
-    return SIS_OK;
-}
-
-int sis__places_backward(const sis__step *s, sis__run *r) {
-    const uint32_t *from = ((const sis__places *)s->p.own)->from;
-    const float *dy = sis__dout(s, r, 0);
-    float *dx = sis__din(s, r, 0);
-    for (size_t i = 0; dx && dy && i < sis__tout(s, r, 0)->count; i++)
-        if (from[i] != SIS__NOWHERE)
-            dx[from[i]] += dy[i];
-    return SIS_OK;
-}
-
-int sis__places_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
-                       sis__source *from) {
-    (void)p, (void)out;
-    from->same = 1;
-    from->places = ((const sis__places *)s->p.own)->from;
-    return in == 0;
 }
 
 /* ---- Where values come from ------------------------------------------------------------------ */

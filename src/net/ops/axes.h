@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Axes and places: what operators that look at a tensor along its axes share.
+ * Axes: what operators that look at a tensor along its axes share.
  */
 #ifndef SIS_NET_OPS_AXES_H
 #define SIS_NET_OPS_AXES_H
@@ -27,19 +27,6 @@ void sis__number_set(const sis__tensor *t, void *data, size_t i, double v);
 /* A whole number of that type as one without a sign that is the larger the larger it is: doubles do not tell those
  * above 2^53 apart. */
 uint64_t sis__whole_rank(int elem, int64_t v);
-
-/* Results that are values of input 0 by place: value i of output 0 is value from[i] of the input, or
- * 0 for SIS__NOWHERE. The list has an entry for each value of output 0, whose shape must be set
- * before; NULL: the error says why. Limited in size. */
-#define SIS__NOWHERE UINT32_MAX
-typedef struct sis__places {
-    uint32_t *from;
-} sis__places;
-uint32_t *sis__cx_places(sis__cx *c);
-int sis__places_forward(const sis__step *s, sis__run *r);
-int sis__places_backward(const sis__step *s, sis__run *r);
-int sis__places_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
-                       sis__source *from);
 
 /* Where values come from (net/plan/source.h) if input 1 says which slices along p.axis are picked, if images
  * are treated apart, and if all values along p.axis are. */

@@ -276,8 +276,6 @@ static int compare(int op, double a, double b) {
         return a <= b;
     case SIS__OP_AND:
         return a != 0 && b != 0;
-    case SIS__OP_XOR:
-        return (a != 0) != (b != 0);
     default:
         return a != 0 || b != 0;
     }
@@ -430,7 +428,6 @@ const sis__op sis__op_greater_or_equal = {
 const sis__op sis__op_less_or_equal = {
     2, 2, compare_shape, compare_forward, NULL, .trait = SIS__MAPS};
 const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_xor = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
 const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, .trait = SIS__MAPS};
 
 /* ---- Any number of inputs ------------------------------------------------------------------- */
@@ -441,8 +438,6 @@ static int variadic_shape(sis__cx *c) {
     sis__cx_broadcast(c, n, &rank, dims);
     if (sis__cx_input(c, 0)->dtype == SIS__BOOL)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    if (c->step->op == SIS__OP_MEAN)
-        sis__cx_float(c, 0);
     sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
     if (!c->error && sis__cx_has_output(c, 0))
         c->step->flops = (double)n * (double)c->plan->tensors[c->step->outputs[0]].count;
@@ -460,14 +455,11 @@ static sis__broadcast pair_with(const sis__step *s, sis__run *r, size_t input) {
 /* y = op(y, next input), starting from y = the first (copied by adding it to 0). */
 static void fold_floats(const sis__step *s, sis__run *r, void (*fn)(const row *)) {
     float *y = sis__out(s, r, 0);
-    size_t count = sis__tout(s, r, 0)->count;
-    memset(y, 0, count * sizeof *y);
+    memset(y, 0, sis__tout(s, r, 0)->count * sizeof *y);
     for (size_t i = 0; i < s->n_inputs; i++) {
         sis__broadcast b = pair_with(s, r, i);
         run_sweep(&b, (row){.a = y, .b = sis__in(s, r, i), .y = y}, i ? fn : add_row);
     }
-    for (size_t i = 0; s->op == SIS__OP_MEAN && i < count; i++)
-        y[i] /= (float)s->n_inputs;
 }
 
 static void fold_integers(const sis__step *s, sis__run *r) {
@@ -498,7 +490,7 @@ static int variadic_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* d(sum or mean) goes to every input; d(max or min) to every input that equals the result. */
+/* d(sum) goes to every input; d(max or min) to every input that equals the result. */
 static void to_equal(const row *r) {
     for (size_t i = 0; i < r->n; i++)
         if (r->a[i * r->sa] == r->b[i * r->sb])
@@ -510,11 +502,6 @@ static void to_all(const row *r) {
         r->db[i * r->sb] += r->dy[i];
 }
 
-static void to_all_shared(const row *r) {
-    for (size_t i = 0; i < r->n; i++)
-        r->db[i * r->sb] += r->dy[i] / r->a[0];
-}
-
 static int variadic_backward(const sis__step *s, sis__run *r) {
     int extreme = s->op == SIS__OP_MAX || s->op == SIS__OP_MIN;
     for (size_t i = 0; i < s->n_inputs; i++) {
@@ -523,15 +510,7 @@ static int variadic_backward(const sis__step *s, sis__run *r) {
         sis__broadcast b = pair_with(s, r, i);
         row base = {.a = sis__out(s, r, 0), .b = sis__in(s, r, i), .dy = sis__dout(s, r, 0)};
         base.db = sis__din(s, r, i);
-        if (s->op == SIS__OP_MEAN) {
-            float n = (float)s->n_inputs;
-            sis__broadcast one = b; /* a stays at the number of inputs */
-            memset(one.stride[0], 0, sizeof one.stride[0]);
-            base.a = &n;
-            run_sweep(&one, base, to_all_shared);
-        } else {
-            run_sweep(&b, base, extreme ? to_equal : to_all);
-        }
+        run_sweep(&b, base, extreme ? to_equal : to_all);
     }
     return SIS_OK;
 }
@@ -541,6 +520,4 @@ const sis__op sis__op_max = {
 const sis__op sis__op_min = {
     1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
 const sis__op sis__op_sum = {
-    1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};
-const sis__op sis__op_mean = {
     1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, .trait = SIS__MAPS};

@@ -529,5 +529,11 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_conv = {
-    2, 3, conv_shape, conv_forward, sis__conv_backward, .linear = 1, .source = sis__images_source};
+const sis__op sis__op_conv = {2,
+                              3,
+                              conv_shape,
+                              conv_forward,
+                              sis__conv_backward,
+                              .linear = 1,
+                              .source = sis__images_source,
+                              .family = SIS__CONVOLUTION};

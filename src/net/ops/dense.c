@@ -374,7 +374,19 @@ static int product_source(const sis__plan *p, const sis__step *s, size_t out, si
     return 1;
 }
 
-const sis__op sis__op_gemm = {
-    2, 3, gemm_shape, gemm_forward, gemm_backward, .linear = 1, .source = product_source};
-const sis__op sis__op_matmul = {
-    2, 2, matmul_shape, matmul_forward, matmul_backward, .linear = 3, .source = product_source};
+const sis__op sis__op_gemm = {2,
+                              3,
+                              gemm_shape,
+                              gemm_forward,
+                              gemm_backward,
+                              .linear = 1,
+                              .source = product_source,
+                              .family = SIS__DENSE};
+const sis__op sis__op_matmul = {2,
+                                2,
+                                matmul_shape,
+                                matmul_forward,
+                                matmul_backward,
+                                .linear = 3,
+                                .source = product_source,
+                                .family = SIS__DENSE};

@@ -142,8 +142,13 @@ static int imputer_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_imputer = {
-    1, 1, imputer_shape, imputer_forward, imputer_backward, .trait = SIS__MAPS_PLACES};
+const sis__op sis__op_imputer = {1,
+                                 1,
+                                 imputer_shape,
+                                 imputer_forward,
+                                 imputer_backward,
+                                 .trait = SIS__MAPS_PLACES,
+                                 .family = SIS__IMPUTES};
 
 /* ---- LabelEncoder: keys to values ------------------------------------------------------------ */
 

@@ -16,11 +16,6 @@ static int gru_shape(sis__cx *c) {
     return sis__recurrent_shape(c, 3);
 }
 
-/* What the activations of a direction are if they are not the kernels'. */
-static const sis__squash *other_squash(const sis__pass *a) {
-    return a->p->squash ? a->p->squash + a->d * 2 : a->p->clip != 0 ? sis__squash_usual : NULL;
-}
-
 /* Recurrent bias of the candidate, where it is reset together with h. */
 static const float *reset_bias(const sis__pass *a) {
     const float *b = sis__in(a->s, a->r, SIS__B);
@@ -34,10 +29,7 @@ void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates
     for (size_t b = 0; b < rows; b++) {
         const float *r = gates + b * gh + hidden, *before = h + b * hidden;
         float *to = term + b * hidden;
-        if (!g->squash)
-            kn->gates(gates + b * gh, 2 * hidden);
-        for (size_t j = 0; g->squash && j < 2 * hidden; j++)
-            gates[b * gh + j] = sis__squash_at(g->squash, g->clip, gates[b * gh + j]);
+        kn->gates(gates + b * gh, 2 * hidden);
         for (size_t j = 0; j < hidden; j++)
             to[j] = g->linear_before_reset ? (g->rb ? g->rb[j] : 0) : r[j] * before[j];
     }
@@ -53,36 +45,22 @@ void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates
     }
 }
 
-/* h = z h + (1 - z) n */
-static void slow_cell(const sis__pass *a, const sis__squash *by, const float *gates, float *h) {
-    size_t hidden = a->p->hidden;
-    for (size_t j = 0; j < hidden; j++) {
-        float n = sis__squash_at(by, a->p->clip, gates[2 * hidden + j]);
-        h[j] = gates[j] * h[j] + (1 - gates[j]) * n;
-    }
-}
-
 /* All rows at time t. gates (rows, 3*hidden): projection in; z, r and candidate (before tanh) out.
  * term (rows, hidden): with linear_before_reset h . rn^T + rb, else r h; h is updated. */
 static void record_step(const sis__pass *a, size_t t, float *gates, float *term) {
     const sis__recurrent *p = a->p;
     const sis__kernels *kn = sis__kernels_best();
     size_t hidden = p->hidden, gh = 3 * hidden;
-    const sis__squash *by = other_squash(a);
-    sis__gru g = {hidden, p->linear_before_reset, a->rz, a->rh, reset_bias(a), by, p->clip};
+    sis__gru g = {hidden, p->linear_before_reset, a->rz, a->rh, reset_bias(a)};
     sis__gru_gates(&g, a->rows, a->h, gates, term);
     for (size_t b = 0; b < a->rows; b++)
-        if (!sis__pass_alive(a, t, b))
-            continue;
-        else if (by)
-            slow_cell(a, by + 1, gates + b * gh, a->h + b * hidden);
-        else
+        if (sis__pass_alive(a, t, b))
             kn->gru(gates + b * gh, gates + b * gh + 2 * hidden, a->h + b * hidden,
                     a->h + b * hidden, hidden);
 }
 
 static void step(const sis__pass *a, size_t t, float *gates) {
-    if (a->p->linear_before_reset && !other_squash(a)) {
+    if (a->p->linear_before_reset) {
         sis__cell_step c = {.h = a->h, .reset_bias = reset_bias(a)};
         sis__pass_cells(a, t, gates, &c, sis__kernels_best()->gru_reset);
     } else
@@ -236,8 +214,6 @@ static void weights_backward(tape *t) {
 static int gru_backward(const sis__step *s, sis__run *r) {
     const sis__recurrent *p = &s->p.recurrent;
     const float *dfinal = sis__dout(s, r, 1);
-    if (p->squash || p->clip != 0)
-        return sis__fail(SIS_E_UNSUPPORTED, "with clipping or other activations");
     for (size_t d = 0; d < p->directions; d++) {
         tape t;
         record(&t, s, r, d);
@@ -253,4 +229,4 @@ static int gru_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, .trait = SIS__MIXES};
+const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, .family = SIS__RECURRENT};

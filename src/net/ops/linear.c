@@ -221,6 +221,6 @@ static int linear_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_linear_regressor = {
-    1, 1, regressor_shape, linear_forward, linear_backward, .trait = SIS__MIXES};
+    1, 1, regressor_shape, linear_forward, linear_backward, .family = SIS__LINEAR_MODEL};
 const sis__op sis__op_linear_classifier = {
-    1, 1, classifier_shape, linear_forward, linear_backward, .trait = SIS__MIXES};
+    1, 1, classifier_shape, linear_forward, linear_backward, .family = SIS__LINEAR_MODEL};

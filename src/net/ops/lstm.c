@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * LSTM. Per step: gates i o f g = activation(x . w^T + h . r^T + b); c = f c + i g; h = o tanh(c).
- * Peepholes, clipping, coupled gates and other activations take a plain loop; everything else the kernel.
+ * Peepholes, clipping, coupled gates and other activations are left to ONNX Runtime.
  */
 #include <string.h>
 
@@ -19,56 +19,22 @@ static size_t tape_bytes(const sis__recurrent *p) {
 }
 
 static int lstm_shape(sis__cx *c) {
-    const sis__tensor *p = sis__cx_input(c, SIS__P);
     sis__recurrent_shape(c, 4);
     const sis__recurrent *q = &c->step->p.recurrent;
     if (c->plan->gradients)
         c->step->tape = q->directions * tape_bytes(q);
-    if (p && (p->dtype != SIS__F32 ||
-              p->count != 3 * c->step->p.recurrent.directions * c->step->p.recurrent.hidden))
-        sis__cx_fail(c, SIS_E_FORMAT, "peephole weights that do not fit");
+    if (sis__cx_input(c, SIS__C0 + 1))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "peepholes");
     return c->error;
 }
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
-static int is_plain(const sis__pass *a) {
-    return !sis__in(a->s, a->r, SIS__P) && a->p->clip == 0 && !a->p->input_forget && !a->p->squash;
-}
-
-static void slow_cell(const sis__pass *a, float *gates, float *c, float *h) {
-    const sis__recurrent *p = a->p;
-    const float *peep = sis__in(a->s, a->r, SIS__P);
-    const sis__squash *by = p->squash ? p->squash + a->d * 3 : sis__squash_usual;
-    peep = peep ? peep + a->d * 3 * p->hidden : NULL;
-    for (size_t j = 0; j < p->hidden; j++) {
-        float *i = gates + j, *o = i + p->hidden, *f = o + p->hidden, *g = f + p->hidden;
-        *i += peep ? peep[j] * c[j] : 0;
-        *f += peep ? peep[2 * p->hidden + j] * c[j] : 0;
-        *i = sis__squash_at(&by[0], p->clip, *i);
-        *f = p->input_forget ? 1 - *i : sis__squash_at(&by[0], p->clip, *f);
-        *g = sis__squash_at(&by[1], p->clip, *g);
-        c[j] = *f * c[j] + *i * *g;
-        *o = sis__squash_at(&by[0], p->clip, *o + (peep ? peep[p->hidden + j] * c[j] : 0));
-        h[j] = *o * sis__squash_at(&by[2], 0, c[j]);
-    }
-}
-
 /* All rows at time t; gates (rows, 4*hidden) hold the projection and, if there is a tape, receive the
  * activations. */
 static void step(const sis__pass *a, size_t t, float *gates) {
-    const sis__recurrent *p = a->p;
-    const sis__kernels *kn = sis__kernels_best();
-    size_t gh = 4 * p->hidden;
-    if (is_plain(a)) {
-        sis__cell_step c = {.h = a->h, .gates = a->s->tape ? gates : NULL};
-        sis__pass_cells(a, t, gates, &c, kn->lstm);
-        return;
-    }
-    kn->gemm(a->rows, gh, p->hidden, a->h, p->hidden, 1, a->rz, gates, gh);
-    for (size_t b = 0; b < a->rows; b++)
-        if (sis__pass_alive(a, t, b))
-            slow_cell(a, gates + b * gh, a->c + b * p->hidden, a->h + b * p->hidden);
+    sis__cell_step c = {.h = a->h, .gates = a->s->tape ? gates : NULL};
+    sis__pass_cells(a, t, gates, &c, sis__kernels_best()->lstm);
 }
 
 /* ---- Forward ------------------------------------------------------------------------------- */
@@ -244,9 +210,6 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
     for (size_t d = 0; d < p->directions; d++) {
         tape t;
         tape_begin(&t, s, r, d);
-        if (!is_plain(&t.a))
-            return sis__fail(SIS_E_UNSUPPORTED,
-                             "with peepholes, clipping, coupled gates or other activations");
         receive_final(&t);
         for (size_t k = p->seq; k-- > 0;)
             step_backward(&t, time_at(&t.a, k));
@@ -256,4 +219,5 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, .trait = SIS__MIXES};
+const sis__op sis__op_lstm = {
+    3, 8, lstm_shape, lstm_forward, lstm_backward, .family = SIS__RECURRENT};

@@ -137,7 +137,8 @@ const sis__op sis__op_batch_normalization = {5,
                                              batch_norm_backward,
                                              .in_place = 1,
                                              .trait = SIS__MAPS_PLACES,
-                                             .linear = 1};
+                                             .linear = 1,
+                                             .family = SIS__CHANNEL_NORM};
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
@@ -182,8 +183,14 @@ static int scaler_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_scaler = {
-    1, 1, scaler_shape, scaler_forward, scaler_backward, .trait = SIS__MAPS_PLACES, .linear = 1};
+const sis__op sis__op_scaler = {1,
+                                1,
+                                scaler_shape,
+                                scaler_forward,
+                                scaler_backward,
+                                .trait = SIS__MAPS_PLACES,
+                                .linear = 1,
+                                .family = SIS__SCALES};
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 

@@ -29,9 +29,7 @@
     X(MAX, "", "Max", max)                                                                         \
     X(MIN, "", "Min", min)                                                                         \
     X(SUM, "", "Sum", sum)                                                                         \
-    X(MEAN, "", "Mean", mean)                                                                      \
     X(MOD, "", "Mod", mod)                                                                         \
-    X(XOR, "", "Xor", xor)                                                                         \
     X(PRELU, "", "PRelu", prelu)                                                                   \
     X(EQUAL, "", "Equal", equal)                                                                   \
     X(GREATER, "", "Greater", greater)                                                             \
@@ -70,19 +68,9 @@
     X(ERF, "", "Erf", erf)                                                                         \
     X(SIN, "", "Sin", sin)                                                                         \
     X(COS, "", "Cos", cos)                                                                         \
-    X(TAN, "", "Tan", tan)                                                                         \
-    X(ASIN, "", "Asin", asin)                                                                      \
-    X(ACOS, "", "Acos", acos)                                                                      \
-    X(ATAN, "", "Atan", atan)                                                                      \
-    X(SINH, "", "Sinh", sinh)                                                                      \
-    X(COSH, "", "Cosh", cosh)                                                                      \
-    X(ASINH, "", "Asinh", asinh)                                                                   \
-    X(ACOSH, "", "Acosh", acosh)                                                                   \
-    X(ATANH, "", "Atanh", atanh)                                                                   \
     X(ROUND, "", "Round", round)                                                                   \
     X(SIGN, "", "Sign", sign)                                                                      \
     X(IS_NAN, "", "IsNaN", is_nan)                                                                 \
-    X(IS_INF, "", "IsInf", is_inf)                                                                 \
     X(CAST_LIKE, "", "CastLike", cast_like)                                                        \
     X(QUICK_GELU, "ms", "QuickGelu", quick_gelu)                                                   \
     X(NOT, "", "Not", not )                                                                        \
@@ -91,19 +79,14 @@
     X(SOFTMAX, "", "Softmax", softmax)                                                             \
     X(LOG_SOFTMAX, "", "LogSoftmax", log_softmax)                                                  \
     X(ARG_MAX, "", "ArgMax", arg_max)                                                              \
-    X(ARG_MIN, "", "ArgMin", arg_min)                                                              \
-    X(HARDMAX, "", "Hardmax", hardmax)                                                             \
     /* reduce.c */                                                                                 \
     X(REDUCE_MAX, "", "ReduceMax", reduce_max)                                                     \
     X(REDUCE_MIN, "", "ReduceMin", reduce_min)                                                     \
     X(REDUCE_MEAN, "", "ReduceMean", reduce_mean)                                                  \
     X(REDUCE_SUM, "", "ReduceSum", reduce_sum)                                                     \
     X(REDUCE_PROD, "", "ReduceProd", reduce_prod)                                                  \
-    X(REDUCE_L1, "", "ReduceL1", reduce_l1)                                                        \
     X(REDUCE_L2, "", "ReduceL2", reduce_l2)                                                        \
     X(REDUCE_SUM_SQUARE, "", "ReduceSumSquare", reduce_sum_square)                                 \
-    X(REDUCE_LOG_SUM, "", "ReduceLogSum", reduce_log_sum)                                          \
-    X(REDUCE_LOG_SUM_EXP, "", "ReduceLogSumExp", reduce_log_sum_exp)                               \
     /* norm.c */                                                                                   \
     X(BATCH_NORMALIZATION, "", "BatchNormalization", batch_normalization)                          \
     X(NORMALIZER, "ml", "Normalizer", normalizer)                                                  \
@@ -120,12 +103,8 @@
     X(GATHER_ND, "", "GatherND", gather_nd)                                                        \
     X(ONE_HOT, "", "OneHot", one_hot)                                                              \
     /* rearrange.c */                                                                              \
-    X(DEPTH_TO_SPACE, "", "DepthToSpace", depth_to_space)                                          \
-    X(SPACE_TO_DEPTH, "", "SpaceToDepth", space_to_depth)                                          \
     X(TRILU, "", "Trilu", trilu)                                                                   \
-    X(REVERSE_SEQUENCE, "", "ReverseSequence", reverse_sequence)                                   \
     X(CUM_SUM, "", "CumSum", cum_sum)                                                              \
-    X(EYE_LIKE, "", "EyeLike", eye_like)                                                           \
     /* quant.c */                                                                                  \
     X(QUANTIZE_LINEAR, "", "QuantizeLinear", quantize_linear)                                      \
     X(DEQUANTIZE_LINEAR, "", "DequantizeLinear", dequantize_linear)                                \
@@ -212,9 +191,5 @@ SIS__OPS(SIS__OP_DECLARE)
 /* The operator of a node, or NULL; *id is its number or -1. domain as in the file. */
 const sis__op *sis__op_find(const char *domain, const char *name, int *id);
 const char *sis__op_name(int id);
-
-/* unary.c: of one value, for operators that apply them inside. */
-float sis__softplus(float x);
-float sis__hard_sigmoid(float x, float alpha, float beta);
 
 #endif

@@ -151,7 +151,8 @@ static int pad_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_pad = {1, 4, pad_shape, pad_forward, pad_backward, .trait = SIS__MIXES};
+const sis__op sis__op_pad = {
+    1, 4, pad_shape, pad_forward, pad_backward, .trait = SIS__MIXES, .family = SIS__PADDING};
 
 /* ---- Tile ---------------------------------------------------------------------------------- */
 

@@ -377,21 +377,37 @@ static int average_pool_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_max_pool = {
-    1, 1, max_pool_shape, max_pool_forward, max_pool_backward, .source = sis__images_source};
+const sis__op sis__op_max_pool = {1,
+                                  1,
+                                  max_pool_shape,
+                                  max_pool_forward,
+                                  max_pool_backward,
+                                  .source = sis__images_source,
+                                  .family = SIS__POOL,
+                                  .takes = SIS__TAKES_MAX};
 const sis__op sis__op_average_pool = {1,
                                       1,
                                       average_pool_shape,
                                       average_pool_forward,
                                       average_pool_backward,
                                       .linear = 1,
-                                      .source = sis__images_source};
-const sis__op sis__op_global_max_pool = {
-    1, 1, global_shape, max_pool_forward, max_pool_backward, .source = sis__images_source};
+                                      .source = sis__images_source,
+                                      .family = SIS__POOL,
+                                      .takes = SIS__TAKES_MEAN};
+const sis__op sis__op_global_max_pool = {1,
+                                         1,
+                                         global_shape,
+                                         max_pool_forward,
+                                         max_pool_backward,
+                                         .source = sis__images_source,
+                                         .family = SIS__GLOBAL_POOL,
+                                         .takes = SIS__TAKES_MAX};
 const sis__op sis__op_global_average_pool = {1,
                                              1,
                                              global_shape,
                                              global_average_forward,
                                              average_pool_backward,
                                              .linear = 1,
-                                             .source = sis__images_source};
+                                             .source = sis__images_source,
+                                             .family = SIS__GLOBAL_POOL,
+                                             .takes = SIS__TAKES_MEAN};

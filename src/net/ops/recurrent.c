@@ -4,7 +4,6 @@
  */
 #include "net/ops/recurrent.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/ascii.h"
@@ -16,102 +15,20 @@
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-enum { SIGMOID, TANH, RELU, SOFTSIGN, SOFTPLUS, LEAKY, THRESHOLDED, ELU, AFFINE, SCALED, HARD };
-
-/* Names, how many numbers each takes, and these if the file has none (0 where ONNX Runtime has none either). */
-static const struct {
-    const char *name;
-    int numbers;
-    float alpha, beta;
-} squashes[] = {[SIGMOID] = {"Sigmoid", 0, 0, 0},
-                [TANH] = {"Tanh", 0, 0, 0},
-                [RELU] = {"Relu", 0, 0, 0},
-                [SOFTSIGN] = {"Softsign", 0, 0, 0},
-                [SOFTPLUS] = {"Softplus", 0, 0, 0},
-                [LEAKY] = {"LeakyRelu", 1, 0.01f, 0},
-                [THRESHOLDED] = {"ThresholdedRelu", 1, 0, 0},
-                [ELU] = {"Elu", 1, 1, 0},
-                [AFFINE] = {"Affine", 2, 0, 0},
-                [SCALED] = {"ScaledTanh", 2, 0, 0},
-                [HARD] = {"HardSigmoid", 2, 0.2f, 0.5f}};
-
-const sis__squash sis__squash_usual[3] = {{SIGMOID, 0, 0}, {TANH, 0, 0}, {TANH, 0, 0}};
-
-static int squash_named(const char *name, size_t length) {
-    for (int i = 0; i < (int)(sizeof squashes / sizeof *squashes); i++)
-        if (strlen(squashes[i].name) == length && sis__same_start(squashes[i].name, name, length))
-            return i;
-    return -1;
-}
-
-/* Numbers are listed for those alone that take some. */
-const sis__squash *sis__squash_read(sis__cx *c, const char *const *usual, size_t each, size_t n) {
+/* The usual activations alone: other ones run in ONNX Runtime. */
+static void check_activations(sis__cx *c, const sis__recurrent *p) {
+    static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     const Sis__Onnx__Attribute *list = sis__attr_find(c, "activations");
-    size_t n_alpha, n_beta, alphas = 0, betas = 0;
-    const float *alpha = sis__attr_floats(c, "activation_alpha", &n_alpha);
-    const float *beta = sis__attr_floats(c, "activation_beta", &n_beta);
-    sis__squash *all = (sis__squash *)sis__cx_alloc(c, n, sizeof *all);
-    int other = 0;
-    for (size_t i = 0; all && i < n; i++) {
-        const char *name = usual[i % each];
-        size_t length = strlen(name);
-        if (list && list->n_strings > i) {
-            name = (const char *)list->strings[i].data;
-            length = list->strings[i].len;
-        }
-        int how = squash_named(name, length);
-        if (how < 0) {
+    size_t each = p->gates == 4 ? 3 : 2, n;
+    sis__attr_floats(c, "activation_alpha", &n); /* the usual ones take no numbers */
+    sis__attr_floats(c, "activation_beta", &n);
+    for (size_t i = 0; list && i < list->n_strings; i++) {
+        const char *name = (const char *)list->strings[i].data, *own = usual[i % each];
+        size_t length = list->strings[i].len;
+        if (strlen(own) != length || !sis__same_start(own, name, length))
             sis__cx_fail(c, SIS_E_UNSUPPORTED, "activation %.*s", (int)(length < 40 ? length : 40),
                          name);
-            return NULL;
-        }
-        other |= how != squash_named(usual[i % each], strlen(usual[i % each]));
-        all[i] = (sis__squash){how, squashes[how].alpha, squashes[how].beta};
-        if (squashes[how].numbers > 0 && alphas < n_alpha)
-            all[i].alpha = alpha[alphas++];
-        if (squashes[how].numbers > 1 && betas < n_beta)
-            all[i].beta = beta[betas++];
     }
-    return other ? all : NULL;
-}
-
-float sis__squash_at(const sis__squash *a, float clip, float v) {
-    const sis__kernels *kn = sis__kernels_best();
-    v = clip > 0 ? (v > clip ? clip : v < -clip ? -clip : v) : v;
-    switch (a->how) {
-    case SIGMOID:
-        kn->sigmoid(&v, &v, 1);
-        return v;
-    case TANH:
-        kn->tanh(&v, &v, 1);
-        return v;
-    case RELU:
-        return v > 0 ? v : 0;
-    case SOFTSIGN:
-        return v / (1 + fabsf(v));
-    case SOFTPLUS:
-        return sis__softplus(v);
-    case LEAKY:
-        return v > 0 ? v : a->alpha * v;
-    case THRESHOLDED:
-        return v > a->alpha ? v : 0;
-    case ELU:
-        return v > 0 ? v : a->alpha * expm1f(v);
-    case AFFINE:
-        return a->alpha * v + a->beta;
-    case SCALED:
-        return a->alpha * tanhf(a->beta * v);
-    default: /* HARD */
-        return sis__hard_sigmoid(v, a->alpha, a->beta);
-    }
-}
-
-/* The usual ones of a layer. */
-static void read_activations(sis__cx *c, sis__recurrent *p) {
-    static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"};
-    static const char *const gru[] = {"Sigmoid", "Tanh"};
-    size_t each = p->gates == 4 ? 3 : 2;
-    p->squash = sis__squash_read(c, p->gates == 4 ? lstm : gru, each, each * p->directions);
 }
 
 static void read_direction(sis__cx *c, sis__recurrent *p) {
@@ -122,20 +39,20 @@ static void read_direction(sis__cx *c, sis__recurrent *p) {
 }
 
 static int read_attributes(sis__cx *c, sis__recurrent *p) {
-    int64_t hidden = 0, layout = 0, linear = 0, forget = 0;
+    int64_t hidden = 0, layout = 0, linear = 0;
     read_direction(c, p);
     hidden = sis__attr_int(c, "hidden_size", 0);
     layout = sis__attr_int(c, "layout", 0);
-    p->clip = sis__attr_float(c, "clip", 0.0f);
+    if (sis__attr_float(c, "clip", 0.0f) != 0)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "clipped gates");
     if (p->gates == 3)
         linear = sis__attr_int(c, "linear_before_reset", 0);
-    if (p->gates == 4)
-        forget = sis__attr_int(c, "input_forget", 0);
+    if (p->gates == 4 && sis__attr_int(c, "input_forget", 0))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "coupled gates");
     sis__attr_find(c, "output_sequence"); /* of old versions; what is named is computed */
-    read_activations(c, p);
+    check_activations(c, p);
     p->batch_first = layout != 0;
     p->linear_before_reset = linear != 0;
-    p->input_forget = forget != 0;
     if (hidden && (hidden < 0 || (size_t)hidden != p->hidden))
         sis__cx_fail(c, SIS_E_FORMAT, "hidden_size %lld, but weights for %zu", (long long)hidden,
                      p->hidden);
@@ -496,7 +413,7 @@ static int head_find(const sis__pass *a, head *m) {
     size_t floats = COUNT + 2 * p->hidden + p->seq * (p->input + 2 * p->hidden);
     floats = (floats + 15) / 16 * 16;
     if (floats > MOST || !p->w_packed[a->d] || !p->r_packed[a->d] || !is_constant(a, SIS__B) ||
-        sis__in(a->s, a->r, SIS__LENGTHS) || sis__in(a->s, a->r, SIS__P))
+        sis__in(a->s, a->r, SIS__LENGTHS))
         return 0;
     float *at = (float *)sis__run_keep(a->r, a->s, p->directions * floats * sizeof(float));
     if (!at)

@@ -15,16 +15,9 @@
 #include "net/plan/context.h"
 
 /* Inputs of both operators. */
-enum { SIS__X, SIS__W, SIS__R, SIS__B, SIS__LENGTHS, SIS__H0, SIS__C0, SIS__P };
+enum { SIS__X, SIS__W, SIS__R, SIS__B, SIS__LENGTHS, SIS__H0, SIS__C0 };
 
 int sis__recurrent_shape(sis__cx *c, size_t gates);
-
-/* Activations of n places (directions, those of each in order), kept with the plan; places beyond the list have `usual`, repeated.
- * NULL: all are the usual ones. */
-const sis__squash *sis__squash_read(sis__cx *c, const char *const *usual, size_t each, size_t n);
-extern const sis__squash sis__squash_usual[3]; /* of an LSTM; the first two of a GRU */
-/* Values between -clip and clip (0: any), then squashed. */
-float sis__squash_at(const sis__squash *a, float clip, float v);
 
 /* One direction under way. */
 typedef struct sis__pass {
@@ -83,8 +76,6 @@ typedef struct sis__gru {
     int linear_before_reset;
     const float *rz, *rh; /* packed */
     const float *rb;      /* (hidden) recurrent bias of the candidate if it is reset, else NULL */
-    const sis__squash *squash; /* of z and r; NULL: sigmoid, not clipped */
-    float clip;
 } sis__gru;
 
 /* gates (rows, 3*hidden): projection in; z, r and candidate before tanh out. h (rows, hidden) is

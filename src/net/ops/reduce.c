@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ReduceMax, ReduceMin, ReduceMean, ReduceSum, ReduceProd, ReduceL1 and their kin over any axes. Sums
+ * ReduceMax, ReduceMin, ReduceMean, ReduceSum, ReduceProd, ReduceL2 and ReduceSumSquare over any axes. Sums
  * run in double, in the order of the input; of values that lie side by side, 16 sums at a time.
  */
 #include <math.h>
@@ -62,8 +62,6 @@ static double join(int op, double a, double b) {
         return b < a || isnan(b) ? b : a;
     case SIS__OP_REDUCE_PROD:
         return a * b;
-    case SIS__OP_REDUCE_L1:
-        return a + fabs(b);
     case SIS__OP_REDUCE_L2:
     case SIS__OP_REDUCE_SUM_SQUARE:
         return a + b * b;
@@ -74,25 +72,7 @@ static double join(int op, double a, double b) {
 
 /* What is done to the sum in the end. */
 static double finish(int op, double v, size_t n) {
-    return op == SIS__OP_REDUCE_MEAN      ? v / (double)n
-           : op == SIS__OP_REDUCE_L2      ? sqrt(v)
-           : op == SIS__OP_REDUCE_LOG_SUM ? log(v)
-                                          : v;
-}
-
-/* Exponentials are summed around the largest value. */
-static double log_sum_exp(const sis__reduce *e, const sis__tensor *t, const void *x, size_t start) {
-    size_t index[SIS__MAX_RANK] = {0}, at = start;
-    double top = -(double)INFINITY, sum = 0;
-    do
-        top = fmax(top, sis__number_at(t, x, at));
-    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
-    if (isinf(top))
-        return top;
-    do
-        sum += exp(sis__number_at(t, x, at) - top);
-    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
-    return top + log(sum);
+    return op == SIS__OP_REDUCE_MEAN ? v / (double)n : op == SIS__OP_REDUCE_L2 ? sqrt(v) : v;
 }
 
 /* Do the values that go into one result lie side by side? */
@@ -112,8 +92,6 @@ static double reduce_one(const sis__step *s, const sis__run *r, size_t at) {
     const void *x = sis__in(s, r, 0);
     if (e->count == 0)
         return finish(s->op, v, 0);
-    if (s->op == SIS__OP_REDUCE_LOG_SUM_EXP)
-        return log_sum_exp(e, t, x, at);
     int sums = s->op == SIS__OP_REDUCE_SUM || s->op == SIS__OP_REDUCE_MEAN;
     if (sums && t->dtype == SIS__F32 && is_run(e))
         return finish(s->op, sis__kernels_best()->sum((const float *)x + at, e->count), e->count);
@@ -196,16 +174,10 @@ static float slope(int op, float x, float y, float n) {
     switch (op) {
     case SIS__OP_REDUCE_MEAN:
         return 1 / n;
-    case SIS__OP_REDUCE_L1:
-        return (float)((x > 0) - (x < 0));
     case SIS__OP_REDUCE_L2:
         return y > 0 ? x / y : 0;
     case SIS__OP_REDUCE_SUM_SQUARE:
         return 2 * x;
-    case SIS__OP_REDUCE_LOG_SUM:
-        return expf(-y);
-    case SIS__OP_REDUCE_LOG_SUM_EXP:
-        return expf(x - y);
     default:
         return 1;
     }
@@ -270,17 +242,20 @@ static int reduce_source(const sis__plan *p, const sis__step *s, size_t out, siz
     return 1;
 }
 
-#define REDUCTION(name)                                                                            \
-    const sis__op sis__op_##name = {                                                               \
-        1, 2, reduce_shape, reduce_forward, reduce_backward, .source = reduce_source};
-REDUCTION(reduce_max)
-REDUCTION(reduce_min)
-REDUCTION(reduce_mean)
-REDUCTION(reduce_sum)
-REDUCTION(reduce_prod)
-REDUCTION(reduce_l1)
-REDUCTION(reduce_l2)
-REDUCTION(reduce_sum_square)
-REDUCTION(reduce_log_sum)
-REDUCTION(reduce_log_sum_exp)
+#define REDUCTION(name, of)                                                                        \
+    const sis__op sis__op_##name = {1,                                                             \
+                                    2,                                                             \
+                                    reduce_shape,                                                  \
+                                    reduce_forward,                                                \
+                                    reduce_backward,                                               \
+                                    .source = reduce_source,                                       \
+                                    .family = SIS__REDUCTION,                                      \
+                                    .takes = of};
+REDUCTION(reduce_max, SIS__TAKES_MAX)
+REDUCTION(reduce_min, SIS__TAKES_OTHER)
+REDUCTION(reduce_mean, SIS__TAKES_MEAN)
+REDUCTION(reduce_sum, SIS__TAKES_SUM)
+REDUCTION(reduce_prod, SIS__TAKES_OTHER)
+REDUCTION(reduce_l2, SIS__TAKES_OTHER)
+REDUCTION(reduce_sum_square, SIS__TAKES_OTHER)
 #undef REDUCTION

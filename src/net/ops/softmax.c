@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), ArgMax,
- * ArgMin, Hardmax.
+ * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), and ArgMax.
  */
 #include <math.h>
 
@@ -140,7 +139,7 @@ const sis__op sis__op_softmax = {1,
 const sis__op sis__op_log_softmax = {
     1, 1, softmax_shape, log_softmax_forward, softmax_backward, .source = sis__lines_source};
 
-/* ---- ArgMax, ArgMin, Hardmax ------------------------------------------------------------------ */
+/* ---- ArgMax ---------------------------------------------------------------------------------- */
 
 static int arg_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -161,23 +160,21 @@ static int arg_shape(sis__cx *c) {
     return c->error;
 }
 
-/* Of the values at x[from], x[from + inner] ...: the number of the largest, or smallest. */
-static size_t best_of(const sis__step *s, const sis__tensor *t, const void *x, size_t from) {
-    const sis__axis *a = &s->p.axis;
+/* Of the values at x[from], x[from + inner] ...: the number of the largest. */
+static size_t best_of(const sis__axis *a, const sis__tensor *t, const void *x, size_t from) {
     size_t best = 0;
-    int sign = s->op == SIS__OP_ARG_MIN ? -1 : 1;
     for (size_t i = 1; i < a->size; i++) {
         if (t->dtype == SIS__I64) {
             const int64_t *whole = (const int64_t *)x + from;
             uint64_t v = sis__whole_rank(t->elem, whole[i * a->inner]);
             uint64_t w = sis__whole_rank(t->elem, whole[best * a->inner]);
-            if ((sign > 0 ? v > w : v < w) || (a->last && v == w))
+            if (v > w || (a->last && v == w))
                 best = i;
             continue;
         }
         double v = sis__number_at(t, x, from + i * a->inner);
         double w = sis__number_at(t, x, from + best * a->inner);
-        if (sign * v > sign * w || (a->last && v == w))
+        if (v > w || (a->last && v == w))
             best = i;
     }
     return best;
@@ -188,25 +185,9 @@ static int arg_forward(const sis__step *s, sis__run *r) {
     int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
     for (size_t o = 0; o < a->outer; o++)
         for (size_t in = 0; in < a->inner; in++)
-            y[o * a->inner + in] = (int64_t)best_of(s, sis__tin(s, r, 0), sis__in(s, r, 0),
+            y[o * a->inner + in] = (int64_t)best_of(a, sis__tin(s, r, 0), sis__in(s, r, 0),
                                                     o * a->size * a->inner + in);
     return SIS_OK;
 }
 
 const sis__op sis__op_arg_max = {1, 1, arg_shape, arg_forward, NULL, .trait = SIS__MIXES};
-const sis__op sis__op_arg_min = {1, 1, arg_shape, arg_forward, NULL, .trait = SIS__MIXES};
-
-static int hardmax_forward(const sis__step *s, sis__run *r) {
-    const sis__axis *a = &s->p.axis;
-    for (size_t o = 0; o < a->outer; o++)
-        for (size_t in = 0; in < a->inner; in++) {
-            size_t from = o * a->size * a->inner + in;
-            size_t best = best_of(s, sis__tin(s, r, 0), sis__in(s, r, 0), from);
-            for (size_t i = 0; i < a->size; i++)
-                sis__out(s, r, 0)[from + i * a->inner] = i == best;
-        }
-    return SIS_OK;
-}
-
-const sis__op sis__op_hardmax = {
-    1, 1, softmax_shape, hardmax_forward, NULL, .source = sis__lines_source};

@@ -629,8 +629,8 @@ static int trees_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_tree_ensemble_classifier = {
-    1, 1, classifier_shape, trees_forward, NULL, .trait = SIS__MIXES};
+    1, 1, classifier_shape, trees_forward, NULL, .family = SIS__TREES};
 const sis__op sis__op_tree_ensemble_regressor = {
-    1, 1, regressor_shape, trees_forward, NULL, .trait = SIS__MIXES};
+    1, 1, regressor_shape, trees_forward, NULL, .family = SIS__TREES};
 const sis__op sis__op_tree_ensemble = {
-    1, 1, regressor_shape, trees_forward, NULL, .trait = SIS__MIXES};
+    1, 1, regressor_shape, trees_forward, NULL, .family = SIS__TREES};

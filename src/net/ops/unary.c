@@ -64,11 +64,11 @@ static int gelu_shape(sis__cx *c) {
     return unary_shape(c);
 }
 
-float sis__softplus(float x) {
+static float softplus(float x) {
     return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x));
 }
 
-float sis__hard_sigmoid(float x, float alpha, float beta) {
+static float hard_sigmoid(float x, float alpha, float beta) {
     float y = alpha * x + beta;
     return y < 0 ? 0 : y > 1 ? 1 : y;
 }
@@ -98,7 +98,7 @@ static float swish_slope(float x, float alpha) {
 }
 
 static float mish_slope(float x) {
-    float t = tanhf(sis__softplus(x));
+    float t = tanhf(softplus(x));
     return t + x * (1 - t * t) * sigmoid(x);
 }
 
@@ -118,24 +118,14 @@ static float mish_slope(float x) {
     X(round, unary_shape, rintf(x), 0)                                                             \
     X(sin, unary_shape, sinf(x), cosf(x))                                                          \
     X(cos, unary_shape, cosf(x), -sinf(x))                                                         \
-    X(tan, unary_shape, tanf(x), 1 + y * y)                                                        \
-    X(asin, unary_shape, asinf(x), 1 / sqrtf(1 - x * x))                                           \
-    X(acos, unary_shape, acosf(x), -1 / sqrtf(1 - x * x))                                          \
-    X(atan, unary_shape, atanf(x), 1 / (1 + x * x))                                                \
-    X(sinh, unary_shape, sinhf(x), coshf(x))                                                       \
-    X(cosh, unary_shape, coshf(x), sinhf(x))                                                       \
-    X(asinh, unary_shape, asinhf(x), 1 / sqrtf(x * x + 1))                                         \
-    X(acosh, unary_shape, acoshf(x), 1 / sqrtf(x * x - 1))                                         \
-    X(atanh, unary_shape, atanhf(x), 1 / (1 - x * x))                                              \
     X(softsign, unary_shape, x / (1 + fabsf(x)), 1 / ((1 + fabsf(x)) * (1 + fabsf(x))))            \
-    X(softplus, unary_shape, sis__softplus(x), sigmoid(x))                                         \
-    X(hard_sigmoid, hard_sigmoid_shape, sis__hard_sigmoid(x, alpha, beta),                         \
-      y > 0 && y < 1 ? alpha : 0)                                                                  \
-    X(hard_swish, unary_shape, x *sis__hard_sigmoid(x, 1.0f / 6, 0.5f),                            \
+    X(softplus, unary_shape, softplus(x), sigmoid(x))                                              \
+    X(hard_sigmoid, hard_sigmoid_shape, hard_sigmoid(x, alpha, beta), y > 0 && y < 1 ? alpha : 0)  \
+    X(hard_swish, unary_shape, x *hard_sigmoid(x, 1.0f / 6, 0.5f),                                 \
       x <= -3  ? 0                                                                                 \
       : x >= 3 ? 1                                                                                 \
                : x / 3 + 0.5f)                                                                     \
-    X(mish, unary_shape, x *tanhf(sis__softplus(x)), mish_slope(x))                                \
+    X(mish, unary_shape, x *tanhf(softplus(x)), mish_slope(x))                                     \
     X(swish, swish_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                             \
     X(quick_gelu, quick_gelu_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                   \
     X(shrink, shrink_shape, shrink(x, alpha, beta), fabsf(x) > alpha ? 1 : 0)
@@ -168,7 +158,7 @@ FUNCTIONS(OPERATOR)
 
 /* ---- Those with a kernel --------------------------------------------------------------------- */
 
-#define KERNEL_OPERATOR(name, derivative)                                                          \
+#define KERNEL_OPERATOR(name, derivative, of)                                                      \
     static int name##_forward(const sis__step *s, sis__run *r) {                                   \
         sis__kernels_best()->name(sis__in(s, r, 0), sis__out(s, r, 0), sis__tin(s, r, 0)->count);  \
         return SIS_OK;                                                                             \
@@ -183,13 +173,19 @@ FUNCTIONS(OPERATOR)
         }                                                                                          \
         return SIS_OK;                                                                             \
     }                                                                                              \
-    const sis__op sis__op_##name = {                                                               \
-        1, 1, unary_shape, name##_forward, name##_backward, .in_place = 1, .trait = SIS__MAPS};
-KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f)
-KERNEL_OPERATOR(exp, y)
-KERNEL_OPERATOR(sigmoid, y *(1 - y))
-KERNEL_OPERATOR(tanh, 1 - y * y)
-KERNEL_OPERATOR(erf, 1.1283791671f * expf(-x * x))
+    const sis__op sis__op_##name = {1,                                                             \
+                                    1,                                                             \
+                                    unary_shape,                                                   \
+                                    name##_forward,                                                \
+                                    name##_backward,                                               \
+                                    .in_place = 1,                                                 \
+                                    .trait = SIS__MAPS,                                            \
+                                    .family = of};
+KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f, SIS__RECTIFIER)
+KERNEL_OPERATOR(exp, y, SIS__NO_FAMILY)
+KERNEL_OPERATOR(sigmoid, y *(1 - y), SIS__NO_FAMILY)
+KERNEL_OPERATOR(tanh, 1 - y * y, SIS__NO_FAMILY)
+KERNEL_OPERATOR(erf, 1.1283791671f * expf(-x * x), SIS__NO_FAMILY)
 #undef KERNEL_OPERATOR
 
 static int gelu_forward(const sis__step *s, sis__run *r) {
@@ -277,16 +273,7 @@ const sis__op sis__op_abs = {
 const sis__op sis__op_sign = {
     1, 1, any_number_shape, sign_forward, NULL, .in_place = 1, .trait = SIS__MAPS};
 
-/* ---- Questions about floats ------------------------------------------------------------------ */
-
-/* alpha, beta: is minus, plus infinity one? */
-static int is_inf_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    c->step->p.unary.alpha = (float)sis__attr_int(c, "detect_negative", 1);
-    c->step->p.unary.beta = (float)sis__attr_int(c, "detect_positive", 1);
-    sis__cx_float(c, 0);
-    return sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
-}
+/* ---- IsNaN ----------------------------------------------------------------------------------- */
 
 static int is_nan_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -294,19 +281,14 @@ static int is_nan_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
 }
 
-static int question_forward(const sis__step *s, sis__run *r) {
-    const float *x = sis__in(s, r, 0);
-    const sis__unary *u = &s->p.unary;
+static int is_nan_forward(const sis__step *s, sis__run *r) {
     uint8_t *y = (uint8_t *)(void *)sis__out(s, r, 0);
     for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
-        y[i] = (uint8_t)(s->op == SIS__OP_IS_NAN
-                             ? isnan(x[i]) != 0
-                             : isinf(x[i]) && (x[i] < 0 ? u->alpha : u->beta) != 0);
+        y[i] = (uint8_t)(isnan(sis__in(s, r, 0)[i]) != 0);
     return SIS_OK;
 }
 
-const sis__op sis__op_is_nan = {1, 1, is_nan_shape, question_forward, NULL, .trait = SIS__MAPS};
-const sis__op sis__op_is_inf = {1, 1, is_inf_shape, question_forward, NULL, .trait = SIS__MAPS};
+const sis__op sis__op_is_nan = {1, 1, is_nan_shape, is_nan_forward, NULL, .trait = SIS__MAPS};
 
 /* ---- Not ------------------------------------------------------------------------------------- */
 

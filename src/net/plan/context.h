@@ -34,6 +34,33 @@ typedef enum sis__trait {
     SIS__MAPS_TEXTS   /* maps, and takes texts */
 } sis__trait;
 
+/* Which layer an operator is, for walks and proofs that treat layers of one family in the same way; its
+ * parameters are those named here. */
+typedef enum sis__family {
+    SIS__NO_FAMILY,
+    SIS__DENSE,       /* p.gemm */
+    SIS__CONVOLUTION, /* p.window */
+    SIS__POOL,        /* p.window */
+    SIS__GLOBAL_POOL, /* over all positions of an image; p.window */
+    SIS__REDUCTION,   /* p.reduce */
+    SIS__CHANNEL_NORM,
+    SIS__PADDING,
+    SIS__RECTIFIER,    /* max(x, 0) */
+    SIS__RECURRENT,    /* p.recurrent */
+    SIS__LINEAR_MODEL, /* p.linear */
+    SIS__TREES,        /* p.trees */
+    SIS__SCALES, /* each column by itself, increasing or not by the sign of its scale; p.norm */
+    SIS__IMPUTES /* missing values of a column */
+} sis__family;
+
+/* What pools and reductions make of the values that they look at. */
+typedef enum sis__takes {
+    SIS__TAKES_OTHER,
+    SIS__TAKES_MAX,
+    SIS__TAKES_MEAN,
+    SIS__TAKES_SUM
+} sis__takes;
+
 typedef struct sis__op {
     size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
     /* Check inputs and attributes, fill step->p, set the shape of every output; returns c->error. */
@@ -48,7 +75,13 @@ typedef struct sis__op {
     /* What each value of output `out` takes from input `in` (source.h); 0: not known. NULL: what the
      * trait says. */
     int (*source)(const sis__plan *p, const sis__step *s, size_t out, size_t in, sis__source *from);
+    sis__family family;
+    sis__takes takes; /* of pools and reductions */
 } sis__op;
+
+static inline int sis__is(const sis__step *s, sis__family family) {
+    return s->ops->family == family;
+}
 
 /* Inputs of the node under compilation; NULL if left out. */
 const sis__tensor *sis__cx_input(const sis__cx *c, size_t i);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "net/kernels/kernels.h"
+#include "net/ops/axes.h"
 #include "net/plan/forward.h"
 #include "net/plan/row_layout.h"
 
@@ -95,13 +96,19 @@ static void all_margins(const sis_net *net, const float *z, size_t m, size_t k, 
 }
 
 static void collect(const job *j, const sis__run *r, const sis__piece *p) {
-    size_t k = j->g->n_outputs;
-    if (j->scores) {
-        memcpy(j->scores + p->row * k, r->data[j->net->output], p->n * k * sizeof *j->scores);
-        return;
-    }
-    all_margins(j->net, (const float *)r->data[j->net->pre_output], p->n, k,
-                j->margins + p->row * k);
+    int from = j->scores ? j->net->output : j->net->pre_output;
+    const sis__tensor *t = &r->plan->tensors[from];
+    size_t k = j->g->n_outputs, at = p->row * k, n = p->n * k;
+    if (t->dtype == SIS__F32 && j->scores)
+        memcpy(j->scores + at, r->data[from], n * sizeof *j->scores);
+    else if (t->dtype == SIS__F32)
+        all_margins(j->net, (const float *)r->data[from], p->n, k, j->margins + at);
+    else
+        for (size_t i = 0; i < n; i++)
+            if (j->scores)
+                j->scores[at + i] = (float)sis__number_at(t, r->data[from], i);
+            else
+                j->margins[at + i] = sis__number_at(t, r->data[from], i);
 }
 
 /* One row of a network whose shapes depend on values. */

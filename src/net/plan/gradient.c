@@ -118,6 +118,8 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
         return error;
     if (j.g->by_value)
         error = sis__fail(SIS_E_UNSUPPORTED, "the model's shapes depend on its input: no gradient");
+    else if (j.g->whole)
+        error = sis__fail(SIS_E_UNSUPPORTED, "the model's outputs are integers: no gradient");
     if (!error && !grad->weights && grad->output >= j.g->n_outputs)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu of a model with %zu", grad->output,
                           j.g->n_outputs);

@@ -113,21 +113,13 @@ typedef struct sis__norm {
 /* LSTM and GRU. x (seq, batch, input), or (batch, seq, input) with batch_first. Gates in ONNX order
  * (LSTM i o f c, GRU z r h); w (directions, gates*hidden, input), r (directions, gates*hidden,
  * hidden), b (directions, 2*gates*hidden). */
-typedef struct sis__squash { /* an activation of a recurrent layer */
-    int how;                 /* see net/ops/recurrent.c */
-    float alpha, beta;
-} sis__squash;
-
 typedef struct sis__recurrent {
     size_t seq, batch, input, hidden, directions, gates;
-    size_t times[2];           /* of each direction, from its start: all, or as many as are read */
-    int reverse;               /* the only direction runs backwards */
-    int batch_first;           /* layout = 1 */
-    int linear_before_reset;   /* GRU */
-    int input_forget;          /* LSTM: forget gate = 1 - input gate */
-    float clip;                /* of gates before activation; 0: none */
-    const sis__squash *squash; /* (directions, activations) NULL: the usual ones */
-    size_t h_batch, c_batch;   /* rows of the initial states: batch, or 1 to be repeated */
+    size_t times[2];         /* of each direction, from its start: all, or as many as are read */
+    int reverse;             /* the only direction runs backwards */
+    int batch_first;         /* layout = 1 */
+    int linear_before_reset; /* GRU */
+    size_t h_batch, c_batch; /* rows of the initial states: batch, or 1 to be repeated */
     /* Per direction, packed for the kernel as (k, n): w^T (input, gates*hidden), r^T (hidden,
      * gates*hidden) for an LSTM; for a GRU r of z and r (hidden, 2*hidden) and r of h (hidden,
      * hidden). NULL if not constant. */

@@ -24,9 +24,7 @@
 
 static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
 static const double max_fold_flops = 1e9;          /* spent while compiling */
-static const size_t max_known = (size_t)4 << 30;   /* the same where all values are known */
-static const double max_known_flops = 1e13;
-static const size_t max_compiled = 100000; /* nodes */
+static const size_t max_compiled = 100000;         /* nodes */
 
 /* ---- Compilation --------------------------------------------------------------------------- */
 
@@ -35,7 +33,6 @@ typedef struct {
     const sis__graph *g;
     const sis__plan_spec *spec;
     unsigned char *needed; /* (n_nodes) */
-    int *last;             /* (n_values) the last node that reads it; n_nodes: it is wanted */
     sis__run fold;         /* data[] of constants, for folding */
     size_t weights;        /* bytes of the network's */
 } compiler;
@@ -108,21 +105,16 @@ static int mark_needed(compiler *k) {
     unsigned char *want = SIS_NEW(unsigned char, g->n_values);
     if (!want)
         return SIS_E_NOMEM;
-    for (size_t i = 0; i < k->spec->n_outputs; i++) {
+    for (size_t i = 0; i < k->spec->n_outputs; i++)
         want[k->spec->outputs[i]] = 1;
-        k->last[k->spec->outputs[i]] = (int)g->n_nodes;
-    }
     for (size_t i = g->n_nodes; i-- > 0;) {
         const sis__node *n = &g->nodes[i];
         for (size_t o = 0; o < n->n_outputs; o++)
             if (n->outputs[o] >= 0 && want[n->outputs[o]] && !k->plan->tensors[n->outputs[o]].known)
                 k->needed[i] = 1;
         for (size_t j = 0; k->needed[i] && j < n->n_inputs; j++)
-            if (n->inputs[j] >= 0) {
+            if (n->inputs[j] >= 0)
                 want[n->inputs[j]] = 1;
-                if (k->last[n->inputs[j]] < (int)i)
-                    k->last[n->inputs[j]] = (int)i;
-            }
     }
     free(want);
     return SIS_OK;
@@ -185,15 +177,6 @@ size_t sis__tensor_bytes(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
-/* What folding a step takes is beyond a limit. 1: it is left for runs. */
-static int too_large(const compiler *k) {
-    if (!k->spec->values_known)
-        return 1;
-    if (k->spec->exceeded)
-        *k->spec->exceeded = 1;
-    return sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much");
-}
-
 /* Compute a step whose inputs are constant; its outputs become constants. 1: too costly, left. */
 static int fold(compiler *k, const sis__step *s) {
     sis__plan *p = k->plan;
@@ -201,14 +184,10 @@ static int fold(compiler *k, const sis__step *s) {
     for (size_t i = 0; i < s->n_outputs; i++)
         bytes += s->outputs[i] < 0 ? 0 : sis__tensor_bytes(&p->tensors[s->outputs[i]]);
     size_t limit = max_folded + 4 * k->weights;
-    if (k->spec->values_known)
-        limit = max_known;
-    double most = k->spec->max_flops > 0  ? k->spec->max_flops
-                  : k->spec->values_known ? max_known_flops
-                                          : max_fold_flops;
     double cost = s->flops + 8 * (double)bytes; /* writing a value is work, too */
-    if (p->cost.folded > limit || bytes > limit - p->cost.folded || p->cost.flops + cost > most)
-        return too_large(k);
+    if (p->cost.folded > limit || bytes > limit - p->cost.folded ||
+        p->cost.flops + cost > max_fold_flops)
+        return 1;
     p->cost.folded += bytes;
     p->cost.flops += cost;
     for (size_t i = 0; i < s->n_inputs; i++)
@@ -225,7 +204,6 @@ static int fold(compiler *k, const sis__step *s) {
             return SIS_E_NOMEM;
         k->fold.data[s->outputs[i]] = memory;
         t->alias = -1;
-        t->folded = 1;
     }
     k->fold.scratch = (char *)sis__alloc_raw(s->scratch, 1);
     if (!k->fold.scratch)
@@ -238,38 +216,6 @@ static int fold(compiler *k, const sis__step *s) {
         if (s->outputs[i] >= 0 && !p->tensors[s->outputs[i]].data)
             p->tensors[s->outputs[i]].data = k->fold.data[s->outputs[i]];
     return error;
-}
-
-/* Free a result that was computed here and that no other tensor shares. Small ones stay: looking for them costs more. */
-static void release(compiler *k, int value) {
-    sis__plan *p = k->plan;
-    sis__tensor *t = &p->tensors[value];
-    size_t bytes = sis__tensor_bytes(t), at = p->owned.n;
-    if (!t->data || bytes < (size_t)1 << 18)
-        return;
-    uintptr_t from = (uintptr_t)t->data;
-    for (size_t i = 0; i < p->n_tensors; i++) {
-        uintptr_t other = (uintptr_t)p->tensors[i].data;
-        if (other >= from && other < from + bytes && i != (size_t)value)
-            return;
-    }
-    while (at && p->owned.at[at - 1] != t->data)
-        at--;
-    if (at == 0)
-        return;
-    free(p->owned.at[at - 1]);
-    p->owned.at[at - 1] = NULL;
-    p->cost.folded -= t->folded ? bytes : 0;
-    t->data = NULL;
-}
-
-/* Where everything is computed while compiling, what nobody reads behind this node is not kept: the results of a large
- * network take a multiple of what a run takes. */
-static void release_read(compiler *k, int index) {
-    const sis__node *n = &k->g->nodes[index];
-    for (size_t j = 0; k->spec->values_known && j < n->n_inputs; j++)
-        if (n->inputs[j] >= 0 && k->last[n->inputs[j]] == index)
-            release(k, n->inputs[j]);
 }
 
 /* Gradients flow through a step's float outputs if they flow into one of its inputs. */
@@ -441,10 +387,9 @@ static int allocate(compiler *k) {
     int *outputs = (int *)sis__copy(k->spec->outputs, k->spec->n_outputs, sizeof *outputs);
     p->outputs = outputs;
     k->needed = SIS_NEW(unsigned char, k->g->n_nodes);
-    k->last = SIS_NEW(int, p->n_tensors);
     k->fold.plan = p;
     k->fold.data = SIS_NEW(void *, p->n_tensors);
-    if (!p->tensors || !p->steps || !outputs || !k->needed || !k->last || !k->fold.data)
+    if (!p->tensors || !p->steps || !outputs || !k->needed || !k->fold.data)
         return SIS_E_NOMEM;
     p->n_outputs = k->spec->n_outputs;
     return SIS_OK;
@@ -472,10 +417,8 @@ static int compile(compiler *k) {
     if (!error)
         error = mark_needed(k);
     for (size_t i = 0; i < k->g->n_nodes && !error; i++)
-        if (k->needed[i]) {
+        if (k->needed[i])
             error = compile_node(k, (int)i);
-            release_read(k, (int)i);
-        }
     for (size_t i = 0; i < k->spec->n_outputs && !error; i++)
         error = check_output(k, k->spec->outputs[i]);
     if (!error)
@@ -505,7 +448,6 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     compiler k = {.plan = p, .g = p->graph, .spec = spec, .weights = sis__net_bytes(net)};
     int error = compile(&k);
     free(k.needed);
-    free(k.last);
     free(k.fold.data);
     if (error) {
         sis__plan_free(p);

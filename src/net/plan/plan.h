@@ -39,7 +39,6 @@ typedef struct sis__tensor {
     unsigned known : 1;  /* shape is known: fed, constant or output of a live node */
     unsigned fed : 1;    /* an input of the plan */
     unsigned wanted : 1; /* an output of the plan */
-    unsigned folded : 1; /* its bytes are counted among those of folded constants */
     unsigned
         shape_only : 1;   /* in front of where the plan starts: only its shape may be asked for */
     unsigned depends : 1; /* gradient plans: a fed float or a float initializer lies behind it */
@@ -86,10 +85,6 @@ typedef struct sis__plan_spec {
     int training;  /* Dropout drops */
     int fed_fixed; /* gradient plans: none of what is fed is wanted */
     int params_fixed; /* gradient plans: none of the initializers is */
-    double max_flops; /* spent while compiling; 0: the usual */
-    int *exceeded;    /* set where a limit of work or memory was the reason; NULL: not asked */
-    int values_known; /* all that is fed is constant: everything is computed while compiling,
-                         whatever it costs */
 } sis__plan_spec;
 
 /* Folded constants, packed weights, tables: freed with the plan. */

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "net/ops/axes.h"
 #include "net/plan/cache.h"
 #include "net/plan/source.h"
 
@@ -185,38 +186,28 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n, 
                                    : (float)sis__rng_below(&rng, words < 1000 ? words : 1000);
 }
 
-/* ---- Rows whose values decide about shapes ---------------------------------------------------- */
+/* ---- Rows whose values decide about shapes: the words of texts ------------------------------- */
 
-/* One row as constants of the input's type; free(). */
-static void *row_values(const sis_net *net, const sis__row_layout *g, const float *row) {
+/* A plan for this row alone: all of it is folded. *values must live as long. */
+static int row_plan(const sis_net *net, const sis__row_layout *g, int output, const float *row,
+                    void **values, sis__plan **plan) {
     sis__dtype t = g->start == net->input ? net->graph.values[net->input].dtype : SIS__F32;
-    void *to = sis__alloc_raw(g->n_values, sis__dtype_size(t));
-    if (to)
-        put_row(t, net->graph.values[net->input].elem_type, to, 0, g->n_values, row);
-    return to;
-}
-
-/* The plan that has computed it all; *values must live as long. */
-static int known_plan(const sis_net *net, const sis__row_layout *g, int output, const float *row,
-                      int *exceeded, void **values, sis__plan **plan) {
     sis__feed feed = {.value = g->start};
     *plan = NULL;
-    *values = row_values(net, g, row);
+    *values = sis__alloc_raw(g->n_values, sis__dtype_size(t));
     if (!*values)
         return SIS_E_NOMEM;
+    put_row(t, net->graph.values[net->input].elem_type, *values, 0, g->n_values, row);
     if (g->counted)
         feed.dims[feed.rank++] = 1;
     for (size_t d = 0; d < g->rank; d++)
         feed.dims[feed.rank++] = g->dims[d];
     feed.constant = *values;
-    sis__plan_spec spec = {.feeds = &feed,
-                           .n_feeds = 1,
-                           .outputs = &output,
-                           .n_outputs = 1,
-                           .values_known = 1,
-                           .max_flops = exceeded ? max_probe_flops : 0,
-                           .exceeded = exceeded};
-    return sis__plan_new(net, &spec, plan);
+    sis__plan_spec spec = {.feeds = &feed, .n_feeds = 1, .outputs = &output, .n_outputs = 1};
+    int error = sis__plan_new(net, &spec, plan);
+    if (!error && !(*plan)->tensors[output].data)
+        error = sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much");
+    return error;
 }
 
 int sis__row_layout_evaluate(const sis_net *net, const sis__row_layout *g, int margins,
@@ -224,24 +215,21 @@ int sis__row_layout_evaluate(const sis_net *net, const sis__row_layout *g, int m
     sis__plan *plan;
     void *values;
     int output = margins ? net->pre_output : net->output;
-    int error = known_plan(net, g, output, row, NULL, &values, &plan);
+    int error = row_plan(net, g, output, row, &values, &plan);
     const sis__tensor *y = error ? NULL : &plan->tensors[output];
-    if (!error && (y->count != g->n_outputs || !y->data))
+    if (!error && y->count != g->n_outputs)
         error = sis__fail(SIS_E_UNSUPPORTED,
                           "the model gives %zu scores for this row and %zu for another", y->count,
                           g->n_outputs);
     for (size_t i = 0; !error && i < y->count; i++)
-        out[i] = y->dtype == SIS__F32    ? ((const float *)y->data)[i]
-                 : y->dtype == SIS__BOOL ? (float)((const uint8_t *)y->data)[i]
-                                         : (float)((const int64_t *)y->data)[i];
+        out[i] = (float)sis__number_at(y, y->data, i);
     sis__plan_free(plan);
     free(values);
     return error;
 }
 
-/* Where no plan for all rows can be made: do its shapes depend on values? Then one row tells how many
- * scores there are. SIS_E_MODEL: this row is too much work to try out, or cannot be computed, which says nothing about
- * others. */
+/* Where no plan for all rows can be made: one row tells how many scores there are. SIS_E_MODEL: this row cannot be
+ * computed, which says nothing about others. */
 static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g) {
     sis__plan *plan = NULL;
     void *values = NULL;
@@ -249,8 +237,8 @@ static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g
     if (!row)
         return SIS_E_NOMEM;
     fill_probe(net, embedded, row, g->n_values, g->n_values);
-    int exceeded = 0, error = known_plan(net, g, net->output, row, &exceeded, &values, &plan);
-    if (exceeded || (error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM))
+    int error = row_plan(net, g, net->output, row, &values, &plan);
+    if (error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM)
         error = SIS_E_MODEL;
     if (!error && plan->tensors[net->output].dtype == SIS__TEXT)
         error = sis__fail(SIS_E_MODEL, "output %s holds string, not scores",
@@ -333,9 +321,9 @@ static int run_probe(const sis_net *net, sis__row_layout *g, int total, int log2
         for (size_t k = 0; k < n; k++)
             sis__row_layout_feed(g, r, k, rows + (i + k) * g->n_values);
         error = sis__run_forward(r);
-        if (!error)
-            memcpy(outputs + i * g->n_outputs, r->data[net->output],
-                   n * g->n_outputs * sizeof *outputs);
+        for (size_t k = 0; k < n * g->n_outputs && !error; k++)
+            outputs[i * g->n_outputs + k] =
+                (float)sis__number_at(&r->plan->tensors[net->output], r->data[net->output], k);
     }
     sis__row_layout_give(net, g, SIS__SCORES, log2_rows, r);
     return error;
@@ -401,7 +389,7 @@ static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, i
     if (error)
         return error == SIS_E_NOMEM ? error : SIS_OK;
     const sis__tensor *y = &plan->tensors[net->output];
-    if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
+    if (y->count != n * g->n_outputs)
         return SIS_OK;
     int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
     if (any_mixes_rows(plan, g->plans[SIS__SCORES][0]->plan))
@@ -447,9 +435,8 @@ static int measure(const sis_net *net, int embedded, sis__row_layout *g) {
     if (error)
         return error;
     const sis__tensor *y = &one->tensors[net->output];
-    if ((y->dtype == SIS__I64 || y->dtype == SIS__BOOL) && !g->fixed)
-        return measure_by_value(net, embedded, g);
-    if (y->dtype != SIS__F32)
+    g->whole = y->dtype == SIS__I64 || y->dtype == SIS__BOOL;
+    if (y->dtype != SIS__F32 && !g->whole)
         return sis__fail(SIS_E_MODEL, "output %s holds %s, not scores",
                          net->graph.values[net->output].name, sis__dtype_name(y->dtype));
     if (g->fixed)

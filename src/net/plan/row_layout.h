@@ -30,11 +30,13 @@ typedef struct sis__row_layout {
     size_t rank, dims[SIS__MAX_RANK]; /* of one row; without the axis that counts them */
     size_t n_outputs;                 /* of one row */
     int batched;                      /* rows may be run together */
-    int by_value;   /* shapes depend on values: a plan for each row (sis__row_layout_evaluate) */
-    size_t chunk;   /* rows of the largest run, a power of two */
-    size_t users;   /* calls under way */
-    size_t used_at; /* when it was last asked for */
-    double flops;   /* of one row */
+    int whole;                        /* its outputs are integers or truth values */
+    int by_value; /* shapes depend on values, as the number of words in a text: a plan for each row
+                       (sis__row_layout_evaluate) */
+    size_t chunk; /* rows of the largest run, a power of two */
+    size_t users; /* calls under way */
+    size_t used_at;                              /* when it was last asked for */
+    double flops;                                /* of one row */
     sis__shared_plan *plans[SIS__N_TARGETS][32]; /* by target and log2 of rows */
     struct sis__runs *runs[SIS__N_TARGETS][32];  /* runs not in use */
     struct sis__row_layout *next;

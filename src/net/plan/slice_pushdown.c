@@ -161,7 +161,7 @@ static int divides(const narrower *w, const sis__step *s, int axis) {
 
 /* May a recurrent layer stop early? */
 static int stops(const narrower *w, const sis__step *s) {
-    if (s->op != SIS__OP_LSTM && s->op != SIS__OP_GRU)
+    if (!sis__is(s, SIS__RECURRENT))
         return 0;
     for (size_t o = 1; o < s->n_outputs; o++)
         if (s->outputs[o] >= 0 && w->wants[s->outputs[o]] != NOBODY)

@@ -60,8 +60,6 @@ int sis__source_of(const sis__plan *p, const sis__step *s, size_t out, size_t in
 
 size_t sis__source_at(const sis__source *from, size_t i) {
     ptrdiff_t at = from->offset;
-    if (from->places)
-        return from->places[i] == SIS__NOWHERE ? SIZE_MAX : from->places[i];
     for (size_t d = from->rank; d-- > 0;) {
         size_t k = i % from->at[d].size;
         i /= from->at[d].size;
@@ -115,7 +113,7 @@ int sis__source_along(const sis__source *from, const sis__tensor *y, size_t axis
     sis__axis a;
     size_t covered = 1, d = from->rank;
     sis__axis_around(y, axis, &a);
-    if (from->places || y->count == 0)
+    if (y->count == 0)
         return 0;
     while (d-- > 0 && covered * from->at[d].size <= a.inner)
         covered *= from->at[d].size;
@@ -220,7 +218,7 @@ static int picks_along(const sis__source *from, const sis__axis *a, size_t n, in
 
 int sis__source_picks(const sis__source *from, const sis__tensor *y, const sis__tensor *x,
                       size_t most, int64_t *slices, size_t *n) {
-    if (!from->same || from->places || from->high || x->count == 0)
+    if (!from->same || from->high || x->count == 0)
         return -1;
     for (size_t d = 0; d < x->rank; d++) {
         sis__axis a;

@@ -35,7 +35,6 @@ typedef struct sis__source {
     size_t picked, pick_size;
     /* high > 0: only the values whose digit `part` is in low..high-1 come from this input. */
     size_t part, low, high;
-    const uint32_t *places; /* not NULL: a list for all values, instead of digits */
 } sis__source;
 
 /* What output `out` of a step takes from input `in`. 0: the operator does not say; then each value may

@@ -45,7 +45,7 @@ static int moves(const sis__fuser *f, const sis__step *s, int out, sis__source *
     size_t o = 0;
     while (s->outputs[o] != out)
         o++;
-    return sis__source_of(f->p, s, o, 0, m) && m->same && !m->picks && !m->places && !m->high;
+    return sis__source_of(f->p, s, o, 0, m) && m->same && !m->picks && !m->high;
 }
 
 /* ---- Through a step -------------------------------------------------------------------------- */

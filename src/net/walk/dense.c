@@ -66,7 +66,7 @@ static int adds_constant(const sis__plan *p, const sis__step *s, int tensor) {
 /* The layer that reads a tensor; 0 if what reads it is none. */
 static int layer_at(const sis__plan *p, int tensor, dense_layer *layer) {
     const sis__step *s = sis__plan_reader(p, tensor);
-    if (!s || (s->op != SIS__OP_GEMM && s->op != SIS__OP_MATMUL) || s->inputs[0] != tensor)
+    if (!s || !sis__is(s, SIS__DENSE) || s->inputs[0] != tensor)
         return 0;
     const sis__gemm *g = &s->p.gemm;
     if (!g->packed || g->m != 1 || g->over.rank || p->tensors[tensor].dtype != SIS__F32 ||
@@ -87,7 +87,7 @@ static int layer_at(const sis__plan *p, int tensor, dense_layer *layer) {
  * is read by something else. */
 static int rectified_by(const sis__plan *p, int tensor) {
     const sis__step *s = sis__plan_reader(p, tensor);
-    if (!s || s->op != SIS__OP_RELU)
+    if (!s || !sis__is(s, SIS__RECTIFIER))
         return -1;
     for (;;) {
         tensor = s->outputs[0];

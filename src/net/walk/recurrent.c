@@ -42,7 +42,7 @@ typedef struct {
 /* ---- The recurrent layers of a network ------------------------------------------------------- */
 
 static int is_recurrent(const sis__step *s) {
-    return s && (s->op == SIS__OP_LSTM || s->op == SIS__OP_GRU);
+    return s && sis__is(s, SIS__RECURRENT);
 }
 
 /* Does anybody want this output? */

@@ -30,8 +30,7 @@ static int is_plain(const sis__step *s, const sis__run *r) {
     for (size_t i = SIS__W; i < s->n_inputs; i++)
         if (!is_fixed(s, r, i))
             return 0;
-    return p->batch == 1 && p->w_packed[0] && p->r_packed[0] && p->clip == 0 && !p->input_forget &&
-           !p->squash && !sis__tin(s, r, SIS__P) && is_whole(s, r);
+    return p->batch == 1 && p->w_packed[0] && p->r_packed[0] && is_whole(s, r);
 }
 
 void sis__rnn_cell_release(sis__rnn_cell *c) {
@@ -43,7 +42,7 @@ void sis__rnn_cell_release(sis__rnn_cell *c) {
 
 int sis__rnn_cell_init(sis__rnn_cell *c, const sis__step *s, sis__run *r, size_t direction) {
     *c = (sis__rnn_cell){0};
-    if ((s->op != SIS__OP_LSTM && s->op != SIS__OP_GRU) || !is_plain(s, r))
+    if (!sis__is(s, SIS__RECURRENT) || !is_plain(s, r))
         return SIS_E_UNSUPPORTED;
     const sis__recurrent *p = &s->p.recurrent;
     sis__pass a;
@@ -102,7 +101,7 @@ void sis__rnn_cell_project_half(const sis__rnn_cell *c, size_t half, const float
 
 /* One time of a GRU that resets in front of the product. */
 static void early_reset_step(const sis__rnn_cell *c, const sis__cell_step *s, float *gates) {
-    sis__gru g = {c->hidden, 0, c->rz, c->rh, c->reset_bias, NULL, 0};
+    sis__gru g = {c->hidden, 0, c->rz, c->rh, c->reset_bias};
     for (size_t i = 0; i < s->n; i++) {
         float *row = gates + i * c->width;
         if (s->more)

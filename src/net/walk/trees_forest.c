@@ -141,8 +141,7 @@ static int allocate(forest *w, const sis__entry *e) {
 
 int sis__forest_new(const sis__entry *e, const sis__step *s, sis__additive **out) {
     *out = NULL;
-    if (s->op != SIS__OP_TREE_ENSEMBLE_CLASSIFIER && s->op != SIS__OP_TREE_ENSEMBLE_REGRESSOR &&
-        s->op != SIS__OP_TREE_ENSEMBLE)
+    if (!sis__is(s, SIS__TREES))
         return SIS_E_UNSUPPORTED;
     const sis__trees *t = s->p.trees;
     if (t->n != 1 || t->forest.width != e->n)

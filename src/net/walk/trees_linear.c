@@ -92,8 +92,7 @@ static void fill_changes(linear *w) {
 int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out) {
     *out = NULL;
     const sis__linear *l = &s->p.linear;
-    if ((s->op != SIS__OP_LINEAR_CLASSIFIER && s->op != SIS__OP_LINEAR_REGRESSOR) || l->n != 1 ||
-        l->width != f->n)
+    if (!sis__is(s, SIS__LINEAR_MODEL) || l->n != 1 || l->width != f->n)
         return SIS_E_UNSUPPORTED;
     linear *w = SIS_NEW(linear, 1);
     if (!w)

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/walk.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -152,28 +152,27 @@ static int look(search *k, const sis__step *s) {
         in = s->inputs[i]; /* constant op x */
     if (in < 0 || out < 0 || k->seen[in].map < 0)
         return 0;
-    switch (s->op) {
-    case SIS__OP_CONV:
-    case SIS__OP_MAX_POOL:
-    case SIS__OP_AVERAGE_POOL:
-    case SIS__OP_GLOBAL_MAX_POOL:
-    case SIS__OP_GLOBAL_AVERAGE_POOL:
-    case SIS__OP_BATCH_NORMALIZATION:
-        return in == s->inputs[0] && assign_image(k, in);
-    case SIS__OP_REDUCE_MAX:
-    case SIS__OP_REDUCE_MEAN:
-    case SIS__OP_REDUCE_SUM:
-        return in == s->inputs[0] && assign_reduced(k, s);
-    case SIS__OP_MATMUL:
+    if (s->op == SIS__OP_MATMUL)
         return in == s->inputs[0] && assign_matmul(k, s);
+    switch (s->ops->family) {
+    case SIS__CONVOLUTION:
+    case SIS__POOL:
+    case SIS__GLOBAL_POOL:
+    case SIS__CHANNEL_NORM:
+        return in == s->inputs[0] && assign_image(k, in);
+    case SIS__REDUCTION:
+        if (s->ops->takes != SIS__TAKES_OTHER)
+            return in == s->inputs[0] && assign_reduced(k, s);
+        break;
     default:
-        if (!sis__axis_map_through(k->p, s, &k->seen[in], &k->seen[out])) {
-            k->seen[out].map = -1;
-            if (s->op == SIS__OP_PAD || same_shape(&k->p->tensors[in], &k->p->tensors[out]))
-                k->seen[out] = k->seen[in]; /* element by element, or it will not be a layer */
-        }
-        return 0;
+        break;
     }
+    if (!sis__axis_map_through(k->p, s, &k->seen[in], &k->seen[out])) {
+        k->seen[out].map = -1;
+        if (sis__is(s, SIS__PADDING) || same_shape(&k->p->tensors[in], &k->p->tensors[out]))
+            k->seen[out] = k->seen[in]; /* element by element, or it will not be a layer */
+    }
+    return 0;
 }
 
 int sis__axis_map_first(const sis__plan *p, int first, sis__axis_map *out) {

@@ -114,7 +114,7 @@ static size_t follow_moved(const follow *f, const sis__step *s, size_t in, exten
     extent *x = f->of[s->inputs[in]];
     sis__source from;
     size_t n = 0;
-    if (!x || !sis__source_of(f->p, s, 0, in, &from) || !(from.same || s->op == SIS__OP_RELU))
+    if (!x || !sis__source_of(f->p, s, 0, in, &from) || !(from.same || sis__is(s, SIS__RECTIFIER)))
         return 0;
     for (size_t i = 0; i < count_of(f, s->outputs[0]); i++) {
         size_t at = sis__source_at(&from, i);
@@ -139,7 +139,7 @@ static int follow_step(follow *f, const sis__step *s, extent *y) {
     }
     if (s->op == SIS__OP_ADD)
         return x && follow_add(f, s, x, y);
-    if (x && x == f->of[s->inputs[0]] && (s->op == SIS__OP_GEMM || s->op == SIS__OP_MATMUL))
+    if (x && x == f->of[s->inputs[0]] && sis__is(s, SIS__DENSE))
         return follow_dense(f, s, x, y);
     size_t n = 0;
     for (size_t i = 0; i < s->n_inputs; i++)

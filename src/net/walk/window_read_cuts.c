@@ -34,16 +34,16 @@ static int read_dense(sis__reader *r, const sis__step *s) {
 
 /* A step behind a dense cut that every row would have to go through: its bias, its Relu. */
 static int read_after(sis__reader *r, const sis__step *s) {
-    int in = s->inputs[0], other = -1;
-    if (s->op == SIS__OP_ADD && r->of[in].cut < 0)
+    int in = s->inputs[0], other = -1, relu = sis__is(s, SIS__RECTIFIER);
+    if (!relu && r->of[in].cut < 0)
         in = s->inputs[1];
-    if (s->op == SIS__OP_ADD)
+    if (!relu)
         other = in == s->inputs[0] ? s->inputs[1] : s->inputs[0];
     sis__keep_point *point = in >= 0 && r->of[in].cut >= 0 ? &r->f->points[r->of[in].cut] : NULL;
     if (!point || point->kind != SIS__KEEP_DENSE || point->cut.value != in || point->cut.relu ||
         sis__plan_reader(r->plan, in) != s || sis__reader_tensor(r, in)->wanted)
         return 0;
-    if (s->op == SIS__OP_ADD) {
+    if (!relu) {
         const sis__tensor *k = sis__reader_tensor(r, other),
                           *y = sis__reader_tensor(r, s->outputs[0]);
         if (!sis__reader_constant(r, other) || k->count != point->cut.width ||
@@ -90,8 +90,8 @@ static int read_reduce(sis__reader *r, const sis__step *s) {
         if (reduced[d] ? (v->role[d] & SIS__CHANNELS) : v->role[d] != SIS__CHANNELS)
             return 0;
     }
-    return read_global(r, s, s->op == SIS__OP_REDUCE_MAX ? SIS__KEEP_MAX : SIS__KEEP_MEAN,
-                       s->op == SIS__OP_REDUCE_MEAN);
+    return read_global(r, s, s->ops->takes == SIS__TAKES_MAX ? SIS__KEEP_MAX : SIS__KEEP_MEAN,
+                       s->ops->takes == SIS__TAKES_MEAN);
 }
 
 /* Does one window of the pool see every position, once? */
@@ -127,24 +127,19 @@ void sis__cut_whole(sis__reader *r, int value) {
 }
 
 int sis__read_cut(sis__reader *r, const sis__step *s) {
-    switch (s->op) {
-    case SIS__OP_GEMM:
-    case SIS__OP_MATMUL:
+    switch (s->ops->family) {
+    case SIS__DENSE:
         return read_dense(r, s);
-    case SIS__OP_ADD:
-    case SIS__OP_RELU:
+    case SIS__POOL:
+        return s->ops->takes == SIS__TAKES_MAX ? read_max_pool(r, s) : 0;
+    case SIS__GLOBAL_POOL:
+        return read_global_pool(r, s,
+                                s->ops->takes == SIS__TAKES_MAX ? SIS__KEEP_MAX : SIS__KEEP_MEAN);
+    case SIS__REDUCTION:
+        return s->ops->takes != SIS__TAKES_OTHER ? read_reduce(r, s) : 0;
+    case SIS__RECTIFIER:
         return read_after(r, s);
-    case SIS__OP_MAX_POOL:
-        return read_max_pool(r, s);
-    case SIS__OP_GLOBAL_MAX_POOL:
-        return read_global_pool(r, s, SIS__KEEP_MAX);
-    case SIS__OP_GLOBAL_AVERAGE_POOL:
-        return read_global_pool(r, s, SIS__KEEP_MEAN);
-    case SIS__OP_REDUCE_MAX:
-    case SIS__OP_REDUCE_MEAN:
-    case SIS__OP_REDUCE_SUM:
-        return read_reduce(r, s);
     default:
-        return 0;
+        return s->op == SIS__OP_ADD ? read_after(r, s) : 0;
     }
 }

@@ -315,7 +315,8 @@ static int read_elements(sis__reader *r, const sis__step *s) {
     const sis__tensor *x = sis__reader_tensor(r, main);
     if (x->rank != y->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) != 0)
         return 0;
-    sis__layer *l = propose(r, s, s->op == SIS__OP_RELU ? SIS__LAYER_RELU : SIS__LAYER_ELEMENTS);
+    sis__layer *l =
+        propose(r, s, sis__is(s, SIS__RECTIFIER) ? SIS__LAYER_RELU : SIS__LAYER_ELEMENTS);
     l->n_in = 0;
     for (size_t i = 0; i < s->n_inputs && fits > 0; i++)
         fits = read_operand(r, l, i, main);
@@ -417,21 +418,20 @@ static int read_concat(sis__reader *r, const sis__step *s) {
 }
 
 int sis__read_layer(sis__reader *r, const sis__step *s) {
-    switch (s->op) {
-    case SIS__OP_CONV:
-        return read_window(r, s, SIS__LAYER_CONV);
-    case SIS__OP_MAX_POOL:
-        return read_pool(r, s, SIS__LAYER_MAX);
-    case SIS__OP_AVERAGE_POOL:
-        return read_pool(r, s, SIS__LAYER_AVERAGE);
-    case SIS__OP_MATMUL:
+    if (s->op == SIS__OP_MATMUL)
         return read_pointwise(r, s);
-    case SIS__OP_BATCH_NORMALIZATION:
-        return read_norm(r, s);
-    case SIS__OP_PAD:
-        return read_pad(r, s);
-    case SIS__OP_CONCAT:
+    if (s->op == SIS__OP_CONCAT)
         return read_concat(r, s);
+    switch (s->ops->family) {
+    case SIS__CONVOLUTION:
+        return read_window(r, s, SIS__LAYER_CONV);
+    case SIS__POOL:
+        return read_pool(r, s,
+                         s->ops->takes == SIS__TAKES_MAX ? SIS__LAYER_MAX : SIS__LAYER_AVERAGE);
+    case SIS__CHANNEL_NORM:
+        return read_norm(r, s);
+    case SIS__PADDING:
+        return read_pad(r, s);
     default:
         return read_elements(r, s);
     }

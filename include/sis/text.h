@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/text.h - words, vocabularies and tokenizers: how texts become numbers.
+ *
+ * Experimental: what is declared here may change from one version to the next.
+ */
+#ifndef SIS_TEXT_H
+#define SIS_TEXT_H
+
+#include <stddef.h>
+
+#include <sis/data.h>
+#include <sis/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* A word of a text, and where it stands. */
+typedef struct sis_word {
+    const char *text;     /* in lower case: what a vocabulary knows */
+    size_t start, length; /* bytes of the text as it was written */
+} sis_word;
+
+/* The words of a text, in order. Zeroed before it is first filled; filling it again reuses its
+ * memory. */
+typedef struct sis_words {
+    size_t n;
+    sis_word *items; /* (n) */
+    char *lower;     /* what they point to */
+    size_t items_room, lower_room;
+} sis_words;
+
+/* The tokenizer: what is left between blanks, control characters and
+ * !"#$%&()*+,-./:;<=>?@[\]^_`{|}~ are words (the default of Keras, as in the paper). Lower case of
+ * ASCII, Latin, Greek and Cyrillic letters. */
+#define SIS_TOKENIZER "words"
+int sis_words_split(const char *text, sis_words *words);
+void sis_words_release(sis_words *words);
+
+/* The words of example i: those the file gives, or those of its text. */
+int sis_data_words(const sis_data *data, size_t i, sis_words *words);
+
+/* ---- Vocabularies -------------------------------------------------------------------------- */
+
+/* Words and their numbers, from 0 without gaps. Number 0 is padding. Words that are not in it share
+ * one number if it has a word "<unknown>" (or <unk>, <oov>, [UNK], as others call it). */
+typedef struct sis_vocabulary sis_vocabulary;
+
+#define SIS_WORD_PADDING "<padding>"
+#define SIS_WORD_UNKNOWN "<unknown>"
+
+/* Padding, unknown, then the `most` most frequent words of the texts rows[0..n_rows) (NULL: all),
+ * most frequent first, equally frequent ones in the order of their first appearance. */
+int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,
+                         sis_vocabulary **out);
+
+/* From and to a JSON list of words, as models carry it (SIS_NET_META_VOCABULARY); free(*json). */
+int sis_vocabulary_parse(const char *json, sis_vocabulary **out);
+int sis_vocabulary_format(const sis_vocabulary *v, char **json);
+void sis_vocabulary_free(sis_vocabulary *v);
+
+size_t sis_vocabulary_size(const sis_vocabulary *v);
+const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id); /* NULL if there is none */
+
+/* The number of a word in lower case; that of unknown words, or 0 if they have none. */
+size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word);
+
+/* The last `length` words as numbers, with padding in front of fewer. word_at (NULL: not wanted) is
+ * for each place the index of its word in `words`, SIZE_MAX for padding. Returns how many words
+ * there are. */
+size_t sis_vocabulary_encode(const sis_vocabulary *v, const sis_words *words, size_t length,
+                             double *ids, size_t *word_at);
+
+/* ---- Tokenizers ---------------------------------------------------------------------------- */
+
+/* What makes tokens of texts for networks such as BERT and GPT, from the file that comes with them:
+ * vocab.txt (WordPiece, a token a line; small letters if no token has a capital one) or
+ * tokenizer.json (Hugging Face): WordPiece or byte-level BPE, normalizers BertNormalizer, Lowercase,
+ * StripAccents, NFC, NFD, NFKC, NFKD, Strip; pre-tokenizers BertPreTokenizer, Whitespace,
+ * WhitespaceSplit, Punctuation, Digits, ByteLevel; special tokens by TemplateProcessing,
+ * BertProcessing or RobertaProcessing. What a file asks for beyond that is SIS_E_UNSUPPORTED; so is
+ * every file if the library was built without libutf8proc. */
+typedef struct sis_tokenizer sis_tokenizer;
+
+int sis_tokenizer_read(const char *path, sis_tokenizer **out); /* *out is NULL on failure */
+void sis_tokenizer_free(sis_tokenizer *tokenizer);
+
+size_t sis_tokenizer_size(const sis_tokenizer *tokenizer); /* the highest number, and one */
+const char *sis_tokenizer_word(const sis_tokenizer *tokenizer, size_t id); /* NULL: none */
+long sis_tokenizer_find(const sis_tokenizer *tokenizer, const char *word); /* -1: none */
+
+/* Tokens that stand for no text, by number; -1: there is none. */
+typedef enum sis_special {
+    SIS_SPECIAL_PAD,
+    SIS_SPECIAL_MASK,
+    SIS_SPECIAL_UNKNOWN,
+    SIS_N_SPECIALS
+} sis_special;
+long sis_tokenizer_special(const sis_tokenizer *tokenizer, sis_special special);
+
+/* A token, and where it stands. */
+typedef struct sis_token {
+    int id;
+    size_t start, length; /* bytes of the text, without the blank in front of a word */
+    size_t word;          /* which word of the text, from 0; SIZE_MAX: a special token around it */
+} sis_token;
+
+/* Zeroed before it is first filled; filling it again reuses its memory. */
+typedef struct sis_tokens {
+    size_t n;
+    sis_token *items; /* (n) */
+    size_t room;
+} sis_tokens;
+
+/* The tokens of a text with the special ones around it, at most `most` in all (0: any number): what
+ * does not fit is cut off behind. Words are the pieces that the tokenizer cuts a text into before it
+ * looks them up, with what an apostrophe ties together. */
+int sis_tokenizer_encode(const sis_tokenizer *tokenizer, const char *text, size_t most,
+                         sis_tokens *out);
+void sis_tokens_release(sis_tokens *tokens);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""llm.py WEIGHTS [--n 200] [--doc docs/llm.md] - are the sentences found that an answer needs?
+
+WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is not there: two
+minutes). It answers questions about 10 to 40 sentences of which the supporting ones are known. Each method is
+charged for every prompt that it has scored:
+
+    sis, quick       sufficient subsets (threshold 0 on the margin of the answer)
+    leave-one-out    sentences by how far the margin falls without them
+    ablations        sentences by the weights of a ridge regression of the margin on random halves of the
+                     context, with as many prompts as sis needed for this question, and with five times as many
+
+The last two give rankings, no sets. They are judged twice: by the best sentences, as many as the support has
+(which a user does not know), and by the shortest beginning of the ranking that keeps the answer.
+Prints the table, and puts it into --doc between the lines that name this file.
+Needs numpy, PyTorch and the Python package (PYTHONPATH=build/python)."""
+import argparse
+import os
+import re
+import sys
+
+import numpy as np
+
+import sis
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "llm"))
+import facts  # noqa: E402
+
+SENTENCE = re.compile(r"[^\s.][^.]*\.")
+KINDS = {"one": "one sentence", "twice": "the same twice", "two": "needs two"}
+
+
+class Question:
+    """One question: margins of its answer for parts of the context, counted."""
+
+    def __init__(self, model, example):
+        self.model, self.example, self.asked = model, example, 0
+        self.sentences = SENTENCE.findall(example["context"])
+        self.answer = facts.ids_of(example["answer"])
+        self.support = [frozenset(s) for s in example["support"]]
+
+    def margins(self, contexts):
+        """The least, over the answer's words, of its log-probability less that of the best other word."""
+        self.asked += len(contexts)
+        rows = [facts.ids_of(facts.prompt_of([c] if c else [], self.example["question"])) + self.answer[:-1] for c in contexts]
+        found = []
+        for logprobs in facts.next_words(self.model, rows, len(self.answer)):
+            own = logprobs[np.arange(len(self.answer)), self.answer]
+            logprobs[np.arange(len(self.answer)), self.answer] = -np.inf
+            found.append(float((own - logprobs.max(axis=1)).min()))
+        return np.array(found)
+
+    def of_masks(self, masks):
+        return self.margins([" ".join(s for s, kept in zip(self.sentences, m) if kept) for m in masks])
+
+    def explain(self, method):
+        """The subsets, whether every claim was verified, and the prompts it took."""
+        self.asked = 0
+        cut = lambda text: [m.span() for m in SENTENCE.finditer(text)]
+        results = sis.explain(self.margins, [self.example["context"]], threshold=0, tokenizer=cut, method=method,
+                              ids=[self.example["id"]], progress=False)
+        asked = self.asked
+        record = results[0]
+        return [frozenset(s.features) for s in record.subsets], record, asked
+
+    def without_one(self):
+        n, self.asked = len(self.sentences), 0
+        return -self.of_masks(1 - np.eye(n)), self.asked
+
+    def ablations(self, budget):
+        """Weights of the sentences after `budget` prompts and after five times as many."""
+        rng = np.random.default_rng(len(self.example["context"]))
+        masks = rng.integers(0, 2, (5 * budget, len(self.sentences)))
+        margins = self.of_masks(masks)
+        return [ridge(masks[:n], margins[:n]) for n in (budget, 5 * budget)]
+
+    def prefix(self, ranking):
+        """The shortest beginning of a ranking that keeps the answer."""
+        n = len(ranking)
+        masks = np.zeros((n, n))
+        for k in range(n):
+            masks[k, ranking[:k + 1]] = 1
+        enough = np.nonzero(self.of_masks(masks) >= 0)[0]
+        return frozenset(int(i) for i in ranking[:enough[0] + 1]) if len(enough) else frozenset()
+
+
+def ridge(masks, margins, penalty=1.0):
+    x, y = masks - masks.mean(axis=0), margins - margins.mean()
+    return np.linalg.solve(x.T @ x + penalty * np.eye(x.shape[1]), x.T @ y)
+
+
+class Row:
+    """One method: of each question whether it is right, and what it took."""
+
+    def __init__(self, name):
+        self.name, self.right, self.prefix, self.both, self.asked = name, {k: [] for k in KINDS}, [], [], []
+        self.verified, self.wrong = [], []
+
+    def subsets(self, q, found, record, asked):
+        kind = q.example["kind"]
+        first = found[0] if found else frozenset()
+        self.right[kind].append(first in q.support)
+        self.prefix.append(first in q.support)
+        if kind == "twice":
+            self.both.append(set(found) == set(q.support))
+        self.asked.append(asked)
+        self.verified.append(bool(record.verified))
+        if first not in q.support:
+            near = max(q.support, key=lambda s: len(s & first))
+            self.wrong.append((q.example["id"], record.status, sorted(near - first), sorted(first - near)))
+
+    def ranking(self, q, weights, asked):
+        order, kind = np.argsort(-weights, kind="stable"), q.example["kind"]
+        self.right[kind].append(frozenset(order[:len(q.support[0])].tolist()) in q.support)
+        self.prefix.append(q.prefix(order) in q.support)
+        if kind == "twice":
+            self.both.append(frozenset(order[:2].tolist()) == frozenset().union(*q.support))
+        self.asked.append(asked)
+
+    def line(self):
+        share = lambda found: f"{100 * np.mean(found):.1f} %"
+        checked = f"{sum(self.verified)} of {len(self.verified)}" if self.verified else "no claims"
+        return "| " + " | ".join([self.name] + [share(self.right[k]) for k in KINDS] + [
+            share(self.prefix), share(self.both), f"{np.mean(self.asked):.0f}", checked]) + " |"
+
+
+def table(rows, n, right):
+    head = ["method", *KINDS.values(), "all, size not told", "both copies", "prompts a question", "verified"]
+    text = [f"{n} questions, {right} answered as the context says.", "",
+            "| " + " | ".join(head) + " |", "|---" * len(head) + "|"] + [row.line() for row in rows]
+    for row in rows[:2]:
+        text += ["", f"{row.name}: " + ("no wrong, missing or extra sentence." if not row.wrong else "; ".join(
+            f"{name} ({status}): missing {missing}, extra {extra}" for name, status, missing, extra in row.wrong) + ".")]
+    return "\n".join(text) + "\n"
+
+
+def put(path, text):
+    """Replaces what is between the lines that name this file."""
+    with open(path) as f:
+        old = f.read()
+    new, n = re.subn(r"(<!-- paper/llm\.py -->\n).*?(<!-- end -->)", lambda m: m[1] + text + m[2], old, flags=re.S)
+    if n != 1:
+        sys.exit(f"{path}: expected one <!-- paper/llm.py --> and one <!-- end -->")
+    with open(path, "w") as f:
+        f.write(new)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("weights")
+    parser.add_argument("--n", type=int, default=200)
+    parser.add_argument("--doc")
+    args = parser.parse_args()
+    if not os.path.exists(args.weights):
+        facts.train(args.weights, 1500, 1)
+    model, right = facts.load(args.weights), 0
+    rows = [Row(name) for name in ("sis", "quick", "leave-one-out", "ablations, as many prompts as sis",
+                                   "ablations, five times as many")]
+    for number, example in enumerate(facts.questions(args.n, 2)):
+        q = Question(model, example)
+        right += q.margins([example["context"]])[0] >= 0
+        found = q.explain("sis")
+        rows[0].subsets(q, *found)
+        rows[1].subsets(q, *q.explain("quick"))
+        rows[2].ranking(q, *q.without_one())
+        for row, weights, times in zip(rows[3:], q.ablations(found[2]), (1, 5)):
+            row.ranking(q, weights, times * found[2])
+        if sys.stderr.isatty() or number % 20 == 19:
+            print(f"{number + 1} of {args.n}", file=sys.stderr)
+    text = table(rows, args.n, right)
+    print(text, end="")
+    if args.doc:
+        put(args.doc, text)
+
+
+if __name__ == "__main__":
+    main()

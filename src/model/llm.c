@@ -1,0 +1,948 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Language models behind an address: which parts of a prompt were enough for an answer?
+ *
+ *     http://HOST/v1/completions#MODEL        the prompt and the answer are given back with log-probabilities (echo);
+ *                                             a server that does not do that is asked as the next one
+ *     http://HOST/v1/chat/completions#MODEL   the model answers by itself, and what it writes is compared
+ *     http://HOST/completion                  llama.cpp: a grammar that allows only the answer
+ *
+ * A row says which prompt (its first value) and which of its parts are kept (1) or left out (0); prompts are told by
+ * sis_model_take_prompts(). Opening asks one question, which says what the server can do.
+ *
+ * Answers are remembered by what was asked and by how often it had been asked before, so that a file of them
+ * (llm_cache.c) gives a run that repeats questions the same answers again.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "model/answer.h"
+#include "model/kind.h"
+#include "model/llm_cache.h"
+#include "model/llm_read.h"
+#include "model/web.h"
+
+enum { BATCH = 32, MAX_LABELS = 16, ALTERNATIVES = 5, CHAT_ALTERNATIVES = 20, ANSWER_TOKENS = 48 };
+
+static const size_t ANSWER_BYTES = (size_t)64 << 20;
+
+typedef enum { COMPLETIONS, CHAT, LLAMA } protocol;
+typedef enum { MARGIN, LOGPROB, LABEL } score_kind;
+
+/* What a question was asked and answered before. */
+typedef struct {
+    uint64_t key;
+    size_t times;
+    double first; /* score */
+} asked;
+
+/* What is known of a prompt. */
+typedef struct {
+    char *answer;  /* NULL: the model has not been asked for it */
+    size_t tokens; /* of the answer; 0: not known */
+    sis_prompt_account account;
+    asked *asked; /* (n_asked) */
+    size_t n_asked, room;
+} state;
+
+/* What all handles of a model share. */
+typedef struct {
+    char *address, *model; /* without and behind the # */
+    char *labels[MAX_LABELS];
+    size_t n_labels;
+    protocol protocol;
+    score_kind score;
+    int echo, batches;
+    int max_tokens; /* of an echo: 0, or 1 where 0 is refused */
+    sis__llm_cache *cache;
+    pthread_mutex_t lock; /* of states and cache */
+    const sis_prompt *prompts;
+    state *states; /* (n_prompts) */
+    size_t n_prompts;
+    atomic_size_t users;
+} endpoint;
+
+typedef struct {
+    sis__opened opened; /* first: see kind.h */
+    pthread_mutex_t lock;
+    endpoint *end;
+    sis__web *web;
+    sis__web_answer answer;
+} llm_model;
+
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
+static void free_states(endpoint *e) {
+    for (size_t i = 0; e->states && i < e->n_prompts; i++) {
+        free(e->states[i].answer);
+        free(e->states[i].asked);
+    }
+    free(e->states);
+    e->states = NULL;
+}
+
+static void endpoint_free(endpoint *e) {
+    if (!e || atomic_fetch_sub(&e->users, 1) > 1)
+        return;
+    free_states(e);
+    free(e->address);
+    free(e->model);
+    for (size_t k = 0; k < e->n_labels; k++)
+        free(e->labels[k]);
+    sis__llm_cache_close(e->cache);
+    pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+static void model_free(void *ctx) {
+    llm_model *m = ctx;
+    if (!m)
+        return;
+    endpoint_free(m->end);
+    sis__web_free(m->web);
+    sis__buf_release(&m->answer.body);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+static llm_model *model_new(endpoint *e) {
+    llm_model *m = SIS_NEW(llm_model, 1);
+    if (!m)
+        return NULL;
+    m->opened.kind = &sis__model_llm;
+    pthread_mutex_init(&m->lock, NULL);
+    m->end = e;
+    atomic_fetch_add(&e->users, 1);
+    return m;
+}
+
+static int worker_new(void *ctx, void **worker) {
+    const llm_model *m = ctx;
+    llm_model *twin = model_new(m->end);
+    int error = twin ? sis__web_twin(m->web, &twin->web) : SIS_E_NOMEM;
+    if (error != SIS_OK) {
+        model_free(twin);
+        twin = NULL;
+    }
+    *worker = twin;
+    return error;
+}
+
+/* ---- Prompts --------------------------------------------------------------------------------- */
+
+static size_t count_newlines(const char *from, const char *to) {
+    size_t n = 0;
+    for (; from < to; from++)
+        n += *from == '\n';
+    return n;
+}
+
+/* What stands between two parts that are kept: of the gaps between them, the one with the most line ends. */
+static void add_joint(sis__buf *b, const sis_prompt *p, size_t last, size_t next) {
+    const char *from = NULL, *to = NULL;
+    for (size_t k = last; k < next; k++) {
+        const char *begin = p->parts[k].text + p->parts[k].length, *end = p->parts[k + 1].text;
+        if (!from || count_newlines(begin, end) > count_newlines(from, to)) {
+            from = begin;
+            to = end;
+        }
+    }
+    sis__buf_add(b, from, (size_t)(to - from));
+}
+
+/* The number that a part begins with, "[3] ...", "3. ...", and where its digits are; 0: none. */
+static size_t number_of(const sis_piece *part, size_t *at, size_t *digits) {
+    size_t i = part->length > 0 && strchr("[(", part->text[0]) != NULL, n = 0;
+    *at = i;
+    for (; i < part->length && i < *at + 6 && part->text[i] >= '0' && part->text[i] <= '9'; i++)
+        n = 10 * n + (size_t)(part->text[i] - '0');
+    *digits = i - *at;
+    return *digits && i < part->length && strchr("]).:", part->text[i]) ? n : 0;
+}
+
+/* Are the parts numbered from 1? Then those that are kept are, too. */
+static int is_numbered(const sis_prompt *p) {
+    size_t at, digits;
+    for (size_t k = 0; k < p->n; k++)
+        if (number_of(&p->parts[k], &at, &digits) != k + 1)
+            return 0;
+    return p->n > 1;
+}
+
+static void add_part(sis__buf *b, const sis_piece *part, size_t number) {
+    size_t at = 0, digits = 0;
+    if (number) {
+        number_of(part, &at, &digits);
+        sis__buf_add(b, part->text, at);
+        sis__buf_printf(b, "%zu", number);
+    }
+    sis__buf_add(b, part->text + at + digits, part->length - at - digits);
+}
+
+/* The prompt of a row, as a person would write it without the parts that are left out. */
+static void add_prompt(sis__buf *b, const sis_prompt *p, const double *kept) {
+    size_t last = SIZE_MAX, number = 0;
+    int numbered = is_numbered(p);
+    sis__buf_str(b, p->before);
+    for (size_t k = 0; k < p->n; k++) {
+        if (!(kept[k] > 0.5))
+            continue;
+        if (last != SIZE_MAX)
+            add_joint(b, p, last, k);
+        add_part(b, &p->parts[k], numbered ? ++number : 0);
+        last = k;
+    }
+    while (last == SIZE_MAX && b->len > 0 && *p->after == '\n' && b->data[b->len - 1] == ' ')
+        b->len--;
+    sis__buf_str(b, p->after);
+}
+
+/* The answer goes behind a prompt with a blank between words; scripts that have none get none. */
+static int needs_blank(const sis__buf *prompt, const char *answer) {
+    uint32_t c = 0;
+    if (prompt->len == 0 || !*answer || sis__is_space(prompt->data[prompt->len - 1]))
+        return 0;
+    sis__utf8_step(answer, &c);
+    return !sis__is_space(*answer) && c < 0x2E80 && !strchr(".,;:!?)]}", *answer);
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+/* One text that is asked about. */
+typedef struct {
+    size_t row, label;
+    state *s;
+    sis__buf text;   /* the prompt; with echo the answer is behind it */
+    char *answer;    /* as it stands behind the prompt */
+    size_t from, to; /* with echo: the characters of the answer */
+    char key[SIS__SHA256_TEXT];
+    size_t times;   /* it was asked before */
+    json_t *choice; /* what came back */
+} question;
+
+static void question_release(question *q) {
+    sis__buf_release(&q->text);
+    free(q->answer);
+    json_decref(q->choice);
+    *q = (question){0};
+}
+
+/* "root ::= " and the answer in quotes. */
+static void add_grammar(sis__buf *b, const char *answer) {
+    sis__buf rule;
+    sis__buf_init(&rule);
+    sis__buf_str(&rule, "root ::= \"");
+    for (; *answer; answer++) {
+        const char *escape = *answer == '\n'   ? "\\n"
+                             : *answer == '\t' ? "\\t"
+                             : *answer == '\r' ? "\\r"
+                                               : NULL;
+        if (escape)
+            sis__buf_str(&rule, escape);
+        else {
+            if (*answer == '"' || *answer == '\\')
+                sis__buf_char(&rule, '\\');
+            sis__buf_char(&rule, *answer);
+        }
+    }
+    sis__buf_str(&rule, "\"");
+    sis__buf_add(&rule, "", 1);
+    if (sis__buf_error(&rule) == SIS_OK)
+        sis__buf_json(b, rule.data);
+    else
+        b->error = SIS_E_NOMEM;
+    sis__buf_release(&rule);
+}
+
+static void add_text(sis__buf *b, const sis__buf *text) {
+    sis__buf_char(b, '"');
+    sis__buf_escape(b, text->data, text->len);
+    sis__buf_char(b, '"');
+}
+
+/* How many tokens are asked for, so that the answer is among them: as many as it had, else at most its bytes. */
+static size_t tokens_for(const endpoint *e, const question *q) {
+    if (!q->answer)
+        return ANSWER_TOKENS;
+    if (e->score == LABEL && e->protocol != LLAMA)
+        return 1;
+    size_t known = e->protocol == LLAMA ? 0 : q->s->tokens, bytes = strlen(q->answer) + 1;
+    return known ? known : bytes;
+}
+
+/* The request about n questions; more than one only where there are batches. */
+static void write_body(const endpoint *e, const question *q, size_t n, sis__buf *b) {
+    sis__buf_str(b, "{");
+    if (e->model && *e->model) {
+        sis__buf_str(b, "\"model\":");
+        sis__buf_json(b, e->model);
+        sis__buf_str(b, ",");
+    }
+    if (e->protocol == CHAT) {
+        sis__buf_str(b, "\"messages\":[{\"role\":\"user\",\"content\":");
+        add_text(b, &q->text);
+        sis__buf_str(b, "}]");
+    } else if (e->protocol == COMPLETIONS && e->batches) {
+        sis__buf_str(b, "\"prompt\":[");
+        for (size_t k = 0; k < n; k++) {
+            sis__buf_str(b, k ? "," : "");
+            add_text(b, &q[k].text);
+        }
+        sis__buf_str(b, "]");
+    } else {
+        sis__buf_str(b, "\"prompt\":");
+        add_text(b, &q->text);
+    }
+    int echo = e->echo && q->answer;
+    sis__buf_str(b, ",\"temperature\":0");
+    if (e->protocol == LLAMA) {
+        sis__buf_printf(b, ",\"n_predict\":%zu,\"n_probs\":%d,\"cache_prompt\":false",
+                        tokens_for(e, q), ALTERNATIVES);
+        if (q->answer) {
+            sis__buf_str(b, ",\"grammar\":");
+            add_grammar(b, q->answer);
+        }
+    } else {
+        sis__buf_printf(b, ",\"max_tokens\":%zu", echo ? (size_t)e->max_tokens : tokens_for(e, q));
+        if (e->protocol == CHAT)
+            sis__buf_printf(b, ",\"logprobs\":true,\"top_logprobs\":%d", CHAT_ALTERNATIVES);
+        else
+            sis__buf_printf(b, ",\"logprobs\":%d,\"echo\":%s", ALTERNATIVES,
+                            echo ? "true" : "false");
+    }
+    sis__buf_str(b, "}");
+}
+
+/* ---- One request ----------------------------------------------------------------------------- */
+
+/* What a server says is wrong: {"error":"..."}, {"error":{"message":"..."}}, {"detail":"..."}. */
+static int fail_status(const sis__web_answer *a) {
+    char excerpt[SIS__EXCERPT];
+    json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
+    const json_t *error = json_object_get(json, "error");
+    const json_t *message = json_object_get(error, "message");
+    const char *text = json_string_value(message ? message
+                                         : error ? error
+                                                 : json_object_get(json, "detail"));
+    const char *hint = a->status == 401 || a->status == 403
+                           ? " (give the key by --token FILE or $OPENAI_API_KEY)"
+                       : a->status == 404 ? " (are the address and the model's name right?)"
+                                          : "";
+    if (text)
+        snprintf(excerpt, sizeof excerpt, "%s", text);
+    else
+        sis__answer_excerpt(a->body.data ? a->body.data : "", a->body.len, excerpt, sizeof excerpt);
+    json_decref(json);
+    return sis__fail(SIS_E_MODEL, "HTTP %ld%s: %s", a->status, hint, excerpt);
+}
+
+/* POST a body; *json is what came back, or NULL with any other status than 200. */
+static int post(llm_model *m, const sis__buf *body, json_t **json) {
+    json_error_t why;
+    char excerpt[SIS__EXCERPT];
+    sis__web_request q = {.url = m->end->address,
+                          .body = body->data,
+                          .length = body->len,
+                          .most = ANSWER_BYTES,
+                          .repeat_500 = 1};
+    *json = NULL;
+    int error = sis__buf_error(body);
+    if (error == SIS_OK)
+        error = sis__web_send(m->web, &q, &m->answer);
+    if (error != SIS_OK || m->answer.status != 200)
+        return error;
+    const sis__buf *b = &m->answer.body;
+    *json = b->len ? sis__json_load(b->data, b->len, 0, &why) : NULL;
+    if (json_is_object(*json))
+        return SIS_OK;
+    sis__answer_excerpt(b->data ? b->data : "", b->len, excerpt, sizeof excerpt);
+    json_decref(*json);
+    *json = NULL;
+    return sis__fail(SIS_E_MODEL, "expected a JSON object, found %s", excerpt);
+}
+
+static size_t count_of(const json_t *object, const char *name) {
+    json_int_t n = json_integer_value(json_object_get(object, name));
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void count_request(endpoint *e, state *s, const json_t *json) {
+    const json_t *usage = json_object_get(json, "usage");
+    if (!s)
+        return;
+    pthread_mutex_lock(&e->lock);
+    s->account.requests++;
+    s->account.prompt_tokens +=
+        usage ? count_of(usage, "prompt_tokens") : count_of(json, "tokens_evaluated");
+    s->account.completion_tokens +=
+        usage ? count_of(usage, "completion_tokens") : count_of(json, "tokens_predicted");
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* Choices to their questions, by "index"; llama.cpp answers one question with one object. */
+static int share_out(const endpoint *e, json_t *json, question *q, size_t n) {
+    json_t *choices = json_object_get(json, "choices"), *choice;
+    size_t i;
+    if (e->protocol == LLAMA) {
+        q->choice = json_incref(json);
+        return SIS_OK;
+    }
+    json_array_foreach(choices, i, choice) {
+        const json_t *index = json_object_get(choice, "index");
+        size_t at = json_is_integer(index) ? (size_t)json_integer_value(index) : i;
+        if (at < n && !q[at].choice)
+            q[at].choice = json_incref(choice);
+    }
+    for (i = 0; i < n; i++)
+        if (!q[i].choice)
+            return sis__fail(SIS_E_MODEL, "expected %zu choice%s, found %zu", n, n > 1 ? "s" : "",
+                             json_array_size(choices));
+    return SIS_OK;
+}
+
+/* n questions in one request. */
+static int ask_server(llm_model *m, question *q, size_t n) {
+    sis__buf body;
+    json_t *json = NULL;
+    sis__buf_init(&body);
+    write_body(m->end, q, n, &body);
+    int error = post(m, &body, &json);
+    if (error == SIS_OK && !json)
+        error = fail_status(&m->answer);
+    if (error == SIS_OK) {
+        count_request(m->end, q->s, json);
+        error = share_out(m->end, json, q, n);
+    }
+    json_decref(json);
+    sis__buf_release(&body);
+    return error == SIS_OK ? error : sis__fail_in(error, "model %.200s", m->end->address);
+}
+
+/* ---- Remembering ----------------------------------------------------------------------------- */
+
+/* The first 64 bits of the digest. */
+static uint64_t key_of(const question *q) {
+    uint64_t key = 0;
+    for (int i = 0; i < 16; i++)
+        key = key * 16 + (uint64_t)(q->key[i] <= '9' ? q->key[i] - '0' : q->key[i] - 'a' + 10);
+    return key;
+}
+
+static asked *find_asked(state *s, uint64_t key) {
+    for (size_t i = 0; i < s->n_asked; i++)
+        if (s->asked[i].key == key)
+            return &s->asked[i];
+    if (sis__reserve(&s->asked, &s->room, s->n_asked + 1, sizeof *s->asked) != SIS_OK)
+        return NULL;
+    s->asked[s->n_asked] = (asked){.key = key, .first = NAN};
+    return &s->asked[s->n_asked++];
+}
+
+/* What a question is known by, and how often it was asked before in this run. */
+static int find_key(endpoint *e, question *q) {
+    sis__buf body;
+    sis__sha256 sum;
+    sis__buf_init(&body);
+    write_body(e, q, 1, &body);
+    int error = sis__buf_error(&body);
+    sis__sha256_init(&sum);
+    sis__sha256_add(&sum, e->address, strlen(e->address) + 1);
+    if (error == SIS_OK)
+        sis__sha256_add(&sum, body.data, body.len);
+    sis__sha256_text(&sum, q->key);
+    sis__buf_release(&body);
+    pthread_mutex_lock(&e->lock);
+    asked *a = error == SIS_OK ? find_asked(q->s, key_of(q)) : NULL;
+    if (error == SIS_OK && !a)
+        error = SIS_E_NOMEM;
+    if (error == SIS_OK) {
+        q->times = a->times++;
+        error = sis__llm_cache_get(e->cache, q->key, q->times, &q->choice);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return error;
+}
+
+/* Ask what the cache does not know, in as few requests as the server allows. */
+static int ask_all(llm_model *m, question *q, size_t n) {
+    endpoint *e = m->end;
+    int error = SIS_OK;
+    for (size_t i = 0; i < n && error == SIS_OK; i++)
+        error = find_key(e, &q[i]);
+    for (size_t i = 0, more; i < n && error == SIS_OK; i += more) {
+        more = 1;
+        if (q[i].choice)
+            continue;
+        size_t most = e->batches && q[i].answer ? BATCH : 1;
+        while (more < most && i + more < n && !q[i + more].choice)
+            more++;
+        error = ask_server(m, q + i, more);
+        for (size_t k = i; error == SIS_OK && k < i + more; k++) {
+            pthread_mutex_lock(&e->lock);
+            error = sis__llm_cache_put(e->cache, q[k].key, q[k].times, q[k].choice);
+            pthread_mutex_unlock(&e->lock);
+        }
+    }
+    return error;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* Generated tokens with their alternatives, wherever this server puts them. */
+static const json_t *content_of(const endpoint *e, const json_t *choice) {
+    return e->protocol == LLAMA ? json_object_get(choice, "completion_probabilities")
+                                : json_object_get(json_object_get(choice, "logprobs"), "content");
+}
+
+static const char *text_of(const endpoint *e, const json_t *choice) {
+    const json_t *text = e->protocol == LLAMA ? json_object_get(choice, "content")
+                         : e->protocol == CHAT
+                             ? json_object_get(json_object_get(choice, "message"), "content")
+                             : json_object_get(choice, "text");
+    return json_string_value(text);
+}
+
+static int read_tokens(const endpoint *e, const question *q, sis__llm_tokens *out) {
+    *out = (sis__llm_tokens){0};
+    if (e->echo)
+        return sis__llm_read_echo(q->choice, q->from, q->to, out);
+    if (e->score == LABEL && e->protocol != LLAMA)
+        return sis__llm_read_first(content_of(e, q->choice), q->answer, &out->sum, &out->bounded);
+    return sis__llm_read_generated(content_of(e, q->choice), q->answer, out);
+}
+
+/* The probability of the first label among all of them. */
+static double first_of(const double *logprobs, size_t n) {
+    double top = logprobs[0], sum = 0;
+    for (size_t k = 1; k < n; k++)
+        top = fmax(top, logprobs[k]);
+    for (size_t k = 0; k < n; k++)
+        sum += exp(logprobs[k] - top);
+    return exp(logprobs[0] - top) / sum;
+}
+
+/* The score of a row from its questions (n). */
+static int score_row(endpoint *e, const question *q, size_t n, double *score) {
+    double logprobs[MAX_LABELS] = {0};
+    sis__llm_tokens t;
+    int error = SIS_OK, bounded = 0;
+    for (size_t k = 0; k < n && error == SIS_OK; k++) {
+        error = read_tokens(e, &q[k], &t);
+        logprobs[k] = t.sum;
+        bounded |= t.bounded;
+    }
+    if (error != SIS_OK)
+        return sis__fail_in(error, "model %.200s", e->address);
+    *score = e->score == LABEL    ? first_of(logprobs, n)
+             : e->score == MARGIN ? t.margin
+                                  : t.sum / (double)t.n;
+    pthread_mutex_lock(&e->lock);
+    state *s = q->s;
+    s->account.bounded |= bounded;
+    if (e->score != LABEL && t.margin >= 0 && t.n > s->tokens)
+        s->tokens = t.n; /* so many are asked for from now on, where the model writes by itself */
+    asked *a = find_asked(s, key_of(q));
+    if (a && isnan(a->first))
+        a->first = *score;
+    else if (a)
+        s->account.noise = fmax(s->account.noise, fabs(*score - a->first));
+    pthread_mutex_unlock(&e->lock);
+    return SIS_OK;
+}
+
+/* ---- The answer that the model gives by itself ----------------------------------------------- */
+
+static const char *skip_blanks(const char *text) {
+    while (sis__is_space(*text))
+        text++;
+    return text;
+}
+
+/* Its first line with something on it, without blanks behind. */
+static char *first_line(const char *text) {
+    size_t begin = 0, end;
+    while (text[begin] && sis__is_space(text[begin]))
+        begin++;
+    end = begin + strcspn(text + begin, "\n");
+    while (begin > 0 && text[begin - 1] == ' ')
+        begin--;
+    while (end > begin && sis__is_space(text[end - 1]))
+        end--;
+    char *line = SIS_NEW(char, end - begin + 1);
+    if (line)
+        memcpy(line, text + begin, end - begin);
+    return line;
+}
+
+static int find_answer(llm_model *m, size_t number, state *s) {
+    endpoint *e = m->end;
+    const sis_prompt *p = &e->prompts[number];
+    question q = {.s = s};
+    double *all = SIS_NEW(double, p->n + 1);
+    for (size_t k = 0; all && k < p->n; k++)
+        all[k] = 1;
+    int error = all ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK) {
+        add_prompt(&q.text, p, all);
+        error = sis__buf_error(&q.text);
+    }
+    if (error == SIS_OK)
+        error = ask_all(m, &q, 1);
+    const char *text = error == SIS_OK ? text_of(e, q.choice) : NULL;
+    char *line = text ? first_line(text) : NULL;
+    if (error == SIS_OK && (!line || !*skip_blanks(line)))
+        error = sis__fail(SIS_E_MODEL,
+                          "model %.200s: it answers nothing to the whole prompt; give an answer by "
+                          "the field \"answer\" or by --answer",
+                          e->address);
+    pthread_mutex_lock(&e->lock);
+    if (error == SIS_OK && !s->answer) {
+        s->answer = line;
+        line = NULL;
+    }
+    pthread_mutex_unlock(&e->lock);
+    free(line);
+    free(all);
+    question_release(&q);
+    return error;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* A question about a row: the prompt, and what is to come behind it. */
+static int write_question(const endpoint *e, const double *row, const char *answer, question *q) {
+    size_t number = (size_t)row[0];
+    q->s = &e->states[number];
+    add_prompt(&q->text, &e->prompts[number], row + 1);
+    int blank = e->protocol != CHAT && needs_blank(&q->text, answer);
+    answer = e->protocol == CHAT ? skip_blanks(answer) : answer;
+    size_t n = strlen(answer);
+    q->answer = SIS_NEW(char, n + 2);
+    if (!q->answer)
+        return SIS_E_NOMEM;
+    q->answer[0] = ' ';
+    memcpy(q->answer + blank, answer, n + 1);
+    if (!e->echo)
+        return sis__buf_error(&q->text);
+    sis__buf_add(&q->text, "", 1);
+    if (sis__buf_error(&q->text) != SIS_OK)
+        return SIS_E_NOMEM;
+    q->text.len--;
+    q->from = sis__llm_characters(q->text.data) + (size_t)blank;
+    sis__buf_str(&q->text, q->answer);
+    sis__buf_add(&q->text, "", 1);
+    if (sis__buf_error(&q->text) != SIS_OK)
+        return SIS_E_NOMEM;
+    q->text.len--;
+    q->to = sis__llm_characters(q->text.data);
+    return SIS_OK;
+}
+
+static int check_row(const endpoint *e, const double *row, size_t n_values) {
+    if (!e->prompts)
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "model %.200s: a language model is asked about prompts; give --prompt FILE "
+            "and --explain FIELD",
+            e->address);
+    if (!(row[0] >= 0 && row[0] < (double)e->n_prompts) ||
+        e->prompts[(size_t)row[0]].n + 1 != n_values)
+        return sis__fail(SIS_E_ARGUMENT, "a row of %zu values is of no prompt", n_values);
+    return SIS_OK;
+}
+
+/* The questions of a row: one, or one for each label. */
+static int write_questions(llm_model *m, const double *row, size_t n_values, question *q) {
+    endpoint *e = m->end;
+    int error = check_row(e, row, n_values);
+    if (error != SIS_OK)
+        return error;
+    size_t number = (size_t)row[0];
+    state *s = &e->states[number];
+    const char *given = e->prompts[number].answer;
+    if (e->score != LABEL && !given) {
+        pthread_mutex_lock(&e->lock);
+        given = s->answer;
+        pthread_mutex_unlock(&e->lock);
+    }
+    if (e->score != LABEL && !given) {
+        error = find_answer(m, number, s);
+        given = s->answer;
+    }
+    if (e->score != LABEL)
+        return error == SIS_OK ? write_question(e, row, given, q) : error;
+    for (size_t k = 0; k < e->n_labels && error == SIS_OK; k++)
+        error = write_question(e, row, e->labels[k], &q[k]);
+    return error;
+}
+
+static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *scores) {
+    llm_model *m = ctx;
+    size_t each = m->end->score == LABEL ? m->end->n_labels : 1;
+    question *q = SIS_NEW(question, n * each);
+    int error = q ? SIS_OK : SIS_E_NOMEM;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < n && error == SIS_OK; i++)
+        error = write_questions(m, rows + i * n_values, n_values, q + i * each);
+    if (error == SIS_OK)
+        error = ask_all(m, q, n * each);
+    for (size_t i = 0; i < n && error == SIS_OK; i++)
+        error = score_row(m->end, q + i * each, each, &scores[i]);
+    pthread_mutex_unlock(&m->lock);
+    for (size_t i = 0; q && i < n * each; i++)
+        question_release(&q[i]);
+    free(q);
+    return error;
+}
+
+static int take_prompts(void *ctx, const sis_prompt *prompts, size_t n) {
+    endpoint *e = ((llm_model *)ctx)->end;
+    state *states = SIS_NEW(state, n);
+    if (!states)
+        return SIS_E_NOMEM;
+    free_states(e);
+    e->prompts = prompts;
+    e->n_prompts = n;
+    e->states = states;
+    return SIS_OK;
+}
+
+static int account(void *ctx, size_t prompt, sis_prompt_account *out) {
+    endpoint *e = ((llm_model *)ctx)->end;
+    if (prompt >= e->n_prompts)
+        return sis__fail(SIS_E_ARGUMENT, "there is no prompt %zu", prompt);
+    pthread_mutex_lock(&e->lock);
+    *out = e->states[prompt].account;
+    out->answer = e->prompts[prompt].answer ? e->prompts[prompt].answer : e->states[prompt].answer;
+    pthread_mutex_unlock(&e->lock);
+    return SIS_OK;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static const char *const paths[] = {
+    [COMPLETIONS] = "/v1/completions", [CHAT] = "/v1/chat/completions", [LLAMA] = "/completion"};
+
+static int find_protocol(const char *address, protocol *out) {
+    size_t n = strcspn(address, "#");
+    for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+        size_t length = strlen(paths[k]);
+        if (n > length && strncmp(address + n - length, paths[k], length) == 0) {
+            *out = (protocol)k;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int sis__llm_is_address(const char *spec) {
+    protocol p;
+    return find_protocol(spec, &p);
+}
+
+/* "margin", "logprob" or "label:yes,no". */
+static int read_score(endpoint *e, const char *text) {
+    if (!text || strcmp(text, "margin") == 0 || strcmp(text, "logprob") == 0) {
+        e->score = text && *text == 'l' ? LOGPROB : MARGIN;
+        return SIS_OK;
+    }
+    e->score = LABEL;
+    for (text = strncmp(text, "label:", 6) == 0 ? text + 6 : ""; *text; text += *text == ',') {
+        size_t n = strcspn(text, ",");
+        if (n == 0 || e->n_labels == MAX_LABELS)
+            break;
+        char *label = e->labels[e->n_labels] = SIS_NEW(char, n + 1);
+        if (!label)
+            return SIS_E_NOMEM;
+        memcpy(label, text, n);
+        e->n_labels++;
+        text += n;
+    }
+    return e->n_labels >= 2 && !*text
+               ? SIS_OK
+               : sis__fail(SIS_E_ARGUMENT,
+                           "--score: expected margin, logprob or label:A,B with 2 to %d labels",
+                           MAX_LABELS);
+}
+
+/* The address, the model behind the #. Nothing that is secret may be in it. */
+static int read_address(endpoint *e, const char *spec) {
+    const char *host = strstr(spec, "://") + 3, *mark = strchr(spec, '#');
+    if (memchr(host, '@', strcspn(host, "/?#")))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "model: the address holds a login, which would end up in results; put "
+                         "user:password into a file and name that by --token");
+    e->address = sis__strdup(spec);
+    e->model = sis__strdup(mark ? mark + 1 : "");
+    if (!e->address || !e->model)
+        return SIS_E_NOMEM;
+    e->address[strcspn(e->address, "#")] = '\0';
+    find_protocol(e->address, &e->protocol);
+    return SIS_OK;
+}
+
+static const char probe_text[] = "The sky is blue";
+
+/* Ask about a short text; *json NULL: refused. */
+static int probe(llm_model *m, json_t **json) {
+    question q = {.answer = sis__strdup(" blue")};
+    sis__buf body;
+    sis__buf_init(&body);
+    sis__buf_str(&q.text, probe_text);
+    int error = q.answer ? sis__buf_error(&q.text) : SIS_E_NOMEM;
+    if (error == SIS_OK) {
+        state s = {0};
+        q.s = &s;
+        write_body(m->end, &q, 1, &body);
+        error = post(m, &body, json);
+    }
+    sis__buf_release(&body);
+    question_release(&q);
+    return error;
+}
+
+/* Did the prompt come back with its tokens? */
+static int has_echo(const json_t *choice) {
+    const char *text = json_string_value(json_object_get(choice, "text"));
+    const json_t *l = json_object_get(choice, "logprobs");
+    return text && strncmp(text, probe_text, strlen(probe_text)) == 0 &&
+           json_array_size(json_object_get(l, "text_offset")) > 1 &&
+           json_array_size(json_object_get(l, "top_logprobs")) > 1;
+}
+
+/* What the server can do, by one question; by a few if it refuses the first, or does not echo. */
+static int find_out(llm_model *m) {
+    endpoint *e = m->end;
+    json_t *json = NULL;
+    e->echo = e->batches = e->protocol == COMPLETIONS;
+    int error = probe(m, &json);
+    for (int attempt = 0; error == SIS_OK && !json && attempt < 2 && e->protocol == COMPLETIONS &&
+                          (m->answer.status == 400 || m->answer.status == 422);
+         attempt++) {
+        e->max_tokens = 1;
+        e->batches = attempt == 0;
+        error = probe(m, &json);
+    }
+    if (error == SIS_OK && json && e->echo &&
+        !has_echo(json_array_get(json_object_get(json, "choices"), 0))) {
+        json_decref(json);
+        e->echo = 0;
+        error = probe(m, &json);
+    }
+    if (error == SIS_OK && !json)
+        error = fail_status(&m->answer);
+    const json_t *choice =
+        e->protocol == LLAMA ? json : json_array_get(json_object_get(json, "choices"), 0);
+    if (error == SIS_OK && !e->echo && json_array_size(content_of(e, choice)) == 0)
+        error = sis__fail(
+            SIS_E_UNSUPPORTED,
+            "the server reports no log-probabilities (logprobs), so nothing can be told of "
+            "its decisions");
+    json_decref(json);
+    return error == SIS_OK ? error : sis__fail_in(error, "model %.200s", e->address);
+}
+
+static int describe(const void *ctx, char **text) {
+    const endpoint *e = ((const llm_model *)ctx)->end;
+    sis__buf b;
+    size_t n;
+    sis__buf_init(&b);
+    sis__buf_printf(&b, "language model %s\n", *e->model ? e->model : "(the server's own)");
+    sis__buf_printf(&b, "  protocol     %s\n", paths[e->protocol]);
+    sis__buf_printf(&b, "  answers      %s\n",
+                    e->echo ? "any, exactly: prompt and answer come back with log-probabilities"
+                    : e->protocol == LLAMA ? "any, exactly: forced by a grammar"
+                                           : "compared with the model's own, token by token");
+    sis__buf_printf(&b, "  prompts      %s\n",
+                    e->batches ? "several in a request" : "one a request");
+    sis__buf_char(&b, '\0');
+    return sis__buf_give(&b, text, &n);
+}
+
+static int endpoint_new(const char *spec, const sis_model_opt *opt, endpoint **out) {
+    endpoint *e = *out = SIS_NEW(endpoint, 1);
+    if (!e)
+        return SIS_E_NOMEM;
+    pthread_mutex_init(&e->lock, NULL);
+    int error = read_address(e, spec);
+    if (error == SIS_OK)
+        error = read_score(e, opt->score);
+    if (error == SIS_OK && opt->cache)
+        error = sis__llm_cache_open(opt->cache, &e->cache);
+    return error;
+}
+
+/* May a key of the environment go there: to https, or to this machine? */
+static int may_send_key(const char *address) {
+    static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
+    const char *host = strstr(address, "://") + 3;
+    size_t n = *host == '[' ? strcspn(host, "/") : strcspn(host, ":/");
+    if (strncmp(address, "https:", 6) == 0)
+        return 1;
+    for (size_t k = 0; k < sizeof hosts / sizeof *hosts; k++) {
+        size_t length = strlen(hosts[k]);
+        if (n >= length && strncmp(host, hosts[k], length) == 0 &&
+            (n == length || host[length] == ':'))
+            return 1;
+    }
+    return 0;
+}
+
+static int use_key(llm_model *m, const sis_model_opt *opt) {
+    const char *key = getenv("OPENAI_API_KEY");
+    return !opt->token && key && *key && may_send_key(m->end->address)
+               ? sis__web_bear(m->web, "$OPENAI_API_KEY", key)
+               : SIS_OK;
+}
+
+static int llm_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    endpoint *e;
+    int error = endpoint_new(spec, opt, &e);
+    llm_model *m = error == SIS_OK ? model_new(e) : NULL;
+    if (error == SIS_OK && !m)
+        error = SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis__web_new(opt, &m->web);
+    if (error == SIS_OK)
+        error = use_key(m, opt);
+    if (error == SIS_OK)
+        error = find_out(m);
+    if (error != SIS_OK) {
+        if (m)
+            model_free(m);
+        else
+            endpoint_free(e);
+        return error;
+    }
+    *out = (sis_model){.size = sizeof *out,
+                       .predict = predict,
+                       .ctx = m,
+                       .n_outputs = 1,
+                       .max_rows = BATCH,
+                       .noisy = 1,
+                       .worker_new = worker_new,
+                       .worker_free = model_free};
+    return SIS_OK;
+}
+
+const sis__model_kind sis__model_llm = {
+    .prefix = "llm:",
+    .open = llm_open,
+    .predict = predict,
+    .take_prompts = take_prompts,
+    .account = account,
+    .share = worker_new,
+    .close = model_free,
+    .describe = describe,
+};

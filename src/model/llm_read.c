@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See llm_read.h. Whatever a server says is checked for its type before it is used.
+ */
+#include "model/llm_read.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <sis/error.h>
+
+#include "base/ascii.h"
+#include "base/error.h"
+#include "base/utf8.h"
+
+enum { TOKEN = 256 }; /* bytes of a token that are compared */
+
+/* The log-probability of a token after which the model ended its answer; servers do not report what they gave to
+ * going on. */
+static const double ENDED = -30;
+
+size_t sis__llm_characters(const char *text) {
+    size_t n = 0;
+    uint32_t c;
+    for (; *text; n++)
+        text += sis__utf8_step(text, &c);
+    return n;
+}
+
+static void begin(sis__llm_tokens *out) {
+    *out = (sis__llm_tokens){.margin = INFINITY};
+}
+
+static void add_token(sis__llm_tokens *out, double logprob, double other) {
+    out->sum += logprob;
+    out->n++;
+    out->margin = fmin(out->margin, logprob - other);
+}
+
+static int finish(const sis__llm_tokens *out) {
+    if (out->n == 0)
+        return sis__fail(SIS_E_MODEL, "the server reports no token of the answer");
+    return isfinite(out->margin) && isfinite(out->sum)
+               ? SIS_OK
+               : sis__fail(SIS_E_MODEL, "the server reports a token of the answer without the best "
+                                        "other one, or with a log-probability that is no number");
+}
+
+/* ---- The prompt and the answer, given back --------------------------------------------------- */
+
+/* The best token but the one at hand: top is {"token":logprob,...}. */
+static double best_other(json_t *top, const char *token, double logprob) {
+    double best = -INFINITY;
+    const char *name;
+    json_t *value;
+    json_object_foreach(top, name, value) {
+        double v = json_number_value(value);
+        int itself = strcmp(name, token) == 0 && fabs(v - logprob) <= 1e-6 * fabs(logprob) + 1e-9;
+        if (json_is_number(value) && !itself)
+            best = fmax(best, v);
+    }
+    return best;
+}
+
+/* Where token i ends: where the next one begins that is not at the same place, as the bytes of one character are. */
+static size_t end_of(const json_t *offsets, size_t i, size_t to) {
+    json_int_t from = json_integer_value(json_array_get(offsets, i));
+    for (size_t k = i + 1; k < json_array_size(offsets); k++) {
+        json_int_t next = json_integer_value(json_array_get(offsets, k));
+        if (next > from)
+            return (size_t)next;
+    }
+    return to;
+}
+
+int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_tokens *out) {
+    const json_t *l = json_object_get(choice, "logprobs");
+    const json_t *tokens = json_object_get(l, "tokens"),
+                 *offsets = json_object_get(l, "text_offset");
+    const json_t *own = json_object_get(l, "token_logprobs"),
+                 *top = json_object_get(l, "top_logprobs");
+    size_t n = json_array_size(tokens);
+    begin(out);
+    if (n == 0 || json_array_size(offsets) != n || json_array_size(own) != n ||
+        json_array_size(top) != n)
+        return sis__fail(SIS_E_MODEL,
+                         "expected logprobs with lists tokens, token_logprobs, top_logprobs and "
+                         "text_offset of one length");
+    for (size_t i = 0; i < n; i++) {
+        const json_t *at = json_array_get(offsets, i), *logprob = json_array_get(own, i);
+        const char *token = json_string_value(json_array_get(tokens, i));
+        if (!json_is_integer(at) || json_integer_value(at) < 0 || !token)
+            return sis__fail(SIS_E_MODEL, "token %zu: expected a text and a text_offset", i);
+        if ((size_t)json_integer_value(at) >= to || end_of(offsets, i, to) <= from)
+            continue;
+        if (!json_is_number(logprob) && i == 0)
+            continue; /* the first of a text has none */
+        if (!json_is_number(logprob))
+            return sis__fail(SIS_E_MODEL, "token %zu of the answer has no log-probability", i);
+        double v = json_number_value(logprob);
+        add_token(out, v, best_other(json_array_get(top, i), token, v));
+    }
+    return finish(out);
+}
+
+/* ---- Tokens that the model wrote ------------------------------------------------------------- */
+
+/* The bytes of a token, as far as they are compared. */
+static size_t token_bytes(const json_t *entry, char text[TOKEN]) {
+    const json_t *bytes = json_object_get(entry, "bytes"), *byte;
+    const char *token = json_string_value(json_object_get(entry, "token"));
+    size_t i, n = 0;
+    if (json_array_size(bytes) > 0) {
+        json_array_foreach(bytes, i, byte) {
+            if (n < TOKEN)
+                text[n++] = (char)json_integer_value(byte);
+        }
+        return n;
+    }
+    n = token ? strlen(token) : 0;
+    n = n < TOKEN ? n : TOKEN;
+    memcpy(text, token ? token : "", n);
+    return n;
+}
+
+/* How much of the text a token says: all its bytes, or as many as there are; 0: it says something else. */
+static size_t said(const char *text, const char *token, size_t n) {
+    size_t left = strlen(text), both = n < left ? n : left;
+    return both > 0 && memcmp(text, token, both) == 0 ? both : 0;
+}
+
+static int same_token(const json_t *a, const json_t *b) {
+    const json_t *one = json_object_get(a, "id"), *other = json_object_get(b, "id");
+    char x[TOKEN], y[TOKEN];
+    if (json_is_integer(one) && json_is_integer(other))
+        return json_integer_value(one) == json_integer_value(other);
+    size_t n = token_bytes(a, x);
+    return n == token_bytes(b, y) && memcmp(x, y, n) == 0;
+}
+
+/* The best of the reported tokens but this one, and the best that goes on with the text (-INFINITY: none). */
+static void look_around(const json_t *entry, const char *text, double *other, double *fitting,
+                        double *least) {
+    const json_t *candidate;
+    char token[TOKEN];
+    size_t i;
+    *other = *fitting = -INFINITY;
+    *least = json_number_value(json_object_get(entry, "logprob"));
+    json_array_foreach(json_object_get(entry, "top_logprobs"), i, candidate) {
+        const json_t *value = json_object_get(candidate, "logprob");
+        double v = json_number_value(value);
+        if (!json_is_number(value))
+            continue;
+        *least = fmin(*least, v);
+        if (!same_token(candidate, entry))
+            *other = fmax(*other, v);
+        if (said(text, token, token_bytes(candidate, token)))
+            *fitting = fmax(*fitting, v);
+    }
+}
+
+static int is_blank(const char *text, size_t n) {
+    while (n > 0 && sis__is_space(text[n - 1]))
+        n--;
+    return n == 0;
+}
+
+static int expect_entry(const json_t *entry, size_t i) {
+    return json_is_number(json_object_get(entry, "logprob")) &&
+                   json_array_size(json_object_get(entry, "top_logprobs")) > 0
+               ? SIS_OK
+               : sis__fail(SIS_E_MODEL, "generated token %zu: expected logprob and top_logprobs",
+                           i);
+}
+
+int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_tokens *out) {
+    const json_t *entry;
+    const char *rest = answer;
+    char token[TOKEN];
+    size_t i;
+    begin(out);
+    json_array_foreach(content, i, entry) {
+        double other, fitting, least;
+        int error = *rest ? expect_entry(entry, i) : SIS_OK;
+        if (error != SIS_OK || !*rest)
+            return error != SIS_OK ? error : finish(out);
+        double logprob = json_number_value(json_object_get(entry, "logprob"));
+        size_t n = token_bytes(entry, token), same = said(rest, token, n);
+        if (same == 0 && rest == answer && is_blank(token, n) && !sis__is_space(*answer))
+            continue; /* a blank in front of the answer */
+        look_around(entry, rest, &other, &fitting, &least);
+        if (same == 0) {
+            out->bounded |= fitting == -INFINITY;
+            add_token(out, fitting == -INFINITY ? least : fitting, logprob);
+            out->margin = fmin(out->margin, -1e-9); /* greedy decoding takes the other one */
+            return finish(out);
+        }
+        add_token(out, logprob, other);
+        rest += same;
+    }
+    if (!*rest)
+        return finish(out);
+    if (!json_is_array(content))
+        return sis__fail(SIS_E_MODEL, "expected generated tokens with logprobs");
+    out->bounded = 1;
+    add_token(out, ENDED, 0);
+    return finish(out);
+}
+
+int sis__llm_read_first(const json_t *content, const char *text, double *logprob, int *bounded) {
+    const json_t *candidate, *first = json_array_get(content, 0);
+    char token[TOKEN];
+    double sum = 0, least = 0;
+    size_t i;
+    int error = expect_entry(first, 0);
+    while (sis__is_space(*text))
+        text++;
+    json_array_foreach(json_object_get(first, "top_logprobs"), i, candidate) {
+        double v = json_number_value(json_object_get(candidate, "logprob"));
+        size_t n = token_bytes(candidate, token), skip = 0;
+        while (skip < n && sis__is_space(token[skip]))
+            skip++;
+        least = fmin(least, v);
+        if (n - skip <= strlen(text) && said(text, token + skip, n - skip))
+            sum += exp(v);
+    }
+    *bounded |= sum <= 0;
+    *logprob = sum > 0 ? log(sum) : least;
+    return error;
+}

@@ -1,0 +1,134 @@
+# Language models behind an address: the three protocols find the same sentences; answers that are wrong are refused.
+command -v python3 >/dev/null || { echo "no python3" && exit 77; }
+no_proxy=127.0.0.1
+export no_proxy
+unset OPENAI_API_KEY
+server=$SIS_EXAMPLES/../tests/model/llm_server.py
+
+# start NAME MODE...: a server that ends with this script; *at is its address.
+start() {
+    name=$1
+    mkfifo "$name.hold"
+    python3 "$server" "$@" <"$name.hold" >"$name.out" 2>"$name.err" &
+    exec 3>"$name.hold"
+    for i in $(seq 300); do
+        [ -s "$name" ] && break
+        sleep 0.1
+    done
+    at=http://127.0.0.1:$(cat "$name")
+}
+plain() {
+    sed "s/127.0.0.1:[0-9]*/HOST/g"
+}
+requests() {
+    python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "$at/"
+}
+printf 'Context: {context}\nQuestion: {question}\nAnswer:\n' >prompt.txt
+cat >in.jsonl <<'END'
+{"id":"twice","context":"Tom has a dog. Mara lives in Oslo. Ann sings. It is known that Mara lives in Oslo.","question":"Where does Mara live?","answer":"Oslo"}
+{"id":"own","context":"Tom has a dog. Ann lives in Rome.\n\nMara lives in Oslo.","question":"Where does Ann live?"}
+{"id":"list","context":["[1] Tom has a dog.",{"title":"[2] Mara","text":"Mara lives in Oslo."},"[3] Ann sings."],"question":"Where does Mara live?","answer":"Oslo"}
+{"id":"script","context":"Tom has a dog. Mara lives in 東京.","question":"Where does Mara live?","answer":"東京"}
+{"id":"other","context":"Tom has a dog.","question":"Where does Mara live?","answer":"Lima"}
+END
+ask() {
+    path=$1
+    shift
+    sis explain -m "$at/$path" -i in.jsonl --prompt prompt.txt --explain context --quiet "$@" 2>&1 | plain
+}
+brief() {
+    python3 -c '
+import json, sys
+for line in sys.stdin:
+    if not line.startswith("{"):
+        print(line.rstrip())
+        continue
+    r = json.loads(line)
+    print(r["id"], r["status"], "%.4f" % r["score"], "%.4f" % r["masked_score"],
+          [[r["words"][k] for k in s["features"]] for s in r["subsets"]], repr(r["answer"]), r["bounded"], r["noise"])'
+}
+
+start good
+case $(ask v1/completions#m --rows 0) in
+*"without libcurl"*) echo "built without libcurl" && exit 77 ;;
+esac
+for path in v1/completions#m v1/chat/completions#m completion; do
+    echo "# $path"
+    sis model "$at/$path"
+    ask "$path" | tee "$(basename "$path")" | brief
+done
+
+echo "# shown, and verified"
+ask completion --rows 0,2 >r.jsonl
+sis show r.jsonl
+sis verify r.jsonl -m "$at/completion" -i in.jsonl --prompt prompt.txt --explain context --rows 0,2 2>&1 >/dev/null | plain
+
+echo "# other scores, other parts"
+ask v1/completions#m --rows 0 --score logprob -t -1 | brief
+ask v1/completions#m --rows 0 --score label:Oslo,Rome -t 0.8 | brief
+ask v1/chat/completions#m --rows 0 --score label:Oslo,Rome -t 0.8 | brief
+ask completion --rows 1 --features paragraph | brief
+ask completion --rows 0 --features word --max-subsets 1 | brief
+
+echo "# fewer questions, and what it would cost"
+ask completion --rows 0 --method quick | brief
+ask completion --dry-run
+
+echo "# answers that are kept are not asked again"
+ask v1/completions#m --cache c.sqlite --jobs 4 >first.jsonl
+before=$(requests)
+ask v1/completions#m --cache c.sqlite --jobs 2 >second.jsonl
+after=$(requests)
+echo "$before $after" | tr -dc '0-9 ' | awk '{ print $2 - $1, "question: what the server can do" }'
+same() {
+    sed 's/"seconds":[0-9.e+-]*//; s/"requests":[0-9]*,"prompt_tokens":[0-9]*,"completion_tokens":[0-9]*//; s/"provenance":.*//' "$1"
+}
+same first.jsonl >a
+same second.jsonl >b
+cmp a b && echo same
+
+echo "# mistakes"
+sis explain -m "$at/completion" -i in.jsonl --prompt prompt.txt 2>&1
+sis explain -m "$at/completion" -i in.jsonl --prompt prompt.txt --explain nothing 2>&1
+sis explain -m "$at/completion" -i in.jsonl -t 0 2>&1 | plain
+ask completion --features grid:3
+ask completion --mask zero
+ask completion --score sum -t 0
+sis explain -m "cmd:cat" -i in.jsonl --prompt prompt.txt --explain context 2>&1
+echo '{"question":"x"}' >bad.jsonl
+sis explain -m "$at/completion" -i bad.jsonl --prompt prompt.txt --explain context 2>&1
+
+for mode in noecho one merge; do
+    echo "# $mode"
+    start "$mode" "$mode"
+    sis model "$at/v1/completions#m" 2>&1 | plain | tail -2
+    ask v1/completions#m --rows 0,1 | brief
+done
+
+echo "# failures on the way"
+start flaky flaky
+ask v1/completions#m --retries 20 >c
+same c >b
+cmp a b && echo same
+
+echo "# answers that differ from time to time"
+start noise noise
+ask v1/completions#m --rows 0 | python3 -c '
+import json, sys
+r = json.loads(sys.stdin.read())
+print(r["status"], sorted(r["words"][k] for s in r["subsets"] for k in s["features"]), 0 < r["noise"] < 0.2)'
+
+echo "# keys"
+start key key
+ask v1/completions#m --rows 0 | brief
+OPENAI_API_KEY=secret-key
+export OPENAI_API_KEY
+ask v1/completions#m --rows 0 --cache k.sqlite >k.jsonl
+brief <k.jsonl
+grep -c secret-key k.jsonl k.sqlite
+
+for mode in nologprobs html truncated mistyped nan few error; do
+    echo "# $mode"
+    start "$mode" "$mode"
+    ask v1/completions#m --rows 0 --retries 0
+done

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""A language model of a few lines behind the protocols that sis speaks, for tests.
+
+It answers "Where does NAME live?" from sentences "NAME lives in PLACE." of its prompt, and "nowhere" without one. Tokens are words with
+the blank in front of them, punctuation marks, or single bytes of characters that are not ASCII.
+
+usage: llm_server.py FILE [MODE ...]: writes its port to FILE. A mode changes how it behaves:
+    noecho       /v1/completions gives nothing back, as llama.cpp's does
+    nologprobs   no log-probabilities
+    one          max_tokens of 0, and lists of prompts, are refused
+    noise        scores differ from answer to answer
+    flaky        every few requests fail: 429, 500, 503, a reset
+    key          asks for the key secret-key
+    merge        the token before the answer and its first are one
+    html, truncated, mistyped, nan, few, error   what comes back is wrong
+"""
+import json
+import math
+import os
+import random
+import re
+import socketserver
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler
+
+modes = set(sys.argv[2:])
+lock = threading.Lock()
+count = 0
+VOCABULARY = [" Oslo", " Rome", " nowhere", " Lima", ".", "\n"]
+
+
+def tokens_of(text):
+    """[(bytes, first character)]"""
+    found = []
+    pattern = r" ?[A-Za-z0-9']+|[^A-Za-z0-9']" if "merge" not in modes else r"Answer: ?[A-Za-z]+| ?[A-Za-z0-9']+|[^A-Za-z0-9']"
+    for m in re.finditer(pattern, text, re.S):
+        piece = m.group(0)
+        if len(piece) == 1 and ord(piece) > 127:
+            found += [(bytes([b]), m.start()) for b in piece.encode()]
+        else:
+            found.append((piece.encode(), m.start()))
+    return found
+
+
+def first_token(rest):
+    """Of bytes that may begin in the middle of a character."""
+    return rest[:1] if rest[0] > 127 else tokens_of(rest.decode())[0][0]
+
+
+def answer_of(prompt):
+    """The text that the model would write, and how sure it is."""
+    asked = re.findall(r"Where does (\w+) live\?", prompt)
+    places = re.findall(r"%s lives in ([^.\s]+)\." % asked[-1], prompt) if asked else []
+    blank = "" if places and ord(places[-1][0]) > 127 else " "
+    return (blank + (places[-1] if places else "nowhere") + ".").encode(), 2.0 + len(places)
+
+
+def distribution(before, prompt):
+    """Log-probabilities of some tokens after `prompt` + what was written since."""
+    wanted, sure = answer_of(prompt)
+    rest = wanted[len(before):] if wanted.startswith(before) else b"\n"
+    first = first_token(rest or b"\n")
+    logits = {t.encode(): -0.1 * i for i, t in enumerate(VOCABULARY)}
+    logits[first] = sure
+    if "noise" in modes:
+        logits = {t: v + random.uniform(-0.02, 0.02) for t, v in logits.items()}
+    top = max(logits.values())
+    total = top + math.log(sum(math.exp(v - top) for v in logits.values()))
+    return {t: v - total for t, v in logits.items()}
+
+
+def show(token):
+    try:
+        return token.decode()
+    except UnicodeDecodeError:
+        return "bytes:" + "".join("\\x%02x" % b for b in token)
+
+
+def split_prompt(text):
+    """Where the prompt ends and the answer begins: behind "Answer:", or at the end."""
+    at = text.rfind("Answer:")
+    return (text[: at + 7], text[at + 7:]) if at >= 0 else (text, "")
+
+
+def echo(text, number, k):
+    prompt, _ = split_prompt(text)
+    tokens, own, offsets, top = [], [], [], []
+    written = b""
+    for i, (token, at) in enumerate(tokens_of(text)):
+        if at + len(token) <= len(prompt):
+            dist = {token: -1.0, b" else": -1.5}
+        else:
+            dist = distribution(written, prompt)
+            written += token
+            if token.startswith(b"Answer:"):
+                written = token[7:]
+                dist = {b"Answer:" + t: v for t, v in dist.items()}
+        tokens.append(show(token))
+        offsets.append(at)
+        own.append(None if i == 0 else dist.get(token, -12.0))
+        best = sorted(dist.items(), key=lambda d: -d[1])[:k]
+        top.append(None if i == 0 else {show(t): v for t, v in best + [(token, own[-1])]})
+    return {"index": number, "text": text, "finish_reason": "length",
+            "logprobs": {"tokens": tokens, "token_logprobs": own, "top_logprobs": top, "text_offset": offsets}}
+
+
+def generate(prompt, most, k, forced=None):
+    written, content = b"", []
+    while len(content) < most:
+        dist = distribution(written, prompt)
+        if forced is not None:
+            left = forced.encode()[len(written):]
+            if not left:
+                break
+            token = first_token(left)
+        else:
+            token = max(dist, key=dist.get)
+            if token == b"\n":
+                break
+        entry = lambda t: {"token": show(t) if not show(t).startswith("bytes:") else "\ufffd", "bytes": list(t), "logprob": dist.get(t, -12.0)}
+        best = sorted(dist, key=lambda t: -dist[t])[:k]
+        content.append(dict(entry(token), top_logprobs=[entry(t) for t in best]))
+        written += token
+    return written.decode(errors="ignore"), content
+
+
+class Refused(Exception):
+    pass
+
+
+def reply(path, q):
+    if path == "/completion":
+        grammar = q.get("grammar")
+        forced = json.loads(grammar[len("root ::= "):]) if grammar else None
+        text, content = generate(q["prompt"], q["n_predict"], q.get("n_probs", 0), forced)
+        return {"content": text, "tokens_evaluated": len(tokens_of(q["prompt"])), "tokens_predicted": len(content),
+                "completion_probabilities": content}
+    if path == "/v1/chat/completions":
+        prompt = q["messages"][-1]["content"]
+        text, content = generate(prompt, q["max_tokens"], q["top_logprobs"])
+        if content and content[0]["token"].startswith(" "):
+            for c in [content[0]] + content[0]["top_logprobs"]:
+                c["token"] = c["token"].lstrip(" ")
+                c["bytes"] = list(c["token"].encode())
+        choice = {"index": 0, "message": {"role": "assistant", "content": text.lstrip()}, "logprobs": {"content": content}}
+        n = len(tokens_of(prompt))
+        return {"choices": [choice], "usage": {"prompt_tokens": n, "completion_tokens": len(content)}}
+    prompts = q["prompt"]
+    if "one" in modes and (isinstance(prompts, list) or q["max_tokens"] == 0):
+        raise Refused("max_tokens must be at least 1 and prompt a string")
+    prompts = prompts if isinstance(prompts, list) else [prompts]
+    choices, written = [], 0
+    for i, prompt in enumerate(prompts):
+        if q.get("echo") and "noecho" not in modes:
+            choices.append(echo(prompt, i, q["logprobs"]))
+        else:
+            text, content = generate(prompt, q["max_tokens"], q.get("logprobs", 0))
+            written += len(content)
+            choices.append({"index": i, "text": text, "logprobs": {"content": content}})
+    random.shuffle(choices)
+    return {"choices": choices[:-1] if "few" in modes and len(choices) > 1 else choices,
+            "usage": {"prompt_tokens": sum(len(tokens_of(p)) for p in prompts), "completion_tokens": written}}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body, kind="application/json", length=None):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        if status == 429:
+            self.send_header("Retry-After", "0")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(200, json.dumps({"requests": count}).encode())
+
+    def do_POST(self):
+        global count
+        q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with lock:
+            count += 1
+            number = count
+        if "flaky" in modes and number % 7 in (2, 4, 6):
+            kind = number % 4
+            if kind == 3:
+                self.close_connection = True
+                self.connection.close()
+                return
+            self.answer([429, 500, 503][kind], b'{"error":{"message":"busy"}}')
+            return
+        if "key" in modes and self.headers.get("Authorization") != "Bearer secret-key":
+            self.answer(401, b'{"error":{"message":"no key"}}')
+            return
+        try:
+            body = reply(self.path, q)
+        except Refused as why:
+            self.answer(400, json.dumps({"error": {"message": str(why)}}).encode())
+            return
+        for c in body.get("choices", []) if "nologprobs" in modes else []:
+            c["logprobs"] = None
+        late = number > 2
+        if "mistyped" in modes and late:
+            for c in body["choices"]:
+                c["logprobs"]["text_offset"] = ["a"] * len(c["logprobs"]["tokens"])
+        if "nan" in modes and late:
+            for c in body["choices"]:
+                c["logprobs"]["token_logprobs"] = ["x"] * len(c["logprobs"]["tokens"])
+        text = json.dumps(body).encode()
+        if "html" in modes and late:
+            self.answer(200, b"<html>hello</html>", "text/html")
+        elif "truncated" in modes and late:
+            self.answer(200, text[: len(text) // 2])
+        elif "error" in modes and late:
+            self.answer(400, b'{"error":{"message":"context too long"}}')
+        else:
+            self.answer(200, text)
+
+
+class Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 64
+
+
+server = Server(("127.0.0.1", 0), Handler)
+with open(sys.argv[1] + ".part", "w") as f:
+    f.write(str(server.server_address[1]))
+
+os.replace(sys.argv[1] + ".part", sys.argv[1])
+threading.Thread(target=server.serve_forever, daemon=True).start()
+sys.stdin.read()  # ends with who started it
