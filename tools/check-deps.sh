@@ -1,5 +1,5 @@
 #!/bin/sh
-# The include rules of docs/design.md: folders are dependency units. Fails and names the line when a
+# The include rules of docs/architecture.md: folders are dependency units. Fails and names the line when a
 # file includes what its folder may not. Public headers (<sis/...>) of a lower or own folder are fine.
 # At the end, functions of the C library that may not be called outside the file that wraps them.
 cd "$(dirname "$0")/.." || exit 1
