@@ -100,8 +100,8 @@ static void list_values(question *t, size_t j) {
         try_value(t, j, c);
     try_value(t, j, -0.5);
     try_value(t, j, 0);
-    try_value(t, j, -1e-34);
-    try_value(t, j, 1e-34);
+    for (int side = -1; !t->b.forest.single && side <= 1; side += 2)
+        try_around(t, j, side * (double)1e-35f); /* LightGBM takes what lies between for 0 */
     try_value(t, j, t->row[j]);
     if (isfinite(t->low[j])) {
         try_value(t, j, t->low[j]);
@@ -112,25 +112,28 @@ static void list_values(question *t, size_t j) {
 }
 
 /* The example may be missing where the others may not. */
-static void draw_question(question *t, sis__rng *r) {
-    double margins[8], rest[8], sums[8], row[MADE_COLUMNS];
-    unsigned char seen[8];
+static void draw_row(question *t, sis__rng *r) {
     int ball = sis__rng_below(r, 3) == 0;
     for (size_t j = 0; j < forest.columns; j++) {
-        row[j] = t->row[j] = as_seen(t, made_value(&forest, r));
+        t->row[j] = as_seen(t, made_value(&forest, r));
         if (ball && isnan(t->row[j]))
-            row[j] = t->row[j] = 0;
+            t->row[j] = 0;
         t->low[j] = ball ? t->row[j] - 1 : -INFINITY;
         t->high[j] = ball ? t->row[j] + 1 : INFINITY;
+        t->missing[j] = sis__rng_below(r, 4) > 0;
     }
-    sis__forest_sums(&t->b.forest, row, sums, seen);
     t->q = (sis__prove_question){.row = t->row,
                                  .n_features = forest.columns,
                                  .low = ball ? t->low : NULL,
                                  .high = ball ? t->high : NULL,
                                  .missing = sis__rng_below(r, 2) == 0 ? t->missing : NULL};
-    for (size_t j = 0; j < forest.columns; j++)
-        t->missing[j] = sis__rng_below(r, 4) > 0;
+}
+
+/* A decision that the row has. */
+static void draw_decision(question *t, sis__rng *r) {
+    double margins[8], rest[8], sums[8];
+    unsigned char seen[8];
+    sis__forest_sums(&t->b.forest, t->row, sums, seen);
     for (size_t k = 1; k < forest.outputs; k++)
         if (sums[k] > sums[t->q.output])
             t->q.output = k;
@@ -142,12 +145,16 @@ static void draw_question(question *t, sis__rng *r) {
     t->q.threshold = margins[0] + (t->q.what == SIS__PROVE_AT_LEAST ? -off : off);
 }
 
-/* A question that can be tried out; 0 if the forest is too large for that. */
-static int make_question(question *t, uint64_t seed) {
-    sis__rng r;
-    size_t n, rows = 1;
-    sis__rng_init(&r, seed);
-    made_forest_init(&forest, seed % 2, &r);
+static void draw_question(question *t, sis__rng *r) {
+    draw_row(t, r);
+    draw_decision(t, r);
+}
+
+/* A forest of few columns; 0 if it has more. */
+static int make_small(question *t, uint64_t seed, sis__rng *r) {
+    size_t n;
+    sis__rng_init(r, seed);
+    made_forest_init(&forest, seed % 2, r);
     if (forest.linear || forest.columns > 3)
         return 0;
     char *bytes = seed % 2 ? made_xgboost(&forest, 0, &n) : made_lightgbm(&forest, &n);
@@ -156,6 +163,15 @@ static int make_question(question *t, uint64_t seed) {
                               : sis__lightgbm_parse(bytes, n, &t->b),
                      SIS_OK);
     free(bytes);
+    return 1;
+}
+
+/* A question that can be tried out; 0 if the forest is too large for that. */
+static int make_question(question *t, uint64_t seed) {
+    sis__rng r;
+    size_t rows = 1;
+    if (!make_small(t, seed, &r))
+        return 0;
     draw_question(t, &r);
     for (size_t j = 0; j < forest.columns; j++) {
         list_values(t, j);
@@ -360,6 +376,111 @@ static void nearest_rows_are_as_near_as_trying_everything_finds(void **state) {
         sis__booster_release(&t.b);
     }
     assert_true(asked > 1000 && found > asked / 8 && stepped > 100);
+}
+
+/* ---- One of several columns is 1 --------------------------------------------------------------- */
+
+typedef struct {
+    question t;
+    int map[MADE_COLUMNS]; /* the first `group` columns are the categories of feature 0 */
+    size_t group;
+} one_hot;
+
+/* 0 if the forest is too large to be tried out. */
+static int make_one_hot(one_hot *h, uint64_t seed) {
+    sis__rng r;
+    question *t = &h->t;
+    if (!make_small(t, seed, &r))
+        return 0;
+    if (forest.columns < 2) {
+        sis__booster_release(&t->b);
+        return 0;
+    }
+    h->group = forest.columns < 3 || sis__rng_below(&r, 2) ? forest.columns : 2;
+    size_t one = sis__rng_below(&r, h->group);
+    draw_row(t, &r);
+    t->q.low = t->q.high = NULL;
+    t->q.missing = NULL;
+    for (size_t j = 0; j < forest.columns; j++) {
+        h->map[j] = j < h->group ? 0 : 1;
+        t->row[j] = j < h->group ? j == one : t->row[j];
+        t->low[j] = -INFINITY;
+        t->high[j] = INFINITY;
+    }
+    t->q.feature_of = h->map;
+    t->q.n_features = h->group < forest.columns ? 2 : 1;
+    t->q.one_of = 1;
+    draw_decision(t, &r);
+    if (h->group < forest.columns)
+        list_values(t, h->group);
+    return 1;
+}
+
+/* The least distance with both features free, or one of them, by trying every combination. */
+static double least_of_one_hot(const one_hot *h, const unsigned char *kept, double scale) {
+    const question *t = &h->t;
+    double row[MADE_COLUMNS], best = INFINITY;
+    size_t other = h->group, tried = other < forest.columns && !kept[1] ? t->n_values[other] : 1;
+    for (size_t one = 0; one < h->group; one++)
+        for (size_t i = 0; i < tried; i++) {
+            if (kept[0] && t->row[one] != 1)
+                continue;
+            double distance = t->row[one] != 1;
+            for (size_t j = 0; j < h->group; j++)
+                row[j] = j == one;
+            if (other < forest.columns) {
+                row[other] = kept[1] ? t->row[other] : t->values[other][i];
+                distance += cost_of(t, other, row[other], scale, 0);
+            }
+            if (distance < best && !stays(t, row))
+                best = distance;
+        }
+    return best;
+}
+
+static void check_one_hot(one_hot *h, sis__oracle *o, size_t found[2]) {
+    const double scales[] = {1, 1, 3};
+    const sis__steps steps = {scales, NULL};
+    for (unsigned set = 0; set < 1u << h->t.q.n_features; set++) {
+        unsigned char kept[2] = {set & 1, set >> 1 & 1};
+        double example[MADE_COLUMNS], distance, ones = 0;
+        int proved;
+        double least = least_of_one_hot(h, kept, scales[h->group < 3 ? h->group : 0]);
+        assert_int_equal(o->nearest(o, kept, &steps, example, &distance, &proved), SIS_OK);
+        assert_true(proved);
+        assert_true(distance == least || fabs(distance - least) <= 1e-9 * least);
+        found[0]++;
+        if (isinf(distance))
+            continue;
+        assert_false(stays(&h->t, example));
+        int changed = 0;
+        for (size_t j = 0; j < h->group; j++) {
+            assert_true(example[j] == 0 || example[j] == 1);
+            ones += example[j];
+            changed |= example[j] != h->t.row[j];
+        }
+        assert_true(ones == 1);
+        found[1] += (size_t)changed;
+    }
+}
+
+static void nearest_categories_are_as_near_as_trying_everything_finds(void **state) {
+    (void)state;
+    size_t found[2] = {0}; /* questions; other categories proposed */
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        one_hot h;
+        sis__prover *p;
+        sis__oracle *o;
+        if (!make_one_hot(&h, seed))
+            continue;
+        assert_int_equal(sis__prover_new(&h.t.b, &p), SIS_OK);
+        assert_int_equal(sis__trees_oracle(p, &h.t.q, &o), SIS_OK);
+        check_one_hot(&h, o, found);
+        sis__oracle_free(o);
+        sis__prover_free(p);
+        sis__booster_release(&h.t.b);
+    }
+    assert_true(found[0] > 500 && found[1] > 100);
 }
 
 static int draw_large(question *t, uint64_t seed) {
@@ -603,6 +724,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_agree_with_trying_everything),
         cmocka_unit_test(nearest_rows_are_as_near_as_trying_everything_finds),
+        cmocka_unit_test(nearest_categories_are_as_near_as_trying_everything_finds),
         cmocka_unit_test(subsets_hold_and_none_of_them_can_be_given_up),
         cmocka_unit_test(columns_of_one_feature_are_free_together),
         cmocka_unit_test(what_cannot_be_asked_is_refused),
