@@ -242,13 +242,14 @@ typedef struct cli_target {
         "where", 0, "COND", CLI_STRING(type, member), "only records of which this holds",          \
             .unset = "all",                                                                        \
             .more =                                                                                \
-                "FIELD=VALUE, several with and between: feature=late_payments and class=1 and "    \
-                "size<5. Fields: example, label, class (its label, or its number if labels are "   \
-                "no numbers), status, kind, "                                                      \
-                "model, method (= and !=); score, threshold (also < <= > >=); of a subset "        \
-                "feature, the name of one in it, and size. Those of a subset have to hold for "    \
-                "the same one. A value may be in quotes, and has to be if it holds and or looks "  \
-                "like a condition: label='this and that'."                                         \
+                "FIELD=VALUE, several with \"and\" between: sex=female and score<0.3. Fields: "    \
+                "example (or id), label, class (its label, or its number if labels are no "        \
+                "numbers), status, kind, model, method (= and !=); score, threshold (also < <= "   \
+                "> >=); of a subset feature, the name of one in it, and size. Those of a subset "  \
+                "have to hold for the same one. Any other name is a column of the example (= "     \
+                "!=, of numbers also < <= > >=; a missing value is \"missing\"). A column that is "  \
+                "called like a field goes in quotes. A value may be in quotes, and has to be if "  \
+                "it holds \"and\" or looks like a condition: label='this and that'."                                         \
     }
 
 #define CLI_FORCE(type, member)                                                                    \

@@ -14,7 +14,7 @@
 #include "records.h"
 
 typedef struct {
-    const char *distance, *output, *motifs, *matrices, *means;
+    const char *distance, *output, *motifs, *matrices, *means, *where;
     cli_target target;
     cli_clustering clustering;
     size_t top, most;
@@ -64,6 +64,7 @@ static const cli_option options[] = {
             "for everything else."),
     CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
     CLI_TARGET(cluster_options, target),
+    CLI_WHERE(cluster_options, where),
     {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "where clusters go, as JSON",
      .writes = CLI_WRITES_FILE, .unset = "a table only", .more = "A dash is standard output."},
     {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,
@@ -132,7 +133,7 @@ static int take_record(void *ctx, sis_record *r) {
 }
 
 /* Parts of one run count as one source. */
-static int read_all(sis_clusterer *c, const cli_list *paths) {
+static int read_all(sis_clusterer *c, cli_where *where, const cli_list *paths) {
     reader to = {.clusterer = c};
     sis_parts parts = {0};
     int status = CLI_DONE;
@@ -143,7 +144,7 @@ static int read_all(sis_clusterer *c, const cli_list *paths) {
         if (status == CLI_DONE)
             status = cli_fail(sis_parts_add(&parts, paths->items[i], &to.source));
         if (status == CLI_DONE)
-            status = cli_records_each(paths->items[i], SIZE_MAX, take_record, &to);
+            status = cli_records_each(paths->items[i], SIZE_MAX, where, take_record, &to);
     }
     sis_parts_release(&parts);
     return status;
@@ -231,11 +232,17 @@ static int run(const void *p, const cli_list *args) {
     opt.target_index = o->target.index;
     opt.motifs = o->motifs;
     opt.top = o->top;
+    cli_where where = {0};
     int status = cli_clustering_set(&o->clustering, &opt);
+    if (status == CLI_DONE)
+        status = cli_where_open(&where, o->where);
     if (status == CLI_DONE)
         status = cli_fail(sis_clusterer_new(&opt, &c));
     if (status == CLI_DONE)
-        status = read_all(c, args);
+        status = read_all(c, &where, args);
+    if (status == CLI_DONE)
+        cli_where_tell(&where, o->common.quiet);
+    cli_where_release(&where);
     if (status == CLI_DONE)
         status = check_options(o, c);
     if (status == CLI_DONE)

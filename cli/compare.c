@@ -18,6 +18,7 @@ static const cli_option options[] = {
     CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
     CLI_TARGET(cli_compare_options, target),
+    CLI_WHERE(cli_compare_options, where),
     {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output), "where it all goes, as JSON",
      .writes = CLI_WRITES_FILE, .unset = "a report only", .more = "A dash is standard output."},
     {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ), "examples that differ most to show"},
@@ -98,17 +99,19 @@ static int compare(const cli_compare_options *o, const sis_records sides[2]) {
 static int run(const void *p, const cli_list *args) {
     const cli_compare_options *o = (const cli_compare_options *)p;
     sis_records sides[2] = {0};
-    int status = CLI_DONE;
+    cli_where where = {0};
     if (strcmp(args->items[0], args->items[1]) == 0)
         return cli_usage("%s is given twice", args->items[0]);
+    int status = cli_where_open(&where, o->where);
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++)
-        status = cli_records_read(args->items[k], &sides[k]);
+        status = cli_records_read(args->items[k], &where, &sides[k]);
     if (status == CLI_DONE) {
         note_other_models(o, sides);
         status = compare(o, sides);
     }
     for (size_t k = 0; k < 2; k++)
         sis_records_release(&sides[k]);
+    cli_where_release(&where);
     return status;
 }
 

@@ -10,7 +10,7 @@
 #include "records.h"
 
 typedef struct cli_compare_options {
-    const char *model_a, *model_b, *distance, *output;
+    const char *model_a, *model_b, *distance, *output, *where;
     cli_target target;
     cli_clustering clustering;
     size_t top, most, differ;

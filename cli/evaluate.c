@@ -49,6 +49,7 @@ static const cli_option options[] = {
              "from elsewhere in the input does. Needs no results."},
     {"draws", 0, "N", CLI_COUNT(eval_options, draws), "features drawn by --imputation", .min = 2,
      .max = 10000000},
+    CLI_WHERE(eval_options, where),
     {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale",
      .writes = CLI_WRITES_FILE},
     {"json", 0, "FILE", CLI_STRING(eval_options, json), "also write every value, as JSON",
@@ -161,12 +162,14 @@ static int evaluate(const eval_options *o, const sis_records *files, size_t n, c
 static int run(const void *p, const cli_list *args) {
     const eval_options *o = p;
     tasks t = {0};
+    cli_where where = {0};
     int status = check_usage(o, args);
     sis_records *files = status == CLI_DONE ? cli_grab(args->n, sizeof *files) : NULL;
     if (!files)
         return status == CLI_DONE ? CLI_FAILED : status;
+    status = cli_where_open(&where, o->where);
     for (size_t k = 0; status == CLI_DONE && k < args->n; k++) {
-        status = cli_records_read(args->items[k], &files[k]);
+        status = cli_records_read(args->items[k], &where, &files[k]);
         if (status == CLI_DONE)
             status = cli_fail(sis_records_index(&files[k], 1));
     }
@@ -179,6 +182,7 @@ static int run(const void *p, const cli_list *args) {
     for (size_t k = 0; k < args->n; k++)
         sis_records_release(&files[k]);
     free(files);
+    cli_where_release(&where);
     return status;
 }
 

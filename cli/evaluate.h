@@ -10,7 +10,7 @@
 typedef struct eval_options {
     cli_source source;
     cli_question question;
-    const char *csv, *json, *motif, *second_mask;
+    const char *csv, *json, *motif, *second_mask, *where;
     size_t draws, around;
     int first, human, imputation, robust, yardsticks;
     int force;

@@ -238,7 +238,7 @@ int cli_explain_resume(cli_explaining *w, long long *keep) {
     earlier e = {.w = w, .done = cli_grab(n, sizeof *e.done)};
     int status = e.done ? CLI_DONE : CLI_FAILED;
     if (status == CLI_DONE && old.n)
-        status = cli_records_each(w->o->output, old.n, take_record, &e);
+        status = cli_records_each(w->o->output, old.n, NULL, take_record, &e);
     if (status == CLI_DONE && e.sample.id)
         status = make_again(w, &e.sample, e.sample_at);
     w->n_todo = 0;

@@ -60,7 +60,7 @@ static int begin(exporting *x) {
 static int add_record(void *ctx, sis_record *r) {
     exporting *x = ctx;
     int status = x->e ? CLI_DONE : begin(x);
-    if (status != CLI_DONE || !cli_where_holds(&x->where, r))
+    if (status != CLI_DONE)
         return status;
     x->n++;
     int error = sis_export_add(x->e, r);
@@ -83,8 +83,8 @@ static int run(const void *p, const cli_list *args) {
     exporting x = {.o = o};
     int status = cli_where_open(&x.where, o->where);
     if (status == CLI_DONE)
-        status = cli_records_each(args->items[0], SIZE_MAX, add_record, &x);
-    if (status == CLI_DONE && !x.e) /* an empty pipe */
+        status = cli_records_each(args->items[0], SIZE_MAX, &x.where, add_record, &x);
+    if (status == CLI_DONE && !x.e) /* an empty pipe, or no record is meant */
         status = begin(&x);
     size_t left_out = status == CLI_DONE ? sis_export_left_out(x.e) : 0;
     if (status == CLI_DONE)

@@ -19,7 +19,7 @@
 static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
 typedef struct {
-    const char *output, *title, *figures, *format;
+    const char *output, *title, *figures, *format, *where;
     cli_list clusters, comparisons, evaluations, chosen;
     cli_target target;
     size_t examples;
@@ -48,6 +48,7 @@ static const cli_option options[] = {
      .unset = "all",
      .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
     CLI_TARGET(report_options, target),
+    CLI_WHERE(report_options, where),
     {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
      "only examples that are decided to be something else than their label says"},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
@@ -104,12 +105,21 @@ static int add_record(void *ctx, sis_record *r) {
     return cli_fail(sis_report_add(to->report, to->path, r));
 }
 
-static int add_results(sis_report *report, const report_options *o, sis_parts *parts,
-                       const char *path) {
-    intake to = {report, o, path};
-    if (cli_fail(sis_parts_add(parts, path, &to.path)) != CLI_DONE)
-        return CLI_FAILED;
-    return cli_records_each(path, SIZE_MAX, add_record, &to);
+static int add_results(sis_report *report, const report_options *o, const cli_list *paths) {
+    intake to = {report, o, NULL};
+    sis_parts parts = {0};
+    cli_where where = {0};
+    int status = cli_where_open(&where, o->where);
+    for (size_t i = 0; status == CLI_DONE && i < paths->n; i++) {
+        status = cli_fail(sis_parts_add(&parts, paths->items[i], &to.path));
+        if (status == CLI_DONE)
+            status = cli_records_each(paths->items[i], SIZE_MAX, &where, add_record, &to);
+    }
+    if (status == CLI_DONE)
+        cli_where_tell(&where, o->common.quiet);
+    cli_where_release(&where);
+    sis_parts_release(&parts);
+    return status;
 }
 
 /* The bytes of an open file: *bytes is free()d by the caller. */
@@ -307,14 +317,12 @@ static int check_paths(const report_options *o, const cli_list *args) {
 static int run(const void *p, const cli_list *args) {
     report_options all = *(const report_options *)p, *o = &all;
     sis_report *report;
-    sis_parts parts = {0};
     if (!o->output && o->chosen.n == 0)
         o->output = "report.html";
     int status = check_paths(o, args);
     if (status != CLI_DONE || (status = cli_fail(sis_report_new(&report))) != CLI_DONE)
         return status;
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = add_results(report, o, &parts, args->items[i]);
+    status = add_results(report, o, args);
     if (status == CLI_DONE)
         status = add_files(report, &o->clusters, sis_report_add_clusters);
     if (status == CLI_DONE)
@@ -328,7 +336,6 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE && o->figures)
         status = write_figures(report, o);
     sis_report_free(report);
-    sis_parts_release(&parts);
     return status;
 }
 

@@ -85,8 +85,6 @@ static int print_record(void *ctx, sis_record *r) {
     page *p = ctx;
     char *text = NULL;
     size_t n;
-    if (!cli_where_holds(&p->where, r))
-        return CLI_DONE;
     int status = cli_fail(sis_record_text(r, &p->text, &text, &n));
     if (status == CLI_DONE)
         fwrite(text, 1, n, stdout);
@@ -204,8 +202,6 @@ typedef struct {
 static int show_example(void *ctx, sis_record *r) {
     const neighbours *b = ctx;
     page *p = b->page;
-    if (!cli_where_holds(&p->where, r))
-        return CLI_DONE;
     size_t files = b->n + 1, width = (p->text.width - GAP * b->n) / files;
     column *columns = cli_grab(files, sizeof *columns);
     int status = columns ? CLI_DONE : CLI_FAILED;
@@ -235,9 +231,9 @@ static int show_beside(page *p, const cli_list *args) {
     if (!b.others)
         return CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < b.n; i++)
-        status = cli_records_read(args->items[i + 1], &b.others[i]);
+        status = cli_records_read(args->items[i + 1], NULL, &b.others[i]);
     if (status == CLI_DONE)
-        status = cli_records_each(b.first, SIZE_MAX, show_example, &b);
+        status = cli_records_each(b.first, SIZE_MAX, &p->where, show_example, &b);
     for (size_t i = 0; i < b.n; i++)
         sis_records_release(&b.others[i]);
     free(b.others);
@@ -256,7 +252,7 @@ static int run(const void *options_p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_where_open(&p.where, o->where);
     if (status == CLI_DONE)
-        status = args->n == 1 ? cli_records_each(args->items[0], SIZE_MAX, print_record, &p)
+        status = args->n == 1 ? cli_records_each(args->items[0], SIZE_MAX, &p.where, print_record, &p)
                               : show_beside(&p, args);
     sis_motifs_release(&motifs);
     if (status == CLI_DONE)

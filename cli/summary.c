@@ -47,8 +47,6 @@ typedef struct {
 
 static int add_record(void *ctx, sis_record *r) {
     counting *c = ctx;
-    if (!cli_where_holds(&c->where, r))
-        return CLI_DONE;
     int code = sis_summary_add(c->s, r);
     if (code == SIS_OK && c->drawn)
         code = sis_report_add(c->drawn, c->path, r);
@@ -184,7 +182,7 @@ static int count_all(const cli_list *paths, counting *c) {
     for (size_t i = 0; status == CLI_DONE && i < paths->n; i++) {
         status = cli_fail(sis_parts_add(&parts, paths->items[i], &c->path));
         if (status == CLI_DONE)
-            status = cli_records_each(paths->items[i], SIZE_MAX, add_record, c);
+            status = cli_records_each(paths->items[i], SIZE_MAX, &c->where, add_record, c);
     }
     sis_parts_release(&parts);
     return status;

@@ -20,7 +20,7 @@ typedef struct {
     cli_question question;
     size_t exhaustive;
     int counterexamples, trust;
-    const char *output, *domain;
+    const char *output, *domain, *where;
     int force;
     cli_common common;
 } verify_options;
@@ -40,6 +40,7 @@ static const cli_option options[] = {
      .more = "Model, input and files of masks then come from the results where they are not given "
              "here. Such a command can run any program (cmd:) and send data to any address: use it "
              "for results of your own only."},
+    CLI_WHERE(verify_options, where),
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
      .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
     CLI_FORCE(verify_options, force),
@@ -62,6 +63,7 @@ typedef struct {
     size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */
     double errors;      /* the sum of the standard errors */
     int left_out;       /* of status error; there is no line */
+    int not_meant;      /* by --where; the same */
     int holds, other_model;
 } brief;
 
@@ -74,6 +76,7 @@ typedef struct {
     const cli_list *paths;
     sis_results *file; /* that is open, the `at`-th; NULL: none */
     size_t at, next;   /* next: the number of its next record */
+    cli_where where;
 
     /* Work. */
     sis__queue *things;
@@ -202,7 +205,11 @@ static int take_in(audit *a, size_t number) {
     if (found <= 0)
         return found;
     int error = file != a->at ? audit_block(a) : SIS_OK;
-    if (error == SIS_OK && r.collection.status == SIS_STATUS_ERROR)
+    int meant = error == SIS_OK ? cli_where_holds(&a->where, &r) : 1;
+    error = meant < 0 ? meant : error;
+    if (!meant)
+        error = give(a, number, &(brief){.not_meant = 1}, "", 0);
+    else if (error == SIS_OK && r.collection.status == SIS_STATUS_ERROR)
         error = give(a, number, &(brief){.left_out = 1}, "", 0);
     else if (error == SIS_OK) {
         a->path = a->paths->items[a->at];
@@ -235,7 +242,7 @@ static int take_findings(void *ctx, size_t number, const void *answer, size_t n)
     brief b;
     (void)number;
     memcpy(&b, answer, sizeof b);
-    a->records++;
+    a->records += !b.not_meant;
     a->errors += (size_t)b.left_out;
     a->hold += (size_t)b.holds;
     a->others += (size_t)b.other_model;
@@ -243,7 +250,7 @@ static int take_findings(void *ctx, size_t number, const void *answer, size_t n)
     a->drawn += b.drawn;
     a->kept += b.kept;
     a->deviation += b.errors;
-    if (!b.left_out) {
+    if (!b.left_out && !b.not_meant) {
         cli_progress_erase(&a->bar);
         a->broken |= cli_output_write(&a->out, (const char *)answer + sizeof b, n - sizeof b);
     }
@@ -265,6 +272,8 @@ static int audit_all(audit *a) {
 
 static int conclude(const audit *a) {
     size_t audited = a->records - a->errors;
+    if (a->records == 0 && a->o->where)
+        return cli_error("--where holds of no record");
     if (audited == 0)
         return cli_error("there is nothing to verify: %zu records, %zu of status error", a->records,
                          a->errors);
@@ -295,6 +304,8 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     a.jobs = opt.answer.search.jobs;
     int status = cli_outputs_check(&cli_verify, o, args); /* also of what the results name */
     if (status == CLI_DONE)
+        status = cli_where_open(&a.where, o->where);
+    if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &a.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, a.task);
@@ -306,6 +317,7 @@ static int verify_all(const verify_options *o, const cli_list *args) {
         status = audit_all(&a);
     status = cli_output_close(&a.out, status);
     sis_task_free(a.task);
+    cli_where_release(&a.where);
     return status == CLI_DONE && sis__leads() ? conclude(&a) : status;
 }
 

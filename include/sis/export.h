@@ -77,18 +77,25 @@ void sis_export_cancel(sis_export *e);
 
 /* ---- Which records ------------------------------------------------------------------------- */
 
-/* Conditions in words, with " and " between: `feature=late_payments and class=1 and size<5`.
+/* Conditions in words, with " and " between: `sex=female and score<0.3`,
+ * `feature=late_payments and class=1 and size<5`.
  *
- *     example label class status kind model method   texts: = and !=; a class is its label or number
+ *     example id label class status kind model method   texts: = and !=; example and id are the same; a
+ *                                                    class is its label or number
  *     score threshold                                numbers: = != < <= > >=
  *     feature size                                   of a subset: the name of a feature in it, how
  *                                                    many it has
+ *     any other name                                 a column of the example: = != and, of numbers,
+ *                                                    < <= > >=; a missing value is "missing"
  *
- * Those of a subset must all hold for the same one. `feature!=age`: a subset without age. == is =. A value may be in
- * quotes of either kind; one that begins with = ! < > or a quote, has " and " in it, or something like a condition
+ * Those of a subset must all hold for the same one. `feature!=age`: a subset without age. == is =. A column that is
+ * called like a field goes in quotes: `"score">3`. A value may be in quotes of either kind; one that begins with = ! < > or a quote, has " and " in it, or something like a condition
  * ("debt or size<3") behind a blank or , ; & | ( has to be. */
 typedef struct sis_where sis_where;
 int sis_where_parse(const char *text, sis_where **out);
+
+/* 1 or 0; SIS_E_OPTION: the record has no such column, or it is no number. Nothing of columns holds of
+ * records of errors, which have no values. */
 int sis_where_holds(const sis_where *w, const sis_record *record);
 void sis_where_free(sis_where *w);
 

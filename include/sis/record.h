@@ -26,6 +26,9 @@ size_t sis_record_values(const sis_record *record, int feature, size_t *count);
 /* Value k, from 0, of a feature that has more. */
 size_t sis_record_value(const sis_record *record, int feature, size_t k);
 
+/* The feature that is a column of this name; -1: the record has no columns, or none of this name. */
+int sis_record_column(const sis_record *record, const char *name);
+
 /* What a value is called beside its feature, "own" of "housing=own"; NULL: it has no name of its
  * own. */
 const char *sis_record_value_name(const sis_record *record, size_t value);

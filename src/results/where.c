@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <sis/export.h>
+#include <sis/record.h>
 
 #include "base/ascii.h"
 #include "base/error.h"
@@ -35,7 +36,8 @@ typedef enum {
     THRESHOLD,
     FEATURE,
     SIZE,
-    FIELDS
+    FIELDS,
+    COLUMN = FIELDS /* of the example, by its own name */
 } field;
 static const char *const fields[] = {"example", "label", "class",     "status",  "kind", "model",
                                      "method",  "score", "threshold", "feature", "size"};
@@ -43,6 +45,7 @@ static const char *const fields[] = {"example", "label", "class",     "status", 
 typedef struct {
     field field;
     relation relation;
+    char *column; /* COLUMN: its name */
     char *text;
     double number;
 } condition;
@@ -83,20 +86,31 @@ static int is(piece p, const char *text) {
     return strlen(text) == p.n && strncmp(p.at, text, p.n) == 0;
 }
 
-/* Length of the field name that begins here; 0: there is none. */
-static size_t field_length(const char *at) {
-    size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz");
-    for (field f = EXAMPLE; f < FIELDS; f++)
-        if (is((piece){at, n}, fields[f]))
-            return n;
-    return 0;
+static int copy(piece p, char **out) {
+    *out = SIS_NEW(char, p.n + 1);
+    if (!*out)
+        return SIS_E_NOMEM;
+    memcpy(*out, p.at, p.n);
+    return SIS_OK;
+}
+
+/* A text in quotes at the beginning: the length up to and with the closing one. 0: there is none. */
+static size_t quoted_length(const char *text) {
+    const char *close = *text == '"' || *text == '\'' ? strchr(text + 1, *text) : NULL;
+    return close ? (size_t)(close - text) + 1 : 0;
+}
+
+/* Where the operator of a condition begins. */
+static size_t name_length(const char *text) {
+    size_t blanks = strspn(text, " "), n = blanks + quoted_length(text + blanks);
+    return n + strcspn(text + n, "=!<>");
 }
 
 /* Does a condition begin within the value: "debt or size<3"? */
 static int holds_condition(piece value) {
     for (size_t i = 1; i < value.n; i++) {
         const char *at = value.at + i;
-        size_t n = strchr(" ,;&|(", at[-1]) ? field_length(at) : 0;
+        size_t n = strchr(" ,;&|(", at[-1]) ? strcspn(at, " ,;&|(=!<>") : 0;
         char next = n ? at[n + strspn(at + n, " ")] : '\0';
         if (next && strchr("=!<>", next))
             return 1;
@@ -104,13 +118,24 @@ static int holds_condition(piece value) {
     return 0;
 }
 
+/* A field of ours, or in quotes or by any other name a column. */
 static int read_field(piece name, condition *c) {
+    if (name.n == 0)
+        return bad("a field or a column in front", name);
     for (c->field = EXAMPLE; c->field < FIELDS; c->field++)
         if (is(name, fields[c->field]))
             return SIS_OK;
-    return bad("a field (example, label, class, status, kind, model, method, score, threshold, "
-               "feature or size) in front",
-               name);
+    if (is(name, "id")) {
+        c->field = EXAMPLE;
+        return SIS_OK;
+    }
+    if (name.n > 1 && quoted_length(name.at) == name.n)
+        name = (piece){name.at + 1, name.n - 2};
+    return copy(name, &c->column);
+}
+
+static const char *name_of(const condition *c) {
+    return c->column ? c->column : fields[c->field];
 }
 
 static int read_relation(piece sign, condition *c) {
@@ -120,17 +145,17 @@ static int read_relation(piece sign, condition *c) {
     if (k == OPERATORS)
         return bad("=, !=, <, <=, > or >= (a value that begins so goes in quotes)", sign);
     c->relation = operators[k].relation;
-    if (c->relation > DIFFERENT && !is_number_field(c->field))
+    if (c->relation > DIFFERENT && !is_number_field(c->field) && !c->column)
         return sis__fail(SIS_E_OPTION,
                          "--where: expected = or !=, as %s is no number, found \"%s\"",
-                         fields[c->field], operators[k].text);
+                         name_of(c), operators[k].text);
     return SIS_OK;
 }
 
 /* Refuse an unknown status or kind, which would never match. */
 static int check_value(const condition *c) {
     piece value = {c->text, strlen(c->text)};
-    if (is_number_field(c->field) && isnan(c->number))
+    if ((is_number_field(c->field) || c->relation > DIFFERENT) && isnan(c->number))
         return bad("a number to compare with", value);
     int known = c->field != STATUS && c->field != KIND;
     for (int k = 0; c->field == STATUS && k < SIS_N_STATUSES; k++)
@@ -146,10 +171,9 @@ static int check_value(const condition *c) {
 
 static int take_value(piece value, condition *c) {
     char *end;
-    c->text = SIS_NEW(char, value.n + 1);
-    if (!c->text)
-        return SIS_E_NOMEM;
-    memcpy(c->text, value.at, value.n);
+    int error = copy(value, &c->text);
+    if (error)
+        return error;
     c->number = sis__number(c->text, &end);
     if (end == c->text || *end)
         c->number = NAN;
@@ -159,9 +183,9 @@ static int take_value(piece value, condition *c) {
 /* A value in quotes is what is between them. */
 static int read_value(piece text, condition *c) {
     if (text.n == 0)
-        return bad("a value behind it", (piece){fields[c->field], strlen(fields[c->field])});
+        return bad("a value behind it", (piece){name_of(c), strlen(name_of(c))});
     int quoted = *text.at == '"' || *text.at == '\'';
-    if (quoted && strchr(text.at + 1, *text.at) == text.at + text.n - 1)
+    if (quoted && quoted_length(text.at) == text.n)
         return take_value((piece){text.at + 1, text.n - 2}, c);
     if (quoted)
         return bad("the end of the quotes, then \" and \" or nothing", text);
@@ -172,7 +196,7 @@ static int read_value(piece text, condition *c) {
 }
 
 static int parse_one(piece text, condition *c) {
-    size_t name = strcspn(text.at, "=!<>"), length = strspn(text.at + name, "=!<>");
+    size_t name = name_length(text.at), length = strspn(text.at + name, "=!<>");
     if (name >= text.n)
         return bad("FIELD=VALUE, as in \"class=1 and size<5\"", text);
     int error = read_field(trim((piece){text.at, name}), c);
@@ -184,12 +208,9 @@ static int parse_one(piece text, condition *c) {
 
 /* The next " and " outside quotes, or the end. */
 static size_t next_end(const char *text) {
-    size_t at = strcspn(text, "=!<>");
+    size_t at = name_length(text);
     at += strspn(text + at, "=!<> ");
-    const char *close =
-        text[at] == '"' || text[at] == '\'' ? strchr(text + at + 1, text[at]) : NULL;
-    if (close)
-        at = (size_t)(close - text);
+    at += quoted_length(text + at);
     while (text[at] && !sis__same_start(text + at, " and ", 5))
         at++;
     return at;
@@ -216,8 +237,10 @@ int sis_where_parse(const char *text, sis_where **out) {
 }
 
 void sis_where_free(sis_where *w) {
-    for (size_t k = 0; w && k < w->n; k++)
+    for (size_t k = 0; w && k < w->n; k++) {
+        free(w->items[k].column);
         free(w->items[k].text);
+    }
     free(w);
 }
 
@@ -255,7 +278,47 @@ static int is_class(const condition *c, const sis_record *r) {
     return same == (c->relation == EQUAL);
 }
 
+int sis_record_column(const sis_record *r, const char *name) {
+    char found[512];
+    int columns = r->drawing.values && r->drawing.names && !r->drawing.words &&
+                  !r->drawing.sequence && r->collection.n_features <= r->drawing.n_values;
+    for (size_t f = 0; columns && f < r->collection.n_features; f++)
+        if (sis_record_name(r, (int)f, found, sizeof found) && strcmp(found, name) == 0)
+            return (int)f;
+    return -1;
+}
+
+/* A column by its number if it has one, else by its word. Errors have no values, and nothing holds of them. */
+static int holds_of_column(const condition *c, const sis_record *r) {
+    char number[SIS_NUMBER_SIZE], *end;
+    size_t count;
+    if (r->collection.status == SIS_STATUS_ERROR)
+        return 0;
+    int f = sis_record_column(r, c->column);
+    const char *was = f >= 0 ? sis_record_was(r, f, number) : NULL;
+    if (!was)
+        return sis__fail(SIS_E_OPTION,
+                         "--where: \"%s\" is no field (example or id, label, class, status, kind, "
+                         "model, method, score, threshold, feature, size) and no column of record "
+                         "\"%s\"",
+                         c->column, r->id);
+    double x = sis__number(was, &end);
+    if (was == number)
+        x = r->drawing.values[sis_record_values(r, f, &count)];
+    else if (end == was || *end)
+        x = NAN;
+    if (c->relation <= DIFFERENT && (isnan(x) || isnan(c->number)))
+        return is_text(c, was);
+    if (isnan(x) && strcmp(was, "missing") != 0)
+        return sis__fail(SIS_E_OPTION,
+                         "--where: expected = or !=, as %s is no number: record \"%s\" has \"%s\"",
+                         c->column, r->id, was);
+    return compare(c, x);
+}
+
 static int holds_of_record(const condition *c, const sis_record *r) {
+    if (c->column)
+        return holds_of_column(c, r);
     switch (c->field) {
     case EXAMPLE:
         return is_text(c, r->id);
@@ -304,9 +367,10 @@ static int holds_of_subset(const sis_where *w, const sis_record *r, const sis_su
 int sis_where_holds(const sis_where *w, const sis_record *r) {
     int subsets = 0;
     for (size_t k = 0; k < w->n; k++) {
-        subsets |= w->items[k].field >= FEATURE;
-        if (!holds_of_record(&w->items[k], r))
-            return 0;
+        subsets |= w->items[k].field == FEATURE || w->items[k].field == SIZE;
+        int holds = holds_of_record(&w->items[k], r);
+        if (holds <= 0)
+            return holds;
     }
     for (size_t i = 0; subsets && i < r->collection.n_subsets; i++)
         if (holds_of_subset(w, r, &r->collection.subsets[i]))

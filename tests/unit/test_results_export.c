@@ -53,6 +53,45 @@ static void conditions_hold_or_not(void **state) {
     sis_record_release(&r);
 }
 
+static const char row[] =
+    "{\"sis\":2,\"id\":\"r\",\"model\":\"m\",\"method\":\"sis\",\"target\":0,\"direction\":\">=\","
+    "\"threshold\":0.5,\"score\":0.25,\"masked_score\":0.1,\"status\":\"not_decided\","
+    "\"n_features\":4,\"subsets\":[],\"kind\":\"table\",\"values\":[30,0,1,null,7],"
+    "\"names\":[\"age\",\"sex\",\"debt and rent\",\"score\"],\"value_names\":[\"age\",\"sex=male\","
+    "\"sex=female\",\"debt and rent\",\"score\"],\"feature_map\":[0,1,1,2,3]}";
+
+static void conditions_hold_of_columns(void **state) {
+    static const struct {
+        const char *text;
+        int holds;
+    } cases[] = {{"sex=female and score<0.3", 1},
+                 {"sex=male", 0},
+                 {"sex!=male and age>=30 and age<31", 1},
+                 {"age=30.0", 1},
+                 {"age!=30", 0},
+                 {"age=thirty", 0},
+                 {"'score'=7", 1}, /* the column of that name */
+                 {"\"score\"<7", 0},
+                 {"'debt and rent'=missing and id=r", 1},
+                 {"'debt and rent'<5", 0},
+                 {"colour=red", SIS_E_OPTION},
+                 {"age>3 and colour=red", SIS_E_OPTION},
+                 {"age<3 and colour=red", 0},
+                 {"sex<5", SIS_E_OPTION},
+                 {"Score>1", SIS_E_OPTION}};
+    sis_record r;
+    (void)state;
+    assert_int_equal(sis_record_parse(row, sizeof row - 1, &r), 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        sis_where *w;
+        assert_int_equal(sis_where_parse(cases[k].text, &w), 0);
+        assert_int_equal(sis_where_holds(w, &r), cases[k].holds);
+        sis_where_free(w);
+    }
+    assert_message_has("no column of record \"r\"");
+    sis_record_release(&r);
+}
+
 static void conditions_that_make_no_sense_are_refused(void **state) {
     static const struct {
         const char *text, *message;
@@ -60,9 +99,10 @@ static void conditions_that_make_no_sense_are_refused(void **state) {
         {"", "expected FIELD=VALUE, as in \"class=1 and size<5\", found \"\""},
         {"feature", "expected FIELD=VALUE"},
         {"class=1 and ", "expected FIELD=VALUE"},
-        {"=a", "a field (example, label, class"},
-        {"colour=red", "feature or size) in front, found \"colour\""},
-        {"size<5 and Score>1", "found \"Score\""},
+        {"=a", "expected a field or a column in front, found \"\""},
+        {"age<young", "expected a number to compare with, found \"young\""},
+        {"age=", "expected a value behind it, found \"age\""},
+        {"sex=female or age<3", "expected \" and \" between conditions"},
         {"score=>0.5",
          "expected =, !=, <, <=, > or >= (a value that begins so goes in quotes), found \"=>\""},
         {"score<>1", "found \"<>\""},
@@ -191,6 +231,7 @@ static void lines_are_as_documented(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_hold_or_not),
+        cmocka_unit_test(conditions_hold_of_columns),
         cmocka_unit_test(conditions_that_make_no_sense_are_refused),
         cmocka_unit_test(lines_are_as_documented),
         cmocka_unit_test(memory_may_run_out),
