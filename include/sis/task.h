@@ -108,6 +108,8 @@ typedef struct sis_task_examples_opt {
                            input (.jsonl); model.open.explain is the field that is cut into features.
                            features: "sentence" (default), "paragraph", "line", "word"; a list has its entries */
     const char *answer; /* where an example has no field "answer"; NULL: the model's own */
+    const char *prompt_text; /* the prompt itself, instead of a file with it */
+    const char *objects;     /* the examples of prompts, a line of JSON each, instead of a file with them */
 } sis_task_examples_opt;
 
 /* What is asked about each of them. */

@@ -40,6 +40,9 @@ typedef struct sis_words {
 int sis_words_split(const char *text, sis_words *words);
 void sis_words_release(sis_words *words);
 
+/* Where the sentence that begins at text[from] ends. */
+size_t sis_sentence_end(const char *text, size_t from);
+
 /* The words of example i: those the file gives, or those of its text. */
 int sis_data_words(const sis_data *data, size_t i, sis_words *words);
 

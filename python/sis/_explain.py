@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`explain` and `Explainer`: a model, a mask, examples -> Results."""
+import contextlib
 import inspect
 import itertools
 import json
@@ -7,12 +8,16 @@ import os
 import sys
 import threading
 import time
+from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _check, _core, _inputs, _models
 from ._core import Error
+from ._llm import LLM
 from ._results import Results
+from ._types import Examples, Features, Mask, Model, Names, Target, Threshold, Tokenizer
 
 
 GATHERED = 2048  # rows that a call with several examples should have
@@ -25,7 +30,7 @@ INHERITED = []  # models that a process that was forked must not close
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while explaining; `results` holds what was found until then."""
 
-    def __init__(self, results):
+    def __init__(self, results: Results) -> None:
         super().__init__("%d examples were explained before" % len(results))
         self.results = results
 
@@ -71,18 +76,20 @@ class Explainer:
     model       a callable on a batch (an array in the shape of X, a frame, or a list of texts, in;
                 scores (n,) or (n, outputs) out); the name of an ONNX, XGBoost or LightGBM file or
                 an address, as the program's --model; a scikit-learn estimator or pipeline; a
-                torch.nn.Module; a booster of XGBoost or LightGBM
+                torch.nn.Module; a booster of XGBoost or LightGBM; a language model, sis.LLM
     mask        what a missing value looks like: "mean", "median" (both of `background`), "zero",
                 "hotdeck" (drawn from the background, each feature by itself), "rows" (whole rows of it),
-                a number, an array in the shape of an example (or (samples, ...) of several, whose
-                scores are averaged), sis.HotDeck(...), or a callable on the background. Of a column
-                of categories the mean and the median are its most frequent category. Texts:
-                "remove" (the default) or the word that stands for a masked one. Default: the mask
-                that a network carries, else the mean of the background
-    background  data that masks are taken from
-    features    groups of columns (lists of names or numbers, or a dict of them), sis.Grid(4), or an
-                array of the feature's number for each value, -1: never masked. Of texts for a
-                network file "word", "token" or "sentence". Default: each value, each word
+                a number or "value:X", "missing" (NaN), an array in the shape of an example (or (samples, ...)
+                of several, whose scores are averaged), sis.HotDeck(...), or a callable on the background.
+                Of a column of categories the mean and the median are its most frequent category. Texts:
+                "remove" (the default) or the word that stands for a masked one. Files of examples: whatever
+                --mask takes, too. Default: the mask that a network carries, else the mean of the background
+    background  data that masks are taken from; if X is a file, another one
+    features    groups of columns (lists of names or numbers, or a dict of them); an array of the
+                feature's number for each value, -1: never masked; "axis:0", "grid:196" (also
+                sis.Grid(196)), "FILE.npy". Of texts "word" or "sentence", for a network "token" too; of prompts
+                "sentence", "paragraph", "line" or "word". Default: each value, each word, each
+                sentence of a prompt
     axis        axes of an example whose values belong together, such as the channels of a pixel
     method      "sis"; "quick": the same kind of subsets with few calls, for slow models; "contrast":
                 what it takes to lose the decision (models of boosted trees)
@@ -96,6 +103,9 @@ class Explainer:
     confidence  of "chance:P"; samples: its draws for each example
     refine      with features="grid:196" or "superpixel:196" (X a file of images): parts first, then
                 the pixels in them
+    kind        how results are drawn: "image", "table", "array". Default: "image" if a network says so, or
+                for X of the shape (n, height, width, 3 or 4) or (n, 3 or 4, height, width) with sides of
+                8 or more; "table" for a frame
     threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores; or a number for
                 each example
     below       explain score <= threshold instead
@@ -115,17 +125,22 @@ class Explainer:
     fit         images of files (a folder, say) are resized to what the network takes
     normalize   a network file is given (pixel - mean) / deviation: "imagenet", or "0.5,0.4,0.3/0.2,0.2,0.2"
     batch_size  rows a callable is given at most at once
+    memory      bytes that a walk may use; 0: the library's own limit
+    timeout     seconds to wait for one answer of a command or a server
     progress    True, False, or None: if it takes longer, on a terminal
     """
 
-    def __init__(self, model, *, mask=None, background=None, features=None, axis=None, threshold=None,
-                 below=False, target="top", target_names=None, target_index=None, max_subsets=0, jobs=None, exact=False, memory=0,
-                 tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None,
-                 method="sis", keep="score", guarantee="mask", domain="any", smallest=False,
-                 confidence=0.95, samples=0, refine=False, normalize=None, convert=True,
-                 **unknown):
-        for name in unknown:
-            raise TypeError("unknown option %s%s" % (name, ": it is called target now" if name == "output" else ""))
+    def __init__(self, model: Model, *, threshold: Threshold = None, mask: Mask = None, background: Any = None,
+                 features: Features = None, axis: Union[None, int, Sequence[int]] = None, below: bool = False,
+                 target: Target = "top", target_names: Optional[Sequence[str]] = None,
+                 target_index: Union[None, int, Sequence[int], np.ndarray] = None, max_subsets: int = 0,
+                 jobs: Optional[int] = None, exact: bool = False, memory: int = 0, tokenizer: Tokenizer = None,
+                 fit: bool = False, batch_size: Optional[int] = None, kind: Optional[str] = None,
+                 timeout: float = 60.0, progress: Optional[bool] = None,
+                 method: Literal["sis", "quick", "contrast"] = "sis", keep: Literal["score", "class"] = "score",
+                 guarantee: str = "mask", domain: Union[str, Tuple[ArrayLike, ArrayLike]] = "any",
+                 smallest: bool = False, confidence: float = 0.95, samples: int = 0, refine: bool = False,
+                 normalize: Optional[str] = None, convert: bool = True) -> None:
         if target_index is not None and not is_top(target):
             raise Error("target and target_index: give one of them")
         for name, value, known in (("method", method, ("sis", "quick", "contrast")),
@@ -145,9 +160,9 @@ class Explainer:
         self.max_subsets, self.jobs, self.exact = max_subsets, jobs, exact
         self.memory, self.tokenizer, self.fit, self.batch_size = memory, tokenizer, fit, batch_size
         self.kind, self.timeout, self.progress = kind, timeout, progress
-        for name, value in (("max_subsets", max_subsets), ("memory", memory)):
-            if value < 0:
-                raise Error("%s=%r: expected at least 0" % (name, value))
+        for name, count in (("max_subsets", max_subsets), ("memory", memory)):
+            if count < 0:
+                raise Error("%s=%r: expected at least 0" % (name, count))
         if batch_size is not None and batch_size < 1:
             raise Error("batch_size=%r: expected at least 1" % (batch_size,))
         self._open()
@@ -155,13 +170,16 @@ class Explainer:
     def _open(self):
         """A file is opened at once; anything else is looked at with the first example."""
         self.bound, self.process = None, os.getpid()
+        if isinstance(self.model, LLM):
+            self.bound = _models.Prompted(self.model)
         if isinstance(self.model, (str, os.PathLike)):
             self.bound = _models.model_for(self.model, None, self.batch_size, self.timeout, self.normalize)
 
     def _own(self):
         """A forked process asks a program or server through pipes of its own: through those of the
         first, each would read the answers of the other."""
-        if self.process != os.getpid() and isinstance(self.model, str) and self.model.startswith(("cmd:", "http")):
+        asked = isinstance(self.model, LLM) or isinstance(self.model, str) and self.model.startswith(("cmd:", "http"))
+        if self.process != os.getpid() and asked:
             INHERITED.append(self.bound)  # to end it is for the first
             self._open()
 
@@ -174,7 +192,7 @@ class Explainer:
         self._open()
 
     @property
-    def engine(self):
+    def engine(self) -> str:
         """What runs the model, in words."""
         return self.bound.engine if self.bound else "not known before the first example"
 
@@ -263,7 +281,7 @@ class Explainer:
         for i, row in enumerate(rows):
             mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
             e = {"id": ids[i], "model": _core.model_name(self.bound.name),
-                 "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
+                 "kind": self.kind or self.bound.kind or encoder.drawn_as(), "values": row, "mask": mask,
                  "target": int(outputs[i])}
             e.update(encoder.describe(row, masks))
             if boundless[i]:
@@ -309,21 +327,22 @@ class Explainer:
         raise Error("domain=%r: expected \"any\", \"ball:E\", \"data\" with a background, or a pair "
                     "of arrays, lowest and highest" % (self.domain,))
 
-    def prepare(self, X, threshold=None, ids=None, labels=None):
+    def prepare(self, X: Examples, threshold: Threshold = None, ids: Names = None,
+                labels: Names = None) -> Tuple[Any, Any, List[Dict[str, Any]]]:
         """The examples as the library takes them."""
         others = self.mask.background if isinstance(self.mask, _inputs.HotDeck) else None
-        encoder = _inputs.encoder_for(X, self.background if others is None else others, self.tokenizer)
+        encoder = _inputs.encoder_for(X, self.background if others is None else others, self.tokenizer, self.features)
         rows = encoder.rows(X)
         if len(rows) == 0:
             raise Error("X: there are no examples")
         n, threshold = len(rows), self.threshold if threshold is None else threshold
         if ids is None:
             ids = X.index if _inputs.is_frame(X) and X.index.is_unique else range(n)
-        ids, labels = one_each(ids, "ids", n), one_each(labels, "labels", n)
+        names, classes = one_each(ids, "ids", n), one_each(labels, "labels", n)
         which = [i for i in range(n) if len(rows[i])] if encoder.kind == "text" else range(n)
-        core, judge, examples, limits = self._prepare(encoder, rows, threshold, ids, labels, which, n)
+        core, judge, examples, limits = self._prepare(encoder, rows, threshold, names, classes, which, n)
         for i in sorted(set(range(n)).difference(which)):
-            examples.insert(i, silent(self, ids[i], labels[i] if labels else None))
+            examples.insert(i, silent(self, names[i], classes[i] if classes else None))
         return core, judge, [dict(e, threshold=limit) for e, limit in zip(examples, limits)]
 
     def _prepare(self, encoder, rows, threshold, ids, labels, which, n):
@@ -443,17 +462,18 @@ class Explainer:
                     by = self._ask_itself(judge)
         return work
 
-    def __call__(self, X, threshold=None, ids=None, labels=None):
+    def __call__(self, X: Examples, threshold: Threshold = None, ids: Names = None, labels: Names = None) -> Results:
         """Explain every example of X: an array (n, ...), a frame, a list of texts, or the path
         (pathlib.Path) of a file for a model that the library runs itself."""
-        core, judge, examples, lines = None, None, None, []
+        lines: List[bytes] = []
+        core, judge, examples = None, None, None
         self._own()
         try:
-            errand = Errand.of(self, X, threshold, ids, labels)
-            if errand is not None:
+            task = FileTask.of(self, X, threshold, ids, labels)
+            if task is not None:
                 core = self.bound.core
-                provenance = Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
-                return Results(lines, self, core, errand, provenance[0].decode())
+                provenance = Run(self, lambda run: task(run.lines.append, run.tell), 0, lines)()
+                return Results(lines, self, core, task, provenance[0].decode())
             core, judge, examples = self.prepare(X, threshold, ids, labels)
             Run(self, self._work(core, judge, examples), len(examples), lines)()
         except KeyboardInterrupt:
@@ -516,8 +536,8 @@ def unbounded(rows):
 
 def feature_names(explainer, encoder, shape):
     if encoder.kind == "text":
-        if explainer.features is not None or explainer.axis is not None:
-            raise Error("features of texts are their words; a tokenizer= chooses others")
+        if explainer.axis is not None:
+            raise Error("axis= is for arrays")
         return None, None
     return _inputs.feature_map(explainer.features, explainer.axis, shape, encoder.names)
 
@@ -584,12 +604,13 @@ def predict_rows(core, rows, jobs):
     return np.stack([np.frombuffer(core.predict(r, 1)) for r in rows])
 
 
-class Errand:
+class FileTask:
     """Texts, sequences and files for a model that the library runs itself: it encodes them as the
     program does."""
 
     def __init__(self, explainer, strings, kind, threshold, ids, labels):
         self.explainer, self.strings, self.kind = explainer, strings, kind
+        self.model = explainer.model if isinstance(explainer.model, LLM) else None
         self.threshold = explainer.threshold if threshold is None else threshold
         self.ids = None if ids is None else [str(i) for i in ids]
         self.labels = None if labels is None else [str(v) for v in labels]
@@ -601,6 +622,9 @@ class Errand:
             return None
         if isinstance(X, os.PathLike):
             return cls(explainer, os.fspath(X), "file", threshold, ids, labels)
+        if isinstance(explainer.model, LLM):
+            ids = None if ids is None else [str(i) for i in ids]
+            return cls(explainer, explainer.model.objects(X, ids), "objects", threshold, None, labels)
         if not _inputs.is_texts(X):
             return None
         strings = [X] if isinstance(X, str) else list(X)
@@ -610,14 +634,15 @@ class Errand:
     def command(self):
         """What the program would be called with for the same records, if X is a file."""
         e, words = self.explainer, ["sis", "explain"]
-        if self.kind != "file":
+        if self.kind != "file" or self.model:
             return None
+        mask, samples, seed = self.mask()
         for name, value, default in (
                 ("model", e.bound.name, None), ("input", self.strings, None),
                 ("threshold", self.threshold, None), ("below", e.below, False), ("target", e.target, "top"),
                 ("target-index", e.target_index, None),
-                ("mask", e.mask, None), ("features", e.features, None), ("refine", e.refine, False),
-                ("samples", e.samples, 0), ("method", e.method, "sis"), ("keep", e.keep, "score"),
+                ("mask", mask, None), ("features", self.features(), None), ("refine", e.refine, False),
+                ("samples", samples, 0), ("seed", seed, 1), ("method", e.method, "sis"), ("keep", e.keep, "score"),
                 ("guarantee", e.guarantee, "mask"), ("domain", e.domain, "any"),
                 ("smallest", e.smallest, False), ("max-subsets", e.max_subsets, 0),
                 ("confidence", e.confidence, 0.95), ("exact", e.exact, False),
@@ -626,34 +651,72 @@ class Errand:
                 words.append("--%s" % name if value is True else "--%s=%s" % (name, value))
         return words
 
-    def __call__(self, append=None, tell=None, lines=None, exhaustive=0):
+    def mask(self):
+        """(mask, samples, seed) as the program's options have them."""
+        spec, samples, seed, data = self.explainer.mask, self.explainer.samples, 1, self.explainer.background
+        if isinstance(spec, _inputs.HotDeck):
+            samples, seed, data = spec.samples, spec.seed, data if spec.background is None else spec.background
+            spec = "rows" if spec.rows else "hotdeck"
+        if spec is not None and not isinstance(spec, str) and np.ndim(spec) == 0 and not callable(spec):
+            spec = "missing" if spec != spec else "value:%r" % float(spec)
+        if spec is not None and not isinstance(spec, str):
+            raise Error("mask: of texts, sequences and files it is a name or a number; an array is given as the path "
+                        "of a file, mask=\"FILE.npy\"")
+        if data is not None and not isinstance(data, (str, os.PathLike)):
+            raise Error("background: if X is texts, sequences or a file, it is the path of a file")
+        if data is not None and spec in (None, "mean", "median", "hotdeck", "rows"):
+            spec = "%s:%s" % (spec or "mean", os.fspath(data))
+        return spec, samples, seed
+
+    def features(self):
+        """As the program's --features."""
         e = self.explainer
-        if self.threshold is None and e.keep == "score":
+        if e.axis is not None and np.ndim(e.axis) == 0 and e.features is None:
+            return "axis:%d" % e.axis
+        if isinstance(e.features, _inputs.Grid) and e.features.parts and e.axis is None:
+            return "grid:%d" % e.features.parts
+        if not isinstance(e.features, (str, type(None))) or e.axis is not None:
+            raise Error("features: of texts, sequences and files they are a name, such as \"sentence\", \"grid:196\" or "
+                        "\"axis:0\", or the path of a map, \"FILE.npy\"")
+        return e.features
+
+    def prompts(self):
+        """Options of a language model."""
+        m = self.model
+        if m is None:
+            return {}
+        if self.ids is not None or self.labels is not None:
+            raise Error("%s: of prompts they are fields of the examples" % ("labels" if self.labels else "ids"))
+        return dict(prompt=m.prompt, explain=m.explain, answer=m.answer, score=m.score)
+
+    def __call__(self, append=None, tell=None, lines=None, exhaustive=0):
+        with getattr(self.explainer.bound, "lock", contextlib.nullcontext()):
+            return self.run(append, tell, lines, exhaustive)
+
+    def run(self, append, tell, lines, exhaustive):
+        e = self.explainer
+        if self.threshold is None and e.keep == "score" and (self.model is None or self.model.score == "logprob"):
             raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
                         "90th percentile of the scores")
-        if e.mask is not None and not isinstance(e.mask, str):
-            raise Error("mask: of texts, sequences and files it is written as the program's --mask")
         if not isinstance(e.tokenizer, (str, os.PathLike, type(None))):
             raise Error("tokenizer: of a network file it is the path of vocab.txt or tokenizer.json")
-        if not isinstance(e.features, (str, type(None))) or e.axis is not None:
-            raise Error("features: of texts, sequences and files they are written as the program's "
-                        "--features")
+        mask, samples, seed = self.mask()
         if np.ndim(self.threshold) > 0:
             raise Error("threshold: of texts, sequences and files it is one for all examples")
         if e.target_names is not None:
             raise Error("target_names: of texts, sequences and files the outputs are called what the network says")
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
-                          lines, name=e.bound.name, mask=e.mask,
+                          lines, name=e.bound.name, mask=mask, seed=seed,
                           threshold=None if self.threshold is None else str(self.threshold),
                           target=str(e.target), below=e.below, max_subsets=e.max_subsets,
                           memory=e.memory, jobs=e._jobs(), exact=e.exact, ids=self.ids,
-                          labels=self.labels, exhaustive=exhaustive, features=e.features,
+                          labels=self.labels, exhaustive=exhaustive, features=self.features(),
                           tokenizer=None if e.tokenizer is None else os.fspath(e.tokenizer),
                           fit=e.fit, method=e.method, guarantee=e.guarantee, keep=e.keep,
                           smallest=e.smallest, domain=None if e.domain == "any" else e.domain,
-                          samples=e.samples, confidence=e.confidence, refine=e.refine,
+                          samples=samples, confidence=e.confidence, refine=e.refine,
                           target_index=None if e.target_index is None else str(e.target_index),
-                          command=self.command())
+                          command=self.command(), **self.prompts())
 
 
 class Run:
@@ -706,7 +769,18 @@ class Run:
             raise self.error
 
 
-def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
+def explain(model: Model, X: Examples, threshold: Threshold = None, *, ids: Names = None, labels: Names = None,
+            mask: Mask = None, background: Any = None, features: Features = None,
+            axis: Union[None, int, Sequence[int]] = None, below: bool = False, target: Target = "top",
+            target_names: Optional[Sequence[str]] = None,
+            target_index: Union[None, int, Sequence[int], np.ndarray] = None, max_subsets: int = 0,
+            jobs: Optional[int] = None, exact: bool = False, memory: int = 0, tokenizer: Tokenizer = None,
+            fit: bool = False, batch_size: Optional[int] = None, kind: Optional[str] = None,
+            timeout: float = 60.0, progress: Optional[bool] = None,
+            method: Literal["sis", "quick", "contrast"] = "sis", keep: Literal["score", "class"] = "score",
+            guarantee: str = "mask", domain: Union[str, Tuple[ArrayLike, ArrayLike]] = "any",
+            smallest: bool = False, confidence: float = 0.95, samples: int = 0, refine: bool = False,
+            normalize: Optional[str] = None, convert: bool = True) -> Results:
     """Which features of each example alone were enough for the model's decision?
 
     >>> import numpy as np
@@ -725,9 +799,13 @@ def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
     The other options:
 
     """
-    return Explainer(model, threshold=threshold, **options)(X, ids=ids, labels=labels)
+    given = locals()
+    options = {name: given[name] for name in OPTIONS}
+    return Explainer(model, **options)(X, ids=ids, labels=labels)
 
+
+OPTIONS = [name for name in inspect.signature(Explainer).parameters if name != "model"]
 
 if explain.__doc__:  # there is none under python -OO; Python 3.13 removes the indent, earlier ones do not
-    options = inspect.cleandoc(Explainer.__doc__)
-    explain.__doc__ = inspect.cleandoc(explain.__doc__) + "\n\n" + options[options.index("model       a callable"):]
+    described = inspect.cleandoc(Explainer.__doc__ or "")
+    explain.__doc__ = inspect.cleandoc(explain.__doc__) + "\n\n" + described[described.index("model       a callable"):]

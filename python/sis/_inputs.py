@@ -12,6 +12,7 @@ Everything numerical happens in numpy, nothing in loops over values.
 """
 import sys
 import threading
+from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -49,12 +50,12 @@ class HotDeck:
     (2, 3)
     """
 
-    def __init__(self, background=None, samples=32, seed=1, rows=False):
+    def __init__(self, background: Any = None, samples: int = 32, seed: int = 1, rows: bool = False) -> None:
         if samples < 1:
             raise Error("HotDeck: samples is at least 1")
         self.background, self.samples, self.seed, self.rows = background, int(samples), int(seed), bool(rows)
 
-    def draw(self, width, rows=None, owner=None):
+    def draw(self, width: int, rows: Optional[np.ndarray] = None, owner: Optional[np.ndarray] = None) -> np.ndarray:
         """Masks (samples, width) from the rows, or the background. owner: the feature of each value."""
         rows = np.ascontiguousarray(self.background if rows is None else rows, dtype=float)
         rows = rows.reshape(len(rows), -1)
@@ -67,31 +68,42 @@ class HotDeck:
 
 
 class Grid:
-    """Features of images that are patches of `size` x `size` pixels (`Grid(4)`), or of
-    `rows` x `columns` (`Grid(4, 8)`); channels of a pixel belong together.
+    """Features of images: about `parts` equal parts, as features="grid:196" and the program's --features grid:196
+    have them; or patches of `patch` x `patch` pixels. Channels of a pixel belong together.
 
-    >>> Grid(2).map((4, 4)).reshape(4, 4).tolist()
+    >>> Grid(4).map((4, 4)).reshape(4, 4).tolist()
     [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
+    >>> Grid(patch=3).map((4, 4)).reshape(4, 4).tolist()
+    [[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 1], [2, 2, 2, 3]]
     """
 
-    def __init__(self, size, columns=None):
-        self.rows, self.columns = int(size), int(size if columns is None else columns)
-        if self.rows < 1 or self.columns < 1:
-            raise Error("Grid: patches have at least one pixel a side")
+    def __init__(self, parts: Optional[int] = None, *, patch: Optional[int] = None) -> None:
+        if (parts is None) == (patch is None):
+            raise Error("Grid: give the number of parts, or patch=, the pixels of a side")
+        self.parts, self.patch = parts, patch
+        if min(n for n in (parts, patch) if n is not None) < 1:
+            raise Error("Grid: expected at least 1")
 
-    def map(self, shape):
+    def map(self, shape: Sequence[int]) -> np.ndarray:
+        """The part of each value of an example of this shape."""
+        spread: Tuple[Any, ...]
         if len(shape) == 2:
-            height, width, spread = shape[0], shape[1], (slice(None), slice(None))
+            height, width, spread = shape[0], shape[1], (...,)
         elif len(shape) == 3 and shape[0] in (1, 3, 4):
-            height, width, spread = shape[1], shape[2], (None, slice(None), slice(None))
+            height, width, spread = shape[1], shape[2], (None, ...)
         elif len(shape) == 3 and shape[2] in (1, 3, 4):
-            height, width, spread = shape[0], shape[1], (slice(None), slice(None), None)
+            height, width, spread = shape[0], shape[1], (..., None)
         else:
             raise Error("Grid is for images: (height, width), or with 1, 3 or 4 channels first or "
                         "last; these are %s" % (tuple(shape),))
-        across = -(-width // self.columns)
-        patch = (np.arange(height)[:, None] // self.rows) * across + np.arange(width) // self.columns
-        return np.broadcast_to(patch[spread], shape).astype(np.intc).ravel()
+        down, across = np.arange(height)[:, None], np.arange(width)
+        if self.patch:
+            part = down // self.patch * -(-width // self.patch) + across // self.patch
+        elif self.parts:  # as square as can be: grid_of() of the library
+            rows = min(height, max(1, int(np.sqrt(self.parts * height / width) + 0.5)))
+            columns = min(width, -(-self.parts // rows))
+            part = down * rows // height * columns + across * columns // width
+        return np.broadcast_to(part[spread], shape).astype(np.intc).ravel()
 
 
 def feature_map(features, axis, shape, names):
@@ -107,8 +119,12 @@ def feature_map(features, axis, shape, names):
         kept = [1 if d in axes else n for d, n in enumerate(shape)]
         numbers = np.arange(int(np.prod(kept))).reshape(kept)
         return np.broadcast_to(numbers, shape).astype(np.intc).ravel(), None
+    if isinstance(features, str) and not (names and features in names):
+        features = named_features(features, width)
     if features is None:
         return None, names
+    if isinstance(features, int) and not isinstance(features, bool):
+        return feature_map(None, features, shape, names)
     if isinstance(features, Grid):
         return features.map(shape), None
     if isinstance(features, np.ndarray) and features.dtype.kind in "iu":
@@ -117,6 +133,21 @@ def feature_map(features, axis, shape, names):
                         % (features.size, width))
         return features.astype(np.intc).ravel(), None
     return grouped(features, width, names)
+
+
+def named_features(text, width):
+    """As the program's --features: None, an axis, a Grid or a map."""
+    name, _, number = text.partition(":")
+    if text == "each":
+        return None
+    if text.endswith(".npy"):
+        return np.load(text, allow_pickle=False)
+    try:
+        found = {"axis": int, "grid": lambda n: Grid(int(n))}[name](number)
+    except (KeyError, ValueError):
+        raise Error('features=%r: expected "each", "axis:A", "grid:N" or "FILE.npy", groups of columns, sis.Grid, or '
+                    'an array' % text) from None
+    return found
 
 
 def grouped(features, width, names):
@@ -153,6 +184,10 @@ class Encoder:
     def is_numbers(self, column):
         return True
 
+    def drawn_as(self):
+        """The kind that records have if nobody says another."""
+        return self.kind
+
     def background(self, background, spec):
         if background is None:
             raise Error('mask=%r needs data to take it from: give background=, for example the '
@@ -179,11 +214,8 @@ class Encoder:
             spec = spec(self.background(background, spec))
         if isinstance(spec, str) and spec in ("mean", "median"):
             return self.center(spec, self.background(background, spec))[None, :]
-        if isinstance(spec, str) and spec == "zero":
-            return np.zeros((1, width))
         if isinstance(spec, str):
-            raise Error('mask=%r: expected "mean", "median", "zero", "hotdeck", "rows", a number, an array, '
-                        'sis.HotDeck or a callable' % (spec,))
+            spec = named_mask(spec)
         values = self.values_of_mask(spec)
         if values.size == 1:
             return np.full((1, width), float(values.ravel()[0]))
@@ -206,6 +238,19 @@ class Encoder:
 
     def describe(self, i, masks):
         return {}
+
+
+def named_mask(spec):
+    """A number, as the program's --mask has it."""
+    if spec in ("zero", "missing"):
+        return 0.0 if spec == "zero" else np.nan
+    try:
+        if spec.startswith("value:"):
+            return float(spec[6:])
+    except ValueError:
+        pass
+    raise Error('mask=%r: expected "mean", "median", "zero", "missing", "value:X", "hotdeck", "rows", a number, an array, '
+                'sis.HotDeck or a callable' % (spec,))
 
 
 def from_tensor(x):
@@ -264,6 +309,12 @@ class ArrayEncoder(Encoder):
         own["spare"] = spare
         spare[:n] = rows
         return spare[:n].reshape((n,) + self.shape)
+
+    def drawn_as(self):
+        """Colours in three or four channels, first or last, and sides of some pixels: an image."""
+        sides = {0: self.shape[1:], -1: self.shape[:-1]} if len(self.shape) == 3 else {}
+        certain = any(self.shape[axis] in (3, 4) and min(side) >= 8 for axis, side in sides.items())
+        return "image" if certain else self.kind
 
     def view(self, rows):
         """The rows themselves where they have the type of X."""
@@ -432,8 +483,10 @@ class TextEncoder(Encoder):
     word stands in its place (mask="[MASK]")."""
     kind, shape = "text", None
 
-    def __init__(self, texts, tokenizer=None):
-        self.tokenizer = tokenizer
+    def __init__(self, texts, tokenizer=None, features=None):
+        if features not in (None, "each", "word", "sentence") or (features == "sentence" and tokenizer is not None):
+            raise Error("features: of texts they are \"word\" or \"sentence\"; a tokenizer= chooses others")
+        self.tokenizer, self.sentences = tokenizer, features == "sentence"
         self.pieces, self.words, self.first = [""], [], []
         self.stand_in = None
 
@@ -442,7 +495,7 @@ class TextEncoder(Encoder):
             return [(int(a), int(b)) for a, b in self.tokenizer(text)]
         text = text.replace("\0", " ")  # ends a string of C
         raw = text.encode()
-        return [(len(raw[:a].decode()), len(raw[:b].decode())) for a, b in _core.words(text)]
+        return [(len(raw[:a].decode()), len(raw[:b].decode())) for a, b in _core.words(text, self.sentences)]
 
     def rows(self, texts, what="X"):
         texts = [texts] if isinstance(texts, str) else list(texts)
@@ -476,14 +529,14 @@ class TextEncoder(Encoder):
 
     def describe(self, row, masks):
         at = self.first.index(int(row[0]))
-        return {"words": self.words[at], "shown": False}
+        return dict({"unit": "sentence"} if self.sentences else {}, words=self.words[at], shown=False)
 
 
-def encoder_for(x, background=None, tokenizer=None):
+def encoder_for(x, background=None, tokenizer=None, features=None):
     if is_frame(x):
         return FrameEncoder(x, background)
     if is_texts(x):
-        return TextEncoder(x, tokenizer)
+        return TextEncoder(x, tokenizer, features)
     if tokenizer is not None:
         raise Error("tokenizer= is for texts")
     return ArrayEncoder(x)

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import tempfile
+import threading
 import warnings
 
 import numpy as np
@@ -54,6 +55,15 @@ class Opened:
     def encoded(self, encoder, rows):
         """The rows as the library's model takes them: behind the encoders."""
         return rows if self.steps is None else encoded_rows(self.steps, encoder.batch(rows), rows)
+
+
+class Prompted(Opened):
+    """A language model. One task at a time: prompts are told to the connection."""
+    labels, shape, mask, kind, columns, network = None, (), None, None, None, False
+
+    def __init__(self, llm):
+        self.name, self.core, self.lock = llm.spec, llm.open(), threading.Lock()
+        self.engine = "language model, called in batches"
 
 
 def columns_in(meta):

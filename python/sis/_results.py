@@ -6,6 +6,7 @@ import html
 import json
 import os
 import re
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
 
@@ -22,26 +23,27 @@ class Subset:
     score of these alone."""
     __slots__ = ("features", "names", "values", "score", "order", "scores", "becomes", "distance")
 
-    def __init__(self, record, data, becomes=None, distance=None):
-        self.features = tuple(data["features"])
-        self.names = tuple(record._name(f) for f in self.features)
-        self.values = tuple(record._value(f) for f in self.features)
-        self.score = data["score"]
+    def __init__(self, record: "Explanation", data: Dict[str, Any], becomes: Optional["Explanation"] = None,
+                 distance: Optional[float] = None) -> None:
+        self.features: Tuple[int, ...] = tuple(data["features"])
+        self.names: Tuple[str, ...] = tuple(record._name(f) for f in self.features)
+        self.values: Tuple[Any, ...] = tuple(record._value(f) for f in self.features)
+        self.score: float = data["score"]
         self.order = tuple(data.get("order", ()))
         self.scores = tuple(data.get("trace", ()))
         self.becomes = None if becomes is None else tuple(becomes._value(f) for f in self.features)
         self.distance = distance
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.features)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[int]:
         return iter(self.features)
 
-    def __contains__(self, feature):
+    def __contains__(self, feature: object) -> bool:
         return feature in self.features or feature in self.names
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<Subset of %d: %s; score %.4g>" % (len(self), ", ".join(self.names[:6]) +
                                                   (" ..." if len(self) > 6 else ""), self.score)
 
@@ -50,9 +52,9 @@ class Explanation:
     """One decision: its score, its status ("explained", "not_decided", "default_decision",
     "error" or "cut") and its subsets."""
 
-    def __init__(self, line):
+    def __init__(self, line: bytes) -> None:
         self.line = line
-        self.data = json.loads(line)
+        self.data: Dict[str, Any] = json.loads(line)
         d = self.data
         self.id, self.score = d["id"], d["score"]
         self.status = "not_decided" if d["status"] == "below_threshold" else d["status"]  # before 1.0
@@ -62,7 +64,8 @@ class Explanation:
         self.n_features, self.evaluations = d["n_features"], d.get("evaluations", 0)
         self.rest_score, self.verified = d.get("rest_score"), d.get("verified", False)
         self.message = d.get("message")
-        self._owned, self._cells = None, None
+        self._owned: Optional[Dict[int, List[int]]] = None
+        self._cells: Optional[List[Tuple[int, Any]]] = None
         distances = d.get("distances") or [None] * len(d["subsets"])
         self.subsets = [Subset(self, s, self._changed(k), distances[k]) for k, s in enumerate(d["subsets"])]
 
@@ -136,7 +139,7 @@ class Explanation:
         return next((titles[v][len(column) + 1:] for v in of if values[v] == 1), None)
 
     @property
-    def values(self):
+    def values(self) -> Optional[np.ndarray]:
         """The example as an array in its own shape, or None. A row of a table with categories is an array of
         objects, a number or a category for each column."""
         values, cells = self.data.get("values"), self._columns()
@@ -146,7 +149,7 @@ class Explanation:
             return np.array([cell for _, cell in cells], dtype=object)
         return np.array(values, dtype=float).reshape(self.data.get("shape") or -1)  # null: NaN
 
-    def mask_of(self, subset=0):
+    def mask_of(self, subset: int = 0) -> np.ndarray:
         """True for the values of a subset, in the shape of the example: of `values`."""
         chosen = set(self.subsets[subset].features)
         owner = self.data.get("feature_map") or range(self.n_features)
@@ -156,29 +159,29 @@ class Explanation:
         shape = self.data.get("shape")
         return mask.reshape(shape) if shape and int(np.prod(shape)) == mask.size else mask
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.subsets)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Subset]:
         return iter(self.subsets)
 
-    def __getitem__(self, k):
+    def __getitem__(self, k: int) -> Subset:
         return self.subsets[k]
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         """The same record; the order of a selection and how it was made are not compared."""
         return isinstance(other, Explanation) and claim(self.line) == claim(other.line)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self.id)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return _core.record_text(self.line).rstrip("\n")
 
     def _repr_html_(self):
         return frame_of([self.line], "example %s" % self.id)
 
-    def plot(self, subset=0, ax=None):
+    def plot(self, subset: int = 0, ax: Any = None) -> Any:
         """Draw it with matplotlib: an image with its subset, a text or table with its features, or
         the scores along the selection."""
         from ._plot import plot_explanation
@@ -245,9 +248,10 @@ class Results:
     """Explanations in the order of the examples: a list to index, slice and loop over, with
     save, report, to_pandas, cluster, compare, verify, summary and plot."""
 
-    def __init__(self, lines, explainer=None, core=None, examples=None, provenance=None):
+    def __init__(self, lines: Sequence[bytes], explainer: Any = None, core: Any = None, examples: Any = None,
+                 provenance: Optional[str] = None) -> None:
         self.lines, self._provenance = list(lines), provenance
-        self._parsed = [None] * len(self.lines)
+        self._parsed: List[Optional[Explanation]] = [None] * len(self.lines)
         self._explainer, self._core, self._examples = explainer, core, examples
 
     def __getstate__(self):
@@ -257,37 +261,44 @@ class Results:
     def __setstate__(self, state):
         self.__init__(state["lines"], provenance=state["provenance"])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.lines)
 
-    def __getitem__(self, i):
-        if isinstance(i, slice):
-            examples = self._examples[i] if isinstance(self._examples, list) else self._examples  # an Errand goes by ids
-            return Results(self.lines[i], self._explainer, self._core, examples, self._provenance)
-        if self._parsed[i] is None:
-            self._parsed[i] = Explanation(self.lines[i])
-        return self._parsed[i]
+    @overload
+    def __getitem__(self, i: int) -> Explanation: ...
 
-    def __iter__(self):
+    @overload
+    def __getitem__(self, i: slice) -> "Results": ...
+
+    def __getitem__(self, i: Union[int, slice]) -> Union[Explanation, "Results"]:
+        if isinstance(i, slice):
+            examples = self._examples[i] if isinstance(self._examples, list) else self._examples  # a FileTask goes by ids
+            return Results(self.lines[i], self._explainer, self._core, examples, self._provenance)
+        found = self._parsed[i]
+        if found is None:
+            found = self._parsed[i] = Explanation(self.lines[i])
+        return found
+
+    def __iter__(self) -> Iterator[Explanation]:
         return (self[i] for i in range(len(self)))
 
-    def __add__(self, other):
+    def __add__(self, other: "Results") -> "Results":
         return Results(self.lines + other.lines)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         """The same records, as Explanation compares them: load(save(r)) == r."""
         return isinstance(other, Results) and len(self) == len(other) and all(
             a == b or claim(a) == claim(b) for a, b in zip(self.lines, other.lines))
 
     @property
-    def counts(self):
+    def counts(self) -> Dict[str, int]:
         """How many examples have each status."""
-        counts = {}
+        counts: Dict[str, int] = {}
         for e in self:
             counts[e.status] = counts.get(e.status, 0) + 1
         return counts
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         parts = ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in self.counts.items())
         shown = [repr(e) for e in self[:5]]
         more = ["... and %d more" % (len(self) - 5)] if len(self) > 5 else []
@@ -298,7 +309,7 @@ class Results:
 
     # ---- Files ------------------------------------------------------------------------------
 
-    def save(self, path, trace=False):
+    def save(self, path: "Union[str, os.PathLike[str]]", trace: bool = False) -> "Results":
         """Write the results file, JSON Lines: what the program's --output writes. With trace=True
         it holds the order of each selection, for pages with a threshold to move."""
         first = [_core.record_format(line, bool(trace), self._provenance) for line in self.lines[:1]]
@@ -307,7 +318,7 @@ class Results:
         return self
 
     @property
-    def provenance(self):
+    def provenance(self) -> Dict[str, Any]:
         """How they were made, as a dict: version, digests of files, machine. A saved file says it
         in its first record."""
         found = [self._provenance] if self._provenance else [
@@ -315,7 +326,7 @@ class Results:
         return json.loads(found[0]) if found else {}
 
     @staticmethod
-    def load(path):
+    def load(path: "Union[str, os.PathLike[str]]") -> "Results":
         """Read a results file, of this version or an older one."""
         with open(path, "rb") as f:
             lines = [line for line in f if line.strip()]
@@ -326,17 +337,17 @@ class Results:
                 raise Error("%s, line %d: %s" % (os.fspath(path), i + 1, e)) from None
         return Results(lines)
 
-    def report(self, path, title=None):
+    def report(self, path: "Union[str, os.PathLike[str]]", title: Optional[str] = None) -> "Union[str, os.PathLike[str]]":
         """Write a page that shows every example; the browser needs nothing else."""
         page = _core.page(self.lines, os.path.basename(os.fspath(path)), title, False)
         _core.write(path, page)
         return path
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each subset: id, status, score, subset, size,
         subset_score, features, names, values, and of contrasts becomes and distance. Examples without subsets have one row."""
         import pandas
-        rows = []
+        rows: List[Dict[str, Any]] = []
         for e in self:
             head = {"id": e.id, "status": e.status, "target": e.target, "label": e.label,
                     "threshold": e.threshold, "score": e.score, "masked_score": e.masked_score}
@@ -349,19 +360,20 @@ class Results:
 
     # ---- All of them together ---------------------------------------------------------------
 
-    def summary(self, most=20):
+    def summary(self, most: Optional[int] = 20) -> List[Tuple[str, int, int]]:
         """Which features are in how many subsets: a list of (name, subsets, examples), most
         frequent first, as `sis summary` counts them. most=None: all."""
         return _core.summary(self.lines)[:most]
 
-    def cluster(self, eps=None, min_size=5, distance=None, jobs=1):
+    def cluster(self, eps: Optional[float] = None, min_size: int = 5, distance: Optional[str] = None,
+                jobs: int = 1) -> "Clusters":
         """Clusters of all subsets (DBSCAN). eps=None takes the distance where the curve of
         neighbours turns."""
         found = _core.cluster(self.lines, distance, float("nan") if eps is None else float(eps),
                               int(min_size), int(jobs))
         return Clusters(self, found)
 
-    def compare(self, other):
+    def compare(self, other: "Results") -> "Comparison":
         """Two sets of results about the same examples, by id: of two models, masks, thresholds or
         methods. A sis.Comparison."""
         return Comparison(self, other)
@@ -371,7 +383,7 @@ class Results:
         found = [e.threshold for e in self]
         return found[0] if len(set(found)) == 1 else found
 
-    def verify(self, model=None, X=None, exhaustive=0, **options):
+    def verify(self, model: Any = None, X: Any = None, exhaustive: int = 0, **options: Any) -> List[Dict[str, Any]]:
         """Check every claim again with full passes: a list of dicts with "holds" and, if that is
         False, "reason". Examples of status "error" claim nothing and are left out. Results that were
         loaded need the model and the examples."""
@@ -382,14 +394,14 @@ class Results:
             if model is None or X is None:
                 raise Error("verify: results that were loaded, copied or added need the model and the "
                             "examples: verify(model, X, mask=...)")
-            from ._explain import Errand, Explainer
+            from ._explain import FileTask, Explainer
             kept = self[0].data.get("keep")  # the records say what they claim
             options = dict({"keep": kept} if kept else {}, **options)
             if not isinstance(X, os.PathLike):  # of a file the task reads the domain from the records
                 options = within_domain(self, options)
             explainer = Explainer(model, target_index=[e.target for e in self], **options)
             ids, threshold = [e.id for e in self], None if kept else self._thresholds()
-            examples = Errand.of(explainer, X, threshold, ids, None)
+            examples = FileTask.of(explainer, X, threshold, ids, None)
             if examples is None:
                 _, core, examples = explainer.prepare(X, threshold, ids=ids)
                 for e, example in zip(self, examples):
@@ -406,7 +418,7 @@ class Results:
             found = _core.verify(core, [examples[i] for i in claims], lines, exhaustive)
         return [json.loads(line) for line in found]
 
-    def plot(self, i=None, subset=0, ax=None):
+    def plot(self, i: Optional[int] = None, subset: int = 0, ax: Any = None) -> Any:
         """Draw example i; without a number, how large subsets are and what they hold."""
         if i is not None:
             return self[i].plot(subset, ax)
@@ -420,7 +432,7 @@ class Comparison:
     subsets, `overlap` (Jaccard of all features in subsets), `same` (as many subsets, with the same
     features), `shared` (subsets that both have). `only` has the ids of either that the other lacks."""
 
-    def __init__(self, first, second):
+    def __init__(self, first: Results, second: Results) -> None:
         found = _core.pairs(first.lines, second.lines)
         self.pairs = [(first[i], second[j]) for i, j, *_ in found]
         both = {a.id for a, _ in self.pairs}
@@ -430,22 +442,22 @@ class Comparison:
                       "overlap": overlap, "shared": shared, "same": same}
                      for (a, b), (_, _, overlap, shared, same) in zip(self.pairs, found)]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
         return iter(self.rows)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: int) -> Dict[str, Any]:
         return self.rows[i]
 
     @property
-    def overlap(self):
+    def overlap(self) -> float:
         """The mean overlap of examples that both explain; NaN if there is none."""
         both = [r["overlap"] for r in self.rows if r["status"] == r["other_status"] == "explained"]
         return float(np.mean(both)) if both else float("nan")
 
-    def features(self, most=20):
+    def features(self, most: Optional[int] = 20) -> List[Tuple[str, int, int]]:
         """Features by how differently often they are in subsets: a list of (name, subsets of the
         first, subsets of the second)."""
         counts = [{n: k for n, k, _ in _core.summary([e.line for e in side])} for side in zip(*self.pairs)] or [{}, {}]
@@ -453,12 +465,12 @@ class Comparison:
                        key=lambda n: (-abs(counts[0].get(n, 0) - counts[1].get(n, 0)), n))
         return [(n, counts[0].get(n, 0), counts[1].get(n, 0)) for n in names[:most]]
 
-    def to_pandas(self):
+    def to_pandas(self) -> Any:
         """A pandas DataFrame with a row for each example that both have."""
         import pandas
         return pandas.DataFrame(self.rows)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n = len(self)
         agree = sum(r["status"] == r["other_status"] for r in self.rows)
         lines = ["%d examples in both, %d and %d in one alone" % (n, len(self.only[0]), len(self.only[1])),
@@ -473,7 +485,7 @@ class Clusters:
     """Groups of subsets that are alike. `labels` has the cluster of each subset, -1: none; members
     are (example, subset)."""
 
-    def __init__(self, results, found):
+    def __init__(self, results: Results, found: Dict[str, Any]) -> None:
         rows = sorted(found["members"])
         self.results, self.members = results, [(i, s) for i, s, _, _ in rows]
         self.labels = np.array([label for _, _, label, _ in rows], np.intc)
@@ -481,22 +493,22 @@ class Clusters:
         self.medoids = found["medoids"]  # (example, subset) of each cluster
         self.eps, self.distance = found["eps"], found["distance"]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.medoids)
 
-    def __getitem__(self, k):
+    def __getitem__(self, k: int) -> List[Subset]:
         """The subsets of cluster k."""
         if not -len(self) <= k < len(self):
             raise IndexError("there are %d clusters" % len(self))
         k %= len(self)
         return [self.results[i].subsets[s] for (i, s), c in zip(self.members, self.labels) if c == k]
 
-    def medoid(self, k):
+    def medoid(self, k: int) -> Subset:
         """The subset in the middle of cluster k."""
         i, s = self.medoids[k]
         return self.results[i].subsets[s]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows = ["%d subsets in %d clusters, %d in none; %s distance, eps %.4g" % (
             len(self.labels), len(self), int((self.labels < 0).sum()), self.distance, self.eps)]
         order = sorted(range(len(self)), key=lambda k: -int((self.labels == k).sum()))
@@ -505,6 +517,6 @@ class Clusters:
         return "\n".join(rows)
 
 
-def load(path):
+def load(path: "Union[str, os.PathLike[str]]") -> Results:
     """Read a results file that the program, or Results.save, has written."""
     return Results.load(path)

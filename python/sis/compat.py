@@ -10,13 +10,13 @@ rewritten. Results are as published also where that is surprising: where the ful
 one before it reach the threshold, there is one result, an empty subset whose mask is True everywhere.
 """
 import collections
+from typing import Any, Callable, List, Optional, Sequence, Union
 
 import numpy as np
 
-_FIELDS = ["sis", "ordering_over_entire_backselect", "values_over_entire_backselect", "mask"]
 
-
-class SISResult(collections.namedtuple("SISResult", _FIELDS)):
+class SISResult(collections.namedtuple("SISResult", [
+        "sis", "ordering_over_entire_backselect", "values_over_entire_backselect", "mask"])):
     """One sufficient input subset.
 
     sis       (k, axes of the mask) positions that stay, last masked first
@@ -26,7 +26,7 @@ class SISResult(collections.namedtuple("SISResult", _FIELDS)):
     """
     __slots__ = ()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.sis.shape[0]
 
     def _same(self, other, alike):
@@ -37,27 +37,27 @@ class SISResult(collections.namedtuple("SISResult", _FIELDS)):
             and alike(self.values_over_entire_backselect, other.values_over_entire_backselect)
             and np.array_equal(self.mask, other.mask))
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return self._same(other, np.array_equal)
 
-    def __ne__(self, other):
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return NotImplemented
 
-    def approx_equal(self, other, rtol=1e-05, atol=1e-08):
+    def approx_equal(self, other: "SISResult", rtol: float = 1e-05, atol: float = 1e-08) -> bool:
         """Equal, but for rounding in the values."""
         return self._same(other, lambda a, b: np.shape(a) == np.shape(b)
                           and np.allclose(a, b, rtol=rtol, atol=atol))
 
 
-def make_empty_boolean_mask(shape):
+def make_empty_boolean_mask(shape: Sequence[int]) -> np.ndarray:
     """True everywhere: nothing is masked."""
     return np.ones(shape, dtype=bool)
 
 
-def make_empty_boolean_mask_broadcast_over_axis(shape, axis):
+def make_empty_boolean_mask_broadcast_over_axis(shape: Sequence[int], axis: Union[int, Sequence[int]]) -> np.ndarray:
     """The same with size 1 along `axis` (a number or several): positions along it are masked
     together.
 
@@ -69,7 +69,8 @@ def make_empty_boolean_mask_broadcast_over_axis(shape, axis):
     return make_empty_boolean_mask(tuple(sizes))
 
 
-def produce_masked_inputs(input_to_mask, fully_masked_input, batch_of_masks):
+def produce_masked_inputs(input_to_mask: np.ndarray, fully_masked_input: np.ndarray,
+                          batch_of_masks: np.ndarray) -> np.ndarray:
     """The input with each of the masks (B, ...) applied: where a mask is False, the value is that
     of the fully masked input. TypeError if the axis that counts masks is missing."""
     values, masks = np.asarray(input_to_mask), np.asarray(batch_of_masks)
@@ -150,7 +151,8 @@ def _find_sis_from_backselect(backselect_stack, threshold):
     return found
 
 
-def find_sis(f, threshold, current_input, current_mask, fully_masked_input):
+def find_sis(f: Callable[[np.ndarray], Any], threshold: float, current_input: np.ndarray, current_mask: np.ndarray,
+             fully_masked_input: np.ndarray) -> Optional[SISResult]:
     """One subset of an input of which `current_mask` says what is there; None if f(current_input)
     is below the threshold or nothing is left to mask."""
     current_input, current_mask = np.asarray(current_input), np.asarray(current_mask)
@@ -169,7 +171,8 @@ def find_sis(f, threshold, current_input, current_mask, fully_masked_input):
         mask=mask)
 
 
-def sis_collection(f, threshold, initial_input, fully_masked_input, initial_mask=None):
+def sis_collection(f: Callable[[np.ndarray], Any], threshold: float, initial_input: np.ndarray,
+                   fully_masked_input: np.ndarray, initial_mask: Optional[np.ndarray] = None) -> List[SISResult]:
     """All disjoint subsets of an input, in the order found; empty if f(initial_input) is below the
     threshold. `initial_mask` may be broadcast over the input, to mask rows or columns at a time."""
     current = np.copy(initial_input)

@@ -58,6 +58,8 @@ static PyObject *raise_code(int code) {
 
 /* ---- Models -------------------------------------------------------------------------------- */
 
+static int texts_of(PyObject *list, const char ***texts, size_t *n);
+
 typedef struct {
     PyObject_HEAD sis_model model;
     int opened;       /* by sis_model_open */
@@ -258,19 +260,30 @@ static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
 }
 
 static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"spec", "timeout", "normalize", NULL};
+    static char *names[] = {"spec",  "timeout", "normalize", "score", "cache",
+                            "token", "headers", "retries",   NULL};
     const char *spec;
+    PyObject *headers = Py_None;
+    Py_ssize_t retries = -1;
+    const char **lines = NULL;
     sis_model_opt opt;
     sis_model_opt_init(&opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|dz", names, &spec, &opt.timeout,
-                                     &opt.normalize))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|dzzzzOn", names, &spec, &opt.timeout,
+                                     &opt.normalize, &opt.score, &opt.cache, &opt.token, &headers,
+                                     &retries) ||
+        texts_of(headers, &lines, &opt.n_headers) != 0)
         return NULL;
+    opt.headers = lines;
+    opt.retries = retries >= 0 ? (size_t)retries : opt.retries;
     Model *m = (Model *)PyType_GenericAlloc((PyTypeObject *)type, 0);
-    if (!m)
+    if (!m) {
+        free(lines);
         return NULL;
+    }
     int error;
     Py_BEGIN_ALLOW_THREADS error = sis_model_open(spec, &opt, &m->model);
     Py_END_ALLOW_THREADS m->opened = error == SIS_OK;
+    free(lines);
     if (error != SIS_OK) {
         Py_DECREF(m);
         return raise_code(error);
@@ -379,6 +392,58 @@ static PyObject *model_predict(Model *m, PyObject *args) {
     return out;
 }
 
+/* What a language model answers to n prompts, or how it scores `answer` there. */
+static int ask_prompts(Model *m, const char *const *texts, size_t n, const char *answer,
+                       PyObject *out) {
+    sis_prompt *prompts = calloc(n + 1, sizeof *prompts);
+    sis_input *inputs = calloc(n + 1, sizeof *inputs);
+    double *numbers = calloc(n + 1, sizeof *numbers), *scores = calloc(n + 1, sizeof *scores);
+    sis_model handle;
+    sis_opt opt;
+    int error = prompts && inputs && numbers && scores ? SIS_OK : SIS_E_NOMEM;
+    sis_opt_init(&opt);
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        numbers[i] = (double)i;
+        prompts[i] = (sis_prompt){.before = texts[i], .after = "", .answer = answer};
+        inputs[i] = (sis_input){.values = &numbers[i], .mask = &numbers[i], .n_values = 1};
+    }
+    if (error == SIS_OK && (error = sis_model_share(&m->model, &handle)) == SIS_OK) {
+        Py_BEGIN_ALLOW_THREADS error = sis_model_take_prompts(&handle, prompts, n);
+        if (error == SIS_OK)
+            error = sis_predict(&handle, inputs, n, &opt, scores);
+        Py_END_ALLOW_THREADS for (size_t i = 0; error == SIS_OK && i < n; i++) {
+            sis_prompt_account a = {0};
+            error = sis_model_account(&handle, i, &a);
+            PyObject *one = error == SIS_OK ? Py_BuildValue("(dz)", scores[i], a.answer) : NULL;
+            if (error == SIS_OK && (!one || PyList_Append(out, one) != 0))
+                error = SIS_E_NOMEM;
+            Py_XDECREF(one);
+        }
+        sis_model_close(&handle);
+    }
+    free(prompts);
+    free(inputs);
+    free(numbers);
+    free(scores);
+    return error;
+}
+
+/* ask(prompts, answer) -> [(score, answer)] of a language model; answer None: its own */
+static PyObject *model_ask(Model *m, PyObject *args) {
+    PyObject *list, *out;
+    const char *answer, **texts = NULL;
+    size_t n;
+    if (!PyArg_ParseTuple(args, "Oz", &list, &answer) || texts_of(list, &texts, &n) != 0)
+        return NULL;
+    out = PyList_New(0);
+    int error = out ? ask_prompts(m, texts, n, answer, out) : SIS_E_NOMEM;
+    free(texts);
+    if (error == SIS_OK)
+        return out;
+    Py_XDECREF(out);
+    return raise_code(error);
+}
+
 /* A text of a file to a list. */
 static int list_add(PyObject *list, const char *text) {
     PyObject *o = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
@@ -463,6 +528,7 @@ static PyMethodDef model_methods[] = {
      "shaped(shape) -> a handle of a network, whose rows have this shape"},
     {"predict", (PyCFunction)model_predict, METH_VARARGS,
      "predict(rows, n, jobs=1) -> bytes of (n, n_outputs) doubles"},
+    {"ask", (PyCFunction)model_ask, METH_VARARGS, "ask(prompts, answer) -> [(score, answer)]"},
     {"about", (PyCFunction)model_about, METH_NOARGS, "about() -> what a network carries"},
     {0},
 };
@@ -637,6 +703,7 @@ static int texts_read(PyObject *dict, sis_record *r) {
     r->drawing.label = text_item(dict, "label");
     r->question.target_label = text_item(dict, "target_label");
     r->drawing.sequence = text_item(dict, "sequence");
+    r->drawing.unit = text_item(dict, "unit");
     r->question.method = "sis";
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -907,7 +974,7 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 /* ---- Tasks: texts, sequences and files, encoded by the library ------------------------------- */
 
-/* A list of str, or None: *texts is freed by PyMem_RawFree. */
+/* A list of str, or None: free(*texts). */
 static int texts_of(PyObject *list, const char ***texts, size_t *n) {
     PyObject *dict = Py_BuildValue("{s:O}", "texts", list);
     int bad = !dict || texts_item(dict, "texts", texts, n) != 0;
@@ -923,9 +990,9 @@ typedef struct {
     sis_data *data;
     sis_task *task;
     int exhaustive;
-} errand;
+} file_task;
 
-static int errand_data(errand *e) {
+static int file_task_data(file_task *e) {
     const char **texts = NULL, **ids = NULL, **labels = NULL;
     size_t n, n_ids, n_labels;
     int error = SIS_E_ARGUMENT;
@@ -949,7 +1016,7 @@ static int parse_line(PyObject *line, sis_record *r);
 static int add_audit(const char *id, const sis_audit *audit, PyObject *out);
 
 /* Check what lines claim of the examples of a task. */
-static int errand_verify(errand *e, PyObject *out) {
+static int file_task_verify(file_task *e, PyObject *out) {
     int error = SIS_OK;
     for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(e->lines); i++) {
         sis_record r;
@@ -964,13 +1031,13 @@ static int errand_verify(errand *e, PyObject *out) {
     return error;
 }
 
-static int errand_open(errand *e) {
+static int file_task_open(file_task *e) {
     int error;
     Py_BEGIN_ALLOW_THREADS error = sis_task_open(&e->opt, &e->task);
     Py_END_ALLOW_THREADS return error;
 }
 
-static int errand_run(errand *e) {
+static int file_task_run(file_task *e) {
     sis_record record;
     size_t i = 0;
     int got;
@@ -986,7 +1053,7 @@ static PyObject *bytes_of(char *text) {
 }
 
 /* How the records were made, to `out`. */
-static int errand_provenance(errand *e, PyObject *out) {
+static int file_task_provenance(file_task *e, PyObject *out) {
     const char **words = NULL;
     size_t n = 0;
     char *provenance = NULL;
@@ -1018,7 +1085,8 @@ static PyObject *provenance_of(PyObject *self, PyObject *args) {
 }
 
 /* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, and say how the
- * records were made, or, with lines, verify these; kind "file": strings is the name of one. */
+ * records were made, or, with lines, verify these; kind "file": strings is the name of one; kind "objects": the
+ * examples of a language model, a line of JSON each. */
 static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"model",        "strings",     "kind",       "done",      "progress",
                             "lines",        "name",        "threshold",  "mask",      "target",
@@ -1026,24 +1094,27 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
                             "ids",          "labels",      "exhaustive", "tokenizer", "features",
                             "fit",          "method",      "guarantee",  "domain",    "keep",
                             "smallest",     "confidence",  "samples",    "refine",    "command",
-                            "target_index", NULL};
+                            "target_index", "prompt",      "explain",    "answer",    "score",
+                            "seed",         NULL};
     const char *features = NULL;
-    errand e = {.command = Py_None};
+    file_task e = {.command = Py_None};
     Py_ssize_t most = 0, memory = 0, samples = 0;
+    unsigned long long seed = 1;
     PyObject *out = PyList_New(0);
     (void)self;
     sis_task_opt_init(&e.opt);
     sis_opt *search = &e.opt.answer.search;
     if (!out ||
         !PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOz", names, ModelType, &e.j.m, &e.strings,
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOzzzzzK", names, ModelType, &e.j.m, &e.strings,
             &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model.spec,
             &e.opt.question.threshold, &e.opt.question.mask, &e.opt.question.target, &search->below,
             &most, &memory, &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
             &e.opt.examples.tokenizer, &features, &e.opt.examples.fit, &e.opt.answer.method,
             &e.opt.question.guarantee, &e.opt.question.domain, &e.opt.question.keep,
             &e.opt.question.smallest, &e.opt.question.confidence, &samples, &e.opt.question.refine,
-            &e.command, &e.opt.question.target_index)) {
+            &e.command, &e.opt.question.target_index, &e.opt.examples.prompt_text,
+            &e.opt.model.open.explain, &e.opt.examples.answer, &e.opt.model.open.score, &seed)) {
         Py_XDECREF(out);
         return NULL;
     }
@@ -1054,19 +1125,22 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     search->progress_ctx = &e.j;
     search->exhaustive = (size_t)e.exhaustive;
     e.opt.question.samples = samples > 0 ? (size_t)samples : 0;
+    e.opt.question.seed = seed;
     e.opt.answer.trace = e.j.trace = 1;
     e.opt.model.opened = &e.j.m->model;
     int error = SIS_OK;
     if (strcmp(e.kind, "file") == 0)
         error = (e.opt.examples.input = text_of(e.strings)) ? SIS_OK : SIS_E_ARGUMENT;
+    else if (strcmp(e.kind, "objects") == 0)
+        error = (e.opt.examples.objects = text_of(e.strings)) ? SIS_OK : SIS_E_ARGUMENT;
     else
-        error = errand_data(&e);
+        error = file_task_data(&e);
     if (error == SIS_OK)
-        error = errand_open(&e);
+        error = file_task_open(&e);
     if (error == SIS_OK)
-        error = e.lines == Py_None ? errand_run(&e) : errand_verify(&e, out);
+        error = e.lines == Py_None ? file_task_run(&e) : file_task_verify(&e, out);
     if (error == SIS_OK && e.lines == Py_None)
-        error = errand_provenance(&e, out);
+        error = file_task_provenance(&e, out);
     sis_task_free(e.task);
     sis_data_free(e.data);
     if (error == SIS_OK)
@@ -1401,22 +1475,35 @@ static PyObject *summary(PyObject *self, PyObject *lines) {
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
-/* words(text) -> list of (start, end): where each word stands, in bytes of its UTF-8 */
-static PyObject *words(PyObject *self, PyObject *arg) {
-    const char *text = text_of(arg);
+/* A part of a text, without blanks at its ends, unless nothing is left of it. */
+static int add_span(PyObject *out, const char *text, size_t from, size_t to) {
+    while (from < to && strchr(" \t\r\n\v\f", text[from]))
+        from++;
+    while (to > from && strchr(" \t\r\n\v\f", text[to - 1]))
+        to--;
+    return from == to ? SIS_OK
+                      : append(out, Py_BuildValue("(nn)", (Py_ssize_t)from, (Py_ssize_t)to));
+}
+
+/* words(text, sentences) -> list of (start, end): where each word or sentence stands, in bytes of its UTF-8 */
+static PyObject *words(PyObject *self, PyObject *args) {
+    const char *text;
     sis_words w = {0};
-    PyObject *out = text ? PyList_New(0) : NULL;
+    int sentences, error = SIS_OK;
     (void)self;
+    if (!PyArg_ParseTuple(args, "sp", &text, &sentences))
+        return NULL;
+    PyObject *out = PyList_New(0);
     if (!out)
         return NULL;
-    int error = sis_words_split(text, &w);
-    for (size_t i = 0; error == SIS_OK && i < w.n; i++) {
-        PyObject *pair = Py_BuildValue("(nn)", (Py_ssize_t)w.items[i].start,
-                                       (Py_ssize_t)(w.items[i].start + w.items[i].length));
-        if (!pair || PyList_Append(out, pair) != 0)
-            error = SIS_E_NOMEM;
-        Py_XDECREF(pair);
+    for (size_t from = 0, to; error == SIS_OK && sentences && text[from]; from = to) {
+        to = sis_sentence_end(text, from);
+        error = add_span(out, text, from, to);
     }
+    if (error == SIS_OK && !sentences)
+        error = sis_words_split(text, &w);
+    for (size_t i = 0; error == SIS_OK && i < w.n; i++)
+        error = add_span(out, text, w.items[i].start, w.items[i].start + w.items[i].length);
     sis_words_release(&w);
     if (error == SIS_OK)
         return out;
@@ -1559,7 +1646,7 @@ static PyMethodDef functions[] = {
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"draw", draw, METH_VARARGS, "draw(rows, n, owner, samples, seed, whole) -> bytes of doubles"},
     {"write", write_file, METH_VARARGS, "write(path, bytes): the file whole or not at all"},
-    {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
+    {"words", words, METH_VARARGS, "words(text, sentences) -> [(start, end)] in bytes of UTF-8"},
     {0},
 };
 

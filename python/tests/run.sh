@@ -6,6 +6,7 @@
 #   run.sh sdist BUILD   the source archive, compiled by pip as another user, offline, in a path with blanks
 #   run.sh editable BUILD  pip install --editable
 #   run.sh abi3 BUILD    the wheel in each Python from 3.11 on that is here, if there are two
+#   run.sh mypy BUILD    the annotations, and a program that uses them
 #   run.sh notebook BUILD  examples/tutorial.ipynb, executed; the page has what it draws
 set -u
 how=$1
@@ -48,6 +49,19 @@ asan)
     runtime=$(cc -print-file-name=libasan.so)
     LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 SIS_ASAN=1 PYTHONMALLOC=malloc \
         PYTHONPATH=$build/python-asan $python -m unittest discover -s "$here" -t "$here"
+    ;;
+mypy)
+    command -v mypy >/dev/null || skip "needs mypy"
+    folder=$(mktemp -d) || exit 1
+    trap 'rm -rf "$folder"' EXIT
+    check="mypy --cache-dir=/dev/null --python-executable $python --ignore-missing-imports"
+    $check "$SIS_SOURCE/python/sis" || exit 1
+    cd "$folder" && cp "$here/typed.py" . || exit 1
+    MYPYPATH=$SIS_SOURCE/python $check --strict --follow-imports=silent typed.py >said
+    # each line that ends in "# wrong" and no other is refused
+    grep -n '# wrong$' typed.py | cut -d: -f1 >wanted
+    sed -n 's/^typed.py:\([0-9]*\): error.*/\1/p' said | sort -nu >found
+    [ -s wanted ] && cmp wanted found || { cat said && exit 1; }
     ;;
 notebook)
     $python -c 'import nbconvert, ipykernel, matplotlib, pandas, sklearn' 2>/dev/null ||

@@ -28,7 +28,8 @@ class Documents(unittest.TestCase):
         here, scope, ran = os.getcwd(), {}, 0
         document = os.path.join(os.path.abspath(SOURCE), *path)
         folder = tempfile.mkdtemp()
-        os.symlink(os.path.join(os.path.abspath(SOURCE), "models"), os.path.join(folder, "models"))
+        for name in ("models", "tests"):
+            os.symlink(os.path.join(os.path.abspath(SOURCE), name), os.path.join(folder, name))
         os.chdir(folder)
         try:
             for code, expected in blocks(document):

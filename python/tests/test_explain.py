@@ -3,6 +3,7 @@ import ast
 import copy
 import doctest
 import gc
+import inspect
 import json
 import multiprocessing
 import os
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 import unittest
 import weakref
 
@@ -561,9 +563,43 @@ print(open("r.jsonl").read(), open("r.html").read(), sorted(os.listdir(".")))
         x = np.random.default_rng(4).random((1, 3, 4, 4))
         r = sis.explain(lambda rows: rows.mean(axis=(1, 2, 3)), x, 0.2, mask="zero", axis=0)
         self.assertEqual(r[0].n_features, 16)
-        r = sis.explain(lambda rows: rows.mean(axis=(1, 2, 3)), x, 0.2, mask="zero", features=sis.Grid(2))
+        r = sis.explain(lambda rows: rows.mean(axis=(1, 2, 3)), x, 0.2, mask="zero", features=sis.Grid(patch=2))
         self.assertEqual(r[0].n_features, 4)
         self.assertEqual(r[0].mask_of(0).sum(), 12 * len(r[0].subsets[0]))
+
+    def test_names_mean_the_same_for_arrays_and_files(self):
+        model = os.path.join(SOURCE, "models", "mnist-cnn.onnx")
+        seven = sis.explain(model, pathlib.Path(SOURCE, "examples", "seven-photo.png"), 0.5, fit=True, max_subsets=1)[0].values
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "seven.npy")
+            np.save(path, seven.reshape(1, 28, 28))
+            np.save(os.path.join(folder, "map.npy"), np.arange(784).reshape(28, 28) // 56)
+            x = np.load(path)
+            for options in (dict(features="grid:20"), dict(features=sis.Grid(20)), dict(features="grid:7", mask=0.5),
+                            dict(features="grid:7", mask="value:0.5"), dict(axis=1), dict(features="axis:1"),
+                            dict(features=os.path.join(folder, "map.npy"))):
+                both = [sis.explain(model, X, 0.5, **options)[0] for X in (x, path)]
+                self.assertEqual(both[0].data["subsets"], both[1].data["subsets"], options)
+                self.assertEqual(both[0].masked_score, both[1].masked_score, options)
+            rows = np.concatenate([x, x[:, ::-1], 0 * x])
+            np.save(os.path.join(folder, "rows.npy"), rows)
+            for mask in ("mean", "hotdeck", "rows", sis.HotDeck(samples=3, seed=7)):
+                deck = dict(mask=mask, features="grid:9")
+                a = sis.explain(model, x, 0.5, background=rows, **deck)[0]
+                b = sis.explain(model, path, 0.5, background=pathlib.Path(folder, "rows.npy"), **deck)[0]
+                self.assertEqual((a.masked_score, a.data["subsets"]), (b.masked_score, b.data["subsets"]), mask)
+            for words, options in (("name or a number", dict(mask=x)), ("path of a file", dict(mask="mean", background=x)),
+                                   ("features", dict(features=[[1]])), ("features", dict(axis=(0, 1)))):
+                with self.assertRaisesRegex(sis.Error, words):
+                    sis.explain(model, path, 0.5, **options)
+
+    def test_images_are_told_by_their_shape(self):
+        def kind(*shape, **options):
+            x = np.ones((1,) + shape)
+            return sis.explain(lambda rows: rows.reshape(len(rows), -1)[:, 0], x, 0.5, mask="zero",
+                               features=np.zeros(shape, int), **options)[0].data["kind"]
+        self.assertEqual([kind(8, 9, 3), kind(4, 9, 8), kind(9, 8, kind="image")], ["image"] * 3)
+        self.assertEqual([kind(9, 8), kind(7, 9, 3), kind(8, 9, 5), kind(8, 8, 3, kind="array"), kind(12)], ["array"] * 5)
 
 
 class Files(unittest.TestCase):
@@ -712,7 +748,7 @@ class Files(unittest.TestCase):
         self.assertEqual(r[0].n_features, 784)
         self.assertEqual(len(r[0].subsets), 1)
         seven = np.asarray([r[0].values], float).reshape(1, 1, 28, 28)
-        few = dict(threshold=0.5, features=sis.Grid(4), max_subsets=1)
+        few = dict(threshold=0.5, features=sis.Grid(patch=4), max_subsets=1)
         same = sis.explain(digits, seven, mask=0.0, normalize="0/1", **few)[0]
         self.assertEqual(same.score, sis.explain(digits, seven, mask=0.0, **few)[0].score)
         half = sis.explain(digits, seven, mask=0.0, normalize="0.25/0.5", **few)[0]
@@ -1062,7 +1098,7 @@ class Scikit(unittest.TestCase):
                                  ({"target": 1, "target_index": 0}, "one of them")):
                 with self.assertRaisesRegex(sis.Error, words):
                     sis.explain(model, x[:5], 0.7, mask="zero", **wrong)
-            with self.assertRaisesRegex(TypeError, "target"):
+            with self.assertRaisesRegex(TypeError, "output"):
                 sis.explain(model, x[:5], 0.7, mask="zero", output=1)
         margin = Perceptron().fit(x, y)  # one score, of the second class
         self.assertEqual(sis.explain(margin, x[:5], 0, mask="zero", target=2)[0].target, 0)
@@ -1627,7 +1663,7 @@ class Lifetimes(unittest.TestCase):
         x = np.random.default_rng(19).random((3, 1))
         network = os.path.join(SOURCE, "models", "mnist-mlp.onnx")
         for model, rows, asked in ((np.ravel, x, dict(mask=0)),
-                                   (network, np.ones((1, 28, 28)), dict(mask=0, features=sis.Grid(4)))):
+                                   (network, np.ones((1, 28, 28)), dict(mask=0, features=sis.Grid(patch=4)))):
             explainer = sis.Explainer(model, threshold=0.1, **asked)
             r = explainer(rows)
             for again in (copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))):
@@ -1723,6 +1759,144 @@ class Texts(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "r.jsonl")
                 self.assertEqual([e.status for e in sis.Results.load(r.save(path) and path)], [e.status for e in r])
+
+
+    def test_sentences_of_callables(self):
+        def model(texts):
+            return ["superb" in t for t in texts]
+        text = "I did not expect much. The acting is superb! Dr. Smith agrees."
+        r = sis.explain(model, [text], 0.5, features="sentence")
+        self.assertEqual(r[0].subsets[0].names, ("The acting is superb!",))
+        self.assertEqual(r[0].n_features, 3)
+        self.assertIn("1 of 3 sentences", repr(r[0]))
+        self.assertTrue(all(a["holds"] for a in sis.Results(r.lines).verify(model, [text], features="sentence")))
+        with self.assertRaisesRegex(sis.Error, "word.*sentence"):
+            sis.explain(model, [text], 0.5, features="token")
+
+
+class LanguageModels(unittest.TestCase):
+    """Answers by a rule, behind the protocols of servers."""
+    X = [{"id": "mara", "context": "Tom works in Bergen. Mara lives in Oslo. Ines lives in Turin. Mara lives in Oslo.",
+          "question": "Where does Mara live?"},
+         {"id": "both", "context": "Tom works in Bergen. Mara lives in Oslo. Ines lives in Turin.",
+          "question": "Where do Mara and Ines live?"}]
+    PROMPT = "{context} Question: {question} Answer:"
+
+    @classmethod
+    def setUpClass(cls):
+        server = os.path.join(SOURCE, "tests", "llm", "server.py")
+        cls.server = subprocess.Popen([sys.executable, server, "rules"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                      env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"})
+        cls.at = cls.server.stdout.readline().strip()
+        cls.names = ("Mara lives in Oslo.",)
+        try:
+            cls.model(cls).open()
+        except sis.Error as error:
+            cls.tearDownClass()
+            raise unittest.SkipTest(str(error)) if "libcurl" in str(error) else error
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stdin.close()
+        cls.server.stdout.close()
+        cls.server.wait()
+
+    def model(self, **options):
+        return sis.LLM(self.at + "/v1/completions", "rules", **dict(dict(prompt=self.PROMPT), **options))
+
+    def test_records_are_those_of_the_program(self):
+        r = sis.explain(self.model(), self.X)
+        self.assertEqual([[s.names for s in e] for e in r], [[self.names, self.names],
+                                                            [("Ines lives in Turin.", "Mara lives in Oslo.")]])
+        self.assertEqual([(e.id, e.threshold, e.data["answer"]) for e in r], [("mara", 0, " Oslo"), ("both", 0, " Oslo and Turin")])
+        with tempfile.TemporaryDirectory() as folder:
+            path, prompt = pathlib.Path(folder, "x.jsonl"), pathlib.Path(folder, "prompt.txt")
+            path.write_text("".join(json.dumps(x) + "\n" for x in self.X))
+            prompt.write_text(self.PROMPT + "\n")
+            done = subprocess.run([PROGRAM, "explain", "-m", self.at + "/v1/completions#rules", "-i", path, "--prompt", prompt,
+                                   "--explain", "context", "--trace", "-q"], capture_output=True, check=True)
+            ours = [re.sub(rb',"(requests|prompt_tokens|completion_tokens)":\d+', b"", line)
+                    for lines in (done.stdout, b"".join(r.lines)) for line in lines_without_seconds(lines, False)]
+            self.assertEqual([re.sub(rb',"provenance":.*', b"}", line) for line in ours[:2]], ours[2:])
+            same = sis.explain(self.model(prompt=prompt), path)
+            self.assertEqual([e.data["subsets"] for e in same], [e.data["subsets"] for e in r])
+            r.save(path)
+            self.assertTrue(all(a["holds"] for a in sis.load(path).verify(self.model(), self.X)))
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_a_false_claim_is_found(self):
+        r = sis.explain(self.model(), self.X[:1])
+        wrong = sis.Results([r.lines[0].replace(b'"features":[3]', b'"features":[0]')])
+        self.assertNotEqual(wrong.lines, r.lines)
+        self.assertFalse(wrong.verify(self.model(), self.X[:1])[0]["holds"])
+
+    def test_options(self):
+        words = sis.explain(pickle.loads(pickle.dumps(self.model())), self.X[:1], features="word",
+                            method="quick", ids=["a"])
+        self.assertEqual((words[0].id, set(words[0][0].names)), ("a", {"Mara", "lives", "in", "Oslo."}))
+        listed = dict(self.X[0], context=self.X[0]["context"].split(". ")[:3], answer="Oslo")
+        self.assertEqual(sis.explain(self.model(), listed)[0][0].names, ("Mara lives in Oslo",))
+        alone = sis.LLM(self.at + "/v1/completions", "rules", prompt="{text} Question: Where does Mara live? Answer:",
+                        score="logprob")
+        self.assertEqual(alone.explain, "text")
+        with self.assertRaisesRegex(sis.Error, "threshold"):
+            sis.explain(alone, self.X[0]["context"])
+        r = sis.explain(alone, self.X[0]["context"], -1, max_subsets=1)
+        self.assertEqual([s.names for s in r[0]], [self.names])
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(2):
+                kept = sis.explain(self.model(cache=os.path.join(folder, "answers")), self.X[:1])
+            self.assertEqual(kept[0].data["requests"], 0)
+        for wrong, said in ((dict(prompt="{question}{answer}"), "context"), (dict(explain="nothing"), "nothing"),
+                            (dict(score="x"), "score")):
+            with self.assertRaisesRegex(sis.Error, said):
+                sis.explain(self.model(**wrong), self.X)
+        for X, options, said in (([{"context": "A."}], {}, "question"), ([{"question": "A."}], {}, "context"), ([], {}, "no examples"),
+                                 (self.X, dict(mask="zero"), "remove"), (self.X, dict(ids=["a"]), "ids"),
+                                 ([{"context": {1}}], {}, "dicts of texts"), (self.X, dict(labels=["a", "b"]), "labels")):
+            with self.assertRaisesRegex(sis.Error, said):
+                sis.explain(self.model(), X, **options)
+
+    def test_prompts_are_scored(self):
+        llm = self.model()
+        whole = [self.PROMPT.format(**x) for x in self.X]
+        self.assertEqual(llm.answers(whole), [" Oslo", " Oslo and Turin"])
+        self.assertTrue((llm(whole) > 0).all())
+        self.assertLess(llm(whole[0], " Turin")[0], 0)
+        r = sis.explain(lambda texts: llm([t + " Question: Where does Mara live? Answer:" for t in texts], " Oslo"),
+                        [self.X[0]["context"]], 0, features="sentence")
+        self.assertEqual([s.names for s in r[0]], [self.names, self.names])
+        with self.assertRaises(TypeError):
+            llm([1])
+
+
+class Annotations(unittest.TestCase):
+    def functions(self):
+        for name in sis.__all__ + ["compat"]:
+            thing = getattr(sis, name) if name != "compat" else compat
+            if callable(thing) and not isinstance(thing, type):
+                yield name, thing
+            for key, member in vars(thing).items():
+                function = getattr(member, "__func__", getattr(member, "fget", member))
+                own = getattr(function, "__module__", "").startswith("sis.")
+                if own and callable(function) and not isinstance(function, type) and (not key.startswith("_") or key in ("__init__", "__call__")):
+                    yield name + "." + key, function
+
+    def test_public_functions_are_annotated(self):
+        seen = dict(self.functions())
+        self.assertGreater(len(seen), 40)
+        for name, function in seen.items():
+            hints = typing.get_type_hints(function)
+            wanted = set(inspect.signature(function).parameters) - {"self"} | {"return"}
+            self.assertEqual(wanted - set(hints), set(), name)
+
+    def test_options_of_explain_are_those_of_an_explainer(self):
+        one, other = (inspect.signature(f).parameters for f in (sis.explain, sis.Explainer))
+        self.assertEqual(set(one) - set(other), {"X", "ids", "labels"})
+        for name in set(other) - {"threshold"}:
+            self.assertEqual((one[name].default, one[name].annotation), (other[name].default, other[name].annotation), name)
+        described = [line.split()[0] for line in sis.Explainer.__doc__.splitlines() if re.match(r"    [a-z_]+  ?\S|    [a-z_]+ {2,}\S", line)]
+        self.assertEqual(sorted(set(other) - set(described)), ["samples"])
 
 
 class Compat(unittest.TestCase):

@@ -119,7 +119,7 @@ static const char *const units[] = {"sentence", "paragraph", "line", "word"};
 static size_t unit_end(const char *text, size_t from, unit u) {
     const char *blank;
     if (u == SENTENCE)
-        return sis__sentence_end(text, from);
+        return sis_sentence_end(text, from);
     if (u == LINE)
         return from + strcspn(text + from, "\n") + (strchr(text + from, '\n') != NULL);
     if (u == WORD) {
@@ -218,10 +218,11 @@ static int take_example(const reader *r, const json_t *example, sis__task_prompt
     return error;
 }
 
-static int read_lines(const reader *r, const char *path, char *bytes, sis__task_prompts *out) {
+static int read_lines(const reader *r, const char *path, const char *bytes,
+                      sis__task_prompts *out) {
     int error = SIS_OK;
     size_t line = 0;
-    for (char *at = bytes, *next; error == SIS_OK && *at; at = next) {
+    for (const char *at = bytes, *next; error == SIS_OK && *at; at = next) {
         size_t n = strcspn(at, "\n");
         next = at + n + (at[n] == '\n');
         line++;
@@ -290,27 +291,40 @@ static int check_options(const sis_task *t) {
     return SIS_OK;
 }
 
+int sis__task_has_prompts(const sis_task_opt *o) {
+    return o->examples.prompt != NULL || o->examples.prompt_text != NULL;
+}
+
+/* The template, yours to free. */
+static int read_template(const sis_task_opt *o, char **out) {
+    size_t n;
+    if (o->examples.prompt_text)
+        return (*out = sis__strdup(o->examples.prompt_text)) ? SIS_OK : SIS_E_NOMEM;
+    int error = sis__file_read(o->examples.prompt, out, &n);
+    if (error == SIS_OK && n > 0 && (*out)[n - 1] == '\n')
+        (*out)[n - 1] = '\0'; /* the end of the file's last line */
+    return error;
+}
+
 int sis__task_prompts_read(sis_task *t, sis_data **out) {
     sis__task_prompts *p = &t->encoding.prompts;
     reader r = {.field = t->opt.model.open.explain,
                 .answer = t->opt.examples.answer,
                 .id = t->opt.examples.read.id};
-    const char *path = t->opt.examples.input;
+    const char *objects = t->opt.examples.objects, *path = objects ? "X" : t->opt.examples.input;
     char *bytes = NULL;
     size_t n;
     int error = check_options(t);
     if (error == SIS_OK)
         error = find_unit(t, &r);
     if (error == SIS_OK)
-        error = sis__file_read(t->opt.examples.prompt, &r.template, &n);
-    if (error == SIS_OK && n > 0 && r.template[n - 1] == '\n')
-        r.template[n - 1] = '\0'; /* the end of the file's last line */
+        error = read_template(&t->opt, &r.template);
     if (error == SIS_OK)
         error = find_field(r.template, r.field, &r.from, &r.to);
-    if (error == SIS_OK)
+    if (error == SIS_OK && !objects)
         error = sis__file_read(path, &bytes, &n);
     if (error == SIS_OK)
-        error = read_lines(&r, path, bytes, p);
+        error = read_lines(&r, path, objects ? objects : bytes, p);
     if (error == SIS_OK)
         error = make_data(p, path, out);
     if (error == SIS_OK)

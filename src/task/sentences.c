@@ -46,7 +46,7 @@ static size_t pass_stops(const char *text, size_t at) {
     return at;
 }
 
-size_t sis__sentence_end(const char *text, size_t from) {
+size_t sis_sentence_end(const char *text, size_t from) {
     uint32_t c;
     size_t at = from;
     for (size_t step; text[at] && text[at] != '\n'; at += step) {

@@ -102,7 +102,7 @@ int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out) {
     return sis__sized_copy(&opt_type, out, given);
 }
 
-enum { TEXTS = 29 };
+enum { TEXTS = 31 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
     const char **all[TEXTS] = {&o->model.spec,
@@ -132,6 +132,8 @@ static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
                                &o->question.target_index,
                                &o->examples.prompt,
                                &o->examples.answer,
+                               &o->examples.prompt_text,
+                               &o->examples.objects,
                                &o->question.units,
                                &o->question.fixed};
     memcpy(texts, all, sizeof all);
@@ -164,7 +166,10 @@ static int check_target(const char *target, const char *index) {
 static int check_options(const sis_task_opt *o, sis_task *t) {
     if (!o->model.spec && !o->model.opened)
         return sis__fail(SIS_E_OPTION, "--model: expected a model");
-    if (o->examples.input && o->examples.data)
+    if (o->examples.objects && !sis__task_has_prompts(o))
+        return sis__fail(SIS_E_OPTION, "examples.objects: expected prompt_text beside it");
+    if ((o->examples.input != NULL) + (o->examples.data != NULL) + (o->examples.objects != NULL) >
+        1)
         return sis__fail(SIS_E_OPTION,
                          "--input: there is a data set already; expected one of both");
     if (o->examples.shards == 0 || o->examples.shard >= o->examples.shards)
@@ -304,7 +309,7 @@ static int read_input(sis_task *t) {
     if (t->opt.examples.rows && !percentile)
         read.needed = sis_rows_end(t->opt.examples.rows);
     if (error == SIS_OK)
-        error = t->opt.examples.prompt
+        error = sis__task_has_prompts(&t->opt)
                     ? sis__task_prompts_read(t, &t->source.read)
                     : sis_data_read(t->opt.examples.input, &read, &t->source.read);
     sis__task_seed_close(&t->encoding);
@@ -317,7 +322,7 @@ static int open_source(sis_task *t) {
     s->data = t->opt.examples.data;
     if (t->opt.examples.fit)
         error = sis__task_fit(t);
-    if (error == SIS_OK && t->opt.examples.input) {
+    if (error == SIS_OK && (t->opt.examples.input || t->opt.examples.objects)) {
         error = read_input(t);
         s->data = s->read;
     }
@@ -391,7 +396,7 @@ static int open_model(sis_task *t) {
     int error = open_named(&t->opt, &t->model);
     t->own_model = error == SIS_OK;
     sis_prompt_account a;
-    if (error == SIS_OK && !t->opt.examples.prompt &&
+    if (error == SIS_OK && !sis__task_has_prompts(&t->opt) &&
         sis_model_account(&t->model, 0, &a) != SIS_E_UNSUPPORTED)
         error =
             sis__fail(SIS_E_OPTION, "a language model is asked about prompts: give --prompt FILE "
@@ -535,7 +540,7 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
     t->threshold = opt->answer.search.threshold;
     if (error == SIS_OK && (t->guarantee.keep_class || t->guarantee.keep_side))
         t->threshold = t->guarantee.keep_side ? t->model.link(0) : 0;
-    else if (error == SIS_OK && opt->examples.prompt && !opt->question.threshold)
+    else if (error == SIS_OK && sis__task_has_prompts(opt) && !opt->question.threshold)
         t->threshold = sis__task_prompt_threshold(t);
     if (error == SIS_OK && opt->question.threshold)
         error = sis__task_threshold_find(t, opt->question.threshold, &t->threshold);

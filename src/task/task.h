@@ -272,6 +272,7 @@ size_t sis__task_own_features(const sis_task *t, size_t row, int *map);
 
 /* Prompts instead of a file's examples: read, as a data set of the texts that are explained; told to the model;
  * the values of one: its number, and 1 for each part; and what a record says of it. */
+int sis__task_has_prompts(const sis_task_opt *o);
 int sis__task_prompts_read(sis_task *t, sis_data **out);
 int sis__task_prompts_begin(sis_task *t);
 double sis__task_prompt_threshold(const sis_task *t); /* that needs no telling */
@@ -306,9 +307,6 @@ void sis__task_rows_release(sis__task_rows *r);
 int sis__task_has_words(const sis_task *t);
 int sis__task_is_text_unit(const char *features);
 const char *sis__task_unit(const sis_task *t);
-
-/* Where the sentence that begins at text[from] ends. */
-size_t sis__sentence_end(const char *text, size_t from);
 
 /* Examples that lend their values, as wide as those explained; path "": the data set of the options.
  * Free d->read. A failure names the option. */

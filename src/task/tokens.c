@@ -113,7 +113,7 @@ static void gather_sentences(const char *text, place *places, size_t n) {
         if (places[v].unit == SIZE_MAX)
             continue;
         while (places[v].start >= end && text[end]) {
-            end = sis__sentence_end(text, end);
+            end = sis_sentence_end(text, end);
             sentence++;
         }
         places[v].unit = sentence;

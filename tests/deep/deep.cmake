@@ -122,7 +122,7 @@ python_test(models.encodings encodings.py $<TARGET_FILE:sis_program> ${CMAKE_BIN
 deep_test(python models.encodings)
 add_test(NAME analysis.sklearn COMMAND ${DEEP}/sklearn.sh $<TARGET_FILE:unit_analysis>)
 deep_test(python analysis.sklearn)
-foreach(how wheel sdist editable abi3 notebook)
+foreach(how wheel sdist editable abi3 mypy notebook)
   deep_test(python python.${how} ${CMAKE_SOURCE_DIR}/python/tests/run.sh ${how} ${CMAKE_BINARY_DIR})
 endforeach()
 add_dependencies(deep_python unit_analysis)
