@@ -71,7 +71,7 @@ static int add_record(void *ctx, sis_record *r) {
 static void tell(const export_options *o, const exporting *x, size_t left_out) {
     cli_where_tell(&x->where, o->common.quiet);
     if (left_out)
-        cli_note(o->common.quiet, "%zu record%s left out: no subsets, or no coordinates", left_out,
+        cli_note(o->common.quiet, "%zu record%s left out: no subsets, no coordinates, or padding alone", left_out,
                  left_out == 1 ? " was" : "s were");
     size_t n = x->n - left_out;
     if (o->output)
@@ -131,6 +131,7 @@ const cli_command cli_export = {
         "  SELECT DISTINCT example FROM found WHERE name = 'late_payments';\n\n"
         "bed: subsets of DNA, a line each (BED12, blocks are bases side by side), where the ids of "
         "sequences carry coordinates, chr1:100-200 or peak::chr1:100-200(-). The length of the "
-        "sequence tells whether they are counted from 0 (bedtools) or from 1. csv and tsv have "
-        "them in the columns chrom, start and end.",
+        "sequence tells whether they are counted from 0 (bedtools) or from 1. Coordinates remain "
+        "right if --length cropped or padded the sequences; bases of padding are left out. csv and "
+        "tsv have coordinates in the columns chrom, start and end.",
 };

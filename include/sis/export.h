@@ -26,8 +26,8 @@
  *
  * Coordinates are those of an id that holds "chr1:100-200", perhaps with a strand "(-)" behind it.
  * The length of the sequence tells whether 100 is counted from 0 and 200 is the end (as bedtools
- * writes it) or both are bases counted from 1; BED counts from 0 in any case. Of a sequence that was
- * cropped or padded (`full_length`), they are those of the whole one.
+ * writes it) or both are bases counted from 1; BED counts from 0 in any case. If the sequence was
+ * cropped or padded (`full_length`), they are those of the whole one; padding has no coordinates.
  *
  * bed is a line a subset (BED12), its blocks being bases side by side. sqlite is a file with the
  * tables records, subsets and features, a view `found` with the columns above, and an index by name:

@@ -70,15 +70,38 @@ static int end_sequence(const sis__lines *l, size_t line, size_t length, sis__ex
 
 /* ---- FASTA --------------------------------------------------------------------------------- */
 
-/* ">name what else is known" */
+/* Is it chr1:100-201, perhaps followed by (+), (-) or (.)? */
+static int is_place(const char *word, size_t n) {
+    static const char digits[] = "0123456789";
+    const char *end = word + n, *at = end;
+    while (at > word && at[-1] != ':')
+        at--;
+    size_t start = strspn(at, digits), stop = at[start] == '-' ? strspn(at + start + 1, digits) : 0;
+    if (at - word < 2 || start == 0 || stop == 0)
+        return 0;
+    at += start + 1 + stop;
+    return at == end ||
+           (end - at == 3 && at[0] == '(' && strchr("+-.", at[1]) && at[2] == ')');
+}
+
+/* ">name what else is known". A place that follows the name is kept in the id, name::chr1:100-201, as
+ * bedtools writes it. */
 static int begin_sequence(const sis__lines *l, sis__examples *e) {
     const char *name = l->line.data + 1 + strspn(l->line.data + 1, " \t");
     size_t n = strcspn(name, " \t");
+    const char *place = name + n + strspn(name + n, " \t");
+    size_t n_place = strcspn(place, " \t");
     sis__example *x = sis__examples_add(e, l->start, l->number);
     if (!x)
         return SIS_E_NOMEM;
-    if (n > 0)
+    if (n > 0 && !is_place(name, n) && is_place(place, n_place)) {
+        x->id = e->text.len;
+        sis__buf_add(&e->text, name, n);
+        sis__buf_add(&e->text, "::", 2);
+        sis__examples_text(e, place, n_place);
+    } else if (n > 0) {
         x->id = sis__examples_text(e, name, n);
+    }
     x->text = e->text.len;
     return sis__buf_error(&e->text);
 }

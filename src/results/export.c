@@ -76,17 +76,13 @@ static const char *take_number(const char *s, size_t *out) {
     return s + digits;
 }
 
-/* Move the start of a whole sequence to that of the n bases around its middle, as --length crops or
- * pads it. 0: the padding begins before the chromosome. */
-static int crop(sis__locus *l, size_t n) {
-    size_t whole = l->bases, lost = whole > n ? whole - n : 0, added = n > whole ? n - whole : 0;
-    size_t before = l->reverse ? added - added / 2 : added / 2;
+/* Bases of the record that are padding (--length): lost bases count from the middle, as the reader
+ * crops and pads. */
+static void crop(sis__locus *l, size_t whole, size_t n) {
+    size_t lost = whole > n ? whole - n : 0, added = n > whole ? n - whole : 0;
     l->start += l->reverse ? lost - lost / 2 : lost / 2;
-    l->bases = n;
-    if (before > l->start)
-        return 0;
-    l->start -= before;
-    return 1;
+    l->first = added / 2;
+    l->bases = n - added;
 }
 
 /* NAME:START-END, optionally followed by (-), at the end of an id. The name starts after the last
@@ -110,29 +106,34 @@ int sis__export_locate(const sis_record *r, sis__locus *out) {
     out->strand = *at ? at[1] : '.';
     out->length = (size_t)(colon - name);
     out->chrom = name;
-    out->bases = n;
     if (end - start == n)
         out->start = start;
     else if (end - start + 1 == n && start > 0)
         out->start = start - 1;
     else
         return 0;
-    return out->length > 0 && crop(out, cropped);
+    crop(out, n, cropped);
+    return out->length > 0;
 }
 
-size_t sis__locus_of(const sis__locus *l, size_t base) {
-    return l->start + (l->reverse ? l->bases - 1 - base : base);
+int sis__locus_of(const sis__locus *l, size_t base, size_t *at) {
+    if (base < l->first || base - l->first >= l->bases)
+        return 0;
+    base -= l->first;
+    *at = l->start + (l->reverse ? l->bases - 1 - base : base);
+    return 1;
 }
 
-/* The first base of a subset and the one after its last. */
-static void span_of(const sis__locus *l, const sis_subset *s, size_t *from, size_t *to) {
+/* The first base of a subset and the one after its last. 0: all of it is padding. */
+static int span_of(const sis__locus *l, const sis_subset *s, size_t *from, size_t *to) {
     *from = SIZE_MAX;
     *to = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        size_t at = sis__locus_of(l, (size_t)s->features[i]);
-        *from = at < *from ? at : *from;
-        *to = at + 1 > *to ? at + 1 : *to;
-    }
+    for (size_t i = 0, at; i < s->n; i++)
+        if (sis__locus_of(l, (size_t)s->features[i], &at)) {
+            *from = at < *from ? at : *from;
+            *to = at + 1 > *to ? at + 1 : *to;
+        }
+    return *to > 0;
 }
 
 /* ---- Tables --------------------------------------------------------------------------------- */
@@ -212,6 +213,7 @@ static void put_feature(sis_export *e, const sis_record *r, size_t k, size_t i) 
     const sis_subset *s = &r->collection.subsets[k];
     char text[512], number[SIS_NUMBER_SIZE];
     sis__locus l;
+    size_t at;
     int feature = s->features[i];
     put_record(e, r);
     put_count(e, k + 1);
@@ -223,12 +225,10 @@ static void put_feature(sis_export *e, const sis_record *r, size_t k, size_t i) 
     put(e, text);
     put(e, sis__export_value(r, feature, number));
     put(e, sis__export_masked(r, feature, number));
-    if (sis__export_locate(r, &l)) {
-        size_t at = sis__locus_of(&l, (size_t)feature);
+    if (sis__export_locate(r, &l) && sis__locus_of(&l, (size_t)feature, &at))
         put_locus(e, &l, at, at + 1);
-    } else {
+    else
         put_empty(e, 3);
-    }
     put(e, sis__export_becomes(r, k, feature, number));
     put_number(e, sis__export_distance(r, k));
     end_row(e);
@@ -264,12 +264,10 @@ static int put_subset(sis_export *e, const sis_record *r, size_t k) {
         error = list_features(r, k, 1, &becomes);
     put(e, error == SIS_OK && names.data ? names.data : "");
     sis__buf_release(&names);
-    if (sis__export_locate(r, &l)) {
-        span_of(&l, s, &from, &to);
+    if (sis__export_locate(r, &l) && span_of(&l, s, &from, &to))
         put_locus(e, &l, from, to);
-    } else {
+    else
         put_empty(e, 3);
-    }
     put(e, error == SIS_OK && becomes.data ? becomes.data : "");
     sis__buf_release(&becomes);
     put_number(e, sis__export_distance(r, k));
@@ -333,25 +331,29 @@ static size_t add_blocks(const size_t *at, size_t n, sis__buf *sizes, sis__buf *
     return runs;
 }
 
-static int add_bed(sis_export *e, const sis_record *r, const sis__locus *l, size_t k) {
+/* The bases of subset k, except padding. *written: there are any. */
+static int add_bed(sis_export *e, const sis_record *r, const sis__locus *l, size_t k,
+                   int *written) {
     const sis_subset *s = &r->collection.subsets[k];
-    size_t *at = SIS_NEW_RAW(size_t, s->n);
+    size_t *at = SIS_NEW_RAW(size_t, s->n), n = 0;
     sis__buf sizes, starts;
     if (!at)
         return SIS_E_NOMEM;
     sis__buf_init(&sizes);
     sis__buf_init(&starts);
     for (size_t i = 0; i < s->n; i++)
-        at[i] = sis__locus_of(l, (size_t)s->features[i]);
-    qsort(at, s->n, sizeof *at, by_size);
-    size_t runs = add_blocks(at, s->n, &sizes, &starts), from = at[0], to = at[s->n - 1] + 1;
+        n += (size_t)sis__locus_of(l, (size_t)s->features[i], &at[n]);
+    qsort(at, n, sizeof *at, by_size);
+    size_t runs = add_blocks(at, n, &sizes, &starts);
     double score = s->score < 0 ? 0 : s->score > 1 ? 1 : s->score;
     int error = sis__buf_error(&sizes) ? SIS_E_NOMEM : sis__buf_error(&starts);
-    if (error == SIS_OK) {
+    if (error == SIS_OK && n > 0) {
+        size_t from = at[0], to = at[n - 1] + 1;
         sis__buf_printf(&e->line, "%.*s\t%zu\t%zu\t", (int)l->length, l->chrom, from, to);
         put_plain(&e->line, r->id);
         sis__buf_printf(&e->line, "/%zu\t%.0f\t%c\t%zu\t%zu\t0\t%zu\t%s\t%s\n", k + 1, score * 1000,
                         l->strand, from, to, runs, sizes.data, starts.data);
+        *written = 1;
     }
     sis__buf_release(&sizes);
     sis__buf_release(&starts);
@@ -361,13 +363,11 @@ static int add_bed(sis_export *e, const sis_record *r, const sis__locus *l, size
 
 static int add_beds(sis_export *e, const sis_record *r) {
     sis__locus l;
-    int error = SIS_OK;
-    if (r->collection.n_subsets == 0 || !sis__export_locate(r, &l)) {
-        e->left_out++;
-        return SIS_OK;
-    }
-    for (size_t k = 0; error == SIS_OK && k < r->collection.n_subsets; k++)
-        error = add_bed(e, r, &l, k);
+    int error = SIS_OK, written = 0;
+    if (sis__export_locate(r, &l))
+        for (size_t k = 0; error == SIS_OK && k < r->collection.n_subsets; k++)
+            error = add_bed(e, r, &l, k, &written);
+    e->left_out += !written;
     return error;
 }
 

@@ -25,15 +25,16 @@ struct sis_export {
 typedef struct sis__locus {
     const char *chrom; /* (length) in the id of its record */
     size_t length;
-    size_t start, bases; /* counted from 0 */
+    size_t first, bases; /* of its letters, these are bases of the genome; the others are padding */
+    size_t start;        /* of those in the genome, counted from 0 */
     int reverse;
     char strand; /* '+', '-' or '.' */
 } sis__locus;
 
-/* 1, or 0 if the record does not say. sis__locus_of: the position of one of its bases, counted
- * from 0. */
+/* 1, or 0 if the record does not say. sis__locus_of: the position of one of its letters, counted
+ * from 0; 0 if it is padding. */
 int sis__export_locate(const sis_record *r, sis__locus *out);
-size_t sis__locus_of(const sis__locus *l, size_t base);
+int sis__locus_of(const sis__locus *l, size_t base, size_t *at);
 
 /* Cells: the class; the value of a feature; its value when masked. "" if unknown. Numbers are
  * written to `number`; a category that looks like a number is not. */

@@ -152,6 +152,7 @@ static int add_feature(sis__sqlite *s, const sis_record *r, size_t k, size_t i) 
     char name[512], number[SIS_NUMBER_SIZE];
     int feature = subset->features[i];
     sis__locus l;
+    size_t at;
     put_whole(&f, s->subsets);
     put_whole(&f, (sqlite3_int64)i + 1);
     put_whole(&f, feature);
@@ -159,10 +160,10 @@ static int add_feature(sis__sqlite *s, const sis_record *r, size_t k, size_t i) 
     put_text(&f, name);
     put_value(&f, sis__export_value(r, feature, number), number);
     put_value(&f, sis__export_masked(r, feature, number), number);
-    if (sis__export_locate(r, &l)) {
+    if (sis__export_locate(r, &l) && sis__locus_of(&l, (size_t)feature, &at)) {
         snprintf(name, sizeof name, "%.*s", (int)l.length, l.chrom);
         put_text(&f, name);
-        put_whole(&f, (sqlite3_int64)sis__locus_of(&l, (size_t)feature));
+        put_whole(&f, (sqlite3_int64)at);
     } else {
         put_text(&f, NULL);
         put_text(&f, NULL);

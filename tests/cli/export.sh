@@ -35,6 +35,13 @@ for full in 21 5; do # of 21 bases 5 are gone in front, of 5 there are 2 N in fr
     dna chr1:100-$((100 + full)); dna "chr1:100-$((100 + full))(-)"; dna chr1:101-$((100 + full)); dna chr1:0-$full
 done | awk '{ sub(/"sequence"/, "\"full_length\":" (NR <= 4 ? 21 : 5) ",&"); print }' > cropped.jsonl
 sis export cropped.jsonl --to bed 2>&1 | cut -f 1-4,11,12 | tr '\t' ' '
+sis export cropped.jsonl --to csv | cut -d, -f1,14,15,18- | sed -n '14,16p'
+sis export cropped.jsonl --to csv --each subset | cut -d, -f1,14- | sed -n '6p'
+dna chr1:0-2 | sed 's/"sequence"/"full_length":2,&/' > padding.jsonl # all of the subset is padding
+sis export padding.jsonl --to bed 2>&1
+printf '>peak7 chr1:100-120(-)\nACGTACGTACGTACGTACGT\n>short chr2:5-8\nCCC\n' > places.fa
+sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i places.fa -t 10 --length 10 --mask zero -o places.jsonl
+sis export places.jsonl --to bed | tr '\t' ' '
 echo "what can be wrong"
 : > none.jsonl
 sis export none.jsonl --to csv -o kept.csv 2>&1

@@ -59,6 +59,35 @@ static void fasta_is_read_however_it_is_written(void **state) {
     }
 }
 
+static void places_behind_names_are_part_of_ids(void **state) {
+    static const struct {
+        const char *title, *id;
+    } cases[] = {
+        {"peak7 chr1:100-201(-)", "peak7::chr1:100-201(-)"},
+        {"peak7\tchr1:100-201 summit=50", "peak7::chr1:100-201"},
+        {"p hg38:chrX:1-3(.)", "p::hg38:chrX:1-3(.)"},
+        {"chr1:100-201 chr2:5-9", "chr1:100-201"},
+        {"p::chr1:100-201(+) chr2:5-9", "p::chr1:100-201(+)"},
+        {"p :100-201", "p"},
+        {"p chr1:100-", "p"},
+        {"p chr1:-201", "p"},
+        {"p chr1:100-201(x)", "p"},
+        {"p chr1:100-201(+", "p"},
+        {"p chr1:100-201-300", "p"},
+        {"p 100-201", "p"},
+        {"p chr1:1a-2", "p"},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char text[100], number[SIS_ID_SIZE];
+        snprintf(text, sizeof text, ">%s\nACG\n", cases[k].title);
+        sis_data *data = open_as("a.fa", text);
+        assert_string_equal(sis_data_id(data, 0, number), cases[k].id);
+        assert_string_equal(sis_data_sequence(data, 0), "ACG");
+        sis_data_free(data);
+    }
+}
+
 static void labels_of_fasta_are_beside(void **state) {
     (void)state;
     folder_text("l.target", "1\t0\n0\t1\n");
@@ -412,7 +441,7 @@ static void read_motifs(const char *path) {
 
 static void spoiled_files_do_no_harm(void **state) {
     (void)state;
-    static const char fasta[] = ">one x\nACgtN\nAA\n>two\nG\n";
+    static const char fasta[] = ">one x\nACgtN\nAA\n>two c:1-2\nG\n";
     static const char seq[] = "EventID\tseq\tBound\np\tACG\t1\nq\tG\t0\n";
     with_spoiled_files("s.fa", fasta, sizeof fasta - 1, 2000, data_read_spoiled);
     with_spoiled_files("s.seq", seq, sizeof seq - 1, 2000, data_read_spoiled);
@@ -453,6 +482,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fasta_is_read_however_it_is_written),
+        cmocka_unit_test(places_behind_names_are_part_of_ids),
         cmocka_unit_test(labels_of_fasta_are_beside),
         cmocka_unit_test(bad_fasta_is_said),
         cmocka_unit_test(tables_of_sequences_are_read),
