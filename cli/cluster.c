@@ -17,7 +17,7 @@ typedef struct {
     const char *distance, *output, *motifs, *matrices, *means, *where;
     cli_target target;
     cli_clustering clustering;
-    size_t top, most;
+    size_t top, most, flank, matches;
     int force;
     cli_common common;
 } cluster_options;
@@ -83,6 +83,15 @@ static const cli_option options[] = {
          "near, q the share of false ones among matches as good as this one. The motifs with the "
          "smallest p are listed. FILE:ID takes one "
          "motif of the file."},
+    {"matches", 0, "N", CLI_COUNT(cluster_options, matches),
+     "DNA: known motifs to list for each cluster", .min = 1, .max = 1e6},
+    {"flank", 0, "N", CLI_COUNT(cluster_options, flank),
+     "DNA: bases beside subsets that matrices may reach over", .max = 1000,
+     .more =
+         "The sequences under the subsets of a cluster are laid over one another, on either "
+         "strand. Where their bases differ from those of all sequences (G test, p at most 0.01, "
+         "and at least 0.1 bit), the matrix has them, also beside the subsets and up to N bases "
+         "away; elsewhere it has the bases of the subsets. 0: the bases of the subsets alone."},
     {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
      "images: write the mean image of each cluster", .writes = CLI_WRITES_FILE,
      .more = "An array (clusters, 2, height, width): how often each pixel is chosen, and the mean "
@@ -95,7 +104,11 @@ static const cli_option options[] = {
 static void init(void *p) {
     cluster_options *o = (cluster_options *)p;
     cli_clustering_init(&o->clustering);
-    o->top = 4;
+    sis_clustering_opt opt;
+    sis_clustering_opt_init(&opt);
+    o->top = opt.top;
+    o->flank = opt.flank;
+    o->matches = opt.matches;
     o->most = 20;
 }
 
@@ -232,6 +245,8 @@ static int run(const void *p, const cli_list *args) {
     opt.target_index = o->target.index;
     opt.motifs = o->motifs;
     opt.top = o->top;
+    opt.flank = o->flank;
+    opt.matches = o->matches;
     cli_where where = {0};
     int status = cli_clustering_set(&o->clustering, &opt);
     if (status == CLI_DONE)

@@ -267,6 +267,9 @@ typedef struct sis_clustering_opt {
     size_t min_size;          /* default 5 */
     int forward;              /* DNA: as the letters are written; default: either strand */
     const char *motifs;       /* DNA: file of known motifs to compare clusters with, or NULL */
+    size_t flank;             /* DNA: how far beyond subsets matrices may reach, default 20; 0: they
+                                 have the bases of the subsets alone */
+    size_t matches;           /* DNA: known motifs of a cluster, default 3 */
     size_t top;               /* patterns of a cluster, default 4 */
     int jobs;                 /* threads; 0: one per core */
 } sis_clustering_opt;
@@ -700,6 +703,10 @@ int sis_subset_pixels(const sis_record *record, size_t k, int **places, double *
  * A C G T is N too. *n letters and a NUL, free()d by you. */
 int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_t *n);
 
+/* The sequence under subset k, chosen or not, and `flank` letters on either side of it; N where the
+ * sequence ends. */
+int sis_subset_window(const sis_record *record, size_t k, size_t flank, char **letters, size_t *n);
+
 /* A position frequency matrix from n strings of A C G T N: each is laid, without gaps, where it
  * agrees best with the first one, then twice more where it agrees best with what all of them make;
  * N counts as a quarter of each base. Ends that fewer than half of the strings reach are cut off.
@@ -707,6 +714,19 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
  * was. `name` is that of the motif. *numbers is what the motif points to: free() it. */
 int sis_motif_learn(const char *const *strings, size_t n, const char *name, unsigned char *turned,
                     sis_motif *out, double **numbers);
+
+/* The site under such strings. windows[i] is sis_subset_window of what strings[i] is
+ * sis_subset_letters of. The strings are laid as above; then the windows are laid again and again where
+ * they agree best with all. Columns whose bases in the windows differ from the background (G test, p at
+ * most 0.01, and 0.1 bit) have these bases, others those of the strings. Beyond what half of the strings
+ * reach, the motif goes on to such columns, over at most three others each. */
+typedef struct sis_sites {
+    size_t n, flank;
+    const char *const *strings, *const *windows; /* (n) each */
+    double background[4];                        /* shares of A C G T, above 0 */
+} sis_sites;
+int sis_motif_learn_sites(const sis_sites *sites, const char *name, unsigned char *turned,
+                          sis_motif *out, double **numbers);
 
 /* The other strand of n letters, in place. */
 void sis_dna_turn(char *letters, size_t n);

@@ -11,20 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/text.h>
 #include <sis/dna.h>
 #include <sis/record.h>
+#include <sis/text.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"
 
-enum { MATCHES_MAX = 3, NUMBERS_MAX = 1 << 28 /* of all mean images together: 2 GiB */ };
+enum {
+    FLANK = 20,
+    FLANK_MAX = 1000,
+    NUMBERS_MAX = 1 << 28 /* of all mean images together: 2 GiB */
+};
 
 void sis_clustering_opt_init(sis_clustering_opt *opt) {
     sis_cluster_opt plain;
     sis_cluster_opt_init(&plain);
-    *opt = (sis_clustering_opt){.eps = NAN, .min_size = plain.min_size, .top = 4, .jobs = 1};
+    *opt = (sis_clustering_opt){
+        .eps = NAN, .min_size = plain.min_size, .flank = FLANK, .matches = 3, .top = 4, .jobs = 1};
 }
 
 /* ---- Patterns ------------------------------------------------------------------------------ */
@@ -98,9 +103,24 @@ static int make_pattern(const sis_clusterer *c, const sis_record *r, sis__item *
     return error;
 }
 
+/* The sequence around a subset of DNA. */
+static int make_window(const sis_clusterer *c, const sis_record *r, sis__item *item) {
+    char *letters;
+    size_t n;
+    int error = sis_subset_window(r, item->subset, c->opt.flank, &letters, &n);
+    if (error == SIS_OK && !(item->window = sis__held_text(c->held, letters)))
+        error = SIS_E_NOMEM;
+    free(letters);
+    return error;
+}
+
 /* ---- Records ------------------------------------------------------------------------------- */
 
 int sis_clusterer_new(const sis_clustering_opt *opt, sis_clusterer **out) {
+    *out = NULL;
+    if (opt->flank > FLANK_MAX)
+        return sis__fail(SIS_E_ARGUMENT, "flank is %zu; expected at most %d", opt->flank,
+                         FLANK_MAX);
     *out = SIS_NEW(sis_clusterer, 1);
     if (!*out)
         return SIS_E_NOMEM;
@@ -160,7 +180,19 @@ static int add_subset(sis_clusterer *c, const sis_record *r, size_t k, const cha
     *item = (sis__item){.record = c->n_origins - 1, .subset = k};
     if (sis__is_energy(sis_points_distance_kind(c->points)))
         error = sis_subset_pixels(r, k, &item->places, &item->values, &item->n_pixels);
+    if (error == SIS_OK && c->opt.flank &&
+        sis_points_distance_kind(c->points) == SIS_DISTANCE_LEVENSHTEIN)
+        error = make_window(c, r, item);
     return error == SIS_OK ? make_pattern(c, r, item) : error;
+}
+
+static void count_bases(sis_clusterer *c, const char *sequence) {
+    static const char bases[] = "ACGT";
+    for (const char *s = sequence; s && *s; s++) {
+        const char *at = strchr(bases, *s);
+        if (at)
+            c->bases[at - bases]++;
+    }
 }
 
 static int add_origin(sis_clusterer *c, const sis_record *r, const char *source) {
@@ -194,6 +226,7 @@ int sis_clusterer_add(sis_clusterer *c, const char *source, const sis_record *r)
         error = add_origin(c, r, source);
     for (size_t k = 0; error == SIS_OK && k < r->collection.n_subsets; k++)
         error = add_subset(c, r, k, source);
+    count_bases(c, r->drawing.sequence);
     return error;
 }
 
@@ -355,25 +388,52 @@ static int find_shares(const search *s, const size_t *items, sis_found_cluster *
 
 /* ---- DNA ----------------------------------------------------------------------------------- */
 
-/* Lay the strings of a cluster over one another, that of its medoid first. Patterns are then those of
- * the strand on which they lie, so that similar ones look similar. */
+/* Shares of A C G T in all sequences; on both strands, those of a base and of its opposite are the
+ * same. One base of each kind more, so that none is 0. */
+static void find_background(const sis_clusterer *c, double background[4]) {
+    double sum = 4;
+    for (size_t b = 0; b < 4; b++)
+        sum += c->bases[b];
+    for (size_t b = 0; b < 4; b++)
+        background[b] =
+            (1 + (c->opt.forward ? c->bases[b] : (c->bases[b] + c->bases[3 - b]) / 2)) / sum;
+}
+
+/* Lay the strings of a cluster over one another, that of its medoid first, and what is around them.
+ * turned (n) or NULL. */
+static int learn(const search *s, const size_t *items, size_t medoid, size_t n,
+                 unsigned char *turned, sis_motif *matrix, double **numbers) {
+    const char **texts = SIS_NEW(const char *, 2 * n);
+    size_t at = 1;
+    if (!texts)
+        return SIS_E_NOMEM;
+    sis_sites sites = {.n = n, .flank = s->c->opt.flank, .strings = texts, .windows = texts + n};
+    for (size_t k = 0; k < n; k++) {
+        size_t place = items[k] == medoid ? 0 : at++;
+        texts[place] = s->c->items[items[k]].pattern;
+        texts[n + place] = s->c->items[items[k]].window;
+    }
+    find_background(s->c, sites.background);
+    int error = sites.flank ? sis_motif_learn_sites(&sites, "cluster", turned, matrix, numbers)
+                            : sis_motif_learn(texts, n, "cluster", turned, matrix, numbers);
+    free(texts);
+    return error;
+}
+
+/* The matrix of a cluster. Patterns are then those of the strand on which they lie, so that similar
+ * ones look similar. */
 static int find_matrix(const search *s, const size_t *items, size_t medoid, sis_found_cluster *f,
                        sis_motif *matrix, double **numbers) {
     size_t n = f->size, at = 1;
-    char **strings = SIS_NEW(char *, n);
     unsigned char *turned = s->c->opt.forward ? NULL : SIS_NEW(unsigned char, n);
-    int error = strings && (turned || s->c->opt.forward) ? SIS_OK : SIS_E_NOMEM;
-    if (error == SIS_OK) {
-        strings[0] = s->c->items[medoid].pattern;
-        for (size_t k = 0; k < n; k++)
-            if (items[k] != medoid && at < n)
-                strings[at++] = s->c->items[items[k]].pattern;
-        error =
-            sis_motif_learn((const char *const *)strings, n, "cluster", turned, matrix, numbers);
+    int error = turned || s->c->opt.forward ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = learn(s, items, medoid, n, turned, matrix, numbers);
+    for (size_t k = 0; error == SIS_OK && turned && k < n; k++) {
+        char *pattern = s->c->items[items[k]].pattern;
+        if (turned[items[k] == medoid ? 0 : at++])
+            sis_dna_turn(pattern, strlen(pattern));
     }
-    for (size_t i = 0; error == SIS_OK && turned && i < n; i++)
-        if (turned[i])
-            sis_dna_turn(strings[i], strlen(strings[i]));
     if (error == SIS_OK) {
         double *counts = (double *)sis__held_room(s->c->held, 4 * matrix->length, sizeof *counts);
         if (counts)
@@ -382,7 +442,6 @@ static int find_matrix(const search *s, const size_t *items, size_t medoid, sis_
         f->n_matrix = 4 * matrix->length;
         error = counts ? SIS_OK : SIS_E_NOMEM;
     }
-    free(strings);
     free(turned);
     return error;
 }
@@ -408,7 +467,7 @@ static int describe_match(const search *s, const sis_motif_match *m, sis_found_m
 
 static int find_matches(const search *s, const sis_motif *matrix, sis_found_cluster *f) {
     sis_motif_match *matches = NULL;
-    long n = sis_motif_test(matrix, &s->motifs, MATCHES_MAX, &matches);
+    long n = sis_motif_test(matrix, &s->motifs, s->c->opt.matches, &matches);
     if (n < 0)
         return (int)n;
     sis_found_match *found =

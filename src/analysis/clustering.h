@@ -18,6 +18,7 @@
 /* One subset. */
 typedef struct sis__item {
     char *pattern;         /* what it looks like in a line */
+    char *window;          /* DNA: the sequence around it; NULL: not asked for */
     size_t record, subset; /* number in `records`, subset of it */
     size_t n_pixels;       /* images only */
     int *places;           /* (n_pixels, 2) */
@@ -44,6 +45,7 @@ struct sis_clusterer {
     sis__names sources, models;
     size_t n_records, statuses[SIS_N_STATUSES], other_outputs, first_output;
     int several_outputs;
+    double bases[4]; /* A C G T in the sequences of all records with subsets */
 };
 
 int sis__is_energy(sis_distance d);

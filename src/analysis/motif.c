@@ -171,16 +171,15 @@ static void lay_all(pile *p) {
     }
 }
 
-/* Columns first to last, that at least half of the strings reach (or as many as reach any). */
-static void trim(const pile *p, size_t *first, size_t *last) {
+void sis__motif_trim(const size_t *covered, size_t width, size_t n, sis__laid *laid) {
     size_t most = 0, enough;
-    for (size_t k = 0; k < p->width; k++)
-        most = p->covered[k] > most ? p->covered[k] : most;
-    enough = (p->n + 1) / 2 < most ? (p->n + 1) / 2 : most;
-    for (*first = 0; p->covered[*first] < enough;)
-        ++*first;
-    for (*last = p->width - 1; p->covered[*last] < enough;)
-        --*last;
+    for (size_t k = 0; k < width; k++)
+        most = covered[k] > most ? covered[k] : most;
+    enough = (n + 1) / 2 < most ? (n + 1) / 2 : most;
+    for (laid->first = 0; covered[laid->first] < enough;)
+        laid->first++;
+    for (laid->last = width - 1; covered[laid->last] < enough;)
+        laid->last--;
 }
 
 void sis_dna_turn(char *letters, size_t n) {
@@ -191,33 +190,63 @@ void sis_dna_turn(char *letters, size_t n) {
     }
 }
 
+int sis__motif_of(const double *counts, const sis__laid *laid, size_t n, const char *name,
+                  sis_motif *out, double **numbers) {
+    size_t length = laid->last - laid->first + 1;
+    double *made = *numbers = SIS_NEW(double, 8 * length);
+    *out = (sis_motif){0};
+    if (!made)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < length; k++) {
+        const double *c = counts + 4 * (laid->first + k);
+        double unknown = ((double)n - (c[0] + c[1] + c[2] + c[3])) / 4;
+        for (size_t b = 0; b < 4; b++) {
+            made[4 * k + b] = c[b] + unknown;
+            made[4 * (length + k) + b] = made[4 * k + b] / (double)n;
+        }
+    }
+    *out = (sis_motif){.id = name,
+                       .name = name,
+                       .length = length,
+                       .counts = made,
+                       .probabilities = made + 4 * length};
+    return SIS_OK;
+}
+
+/* The strings of *p where they agree best. */
+static int lay_strings(pile *p) {
+    if (p->n == 0)
+        return sis__fail(SIS_E_ARGUMENT, "there are no strings to align");
+    if (p->turned)
+        memset(p->turned, 0, p->n);
+    int code = pile_new(p);
+    if (code == SIS_OK)
+        lay_all(p);
+    return code;
+}
+
+int sis__motif_lay(const char *const *strings, size_t n, unsigned char *turned, sis__laid *laid) {
+    pile p = {.strings = strings, .n = n, .turned = turned};
+    int code = lay_strings(&p);
+    *laid = (sis__laid){0};
+    if (code == SIS_OK) {
+        *laid = (sis__laid){.offset = p.offset, .width = p.width};
+        p.offset = NULL;
+    }
+    pile_free(&p);
+    return code;
+}
+
 int sis_motif_learn(const char *const *strings, size_t n, const char *name, unsigned char *turned,
                     sis_motif *out, double **numbers) {
     pile p = {.strings = strings, .n = n, .turned = turned};
-    if (turned)
-        memset(turned, 0, n);
-    size_t first, last;
+    sis__laid columns = {0};
     *out = (sis_motif){0};
     *numbers = NULL;
-    if (n == 0)
-        return sis__fail(SIS_E_ARGUMENT, "there are no strings to align");
-    int code = pile_new(&p);
+    int code = lay_strings(&p);
     if (code == SIS_OK) {
-        lay_all(&p);
-        trim(&p, &first, &last);
-        size_t length = last - first + 1;
-        double *counts = *numbers = SIS_NEW(double, 8 * length);
-        for (size_t k = 0; counts && k < length; k++) {
-            const double *c = p.counts + 4 * (first + k);
-            double unknown = ((double)n - (c[0] + c[1] + c[2] + c[3])) / 4;
-            for (size_t b = 0; b < 4; b++) {
-                counts[4 * k + b] = c[b] + unknown;
-                counts[4 * (length + k) + b] = counts[4 * k + b] / (double)n;
-            }
-        }
-        *out = (sis_motif){.id = name, .name = name, .length = length, .counts = counts};
-        out->probabilities = counts ? counts + 4 * length : NULL;
-        code = counts ? SIS_OK : SIS_E_NOMEM;
+        sis__motif_trim(p.covered, p.width, n, &columns);
+        code = sis__motif_of(p.counts, &columns, n, name, out, numbers);
     }
     pile_free(&p);
     return code;

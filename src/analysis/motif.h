@@ -15,4 +15,24 @@ double sis__column_divergence(const double *p, const double *q);
 /* Column k of the motif, or of its other strand, written to `turned`. */
 const double *sis__motif_column(const sis_motif *m, size_t k, int reverse, double turned[4]);
 
+/* Strings laid over one another. */
+typedef struct sis__laid {
+    size_t *offset; /* (n) column where each begins */
+    size_t width;
+    size_t first, last; /* columns of the motif */
+} sis__laid;
+
+/* Lay strings where they agree best, as sis_motif_learn does: where they begin, and in how many
+ * columns. free(laid->offset). */
+int sis__motif_lay(const char *const *strings, size_t n, unsigned char *turned, sis__laid *laid);
+
+/* first and last: the columns that at least half of n strings reach, or as many as reach any. covered
+ * (width): how many reach each. */
+void sis__motif_trim(const size_t *covered, size_t width, size_t n, sis__laid *laid);
+
+/* The motif of some columns of counts (width, 4) over n strings; a string without a base counts as a
+ * quarter of each. */
+int sis__motif_of(const double *counts, const sis__laid *laid, size_t n, const char *name,
+                  sis_motif *out, double **numbers);
+
 #endif

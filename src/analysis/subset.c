@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/text.h>
 #include <sis/record.h>
+#include <sis/text.h>
 
 #include "analysis/points.h"
 #include "base/error.h"
@@ -70,18 +70,29 @@ static char base_of(char c) {
     return at ? known[(at - known) % 4] : 'N';
 }
 
-int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_t *n) {
-    *letters = NULL;
-    *n = 0;
+/* The first and the last base of subset k. */
+static int find_span(const sis_record *record, size_t k, int *first, int *last) {
     if (!record->drawing.sequence || k >= record->collection.n_subsets)
         return sis__fail(SIS_E_FORMAT, "record \"%.100s\": has no %s", record->id ? record->id : "",
                          record->drawing.sequence ? "such subset" : "sequence");
     const sis_subset *s = &record->collection.subsets[k];
-    int first = INT_MAX, last = 0;
+    *first = INT_MAX;
+    *last = 0;
     for (size_t i = 0; i < s->n; i++) {
-        first = s->features[i] < first ? s->features[i] : first;
-        last = s->features[i] > last ? s->features[i] : last;
+        *first = s->features[i] < *first ? s->features[i] : *first;
+        *last = s->features[i] > *last ? s->features[i] : *last;
     }
+    return SIS_OK;
+}
+
+int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_t *n) {
+    int first, last;
+    *letters = NULL;
+    *n = 0;
+    int error = find_span(record, k, &first, &last);
+    if (error != SIS_OK)
+        return error;
+    const sis_subset *s = &record->collection.subsets[k];
     *n = (size_t)(last - first) + 1;
     char *text = SIS_NEW_RAW(char, *n + 1);
     if (!text)
@@ -90,6 +101,28 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
     text[*n] = '\0';
     for (size_t i = 0; i < s->n; i++)
         text[s->features[i] - first] = base_of(record->drawing.sequence[s->features[i]]);
+    *letters = text;
+    return SIS_OK;
+}
+
+int sis_subset_window(const sis_record *record, size_t k, size_t flank, char **letters, size_t *n) {
+    int first, last;
+    *letters = NULL;
+    *n = 0;
+    int error = find_span(record, k, &first, &last);
+    if (error != SIS_OK)
+        return error;
+    const char *sequence = record->drawing.sequence;
+    size_t length = strlen(sequence), from = (size_t)first, to = (size_t)last + 1;
+    *n = to - from + 2 * flank;
+    char *text = SIS_NEW_RAW(char, *n + 1);
+    if (!text)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < *n; i++)
+        text[i] = from + i >= flank && from + i - flank < length
+                      ? base_of(sequence[from + i - flank])
+                      : 'N';
+    text[*n] = '\0';
     *letters = text;
     return SIS_OK;
 }

@@ -80,8 +80,7 @@ static int is_place(const char *word, size_t n) {
     if (at - word < 2 || start == 0 || stop == 0)
         return 0;
     at += start + 1 + stop;
-    return at == end ||
-           (end - at == 3 && at[0] == '(' && strchr("+-.", at[1]) && at[2] == ')');
+    return at == end || (end - at == 3 && at[0] == '(' && strchr("+-.", at[1]) && at[2] == ')');
 }
 
 /* ">name what else is known". A place that follows the name is kept in the id, name::chr1:100-201, as

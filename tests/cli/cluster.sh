@@ -53,6 +53,23 @@ for strands in both forward; do
     grep -o '"strands":"[a-z]*"\|"offset":-*[0-9]*,"reverse":[a-z]*' $strands.json
 done
 sis cluster strands.jsonl --eps 1 --min-size 2 --motifs motifs.pfm:FOXQ 2>&1
+echo "== the whole site under subsets that have a part of it"
+awk 'function draw(n) { seed = (seed * 1103515245 + 12345) % 2147483648; return int(seed / 65536) % n }
+    BEGIN {
+        for (i = 0; i < 30; i++) {
+            site = i % 2 ? "TCAGCACCATGGACAGCGCC" : "GGCGCTGTCCATGGTGCTGA"
+            at = 12 + draw(20) # of its strand, the subset has bases 4 to 9
+            s = ""
+            for (k = 0; k < 60; k++) s = s substr("ACGT", 1 + draw(4), 1)
+            s = substr(s, 1, at) site substr(s, at + 21)
+            from = at + (i % 2 ? 10 : 4)
+            print "p" i, from "," from + 1 "," from + 2 "," from + 3 "," from + 4 "," from + 5, s
+        }
+    }' > planted.txt
+while read -r id features sequence; do dna "$id" "$features" "$sequence"; done < planted.txt > planted.jsonl
+sis cluster planted.jsonl --eps 1 --top 1 | sed 1,3d
+sis cluster planted.jsonl --eps 1 --flank 0 --motifs motifs.pfm --matches 1 --top 1 | sed 1,3d
+sis cluster planted.jsonl --flank 1001 2>&1
 sis report -q strands.jsonl --clusters both.json -o strands.html
 grep -o 'FOXA1</bdi> <span class="soft"><bdi>MA0148.4</bdi> divergence [0-9.]*' strands.html
 grep -c '<svg' strands.html

@@ -289,6 +289,149 @@ static void strings_are_laid_on_either_strand(void **state) {
     assert_string_equal(single, "G");
 }
 
+static void windows_of_subsets_are_the_sequence_around_them(void **state) {
+    sis_record r = record(); /* bases 0, 2 and 4 */
+    char *letters;
+    size_t n;
+    (void)state;
+    r.drawing.sequence = "ACgTNC";
+    assert_int_equal(sis_subset_window(&r, 0, 0, &letters, &n), 0);
+    assert_string_equal(letters, "ACGTN");
+    assert_int_equal(n, 5);
+    free(letters);
+    assert_int_equal(sis_subset_window(&r, 0, 3, &letters, &n), 0);
+    assert_string_equal(letters, "NNNACGTNCNN");
+    free(letters);
+    assert_int_equal(sis_subset_window(&r, 1, 3, &letters, &n), SIS_E_FORMAT);
+    r.drawing.sequence = NULL;
+    assert_int_equal(sis_subset_window(&r, 0, 3, &letters, &n), SIS_E_FORMAT);
+}
+
+enum { SITES = 60, FLANK = 20, LENGTH = 80 };
+static const char whole_site[] = "GGCGCTGTCCATGGTGCTGA";
+
+/* Sequences at random with a site on either strand, of which a subset has six bases in one of two
+ * places; without `planted`, there are these six alone. */
+typedef struct {
+    char sequences[SITES][LENGTH + 1], *strings[SITES], *windows[SITES];
+    int reverse[SITES];
+} planted_sites;
+
+static void plant(planted_sites *p, int planted) {
+    sis__rng rng;
+    sis__rng_init(&rng, 7);
+    for (size_t i = 0; i < SITES; i++) {
+        char *s = p->sequences[i];
+        size_t at = 5 + sis__rng_below(&rng, LENGTH - sizeof whole_site - 10);
+        size_t part = sis__rng_below(&rng, 2) ? 4 : 12, n;
+        int features[6];
+        for (size_t k = 0; k < LENGTH; k++)
+            s[k] = "ACGT"[sis__rng_below(&rng, 4)];
+        s[LENGTH] = '\0';
+        memcpy(s + at + (planted ? 0 : part), whole_site + (planted ? 0 : part),
+               planted ? sizeof whole_site - 1 : 6);
+        p->reverse[i] = (int)sis__rng_below(&rng, 2);
+        if (p->reverse[i])
+            sis_dna_turn(s, LENGTH);
+        for (size_t k = 0; k < 6; k++)
+            features[k] = (int)(p->reverse[i] ? LENGTH - 1 - at - part - k : at + part + k);
+        sis_subset chosen_bases = {.n = 6, .features = features};
+        sis_record r = record();
+        r.collection.subsets = &chosen_bases;
+        r.drawing.sequence = s;
+        assert_int_equal(sis_subset_letters(&r, 0, &p->strings[i], &n), 0);
+        assert_int_equal(sis_subset_window(&r, 0, FLANK, &p->windows[i], &n), 0);
+    }
+}
+
+static sis_sites sites_of(const planted_sites *p) {
+    return (sis_sites){.n = SITES,
+                       .flank = FLANK,
+                       .strings = (const char *const *)p->strings,
+                       .windows = (const char *const *)p->windows,
+                       .background = {0.25, 0.25, 0.25, 0.25}};
+}
+
+static void free_sites(planted_sites *p) {
+    for (size_t i = 0; i < SITES; i++) {
+        free(p->strings[i]);
+        free(p->windows[i]);
+    }
+}
+
+/* The likeliest bases of a motif. */
+static void likeliest(const sis_motif *m, char *out) {
+    for (size_t k = 0; k < m->length; k++) {
+        size_t best = 0;
+        for (size_t b = 1; b < 4; b++)
+            best = m->counts[4 * k + b] > m->counts[4 * k + best] ? b : best;
+        out[k] = "ACGT"[best];
+    }
+    out[m->length] = '\0';
+}
+
+static void the_whole_site_is_found_under_parts_of_it(void **state) {
+    planted_sites p;
+    unsigned char turned[SITES];
+    char found[200];
+    sis_motif m;
+    double *numbers;
+    (void)state;
+    plant(&p, 1);
+    sis_sites sites = sites_of(&p);
+    assert_int_equal(sis_motif_learn_sites(&sites, "x", turned, &m, &numbers), 0);
+    assert_true(m.length < sizeof whole_site + 6);
+    likeliest(&m, found);
+    int reverse = strstr(found, whole_site) == NULL;
+    if (reverse)
+        sis_dna_turn(found, m.length);
+    assert_non_null(strstr(found, whole_site));
+    for (size_t i = 0; i < SITES; i++)
+        assert_int_equal(turned[i] ^ reverse, p.reverse[i]);
+    for (size_t k = 0; k < m.length; k++) {
+        double sum =
+            m.counts[4 * k] + m.counts[4 * k + 1] + m.counts[4 * k + 2] + m.counts[4 * k + 3];
+        assert_true(fabs(sum - SITES) < 1e-9);
+    }
+    free(numbers);
+    free_sites(&p);
+}
+
+static void nothing_is_found_where_there_is_no_more_than_the_subsets(void **state) {
+    planted_sites p;
+    char found[200];
+    sis_motif m;
+    double *numbers;
+    (void)state;
+    plant(&p, 0);
+    sis_sites sites = sites_of(&p);
+    /* Only the first kind of subset: one string, many sequences. */
+    size_t n = 0;
+    for (size_t i = 0; i < SITES; i++)
+        if (strcmp(p.strings[i], "CTGTCC") == 0 || strcmp(p.strings[i], "GGACAG") == 0) {
+            char *string = p.strings[n], *window = p.windows[n];
+            p.strings[n] = p.strings[i];
+            p.windows[n++] = p.windows[i];
+            p.strings[i] = string;
+            p.windows[i] = window;
+        }
+    assert_true(n > SITES / 4);
+    unsigned char turned[SITES];
+    sites.n = n;
+    assert_int_equal(sis_motif_learn_sites(&sites, "x", turned, &m, &numbers), 0);
+    likeliest(&m, found);
+    assert_true(m.length <= 8); /* one column in a hundred is taken by chance */
+    assert_true(strstr(found, "CTGTCC") || strstr(found, "GGACAG"));
+    free(numbers);
+    sites.background[2] = 0;
+    assert_int_equal(sis_motif_learn_sites(&sites, "x", NULL, &m, &numbers), SIS_E_ARGUMENT);
+    sites.background[2] = 0.25;
+    sites.flank = 3;
+    assert_int_equal(sis_motif_learn_sites(&sites, "x", NULL, &m, &numbers), SIS_E_ARGUMENT);
+    assert_message_has("expected 12");
+    free_sites(&p);
+}
+
 /* A motif of one string. */
 static sis_motif motif_of(const char *text, double *p) {
     size_t n = strlen(text);
@@ -469,12 +612,23 @@ static void both_strands_are_near(void **state) {
 
 static int align_few(void *ctx) {
     static const char *const strings[] = {"GATTACA", "ATTACAG"};
+    static const char *const windows[] = {"TGATTACAC", "GATTACAGA"};
+    const sis_sites sites = {.n = 2,
+                             .flank = 1,
+                             .strings = strings,
+                             .windows = windows,
+                             .background = {0.25, 0.25, 0.25, 0.25}};
     sis_motif m;
     double *numbers;
     sis_motif_match *found = NULL;
     sis_motifs set = {.n = 1, .items = (sis_motif *)ctx};
     unsigned char turned[2];
     int code = sis_motif_learn(strings, 2, "x", turned, &m, &numbers);
+    free(numbers);
+    if (code == SIS_OK)
+        code = sis_motif_learn_sites(&sites, "x", turned, &m, &numbers);
+    else
+        numbers = NULL;
     if (code == SIS_OK) {
         long n = sis_motif_test(&m, &set, 1, &found);
         code = n < 0 ? (int)n : SIS_OK;
@@ -508,7 +662,7 @@ static void failing_allocations_are_reported(void **state) {
     double p[80];
     sis_motif motif = motif_of("ACGT", p);
     (void)state;
-    assert_true(with_failing_allocations(align_few, &motif) > 5);
+    assert_true(with_failing_allocations(align_few, &motif) > 20);
     for (int d = 0; d < SIS_DISTANCE_CUSTOM; d++) {
         sis_distance distance = (sis_distance)d;
         assert_true(with_failing_allocations(add_few, &distance) > 3);
@@ -526,6 +680,9 @@ int main(void) {
         cmocka_unit_test(many_letters_are_compared_too),
         cmocka_unit_test(strings_are_laid_over_one_another),
         cmocka_unit_test(strings_are_laid_on_either_strand),
+        cmocka_unit_test(windows_of_subsets_are_the_sequence_around_them),
+        cmocka_unit_test(the_whole_site_is_found_under_parts_of_it),
+        cmocka_unit_test(nothing_is_found_where_there_is_no_more_than_the_subsets),
         cmocka_unit_test(motifs_are_found_on_either_strand),
         cmocka_unit_test(chances_are_those_of_shuffled_motifs),
         cmocka_unit_test(both_strands_are_near),
