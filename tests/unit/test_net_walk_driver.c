@@ -309,6 +309,66 @@ static void what_cannot_be_the_best_is_left_out(void **state) {
     assert_true(left_out > all / 4 && left_out < all);
 }
 
+/* Rows that take time, but count no work; and rows that count as two full passes each. */
+static sis__change slow_row(sis__rule_instance *r, int feature, float *row) {
+    volatile double sum = 0;
+    for (int i = 0; i < 100000; i++)
+        sum = sum + i;
+    return row_toy(r, feature, row);
+}
+
+static sis__change hard_row(sis__rule_instance *r, int feature, float *row) {
+    r->work += 2 * sis_net_flops(((toy *)r)->s->net);
+    return row_toy(r, feature, row);
+}
+
+static const sis__rule slow = {.name = "slow",
+                               .keeps_entry = 1,
+                               .open = open_toy,
+                               .close = close_toy,
+                               .reset = reset_toy,
+                               .mask = mask_toy,
+                               .row = slow_row};
+static const sis__rule hard = {.name = "hard",
+                               .keeps_entry = 1,
+                               .open = open_toy,
+                               .close = close_toy,
+                               .reset = reset_toy,
+                               .mask = mask_toy,
+                               .row = hard_row};
+
+/* Counted work decides who answers, and no clock: not in the first probe after a reset, in which all is
+ * computed, but from the second on. */
+static void work_is_counted_not_timed(void **state) {
+    (void)state;
+    size_t walks = 0;
+    for (unsigned seed = 0; seed < 12; seed++) {
+        walk_case c;
+        sis__rng r;
+        unsigned char masked[1024] = {0};
+        int features[] = {0, 1, 2};
+        double margin, margins[3];
+        draw_case(seed, &c, &r);
+        for (int kind = 0; kind < 2 && c.n_features >= 12 && c.n_features <= 1024; kind++) {
+            sis_walk *w;
+            if (sis__walk_by(kind ? &hard : &slow, c.net, &c.input,
+                             &(sis_net_walk_opt){.embedded = c.embedded, .by_cost = 1},
+                             &w) != SIS_OK)
+                continue;
+            walks++;
+            assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);
+            for (int probe = 0; probe < 3; probe++) {
+                assert_int_equal(w->ops->probe(w, features, 3, margins), SIS_OK);
+                assert_string_equal(sis__walk_rule(w), !kind ? "slow" : probe ? "batch" : "hard");
+                assert_int_equal(w->ops->mask(w, 3 + probe, &margin), SIS_OK);
+            }
+            w->ops->free(w);
+        }
+        walk_case_release(&c);
+    }
+    assert_true(walks >= 4);
+}
+
 static int make_and_probe(void *ctx) {
     const walk_case *c = (const walk_case *)ctx;
     unsigned char masked[1024] = {0};
@@ -344,6 +404,7 @@ int main(void) {
         cmocka_unit_test(what_is_about_right_is_measured),
         cmocka_unit_test(errors_are_measured_without_an_entry),
         cmocka_unit_test(what_cannot_be_the_best_is_left_out),
+        cmocka_unit_test(work_is_counted_not_timed),
         cmocka_unit_test(failing_allocations_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

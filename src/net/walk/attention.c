@@ -791,7 +791,6 @@ static int attention_open(const sis__net_input *s, sis__rule_instance **out) {
 
 const sis__rule sis__rule_attention = {.name = "attention",
                                        .min_copies = 500,
-                                       .is_part = 1,
                                        .open = attention_open,
                                        .close = attention_close,
                                        .reset = attention_reset,

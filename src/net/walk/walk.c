@@ -7,10 +7,10 @@
  * it will meet, relative to the size of the numbers that margins are differences of; the tolerance
  * then follows that size from probe to probe.
  *
- * Of the others the time is measured. What a candidate costs by the rule is known from the probes
- * behind the first, in which everything is computed. If that is not far below what one full pass
- * takes, a batch of them is tried, and if a row of it is cheaper than a candidate, full passes answer
- * from then on. Both give the same margins to the bit, so that only the time depends on the choice.
+ * Of the others the work is counted, in operations, if the rule says that it may be more than a full
+ * pass takes. The first probe after a reset does not count, since everything is computed in it. When a
+ * candidate costs more than a full pass, full passes answer from then on. Both give the same margins to
+ * the bit, so that only the time depends on the choice, and the choice on nothing but the input.
  */
 #include "net/walk/walk.h"
 
@@ -23,7 +23,6 @@
 
 #include <sis/walk.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -143,24 +142,19 @@ enum { LEAST_COPIES = 40, TRIALS_PAY = 4 };
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
 enum { LEAST_ROWS = 16, MOST_ROWS = 256 };
 
-/* What answers cost, in seconds of work. */
+/* What answers cost, in operations. */
 typedef struct {
-    size_t probes;    /* since the walk was made */
-    double candidate; /* by the rule, of late */
-    double masking;   /* since the last probe */
-    double least;     /* of full passes: no row takes less */
-    double row;       /* of full passes: 0 unknown; at least, or measured in a batch */
-    int measured;
-    int untimed;  /* the next mask and probe are not looked at */
-    int full;     /* full passes answer */
-    size_t fixed; /* the probe from which on they do; SIZE_MAX - 1: as measured */
+    size_t probes;    /* since the walk was made, and steps by full passes */
+    double pass;      /* a full pass; 0: not known */
+    double head;      /* what follows the cut */
+    double candidate; /* by the rule, of late; 0: no probe counts yet */
+    double seen;      /* of the rule's work and of the head's: what is accounted for */
+    double rows;      /* that the head was given */
+    int first;        /* the next probe is the first after a reset */
+    int full;         /* full passes answer */
+    size_t fixed;     /* the probe from which on they do; SIZE_MAX - 1: as counted */
 } cost_model;
 
-enum { FIRST = 3, TRIAL = 32 };     /* probes before a trial; rows in each half of it */
-enum { EACH = 8 };                  /* after so many probes, only one in so many is timed */
-static const double batch_gain = 8; /* a row in a batch over one alone, at most */
-static const double cheap = 1e-6;   /* seconds that no pass undercuts, and operations a second */
-static const double fastest = 2e11; /* that no core does more of */
 static const size_t free_to_choose = SIZE_MAX - 1;
 
 typedef struct {
@@ -202,6 +196,7 @@ static double error_now(const net_walk *w) {
 
 /* Margins of the first n candidates that wait. */
 static int margins_of(net_walk *w, size_t n, double *margins) {
+    w->cost.rows += (double)n;
     return rule_of(w)->margins ? rule_of(w)->margins(w->rule, w->waiting, w->rows, n, margins)
                                : sis__head_margins_rows(w->rule->head, w->rows, n, margins);
 }
@@ -339,51 +334,22 @@ static int compute_full(net_walk *w, const int *features, size_t n, double *marg
     return error;
 }
 
-/* Seconds of work of a row in a batch of n full passes. */
-static int time_rows(net_walk *w, const int *features, size_t n, double *seconds) {
-    double margins[TRIAL], began = sis__work_seconds();
-    int error = sis__net_input_margins(&w->input, w->masked, features, n, margins);
-    *seconds = (sis__work_seconds() - began) / (double)n;
-    return error;
+/* What the rule and its head have done so far. */
+static double work_done(const net_walk *w) {
+    return w->rule->work + w->cost.rows * w->cost.head;
 }
 
-/* What full passes cost: the better of two, since the first of a length has more to do. */
-static int try_full(net_walk *w, const int *features, size_t n, double *seconds) {
-    double first, second;
-    int error = time_rows(w, features, n, &first);
-    if (error == SIS_OK)
-        error = time_rows(w, features, n, &second);
-    if (error == SIS_OK)
-        *seconds = fmin(first, second);
-    return error;
-}
-
-/* Rows of a trial while n features are left: a short selection has little to gain from one. */
-static size_t trial_rows(size_t n) {
-    size_t few = n < TRIAL / 4 ? n : TRIAL / 4;
-    return n / 4 > TRIAL ? TRIAL : n / 4 > few ? n / 4 : few;
-}
-
-/* After a probe of n features by the rule that took so long: is it still the cheaper way? */
-static int compare(net_walk *w, const int *features, size_t n, double seconds) {
+/* After a probe of n features by the rule, and the mask before it: is it still the cheaper way? */
+static void compare(net_walk *w, size_t n) {
     cost_model *p = &w->cost;
-    int error = SIS_OK;
-    double now = (seconds + p->masking) / (double)n;
-    p->masking = 0;
-    p->candidate = p->probes <= 2 ? now : (3 * p->candidate + now) / 4;
-    if (p->fixed != free_to_choose || p->probes < FIRST || n < 2 || p->candidate < p->least ||
-        rule_of(w)->is_part)
-        return SIS_OK;
-    if (p->row == 0) {
-        error = try_full(w, features, 1, &p->row);
-        p->row /= batch_gain;
+    double now = (work_done(w) - p->seen) / (double)n;
+    p->seen = work_done(w);
+    if (p->first || w->rule->work == 0) {
+        p->first = 0;
+        return;
     }
-    if (error == SIS_OK && !p->measured && p->candidate > p->row) {
-        error = try_full(w, features, trial_rows(n), &p->row);
-        p->measured = 1;
-    }
-    p->full = p->measured && p->candidate > p->row;
-    return error;
+    p->candidate = p->candidate == 0 ? now : (3 * p->candidate + now) / 4;
+    p->full = p->fixed == free_to_choose && n > 1 && p->pass > 0 && p->candidate > p->pass;
 }
 
 /* ---- The walk ------------------------------------------------------------------------------ */
@@ -402,11 +368,9 @@ static int probe_cheaply(net_walk *w, const int *features, size_t n, double *mar
         p->full = 1;
     if (p->full)
         return compute_full(w, features, n, margins);
-    double began = p->untimed ? 0 : sis__work_seconds();
     int error = probe(w, features, n, margins);
-    if (error == SIS_OK && !p->untimed)
-        error = compare(w, features, n, sis__work_seconds() - began);
-    p->untimed = p->probes > EACH && p->probes % EACH;
+    if (error == SIS_OK)
+        compare(w, n);
     return error;
 }
 
@@ -454,6 +418,7 @@ static int base_margin(net_walk *w, double *margin) {
 static int reset(net_walk *w, const unsigned char *masked) {
     double margin;
     memcpy(w->masked, masked, w->input.in.n);
+    w->cost.first = 1;
     int error = rule_of(w)->reset(w->rule, masked);
     if (error == SIS_OK)
         error = base_margin(w, &margin);
@@ -499,10 +464,7 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
 
 static int walk_mask(sis_walk *walk, int feature, double *margin) {
     net_walk *w = (net_walk *)walk;
-    double began = w->cost.untimed ? 0 : sis__work_seconds();
     int error = w->cost.full ? mask_full(w, feature) : mask(w, feature);
-    if (!w->cost.untimed)
-        w->cost.masking += sis__work_seconds() - began;
     *margin = w->margin;
     return error;
 }
@@ -723,6 +685,8 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
         w->rule->rule = rule;
     if (error == SIS_OK)
         error = allocate(w);
+    if (error == SIS_OK && w->rule->head)
+        w->cost.head = sis__head_plan(w->rule->head)->flops;
     if (error == SIS_OK)
         error = set_tolerance(w);
     if (error != SIS_OK)
@@ -784,9 +748,8 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
         return error;
     w->masked = SIS_NEW(unsigned char, w->input.in.n);
     w->input.copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
-    double flops = flops_of_pass(&w->input);
-    w->budget = w->input.copies * fmax(1, flops / cheap_pass);
-    w->cost.least = fmax(cheap, flops / fastest);
+    w->cost.pass = flops_of_pass(&w->input);
+    w->budget = w->input.copies * fmax(1, w->cost.pass / cheap_pass);
     if (w->budget < LEAST_COPIES)
         return SIS_E_UNSUPPORTED; /* whatever the rule */
     error = w->masked ? sis__entry_new(&w->input, &w->input.entry) : SIS_E_NOMEM;

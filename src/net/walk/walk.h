@@ -20,8 +20,7 @@
  * of them, keeps margins of candidates that have not changed, leaves out those that cannot be the
  * best, tells apart what changes nothing from what happens to give the same margin, measures how far
  * margins may be from full passes, and has full passes settle what came out as NaN. Asked to choose by
- * cost, it also measures whether an exact rule is cheaper than full passes in batches, which answer
- * from then on if not.
+ * cost, it also lets full passes answer from the moment that an exact rule counts more work than they take.
  *
  * A new rule is a file that defines a sis__rule, and a row of SIS__RULES below. A rule that does not
  * fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last answer is that
@@ -85,6 +84,9 @@ typedef struct sis__rule_instance {
     size_t stride;         /* from one row to the next, at least the width; 0: the width */
     size_t block;          /* rows at a time; 0: the driver's choice */
     int exact;             /* margins are full passes', to the bit; else they are measured */
+    double
+        work; /* operations since it was opened, as those of plans are counted, without the head's. 0:
+                    never more than a full pass takes */
 } sis__rule_instance;
 
 /* Verbs. Features are present ones unless said otherwise. */
@@ -92,7 +94,6 @@ struct sis__rule {
     const char *name;
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
     int min_copies;  /* masked copies that have to be asked about for it to be worth opening */
-    int is_part; /* what it computes is a part of a full pass, so that no full pass is cheaper */
 
     /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
     int (*open)(const sis__net_input *s, sis__rule_instance **out);
@@ -164,7 +165,7 @@ const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
 /* The name of the rule behind a walk; "batch" if there is none or full passes have taken over. */
 const char *sis__walk_rule(const sis_walk *w);
 
-/* Take no time: full passes answer from that probe on (0: the next; SIZE_MAX: never). For tests; the
+/* Count nothing: full passes answer from that probe on (0: the next; SIZE_MAX: never). For tests; the
  * walk must have an exact rule. */
 void sis__walk_full_from(sis_walk *w, size_t probe);
 

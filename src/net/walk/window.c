@@ -295,6 +295,7 @@ static void window_update(sis__rule_instance *r, const int *features, size_t n) 
         }
     }
     update(w, together, count);
+    r->work = w->f->work;
 }
 
 /* Write what the cut holds with feature j masked too into a row. 0: the same as in the base. */
@@ -473,6 +474,7 @@ static int window_mask(sis__rule_instance *r, int feature) {
             if (f->points[i].ops->refresh)
                 f->points[i].ops->refresh(f, &f->points[i]);
     make_base_row(w);
+    r->work = f->work;
     return SIS_OK;
 }
 

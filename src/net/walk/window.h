@@ -370,7 +370,8 @@ typedef struct sis__prefix {
     sis__layer *layers;
     sis__keep_point *points; /* convolutions first, in order; then cuts */
     size_t n_layers, n_points;
-    size_t row; /* values in a row of the head */
+    size_t row;  /* values in a row of the head */
+    double work; /* operations so far, as the driver compares them (walk.h) */
     sis__prefix_input input;
     sis__store store;
     sis__scratch scratch;

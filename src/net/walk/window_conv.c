@@ -189,9 +189,10 @@ static int output_of(const sis__window *w, size_t d, int i, size_t k, const sis_
     return at >= box->lo[d] && at < box->hi[d] ? at : -1;
 }
 
-/* Every channel by itself. */
-static void flush_columns(sis__queue *q, const sis__layer *l) {
+/* Every channel by itself. Returns the operations. */
+static double flush_columns(sis__queue *q, const sis__layer *l) {
     const sis__window *w = &l->w;
+    double work = 0;
     for (size_t row = 0; row < sis__conv_rows(l); row++) {
         sis__column_product p = {.m = q->count[row],
                                  .n = w->channels,
@@ -202,10 +203,12 @@ static void flush_columns(sis__queue *q, const sis__layer *l) {
                                  .start = row == 0 && l->conv.bias ? l->conv.bias : l->conv.zeros,
                                  .c = q->to + row * SIS__QUEUE};
         sis__kernels_best()->columns_placed(&p);
+        work += 2 * (double)p.m * (double)p.n * (double)p.k;
         q->count[row] = 0;
     }
     q->used = q->outputs = 0;
     q->layer = NULL;
+    return work;
 }
 
 static void flush(sis__prefix *f) {
@@ -216,7 +219,7 @@ static void flush(sis__prefix *f) {
         return;
     const sis__window *w = &l->w;
     if (depthwise(w)) {
-        flush_columns(q, l);
+        f->work += flush_columns(q, l);
         return;
     }
     size_t per = w->filters / w->groups, rows = sis__conv_rows(l);
@@ -231,6 +234,7 @@ static void flush(sis__prefix *f) {
             p.b = l->conv.packed + (g * rows + row) * l->conv.row_size;
             p.start = (row == 0 && l->conv.bias ? l->conv.bias : l->conv.zeros) + g * per;
             kn->gemm_placed(&p);
+            f->work += 2 * (double)p.m * (double)p.n * (double)p.k;
             for (size_t i = row * SIS__QUEUE; i < row * SIS__QUEUE + p.m && w->groups > 1; i++) {
                 q->from[i] += w->channels / w->groups;
                 q->to[i] += per;

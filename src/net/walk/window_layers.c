@@ -430,6 +430,9 @@ static void run_candidate(sis__prefix *f, size_t j, int map) {
     fill_around(&f->maps[map], &out, r);
 }
 
+/* Operations that take as long as writing a value of a map, and as beginning with a map. */
+static const double per_value = 16, per_map = 4000;
+
 sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box *r) {
     int first = f->maps[map].first;
     for (int m = first; m < map; m++)
@@ -439,7 +442,10 @@ sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box
     if (first == 0 && !sis__box_empty(&f->scratch.need[0]))
         mask_input(f, j, &(sis__part){f->maps[0].window, f->scratch.need[0]});
     for (int m = first > 0 ? first : 1; m <= map; m++)
-        if (!sis__box_empty(&f->scratch.need[m]))
+        if (!sis__box_empty(&f->scratch.need[m])) {
             run_candidate(f, j, m);
+            f->work += per_map + per_value * (double)(sis__box_volume(&f->scratch.need[m]) *
+                                                      f->maps[m].channels);
+        }
     return (sis__part){f->maps[map].window, *r};
 }

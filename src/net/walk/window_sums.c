@@ -181,6 +181,7 @@ static void sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
         size_t found = kn->changes(&c);
         double row = 0;
         add_changes(f, s, found, f->store.wide + p->out);
+        f->work += 4 * (double)found * (s->kind == SIS__KEEP_DENSE ? (double)s->linear.padded : 1);
         for (size_t t = 0; t < found; t++) {
             size_t i = (size_t)f->scratch.index[t] - at;
             double step = f->scratch.change[t], kept = c.kept[i];
