@@ -10,6 +10,10 @@
  * A row says which prompt (its first value) and which of its parts are kept (1) or left out (0); prompts are told by
  * sis_model_take_prompts(). Opening asks one question, which says what the server can do.
  *
+ * The rows of a call become requests of one prompt, or of BATCH prompts where the server takes several. They are sent by
+ * as many connections as there are jobs. Which prompts share a request does not depend on the connections, nor does
+ * anything in a record.
+ *
  * Answers are remembered by what was asked and by how often it had been asked before, so that a file of them
  * (llm_cache.c) gives a run that repeats questions the same answers again.
  */
@@ -25,6 +29,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "model/answer.h"
@@ -33,7 +38,14 @@
 #include "model/llm_read.h"
 #include "model/web.h"
 
-enum { BATCH = 32, MAX_LABELS = 16, ALTERNATIVES = 5, CHAT_ALTERNATIVES = 20, ANSWER_TOKENS = 48 };
+enum {
+    BATCH = 32,
+    BATCHES = 4,
+    MAX_LABELS = 16,
+    ALTERNATIVES = 5,
+    CHAT_ALTERNATIVES = 20,
+    ANSWER_TOKENS = 48
+};
 
 static const size_t ANSWER_BYTES = (size_t)64 << 20;
 
@@ -50,11 +62,17 @@ typedef struct {
 /* What is known of a prompt. */
 typedef struct {
     char *answer;  /* NULL: the model has not been asked for it */
-    size_t tokens; /* of the answer; 0: not known */
+    size_t tokens; /* that are asked for where the model writes by itself; 0: not known */
     sis_prompt_account account;
     asked *asked; /* (n_asked) */
     size_t n_asked, room;
 } state;
+
+/* A connection, and the last answer that came by it. */
+typedef struct {
+    sis__web *web;
+    sis__web_answer answer;
+} connection;
 
 /* What all handles of a model share. */
 typedef struct {
@@ -66,41 +84,62 @@ typedef struct {
     int echo, batches;
     int max_tokens; /* of an echo: 0, or 1 where 0 is refused */
     sis__llm_cache *cache;
-    pthread_mutex_t lock; /* of states and cache */
-    const sis_prompt *prompts;
-    state *states; /* (n_prompts) */
-    size_t n_prompts;
+    pthread_mutex_t lock;    /* of states, cache and idle connections */
+    connection *connections; /* (n_connections) */
+    int n_connections;
+    connection **idle; /* (n_idle) */
+    int n_idle;
+    pthread_cond_t given_back;
     atomic_size_t users;
 } endpoint;
 
+/* The prompts that some handles are asked about. */
+typedef struct {
+    const sis_prompt *prompts;
+    state *states; /* (n) */
+    size_t n;
+    atomic_size_t users;
+} session;
+
 typedef struct {
     sis__opened opened; /* first: see kind.h */
-    pthread_mutex_t lock;
     endpoint *end;
-    sis__web *web;
-    sis__web_answer answer;
+    session *session;
 } llm_model;
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
-static void free_states(endpoint *e) {
-    for (size_t i = 0; e->states && i < e->n_prompts; i++) {
-        free(e->states[i].answer);
-        free(e->states[i].asked);
+static void free_states(session *s) {
+    for (size_t i = 0; s->states && i < s->n; i++) {
+        free(s->states[i].answer);
+        free(s->states[i].asked);
     }
-    free(e->states);
-    e->states = NULL;
+    free(s->states);
+    s->states = NULL;
+}
+
+static void session_free(session *s) {
+    if (!s || atomic_fetch_sub(&s->users, 1) > 1)
+        return;
+    free_states(s);
+    free(s);
 }
 
 static void endpoint_free(endpoint *e) {
     if (!e || atomic_fetch_sub(&e->users, 1) > 1)
         return;
-    free_states(e);
+    for (int k = 0; k < e->n_connections; k++) {
+        sis__web_free(e->connections[k].web);
+        sis__buf_release(&e->connections[k].answer.body);
+    }
+    free(e->connections);
+    free(e->idle);
     free(e->address);
     free(e->model);
     for (size_t k = 0; k < e->n_labels; k++)
         free(e->labels[k]);
     sis__llm_cache_close(e->cache);
+    pthread_cond_destroy(&e->given_back);
     pthread_mutex_destroy(&e->lock);
     free(e);
 }
@@ -109,34 +148,64 @@ static void model_free(void *ctx) {
     llm_model *m = ctx;
     if (!m)
         return;
+    session_free(m->session);
     endpoint_free(m->end);
-    sis__web_free(m->web);
-    sis__buf_release(&m->answer.body);
-    pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
-static llm_model *model_new(endpoint *e) {
+/* A handle; s NULL: with prompts of its own. */
+static int model_new(endpoint *e, session *s, void **out) {
     llm_model *m = SIS_NEW(llm_model, 1);
-    if (!m)
-        return NULL;
+    *out = NULL;
+    s = s ? s : SIS_NEW(session, 1);
+    if (!m || !s) {
+        free(m);
+        if (s && atomic_load(&s->users) == 0)
+            free(s);
+        return SIS_E_NOMEM;
+    }
     m->opened.kind = &sis__model_llm;
-    pthread_mutex_init(&m->lock, NULL);
     m->end = e;
+    m->session = s;
     atomic_fetch_add(&e->users, 1);
-    return m;
+    atomic_fetch_add(&s->users, 1);
+    *out = m;
+    return SIS_OK;
 }
 
 static int worker_new(void *ctx, void **worker) {
     const llm_model *m = ctx;
-    llm_model *twin = model_new(m->end);
-    int error = twin ? sis__web_twin(m->web, &twin->web) : SIS_E_NOMEM;
-    if (error != SIS_OK) {
-        model_free(twin);
-        twin = NULL;
-    }
-    *worker = twin;
-    return error;
+    return model_new(m->end, m->session, worker);
+}
+
+static int share(void *ctx, void **twin) {
+    return model_new(((const llm_model *)ctx)->end, NULL, twin);
+}
+
+/* ---- Connections ----------------------------------------------------------------------------- */
+
+static connection *take_connection(endpoint *e) {
+    pthread_mutex_lock(&e->lock);
+    while (e->n_idle == 0)
+        pthread_cond_wait(&e->given_back, &e->lock);
+    connection *c = e->idle[--e->n_idle];
+    pthread_mutex_unlock(&e->lock);
+    return c;
+}
+
+static void give_back(endpoint *e, connection *c) {
+    pthread_mutex_lock(&e->lock);
+    e->idle[e->n_idle++] = c;
+    pthread_cond_signal(&e->given_back);
+    pthread_mutex_unlock(&e->lock);
+}
+
+/* How many requests may be sent at once now; 1 is always right, it may have to wait. */
+static int count_idle(endpoint *e) {
+    pthread_mutex_lock(&e->lock);
+    int n = e->n_idle > 0 ? e->n_idle : 1;
+    pthread_mutex_unlock(&e->lock);
+    return n;
 }
 
 /* ---- Prompts --------------------------------------------------------------------------------- */
@@ -221,8 +290,9 @@ static int needs_blank(const sis__buf *prompt, const char *answer) {
 
 /* One text that is asked about. */
 typedef struct {
-    size_t row, label;
     state *s;
+    int whole;       /* nothing is left out */
+    size_t tokens;   /* that are asked for; 0: as many as the answer may have */
     sis__buf text;   /* the prompt; with echo the answer is behind it */
     char *answer;    /* as it stands behind the prompt */
     size_t from, to; /* with echo: the characters of the answer */
@@ -271,18 +341,23 @@ static void add_text(sis__buf *b, const sis__buf *text) {
     sis__buf_char(b, '"');
 }
 
+/* Does the model write, to be compared with the answer? Otherwise the answer is given to it. */
+static int writes_itself(const endpoint *e) {
+    return !e->echo && e->protocol != LLAMA && e->score != LABEL;
+}
+
 /* How many tokens are asked for, so that the answer is among them: as many as it had, else at most its bytes. */
 static size_t tokens_for(const endpoint *e, const question *q) {
     if (!q->answer)
         return ANSWER_TOKENS;
     if (e->score == LABEL && e->protocol != LLAMA)
         return 1;
-    size_t known = e->protocol == LLAMA ? 0 : q->s->tokens, bytes = strlen(q->answer) + 1;
-    return known ? known : bytes;
+    return q->tokens ? q->tokens : strlen(q->answer) + 1;
 }
 
 /* The request about n questions; more than one only where there are batches. */
-static void write_body(const endpoint *e, const question *q, size_t n, sis__buf *b) {
+static void write_body(const endpoint *e, question *const *list, size_t n, sis__buf *b) {
+    const question *q = list[0];
     sis__buf_str(b, "{");
     if (e->model && *e->model) {
         sis__buf_str(b, "\"model\":");
@@ -297,7 +372,7 @@ static void write_body(const endpoint *e, const question *q, size_t n, sis__buf 
         sis__buf_str(b, "\"prompt\":[");
         for (size_t k = 0; k < n; k++) {
             sis__buf_str(b, k ? "," : "");
-            add_text(b, &q[k].text);
+            add_text(b, &list[k]->text);
         }
         sis__buf_str(b, "]");
     } else {
@@ -348,10 +423,10 @@ static int fail_status(const sis__web_answer *a) {
 }
 
 /* POST a body; *json is what came back, or NULL with any other status than 200. */
-static int post(llm_model *m, const sis__buf *body, json_t **json) {
+static int post(const endpoint *e, connection *c, const sis__buf *body, json_t **json) {
     json_error_t why;
     char excerpt[SIS__EXCERPT];
-    sis__web_request q = {.url = m->end->address,
+    sis__web_request q = {.url = e->address,
                           .body = body->data,
                           .length = body->len,
                           .most = ANSWER_BYTES,
@@ -359,10 +434,10 @@ static int post(llm_model *m, const sis__buf *body, json_t **json) {
     *json = NULL;
     int error = sis__buf_error(body);
     if (error == SIS_OK)
-        error = sis__web_send(m->web, &q, &m->answer);
-    if (error != SIS_OK || m->answer.status != 200)
+        error = sis__web_send(c->web, &q, &c->answer);
+    if (error != SIS_OK || c->answer.status != 200)
         return error;
-    const sis__buf *b = &m->answer.body;
+    const sis__buf *b = &c->answer.body;
     *json = b->len ? sis__json_load(b->data, b->len, 0, &why) : NULL;
     if (json_is_object(*json))
         return SIS_OK;
@@ -391,42 +466,44 @@ static void count_request(endpoint *e, state *s, const json_t *json) {
 }
 
 /* Choices to their questions, by "index"; llama.cpp answers one question with one object. */
-static int share_out(const endpoint *e, json_t *json, question *q, size_t n) {
+static int share_out(const endpoint *e, json_t *json, question **list, size_t n) {
     json_t *choices = json_object_get(json, "choices"), *choice;
     size_t i;
     if (e->protocol == LLAMA) {
-        q->choice = json_incref(json);
+        list[0]->choice = json_incref(json);
         return SIS_OK;
     }
     json_array_foreach(choices, i, choice) {
         const json_t *index = json_object_get(choice, "index");
         size_t at = json_is_integer(index) ? (size_t)json_integer_value(index) : i;
-        if (at < n && !q[at].choice)
-            q[at].choice = json_incref(choice);
+        if (at < n && !list[at]->choice)
+            list[at]->choice = json_incref(choice);
     }
     for (i = 0; i < n; i++)
-        if (!q[i].choice)
+        if (!list[i]->choice)
             return sis__fail(SIS_E_MODEL, "expected %zu choice%s, found %zu", n, n > 1 ? "s" : "",
                              json_array_size(choices));
     return SIS_OK;
 }
 
 /* n questions in one request. */
-static int ask_server(llm_model *m, question *q, size_t n) {
+static int ask_server(endpoint *e, question **list, size_t n) {
     sis__buf body;
     json_t *json = NULL;
     sis__buf_init(&body);
-    write_body(m->end, q, n, &body);
-    int error = post(m, &body, &json);
+    write_body(e, list, n, &body);
+    connection *c = take_connection(e);
+    int error = post(e, c, &body, &json);
     if (error == SIS_OK && !json)
-        error = fail_status(&m->answer);
+        error = fail_status(&c->answer);
+    give_back(e, c);
     if (error == SIS_OK) {
-        count_request(m->end, q->s, json);
-        error = share_out(m->end, json, q, n);
+        count_request(e, list[0]->s, json);
+        error = share_out(e, json, list, n);
     }
     json_decref(json);
     sis__buf_release(&body);
-    return error == SIS_OK ? error : sis__fail_in(error, "model %.200s", m->end->address);
+    return error == SIS_OK ? error : sis__fail_in(error, "model %.200s", e->address);
 }
 
 /* ---- Remembering ----------------------------------------------------------------------------- */
@@ -454,7 +531,7 @@ static int find_key(endpoint *e, question *q) {
     sis__buf body;
     sis__sha256 sum;
     sis__buf_init(&body);
-    write_body(e, q, 1, &body);
+    write_body(e, &q, 1, &body);
     int error = sis__buf_error(&body);
     sis__sha256_init(&sum);
     sis__sha256_add(&sum, e->address, strlen(e->address) + 1);
@@ -474,26 +551,43 @@ static int find_key(endpoint *e, question *q) {
     return error;
 }
 
-/* Ask what the cache does not know, in as few requests as the server allows. */
-static int ask_all(llm_model *m, question *q, size_t n) {
-    endpoint *e = m->end;
-    int error = SIS_OK;
-    for (size_t i = 0; i < n && error == SIS_OK; i++)
-        error = find_key(e, &q[i]);
-    for (size_t i = 0, more; i < n && error == SIS_OK; i += more) {
-        more = 1;
+/* Questions that the cache does not answer, cut into requests. */
+typedef struct {
+    endpoint *end;
+    question **list; /* (n) */
+    size_t n, each;  /* each: in a request */
+} requests;
+
+/* Whatever was paid for is kept, also if another request fails. */
+static int ask_one(void *ctx, size_t item, int worker) {
+    const requests *r = ctx;
+    question **list = r->list + item * r->each;
+    size_t left = r->n - item * r->each, n = left < r->each ? left : r->each;
+    int error = ask_server(r->end, list, n);
+    pthread_mutex_lock(&r->end->lock);
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        error = sis__llm_cache_put(r->end->cache, list[k]->key, list[k]->times, list[k]->choice);
+    pthread_mutex_unlock(&r->end->lock);
+    (void)worker;
+    return error;
+}
+
+/* Ask what has no answer yet and the cache does not know, in as few requests as the server allows. */
+static int ask_all(endpoint *e, question *q, size_t n) {
+    requests r = {.end = e, .list = SIS_NEW(question *, n), .each = e->batches ? BATCH : 1};
+    int error = r.list ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; i < n && error == SIS_OK; i++) {
         if (q[i].choice)
             continue;
-        size_t most = e->batches && q[i].answer ? BATCH : 1;
-        while (more < most && i + more < n && !q[i + more].choice)
-            more++;
-        error = ask_server(m, q + i, more);
-        for (size_t k = i; error == SIS_OK && k < i + more; k++) {
-            pthread_mutex_lock(&e->lock);
-            error = sis__llm_cache_put(e->cache, q[k].key, q[k].times, q[k].choice);
-            pthread_mutex_unlock(&e->lock);
-        }
+        error = find_key(e, &q[i]);
+        if (!q[i].choice)
+            r.list[r.n++] = &q[i];
     }
+    size_t items = (r.n + r.each - 1) / r.each;
+    int jobs = items > 1 ? count_idle(e) : 1;
+    if (error == SIS_OK)
+        error = sis__parallel((size_t)jobs < items ? jobs : (int)items, items, ask_one, &r);
+    free(r.list);
     return error;
 }
 
@@ -550,8 +644,8 @@ static int score_row(endpoint *e, const question *q, size_t n, double *score) {
     pthread_mutex_lock(&e->lock);
     state *s = q->s;
     s->account.bounded |= bounded;
-    if (e->score != LABEL && t.margin >= 0 && t.n > s->tokens)
-        s->tokens = t.n; /* so many are asked for from now on, where the model writes by itself */
+    if (writes_itself(e) && q->whole && s->tokens == 0) /* one more: a blank may come first */
+        s->tokens = t.margin >= 0 ? t.n + 1 : tokens_for(e, q);
     asked *a = find_asked(s, key_of(q));
     if (a && isnan(a->first))
         a->first = *score;
@@ -585,9 +679,9 @@ static char *first_line(const char *text) {
     return line;
 }
 
-static int find_answer(llm_model *m, size_t number, state *s) {
+static int find_answer(const llm_model *m, size_t number, state *s) {
     endpoint *e = m->end;
-    const sis_prompt *p = &e->prompts[number];
+    const sis_prompt *p = &m->session->prompts[number];
     question q = {.s = s};
     double *all = SIS_NEW(double, p->n + 1);
     for (size_t k = 0; all && k < p->n; k++)
@@ -598,7 +692,7 @@ static int find_answer(llm_model *m, size_t number, state *s) {
         error = sis__buf_error(&q.text);
     }
     if (error == SIS_OK)
-        error = ask_all(m, &q, 1);
+        error = ask_all(e, &q, 1);
     const char *text = error == SIS_OK ? text_of(e, q.choice) : NULL;
     char *line = text ? first_line(text) : NULL;
     if (error == SIS_OK && (!line || !*skip_blanks(line)))
@@ -620,11 +714,22 @@ static int find_answer(llm_model *m, size_t number, state *s) {
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+static int is_whole(const sis_prompt *p, const double *row) {
+    for (size_t k = 0; k < p->n; k++)
+        if (!(row[k + 1] > 0.5))
+            return 0;
+    return 1;
+}
+
 /* A question about a row: the prompt, and what is to come behind it. */
-static int write_question(const endpoint *e, const double *row, const char *answer, question *q) {
+static int write_question(const llm_model *m, const double *row, const char *answer, question *q) {
+    const endpoint *e = m->end;
     size_t number = (size_t)row[0];
-    q->s = &e->states[number];
-    add_prompt(&q->text, &e->prompts[number], row + 1);
+    const sis_prompt *p = &m->session->prompts[number];
+    q->s = &m->session->states[number];
+    q->whole = is_whole(p, row);
+    q->tokens = writes_itself(e) && !q->whole ? q->s->tokens : 0;
+    add_prompt(&q->text, p, row + 1);
     int blank = e->protocol != CHAT && needs_blank(&q->text, answer);
     answer = e->protocol == CHAT ? skip_blanks(answer) : answer;
     size_t n = strlen(answer);
@@ -649,83 +754,133 @@ static int write_question(const endpoint *e, const double *row, const char *answ
     return SIS_OK;
 }
 
-static int check_row(const endpoint *e, const double *row, size_t n_values) {
-    if (!e->prompts)
+static int check_row(const llm_model *m, const double *row, size_t n_values) {
+    const session *s = m->session;
+    if (!s->prompts)
         return sis__fail(
             SIS_E_ARGUMENT,
             "model %.200s: a language model is asked about prompts; give --prompt FILE "
             "and --explain FIELD",
-            e->address);
-    if (!(row[0] >= 0 && row[0] < (double)e->n_prompts) ||
-        e->prompts[(size_t)row[0]].n + 1 != n_values)
+            m->end->address);
+    if (!(row[0] >= 0 && row[0] < (double)s->n) || s->prompts[(size_t)row[0]].n + 1 != n_values)
         return sis__fail(SIS_E_ARGUMENT, "a row of %zu values is of no prompt", n_values);
     return SIS_OK;
 }
 
-/* The questions of a row: one, or one for each label. */
-static int write_questions(llm_model *m, const double *row, size_t n_values, question *q) {
-    endpoint *e = m->end;
-    int error = check_row(e, row, n_values);
-    if (error != SIS_OK)
-        return error;
-    size_t number = (size_t)row[0];
-    state *s = &e->states[number];
-    const char *given = e->prompts[number].answer;
-    if (e->score != LABEL && !given) {
-        pthread_mutex_lock(&e->lock);
-        given = s->answer;
-        pthread_mutex_unlock(&e->lock);
-    }
-    if (e->score != LABEL && !given) {
-        error = find_answer(m, number, s);
-        given = s->answer;
-    }
-    if (e->score != LABEL)
-        return error == SIS_OK ? write_question(e, row, given, q) : error;
-    for (size_t k = 0; k < e->n_labels && error == SIS_OK; k++)
-        error = write_question(e, row, e->labels[k], &q[k]);
+/* The answer that a row is about, given or found. */
+static int answer_for(const llm_model *m, size_t number, const char **answer) {
+    state *s = &m->session->states[number];
+    *answer = m->session->prompts[number].answer;
+    if (*answer)
+        return SIS_OK;
+    pthread_mutex_lock(&m->end->lock);
+    *answer = s->answer;
+    pthread_mutex_unlock(&m->end->lock);
+    int error = *answer ? SIS_OK : find_answer(m, number, s);
+    *answer = s->answer;
     return error;
 }
 
-static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *scores) {
-    llm_model *m = ctx;
-    size_t each = m->end->score == LABEL ? m->end->n_labels : 1;
+/* The questions of a row: one, or one for each label. */
+static int write_questions(const llm_model *m, const double *row, question *q) {
+    const endpoint *e = m->end;
+    const char *answer;
+    int error = SIS_OK;
+    if (e->score != LABEL) {
+        error = answer_for(m, (size_t)row[0], &answer);
+        return error == SIS_OK ? write_question(m, row, answer, q) : error;
+    }
+    for (size_t k = 0; k < e->n_labels && error == SIS_OK; k++)
+        error = write_question(m, row, e->labels[k], &q[k]);
+    return error;
+}
+
+/* Did the model write as many tokens as it was asked for, and would have gone on with the answer? */
+static int is_cut(const endpoint *e, const question *q) {
+    sis__llm_tokens t;
+    return writes_itself(e) && q->tokens &&
+           json_array_size(content_of(e, q->choice)) >= q->tokens &&
+           read_tokens(e, q, &t) == SIS_OK && t.unfinished;
+}
+
+/* Scores of rows about prompts whose answers' lengths are known. */
+static int score_rows(const llm_model *m, const double *rows, size_t n, size_t n_values,
+                      double *scores) {
+    endpoint *e = m->end;
+    size_t each = e->score == LABEL ? e->n_labels : 1;
     question *q = SIS_NEW(question, n * each);
     int error = q ? SIS_OK : SIS_E_NOMEM;
-    pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < n && error == SIS_OK; i++)
-        error = write_questions(m, rows + i * n_values, n_values, q + i * each);
+        error = write_questions(m, rows + i * n_values, q + i * each);
     if (error == SIS_OK)
-        error = ask_all(m, q, n * each);
+        error = ask_all(e, q, n * each);
+    for (size_t i = 0; i < n * each && error == SIS_OK; i++)
+        if (is_cut(e, &q[i])) {
+            json_decref(q[i].choice);
+            q[i].choice = NULL;
+            q[i].tokens = 0;
+        }
+    if (error == SIS_OK)
+        error = ask_all(e, q, n * each);
     for (size_t i = 0; i < n && error == SIS_OK; i++)
-        error = score_row(m->end, q + i * each, each, &scores[i]);
-    pthread_mutex_unlock(&m->lock);
+        error = score_row(e, q + i * each, each, &scores[i]);
     for (size_t i = 0; q && i < n * each; i++)
         question_release(&q[i]);
     free(q);
     return error;
 }
 
+/* Where the model writes by itself, the whole prompt is asked first: its answer says how many tokens to ask for. */
+static int find_length(const llm_model *m, size_t number) {
+    const session *s = m->session;
+    size_t n = s->prompts[number].n;
+    double score, *row;
+    if (!writes_itself(m->end) || s->states[number].tokens)
+        return SIS_OK;
+    row = SIS_NEW(double, n + 1);
+    if (!row)
+        return SIS_E_NOMEM;
+    row[0] = (double)number;
+    for (size_t k = 1; k <= n; k++)
+        row[k] = 1;
+    int error = score_rows(m, row, 1, n + 1, &score);
+    free(row);
+    return error;
+}
+
+static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *scores) {
+    const llm_model *m = ctx;
+    int error = SIS_OK;
+    for (size_t i = 0; i < n && error == SIS_OK; i++) {
+        const double *row = rows + i * n_values;
+        error = check_row(m, row, n_values);
+        if (error == SIS_OK && (n > 1 || !is_whole(&m->session->prompts[(size_t)row[0]], row)))
+            error = find_length(m, (size_t)row[0]);
+    }
+    return error == SIS_OK ? score_rows(m, rows, n, n_values, scores) : error;
+}
+
 static int take_prompts(void *ctx, const sis_prompt *prompts, size_t n) {
-    endpoint *e = ((llm_model *)ctx)->end;
+    session *s = ((llm_model *)ctx)->session;
     state *states = SIS_NEW(state, n);
     if (!states)
         return SIS_E_NOMEM;
-    free_states(e);
-    e->prompts = prompts;
-    e->n_prompts = n;
-    e->states = states;
+    free_states(s);
+    s->prompts = prompts;
+    s->n = n;
+    s->states = states;
     return SIS_OK;
 }
 
 static int account(void *ctx, size_t prompt, sis_prompt_account *out) {
-    endpoint *e = ((llm_model *)ctx)->end;
-    if (prompt >= e->n_prompts)
+    const llm_model *m = ctx;
+    const session *s = m->session;
+    if (prompt >= s->n)
         return sis__fail(SIS_E_ARGUMENT, "there is no prompt %zu", prompt);
-    pthread_mutex_lock(&e->lock);
-    *out = e->states[prompt].account;
-    out->answer = e->prompts[prompt].answer ? e->prompts[prompt].answer : e->states[prompt].answer;
-    pthread_mutex_unlock(&e->lock);
+    pthread_mutex_lock(&m->end->lock);
+    *out = s->states[prompt].account;
+    out->answer = s->prompts[prompt].answer ? s->prompts[prompt].answer : s->states[prompt].answer;
+    pthread_mutex_unlock(&m->end->lock);
     return SIS_OK;
 }
 
@@ -795,17 +950,15 @@ static int read_address(endpoint *e, const char *spec) {
 static const char probe_text[] = "The sky is blue";
 
 /* Ask about a short text; *json NULL: refused. */
-static int probe(llm_model *m, json_t **json) {
-    question q = {.answer = sis__strdup(" blue")};
+static int probe(const endpoint *e, connection *c, json_t **json) {
+    question q = {.answer = sis__strdup(" blue")}, *list = &q;
     sis__buf body;
     sis__buf_init(&body);
     sis__buf_str(&q.text, probe_text);
     int error = q.answer ? sis__buf_error(&q.text) : SIS_E_NOMEM;
     if (error == SIS_OK) {
-        state s = {0};
-        q.s = &s;
-        write_body(m->end, &q, 1, &body);
-        error = post(m, &body, json);
+        write_body(e, &list, 1, &body);
+        error = post(e, c, &body, json);
     }
     sis__buf_release(&body);
     question_release(&q);
@@ -822,26 +975,25 @@ static int has_echo(const json_t *choice) {
 }
 
 /* What the server can do, by one question; by a few if it refuses the first, or does not echo. */
-static int find_out(llm_model *m) {
-    endpoint *e = m->end;
+static int ask_abilities(endpoint *e, connection *c) {
     json_t *json = NULL;
     e->echo = e->batches = e->protocol == COMPLETIONS;
-    int error = probe(m, &json);
+    int error = probe(e, c, &json);
     for (int attempt = 0; error == SIS_OK && !json && attempt < 2 && e->protocol == COMPLETIONS &&
-                          (m->answer.status == 400 || m->answer.status == 422);
+                          (c->answer.status == 400 || c->answer.status == 422);
          attempt++) {
         e->max_tokens = 1;
         e->batches = attempt == 0;
-        error = probe(m, &json);
+        error = probe(e, c, &json);
     }
     if (error == SIS_OK && json && e->echo &&
         !has_echo(json_array_get(json_object_get(json, "choices"), 0))) {
         json_decref(json);
         e->echo = 0;
-        error = probe(m, &json);
+        error = probe(e, c, &json);
     }
     if (error == SIS_OK && !json)
-        error = fail_status(&m->answer);
+        error = fail_status(&c->answer);
     const json_t *choice =
         e->protocol == LLAMA ? json : json_array_get(json_object_get(json, "choices"), 0);
     if (error == SIS_OK && !e->echo && json_array_size(content_of(e, choice)) == 0)
@@ -850,6 +1002,38 @@ static int find_out(llm_model *m) {
             "the server reports no log-probabilities (logprobs), so nothing can be told of "
             "its decisions");
     json_decref(json);
+    return error;
+}
+
+/* What abilities are known by in the cache. */
+static void abilities_key(const endpoint *e, char key[SIS__SHA256_TEXT]) {
+    sis__sha256 sum;
+    sis__sha256_init(&sum);
+    sis__sha256_add(&sum, "abilities", 10);
+    sis__sha256_add(&sum, e->address, strlen(e->address) + 1);
+    sis__sha256_add(&sum, e->model, strlen(e->model) + 1);
+    sis__sha256_text(&sum, key);
+}
+
+/* Abilities are kept with the answers, so that a run whose answers are all known asks nothing. */
+static int find_out(endpoint *e) {
+    char key[SIS__SHA256_TEXT];
+    json_t *known = NULL;
+    abilities_key(e, key);
+    int error = sis__llm_cache_get(e->cache, key, 0, &known);
+    if (error == SIS_OK && known) {
+        e->echo = json_is_true(json_object_get(known, "echo"));
+        e->batches = json_is_true(json_object_get(known, "batches"));
+        e->max_tokens = json_is_true(json_object_get(known, "writes_one"));
+    } else if (error == SIS_OK) {
+        error = ask_abilities(e, &e->connections[0]);
+        if (error == SIS_OK && e->cache)
+            known = json_pack("{s:b,s:b,s:b}", "echo", e->echo, "batches", e->batches, "writes_one",
+                              e->max_tokens);
+        if (error == SIS_OK && e->cache)
+            error = known ? sis__llm_cache_put(e->cache, key, 0, known) : SIS_E_NOMEM;
+    }
+    json_decref(known);
     return error == SIS_OK ? error : sis__fail_in(error, "model %.200s", e->address);
 }
 
@@ -875,6 +1059,7 @@ static int endpoint_new(const char *spec, const sis_model_opt *opt, endpoint **o
     if (!e)
         return SIS_E_NOMEM;
     pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->given_back, NULL);
     int error = read_address(e, spec);
     if (error == SIS_OK)
         error = read_score(e, opt->score);
@@ -899,37 +1084,50 @@ static int may_send_key(const char *address) {
     return 0;
 }
 
-static int use_key(llm_model *m, const sis_model_opt *opt) {
+static int use_key(const endpoint *e, sis__web *web, const sis_model_opt *opt) {
     const char *key = getenv("OPENAI_API_KEY");
-    return !opt->token && key && *key && may_send_key(m->end->address)
-               ? sis__web_bear(m->web, "$OPENAI_API_KEY", key)
+    return !opt->token && key && *key && may_send_key(e->address)
+               ? sis__web_bear(web, "$OPENAI_API_KEY", key)
                : SIS_OK;
+}
+
+/* Connections are not made before they are needed. */
+static int connect_all(endpoint *e, const sis_model_opt *opt) {
+    int jobs = opt->jobs > 0 ? opt->jobs : sis__cores();
+    e->connections = SIS_NEW(connection, (size_t)jobs);
+    e->idle = SIS_NEW(connection *, (size_t)jobs);
+    int error = e->connections && e->idle ? SIS_OK : SIS_E_NOMEM;
+    for (int k = 0; k < jobs && error == SIS_OK; k++) {
+        connection *c = &e->connections[k];
+        error = k ? sis__web_twin(e->connections[0].web, &c->web) : sis__web_new(opt, &c->web);
+        e->n_connections = k + (error == SIS_OK);
+        if (error == SIS_OK && k == 0)
+            error = use_key(e, c->web, opt);
+        if (error == SIS_OK)
+            e->idle[e->n_idle++] = c;
+    }
+    return error;
 }
 
 static int llm_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     endpoint *e;
+    void *m = NULL;
     int error = endpoint_new(spec, opt, &e);
-    llm_model *m = error == SIS_OK ? model_new(e) : NULL;
-    if (error == SIS_OK && !m)
-        error = SIS_E_NOMEM;
     if (error == SIS_OK)
-        error = sis__web_new(opt, &m->web);
+        error = connect_all(e, opt);
     if (error == SIS_OK)
-        error = use_key(m, opt);
+        error = find_out(e);
     if (error == SIS_OK)
-        error = find_out(m);
+        error = model_new(e, NULL, &m);
     if (error != SIS_OK) {
-        if (m)
-            model_free(m);
-        else
-            endpoint_free(e);
+        endpoint_free(e);
         return error;
     }
     *out = (sis_model){.size = sizeof *out,
                        .predict = predict,
                        .ctx = m,
                        .n_outputs = 1,
-                       .max_rows = BATCH,
+                       .max_rows = e->batches ? BATCHES * BATCH : BATCH,
                        .noisy = 1,
                        .worker_new = worker_new,
                        .worker_free = model_free};
@@ -942,7 +1140,7 @@ const sis__model_kind sis__model_llm = {
     .predict = predict,
     .take_prompts = take_prompts,
     .account = account,
-    .share = worker_new,
+    .share = share,
     .close = model_free,
     .describe = describe,
 };

@@ -15,9 +15,8 @@
 
 enum { TOKEN = 256 }; /* bytes of a token that are compared */
 
-/* The log-probability of a token after which the model ended its answer; servers do not report what they gave to
- * going on. */
-static const double ENDED = -30;
+/* The margin where the model takes another token is negative, however close the two are. */
+static const double NOT_TAKEN = -1e-9;
 
 size_t sis__llm_characters(const char *text) {
     size_t n = 0;
@@ -192,7 +191,7 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         if (same == 0) {
             out->bounded |= fitting == -INFINITY;
             add_token(out, fitting == -INFINITY ? least : fitting, logprob);
-            out->margin = fmin(out->margin, -1e-9); /* greedy decoding takes the other one */
+            out->margin = fmin(out->margin, NOT_TAKEN);
             return finish(out);
         }
         add_token(out, logprob, other);
@@ -202,8 +201,10 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         return finish(out);
     if (!json_is_array(content))
         return sis__fail(SIS_E_MODEL, "expected generated tokens with logprobs");
-    out->bounded = 1;
-    add_token(out, ENDED, 0);
+    /* The model ended its text instead, and servers report nothing of that place. The end had at least the probability
+     * of the answer's next token, so that one has at most a half. */
+    out->bounded = out->unfinished = 1;
+    add_token(out, -log(2), 0);
     return finish(out);
 }
 

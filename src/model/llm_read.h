@@ -13,9 +13,10 @@
 typedef struct sis__llm_tokens {
     double
         margin; /* the least, over the tokens, of its log-probability less that of the best other token */
-    double sum;  /* of log-probabilities */
-    size_t n;    /* tokens */
-    int bounded; /* a token was not reported: margin and sum are upper bounds */
+    double sum;     /* of log-probabilities */
+    size_t n;       /* tokens */
+    int bounded;    /* a token was not reported: margin and sum are upper bounds */
+    int unfinished; /* the model stopped before the answer's end */
 } sis__llm_tokens;
 
 /* A choice of /v1/completions with echo: the tokens that reach into the characters from `from` to `to` of the text.

@@ -5,18 +5,16 @@ export no_proxy
 unset OPENAI_API_KEY
 server=$SIS_EXAMPLES/../tests/model/llm_server.py
 
-# start NAME MODE...: a server that ends with this script; *at is its address.
-start() {
-    name=$1
-    mkfifo "$name.hold"
-    python3 "$server" "$@" <"$name.hold" >"$name.out" 2>"$name.err" &
-    exec 3>"$name.hold"
-    for i in $(seq 300); do
-        [ -s "$name" ] && break
-        sleep 0.1
-    done
-    at=http://127.0.0.1:$(cat "$name")
-}
+# The server ends with this script. Its address may begin with a mode (see there).
+mkfifo hold
+python3 "$server" port <hold >server.out 2>server.err &
+exec 3>hold
+for i in $(seq 300); do
+    [ -s port ] && break
+    sleep 0.1
+done
+host=http://127.0.0.1:$(cat port)
+at=$host
 plain() {
     sed "s/127.0.0.1:[0-9]*/HOST/g"
 }
@@ -48,7 +46,6 @@ for line in sys.stdin:
           [[r["words"][k] for k in s["features"]] for s in r["subsets"]], repr(r["answer"]), r["bounded"], r["noise"])'
 }
 
-start good
 case $(ask v1/completions#m --rows 0) in
 *"without libcurl"*) echo "built without libcurl" && exit 77 ;;
 esac
@@ -79,13 +76,20 @@ ask v1/completions#m --cache c.sqlite --jobs 4 >first.jsonl
 before=$(requests)
 ask v1/completions#m --cache c.sqlite --jobs 2 >second.jsonl
 after=$(requests)
-echo "$before $after" | tr -dc '0-9 ' | awk '{ print $2 - $1, "question: what the server can do" }'
+echo "$before $after" | tr -dc '0-9 ' | awk '{ print $2 - $1, "questions" }'
 same() {
-    sed 's/"seconds":[0-9.e+-]*//; s/"requests":[0-9]*,"prompt_tokens":[0-9]*,"completion_tokens":[0-9]*//; s/"provenance":.*//' "$1"
+    sed 's/"model":"[^"]*"//; s/"seconds":[0-9.e+-]*//; s/"requests":[0-9]*,"prompt_tokens":[0-9]*,"completion_tokens":[0-9]*//; s/"provenance":.*//' "$1"
 }
 same first.jsonl >a
 same second.jsonl >b
 cmp a b && echo same
+
+echo "# any number of connections gives the same records"
+for path in v1/chat/completions#m completion; do
+    ask "$path" --jobs 1 | sed 's/"seconds":[0-9.e+-]*//; s/"provenance":.*//' >one
+    ask "$path" --jobs 8 | sed 's/"seconds":[0-9.e+-]*//; s/"provenance":.*//' >eight
+    cmp one eight && echo same
+done
 
 echo "# mistakes"
 sis explain -m "$at/completion" -i in.jsonl --prompt prompt.txt 2>&1
@@ -100,26 +104,26 @@ sis explain -m "$at/completion" -i bad.jsonl --prompt prompt.txt --explain conte
 
 for mode in noecho one merge; do
     echo "# $mode"
-    start "$mode" "$mode"
+    at=$host/$mode
     sis model "$at/v1/completions#m" 2>&1 | plain | tail -2
     ask v1/completions#m --rows 0,1 | brief
 done
 
 echo "# failures on the way"
-start flaky flaky
+at=$host/flaky
 ask v1/completions#m --retries 20 >c
 same c >b
 cmp a b && echo same
 
 echo "# answers that differ from time to time"
-start noise noise
+at=$host/noise
 ask v1/completions#m --rows 0 | python3 -c '
 import json, sys
 r = json.loads(sys.stdin.read())
 print(r["status"], sorted(r["words"][k] for s in r["subsets"] for k in s["features"]), 0 < r["noise"] < 0.2)'
 
 echo "# keys"
-start key key
+at=$host/key
 ask v1/completions#m --rows 0 | brief
 OPENAI_API_KEY=secret-key
 export OPENAI_API_KEY
@@ -129,6 +133,6 @@ grep -c secret-key k.jsonl k.sqlite
 
 for mode in nologprobs html truncated mistyped nan few error; do
     echo "# $mode"
-    start "$mode" "$mode"
+    at=$host/$mode
     ask v1/completions#m --rows 0 --retries 0
 done

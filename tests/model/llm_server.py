@@ -4,7 +4,8 @@
 It answers "Where does NAME live?" from sentences "NAME lives in PLACE." of its prompt, and "nowhere" without one. Tokens are words with
 the blank in front of them, punctuation marks, or single bytes of characters that are not ASCII.
 
-usage: llm_server.py FILE [MODE ...]: writes its port to FILE. A mode changes how it behaves:
+usage: llm_server.py FILE: writes its port to FILE. The address may begin with a mode, as in /noise/v1/completions. It
+changes how the server behaves:
     noecho       /v1/completions gives nothing back, as llama.cpp's does
     nologprobs   no log-probabilities
     one          max_tokens of 0, and lists of prompts, are refused
@@ -24,16 +25,16 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler
 
-modes = set(sys.argv[2:])
+local = threading.local()  # .mode: of the request that a thread answers
 lock = threading.Lock()
-count = 0
+counts = {}  # requests of each mode
 VOCABULARY = [" Oslo", " Rome", " nowhere", " Lima", ".", "\n"]
 
 
 def tokens_of(text):
     """[(bytes, first character)]"""
     found = []
-    pattern = r" ?[A-Za-z0-9']+|[^A-Za-z0-9']" if "merge" not in modes else r"Answer: ?[A-Za-z]+| ?[A-Za-z0-9']+|[^A-Za-z0-9']"
+    pattern = r" ?[A-Za-z0-9']+|[^A-Za-z0-9']" if local.mode != "merge" else r"Answer: ?[A-Za-z]+| ?[A-Za-z0-9']+|[^A-Za-z0-9']"
     for m in re.finditer(pattern, text, re.S):
         piece = m.group(0)
         if len(piece) == 1 and ord(piece) > 127:
@@ -63,7 +64,7 @@ def distribution(before, prompt):
     first = first_token(rest or b"\n")
     logits = {t.encode(): -0.1 * i for i, t in enumerate(VOCABULARY)}
     logits[first] = sure
-    if "noise" in modes:
+    if local.mode == "noise":
         logits = {t: v + random.uniform(-0.02, 0.02) for t, v in logits.items()}
     top = max(logits.values())
     total = top + math.log(sum(math.exp(v - top) for v in logits.values()))
@@ -147,24 +148,26 @@ def reply(path, q):
         n = len(tokens_of(prompt))
         return {"choices": [choice], "usage": {"prompt_tokens": n, "completion_tokens": len(content)}}
     prompts = q["prompt"]
-    if "one" in modes and (isinstance(prompts, list) or q["max_tokens"] == 0):
+    if local.mode == "one" and (isinstance(prompts, list) or q["max_tokens"] == 0):
         raise Refused("max_tokens must be at least 1 and prompt a string")
     prompts = prompts if isinstance(prompts, list) else [prompts]
     choices, written = [], 0
     for i, prompt in enumerate(prompts):
-        if q.get("echo") and "noecho" not in modes:
+        if q.get("echo") and local.mode != "noecho":
             choices.append(echo(prompt, i, q["logprobs"]))
         else:
             text, content = generate(prompt, q["max_tokens"], q.get("logprobs", 0))
             written += len(content)
             choices.append({"index": i, "text": text, "logprobs": {"content": content}})
     random.shuffle(choices)
-    return {"choices": choices[:-1] if "few" in modes and len(choices) > 1 else choices,
+    return {"choices": choices[:-1] if local.mode == "few" and len(choices) > 1 else choices,
             "usage": {"prompt_tokens": sum(len(tokens_of(p)) for p in prompts), "completion_tokens": written}}
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # head and body in one packet
 
     def log_message(self, *_):
         pass
@@ -178,46 +181,52 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def take_mode(self):
+        """The mode in front of the path, "good" without one; the path without it."""
+        found = re.match(r"/(\w+)(/(?:v1/.*|completion)|/)$", self.path)
+        local.mode, path = found.groups() if found and found[1] != "v1" else ("good", self.path)
+        return path
+
     def do_GET(self):
-        self.answer(200, json.dumps({"requests": count}).encode())
+        self.take_mode()
+        self.answer(200, str(counts.get(local.mode, 0)).encode())
 
     def do_POST(self):
-        global count
         q = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        path = self.take_mode()
         with lock:
-            count += 1
-            number = count
-        if "flaky" in modes and number % 7 in (2, 4, 6):
-            kind = number % 4
+            number = counts[local.mode] = counts.get(local.mode, 0) + 1
+        if local.mode == "flaky" and number % 7 == 2:
+            kind = number // 7 % 4
             if kind == 3:
                 self.close_connection = True
                 self.connection.close()
                 return
             self.answer([429, 500, 503][kind], b'{"error":{"message":"busy"}}')
             return
-        if "key" in modes and self.headers.get("Authorization") != "Bearer secret-key":
+        if local.mode == "key" and self.headers.get("Authorization") != "Bearer secret-key":
             self.answer(401, b'{"error":{"message":"no key"}}')
             return
         try:
-            body = reply(self.path, q)
+            body = reply(path, q)
         except Refused as why:
             self.answer(400, json.dumps({"error": {"message": str(why)}}).encode())
             return
-        for c in body.get("choices", []) if "nologprobs" in modes else []:
+        for c in body.get("choices", []) if local.mode == "nologprobs" else []:
             c["logprobs"] = None
         late = number > 2
-        if "mistyped" in modes and late:
+        if local.mode == "mistyped" and late:
             for c in body["choices"]:
                 c["logprobs"]["text_offset"] = ["a"] * len(c["logprobs"]["tokens"])
-        if "nan" in modes and late:
+        if local.mode == "nan" and late:
             for c in body["choices"]:
                 c["logprobs"]["token_logprobs"] = ["x"] * len(c["logprobs"]["tokens"])
         text = json.dumps(body).encode()
-        if "html" in modes and late:
+        if local.mode == "html" and late:
             self.answer(200, b"<html>hello</html>", "text/html")
-        elif "truncated" in modes and late:
+        elif local.mode == "truncated" and late:
             self.answer(200, text[: len(text) // 2])
-        elif "error" in modes and late:
+        elif local.mode == "error" and late:
             self.answer(400, b'{"error":{"message":"context too long"}}')
         else:
             self.answer(200, text)
