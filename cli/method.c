@@ -21,7 +21,8 @@ const cli_option cli_method_options[] = {
          "linear model fitted to the scores of random masks. ig and gradient need a network. "
          "contrast: the "
          "fewest features whose change alone can lose the decision, with values that do, within "
-         "--domain; for trees."},
+         "--domain; for trees. With --mask or --prompt: minimal sets of features that lose the "
+         "decision if they are masked, for every model."},
     {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
      .choices = "sufficient length top",
      .more = "How many features of the order are the rationale. sufficient: the fewest whose score "

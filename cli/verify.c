@@ -64,6 +64,7 @@ typedef struct {
     double errors;      /* the sum of the standard errors */
     int left_out;       /* of status error; there is no line */
     int not_meant;      /* by --where; the same */
+    size_t within_noise;
     int holds, other_model;
 } brief;
 
@@ -90,9 +91,10 @@ typedef struct {
     cli_progress bar;
     size_t n; /* records; SIZE_MAX: not known */
     size_t records, hold, errors, smaller;
-    size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */
-    double deviation;   /* the sum of the standard errors */
-    size_t others;      /* records that name another model */
+    size_t drawn, kept;  /* subsets scored with fresh draws; those still decided then */
+    double deviation;    /* the sum of the standard errors */
+    size_t others;       /* records that name another model */
+    size_t within_noise; /* claims that only noise lets hold */
 } audit;
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -168,7 +170,9 @@ static void add_subset(const sis_record *r, const sis_subset_audit *s, brief *b)
 
 static int give_findings(audit *a, size_t i, const sis_audit *found) {
     const sis_record *r = &a->block[i];
-    brief b = {.holds = found->holds, .other_model = !cli_same_model(r->model, a->o->source.model)};
+    brief b = {.holds = found->holds,
+               .within_noise = found->within_noise,
+               .other_model = !cli_same_model(r->model, a->o->source.model)};
     char *line = NULL;
     size_t n;
     for (size_t k = 0; k < found->n_subsets; k++)
@@ -247,6 +251,7 @@ static int take_findings(void *ctx, size_t number, const void *answer, size_t n)
     a->hold += (size_t)b.holds;
     a->others += (size_t)b.other_model;
     a->smaller += b.smaller;
+    a->within_noise += b.within_noise;
     a->drawn += b.drawn;
     a->kept += b.kept;
     a->deviation += b.errors;
@@ -278,6 +283,10 @@ static int conclude(const audit *a) {
         return cli_error("there is nothing to verify: %zu records, %zu of status error", a->records,
                          a->errors);
     cli_note(a->o->common.quiet, "%zu of %zu records hold", a->hold, audited);
+    if (a->within_noise)
+        cli_note(a->o->common.quiet,
+                 "%zu claims are contradicted by less than the noise of the scores",
+                 a->within_noise);
     if (a->others && a->hold < audited)
         cli_note(a->o->common.quiet, "%zu of them were made with another model than %s", a->others,
                  a->o->source.model);
@@ -513,6 +522,9 @@ const cli_command cli_verify = {
         "them, or give your own. --trust takes everything from the file, prints the command first "
         "and runs it.\n\n"
         "Writes one line of JSON a record: what was found, and the reason if a claim is false. "
+        "A record of a language model states the noise of its scores: scores may differ by twice "
+        "as "
+        "much. within_noise counts the claims that are contradicted by less. "
         "With --exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
         "backward selection guarantees only that no single feature can be left out. With "
         "--counterexamples each subset of --guarantee all has for each of its features in turn an "

@@ -149,6 +149,17 @@ size_t sis_collection_median(const sis_collection *c);
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 const sis_method_opt *how, sis_rationale *out);
 
+/* Contrasts: disjoint minimal sets of features that lose the decision if they are masked, with all others as they
+ * are. In the collection a subset's score is that of the input without its features; rest_score is that of all
+ * subsets alone, and `complete` says that it decides; a trace's order is that in which features were shown again,
+ * with everything masked at its start. As sis_collect otherwise; one mask only. */
+int sis_contrast(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                 sis_collection *out);
+
+/* As sis_verify, for what sis_contrast claims. */
+int sis_contrast_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                        const sis_collection *claim, sis_audit *out);
+
 /* ---- Samples ------------------------------------------------------------------------------- */
 
 /* The percentile (0 to 100), between the two nearest numbers as numpy takes it: 50 is the

@@ -22,7 +22,9 @@
  *                     "made", and the status "not_decided" also "below_threshold"
  *     id              text: what the example is called; its number if it has no name
  *     model, method   text: the model's name (sis_model_name); "sis", "quick", "gradient", "ig", "lime",
- *                     "perturb"
+ *                     "perturb", "contrast". Subsets of contrasts lose the decision. Without `guarantee` they do so
+ *                     if they are masked: a subset's score is that of the input without its features,
+ *                     `rest_score` that of all subsets alone
  *     constraint    ? text, of other methods than "sis" and "quick": "sufficient", "length" or "top"; their
  *                     subsets are rationales, which need not be minimal, and with the last two not
  *                     even sufficient. They say so: "sufficient" is a field of each
@@ -56,6 +58,7 @@
  *     subsets         list, empty unless the status is "explained" or "cut"; each subset is an object:
  *       features        numbers of features, most important first, each once, at least one
  *       score           of these alone
+ *       without       ? of prompts: of the input without these, everything else kept
  *       start         ? score before the first of `order` was masked
  *       order         ? features in the order in which they were masked, each at most once
  *       trace         ? scores, as many as `order`: after each of them

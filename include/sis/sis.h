@@ -247,6 +247,7 @@ typedef struct sis_subset {
     int *features; /* (n) most important (= last masked) first */
     double score;  /* of these features alone, by a full pass */
     sis_trace trace;
+    double without; /* prompts of language models: the score of the input without these features */
 } sis_subset;
 
 /* What is said of the subsets of a collection, apart from their scores. */
@@ -315,6 +316,7 @@ typedef struct sis_collection {
     int complete;       /* rest_score does not reach the threshold (Proposition 2) */
     size_t evaluations; /* masked copies asked about: scored, or provably not the best */
     double seconds;
+    double noise; /* the largest difference between two answers to one question; 0: none was seen */
 } sis_collection;
 
 void sis_collection_release(sis_collection *c);
@@ -400,11 +402,13 @@ typedef struct sis_audit {
     int holds;        /* the collection's claims are all true */
     char reason[256]; /* the first that is not; "" if holds */
     size_t evaluations;
+    size_t within_noise; /* claims that the scores found here contradict, but by no more than noise */
 } sis_audit;
 
 /* Check the claims of a collection with full passes only: its status, every score (but for
  * rounding), that subsets are disjoint, sufficient and minimal as far as claim->claim goes, and
- * completeness if it claims that. 0 even if the claims are false: read out->holds. */
+ * completeness if it claims that. 0 even if the claims are false: read out->holds. Scores may differ by
+ * twice the noise that the claim states. */
 int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
                const sis_collection *claim, sis_audit *out);
 

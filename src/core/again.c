@@ -247,6 +247,7 @@ int sis__ask_again(const sis_model *model, const sis_input *input, const sis_opt
     a.masked = SIS_NEW(unsigned char, a.s->features.n);
     error = a.masked ? ask_all(&a) : SIS_E_NOMEM;
     c->evaluations += sis__evaluations(a.s);
+    c->noise = a.noise;
     free(a.q);
     free(a.masked);
     sis_walk_free(walk);

@@ -176,7 +176,8 @@ static int keep_bound(search *c, sis_trace *t, int *features) {
     }
     if (error != SIS_OK)
         return error;
-    *bound = (sis_subset){n, features, sis__score(c->s, margin), *t};
+    *bound =
+        (sis_subset){.n = n, .features = features, .score = sis__score(c->s, margin), .trace = *t};
     c->out->status = SIS_STATUS_CUT;
     return decided(c, margin) && n > 0 ? SIS_OK : sis__fail_unstable(NAN, NAN);
 }

@@ -4,6 +4,10 @@
  * (no single feature can go), and do the remaining features fall short of the threshold? For small
  * subsets it also answers the stronger question that backward selection only approximates: is any
  * proper subset sufficient?
+ *
+ * A collection about a noisy model states its noise: the largest difference between two answers to one question. Two
+ * answers that are each within the noise of a third differ by at most twice as much, so that is what scores may
+ * differ by. A claim that is contradicted by less is not refuted, but counted (within_noise).
  */
 #include <math.h>
 #include <stdarg.h>
@@ -45,11 +49,24 @@ __attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char 
     va_end(args);
 }
 
-/* The claimed score must equal the one found, except for rounding: the model may run on another
+static double noise_of(const auditor *a) {
+    return a->s->model->noisy ? 2 * a->claim->noise : 0;
+}
+
+/* The claimed score must equal the one found, except for noise and rounding: the model may run on another
  * machine now. */
 static void compare(auditor *a, const char *what, double claimed, double found) {
-    if (fabs(claimed - found) > 1e-4 * (1 + fabs(found)) || isnan(claimed))
+    if (fabs(claimed - found) > noise_of(a) + 1e-4 * (1 + fabs(found)) || isnan(claimed))
         refute(a, "%s is said to be %.9g, found %.9g", what, claimed, found);
+}
+
+/* Is it so that a score does, or does not, reach the threshold, but for noise? */
+static int agrees(auditor *a, double score, int reaches) {
+    if (reached(a, score) == reaches)
+        return 1;
+    int close = noise_of(a) > 0 && fabs(score - a->opt->threshold) <= noise_of(a);
+    a->out->within_noise += (size_t)close;
+    return close;
 }
 
 static int score_of(auditor *a, const unsigned char *masked, double *score) {
@@ -139,10 +156,10 @@ static int audit_subset(auditor *a, size_t k) {
     compare(a, what, s->score, out->score);
     out->sufficient = reached(a, out->score);
     out->minimal = !reached(a, out->best_without_one);
-    if (!out->sufficient && a->claim->claim != SIS_CLAIM_NOTHING)
+    if (a->claim->claim != SIS_CLAIM_NOTHING && !agrees(a, out->score, 1))
         refute(a, "subset %zu alone scores %.9g and does not meet the threshold %.9g", k,
                out->score, a->opt->threshold);
-    else if (!out->minimal && a->claim->claim == SIS_CLAIM_MINIMAL)
+    else if (a->claim->claim == SIS_CLAIM_MINIMAL && !agrees(a, out->best_without_one, 0))
         refute(a, "subset %zu meets the threshold without one of its features (%.9g)", k,
                out->best_without_one);
     if (s->n > a->opt->exhaustive)
@@ -167,16 +184,24 @@ static int audit_bound(auditor *a) {
     if (error != SIS_OK)
         return error;
     compare(a, "the score of the bound", s->score, score);
-    if (!reached(a, score))
+    if (!agrees(a, score, 1))
         refute(a, "the bound alone scores %.9g and does not meet the threshold %.9g", score,
                a->opt->threshold);
     return SIS_OK;
 }
 
-static sis_status true_status(const auditor *a) {
-    return !reached(a, a->out->score)         ? SIS_STATUS_NOT_DECIDED
-           : reached(a, a->out->masked_score) ? SIS_STATUS_DEFAULT_DECISION
-                                              : SIS_STATUS_EXPLAINED;
+/* What the scores found here say; where noise leaves it open, the claim. */
+static sis_status true_status(auditor *a) {
+    sis_status claimed = a->claim->status;
+    int decided = claimed != SIS_STATUS_NOT_DECIDED,
+        by_default = claimed == SIS_STATUS_DEFAULT_DECISION;
+    decided = agrees(a, a->out->score, decided) ? decided : !decided;
+    if (!decided)
+        return SIS_STATUS_NOT_DECIDED;
+    if (claimed == SIS_STATUS_NOT_DECIDED)
+        by_default = reached(a, a->out->masked_score);
+    by_default = agrees(a, a->out->masked_score, by_default) ? by_default : !by_default;
+    return by_default ? SIS_STATUS_DEFAULT_DECISION : SIS_STATUS_EXPLAINED;
 }
 
 static int audit(auditor *a) {
@@ -210,7 +235,7 @@ static int audit(auditor *a) {
         compare(a, "the score of the rest", claim->rest_score, a->out->rest_score);
     if (error == SIS_OK && claim->bound.n)
         error = audit_bound(a);
-    if (claim->complete && !a->out->complete)
+    if (error == SIS_OK && claim->complete && !agrees(a, a->out->rest_score, 0))
         refute(a, "the rest still meets the threshold (%.9g)", a->out->rest_score);
     return error;
 }

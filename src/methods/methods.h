@@ -9,6 +9,7 @@
  *     order.c      importances -> order -> length of its prefix
  *     gradient.c   batched gradient SIS
  *     quick.c      divide and conquer: few evaluations
+ *     contrast.c   features that lose the decision, by the search for those that keep it
  *     explain.c    options; one input, many inputs
  *     attack.c     Carlini-Wagner (sis/attack.h)
  *     parts.c, deck.c, stats*.c   scores of parts of inputs; hot decks; statistics

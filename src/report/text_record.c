@@ -170,8 +170,9 @@ void sis__text_subset_title(const sis__text *p, size_t k) {
 
 const char *sis__text_short_of(const sis__text *p, size_t k) {
     const sis_record *r = p->r;
-    return r->guarantee || sis_decided(r->collection.subsets[k].score, r->question.threshold,
-                                       r->question.below)
+    return r->guarantee || sis_record_is_contrast(r) ||
+                   sis_decided(r->collection.subsets[k].score, r->question.threshold,
+                               r->question.below)
                ? ""
                : ", not sufficient";
 }

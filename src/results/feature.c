@@ -295,7 +295,7 @@ int sis_record_is_target(const sis_record *r, const char *label, const char *pos
 }
 
 int sis_record_is_contrast(const sis_record *r) {
-    return r->guarantee && (r->guarantee->examples || strcmp(r->question.method, "contrast") == 0);
+    return (r->guarantee && r->guarantee->examples) || strcmp(r->question.method, "contrast") == 0;
 }
 
 void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) {
@@ -305,7 +305,7 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
     snprintf(unit, sizeof unit, "%s%s", sis_record_unit(r), others == 1 ? "" : "s");
     put_domain(r->question.domain, domain, sizeof domain);
     if (sis_record_is_contrast(r))
-        snprintf(text, size, "to lose the decision, if changed%s", domain);
+        snprintf(text, size, "to lose the decision, if %s%s", g ? "changed" : "masked", domain);
     else if (!g || g->kind == SIS_GUARANTEE_MASK)
         snprintf(text, size, "with everything else masked");
     else if (g->kind == SIS_GUARANTEE_CHANCE)
@@ -353,8 +353,9 @@ const char *sis_record_score_name(const sis_record *r) {
         {"lowest score met", "smallest lead met"},
         {"highest score met", "smallest lead met"},
         {"changes the score to", "changes the lead to"},
+        {"without them", "lead without them"},
     };
-    int row = sis_record_is_contrast(r)            ? 4
+    int row = sis_record_is_contrast(r)            ? 4 + !r->guarantee
               : kind_of(r) == SIS_GUARANTEE_ALL    ? 2 + (r->question.below && !r->question.keep)
               : kind_of(r) == SIS_GUARANTEE_CHANCE ? 1
                                                    : 0;
@@ -377,7 +378,10 @@ void sis_record_rest(const sis_record *r, char *text, size_t size) {
     const char *what = r->question.constraint ? "rationale" : "subset";
     const char *s = r->question.constraint && c->n_subsets == 1 ? "" : "s";
     int all = kind_of(r) == SIS_GUARANTEE_ALL, drawn = kind_of(r) == SIS_GUARANTEE_CHANCE;
-    if (sis_record_is_contrast(r))
+    if (sis_record_is_contrast(r) && !r->guarantee)
+        sis__format(text, size, "masked alone, each of these sets loses the decision; only these sets %.4g%s",
+                    c->rest_score, c->complete ? "" : " (there are more ways)");
+    else if (sis_record_is_contrast(r))
         snprintf(text, size, "changing these alone can lose the decision%s%s",
                  r->guarantee->minimal ? ", changing less of them cannot" : "",
                  c->complete ? "; there are no others" : "");

@@ -284,10 +284,18 @@ static int check_record(const sis_record *r, int code) {
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* Of prompts; the bound has none. */
+static int has_without(const sis_record *r, const sis_subset *s) {
+    return r->prompted && strcmp(r->question.method, "contrast") != 0 &&
+           s != &r->collection.bound && !isnan(s->without);
+}
+
 static void put_subset(sis__buf *b, const sis_record *r, const sis_subset *s, int with_trace) {
     sis__buf_char(b, '{');
     sis__json_ints(b, "features", s->features, s->n);
     sis__json_number(b, "score", s->score);
+    if (has_without(r, s))
+        sis__json_number(b, "without", s->without);
     if (r->question.constraint)
         sis__json_flag(b, "sufficient",
                        sis_decided(s->score, r->question.threshold, r->question.below));
@@ -569,7 +577,8 @@ static void take_subset(sis__fields *f, sis_subset *s) {
     size_t scores;
     s->features = sis__take_ints(f, "features", SIS__REQUIRED, &s->n);
     sis__take_number(f, "score", SIS__REQUIRED, &s->score);
-    s->trace.start = NAN;
+    s->trace.start = s->without = NAN;
+    sis__take_number(f, "without", SIS__OPTIONAL, &s->without);
     sis__take_number(f, "start", SIS__OPTIONAL, &s->trace.start);
     s->trace.order = sis__take_ints(f, "order", SIS__OPTIONAL, &s->trace.n);
     s->trace.scores = sis__take_numbers(f, "trace", &scores);

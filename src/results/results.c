@@ -240,6 +240,8 @@ int sis_audit_format(const char *id, const sis_audit *a, char **line, size_t *n)
     sis__json_flag(&b, "holds", a->holds);
     if (!a->holds)
         sis__json_text(&b, "reason", a->reason);
+    if (a->within_noise)
+        sis__json_count(&b, "within_noise", a->within_noise);
     sis__json_number(&b, "score", a->score);
     sis__json_number(&b, "masked_score", a->masked_score);
     sis__json_flag(&b, "complete", a->complete);

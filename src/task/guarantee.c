@@ -67,13 +67,13 @@ static int check_all(const sis_task_opt *o) {
 }
 
 /* What only contrasts have. */
-static int check_contrast(const sis_task_opt *o) {
+static int check_contrast(const sis_task_opt *o, int proved) {
     const char *option = o->question.units      ? "--units"
                          : o->question.fixed    ? "--fixed"
                          : o->question.cheapest ? "--cheapest"
                                                 : NULL;
-    if (option && strcmp(o->answer.method, "contrast") != 0)
-        return sis__fail(SIS_E_OPTION, "%s is for --method contrast", option);
+    if (option && (strcmp(o->answer.method, "contrast") != 0 || !proved))
+        return sis__fail(SIS_E_OPTION, "%s is for --method contrast without --mask", option);
     return SIS_OK;
 }
 
@@ -96,7 +96,8 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
     int error = read_kind(o->question.guarantee, &g->asked);
     if (!error && o->question.refine && g->asked.kind != SIS_GUARANTEE_MASK)
         error = sis__fail(SIS_E_OPTION, "--refine is for --guarantee mask");
-    if (!error && strcmp(o->answer.method, "contrast") == 0 && g->asked.kind == SIS_GUARANTEE_MASK)
+    int masked = o->question.guarantee || o->question.mask || o->examples.prompt;
+    if (!error && strcmp(o->answer.method, "contrast") == 0 && !masked)
         g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
     if (!error && o->question.smallest && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--smallest is for --guarantee all");
@@ -109,7 +110,7 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
         error = check_all(o);
     if (!error)
-        error = check_contrast(o);
+        error = check_contrast(o, g->asked.kind == SIS_GUARANTEE_ALL);
     return !error && g->keep_class ? check_class(o) : error;
 }
 

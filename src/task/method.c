@@ -250,6 +250,40 @@ static int choose_side(const sis_task *t, const sis_example *e, const sis_model 
     return error;
 }
 
+/* Of prompts also the score without each subset, everything else kept. On failure nothing is left. */
+static int score_without(const sis_task *t, const sis_example *e, const sis_model *model,
+                         const sis_opt *opt, sis_rationale *out) {
+    sis_collection *c = &out->collection;
+    const sis_input *in = &e->input;
+    sis_opt plain = *opt;
+    size_t n = c->n_subsets, width = in->n_values;
+    if (!t->opt.examples.prompt || t->method.contrast || n == 0)
+        return SIS_OK;
+    plain.progress = NULL;
+    double *rows = SIS_NEW(double, n *width), *scores = SIS_NEW(double, n);
+    sis_input *inputs = SIS_NEW(sis_input, n);
+    int error = rows && scores && inputs ? SIS_OK : SIS_E_NOMEM;
+    for (size_t k = 0; error == SIS_OK && k < n; k++) {
+        double *row = rows + k * width;
+        memcpy(row, in->values, width * sizeof *row);
+        for (size_t i = 0; i < c->subsets[k].n; i++) /* the first value says which prompt it is */
+            row[1 + c->subsets[k].features[i]] = in->mask[1 + c->subsets[k].features[i]];
+        inputs[k] = *in;
+        inputs[k].values = row;
+    }
+    if (error == SIS_OK)
+        error = sis_predict(model, inputs, n, &plain, scores);
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        c->subsets[k].without = scores[k];
+    c->evaluations += error == SIS_OK ? n : 0;
+    free(rows);
+    free(scores);
+    free(inputs);
+    if (error != SIS_OK)
+        sis_rationale_release(out);
+    return error;
+}
+
 int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, const sis_model *model,
                           const sis_opt *given, sis_rationale *out) {
     sis_opt asked = *given;
@@ -272,8 +306,10 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
         return sis__task_chance(t, model, &e->input, opt, out);
     if (t->opt.question.refine)
         return find_refined(t, e, model, opt, out);
-    if (m->is_sis)
-        return sis_collect(model, &e->input, opt, &out->collection);
+    if (m->is_sis || m->contrast) {
+        error = (m->contrast ? sis_contrast : sis_collect)(model, &e->input, opt, &out->collection);
+        return error == SIS_OK ? score_without(t, e, model, opt, out) : error;
+    }
     if (m->lengths)
         how.length = m->lengths[i];
     if (m->orders) {
@@ -289,5 +325,5 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
     }
     error = sis_explain(model, &e->input, opt, &how, out);
     free(removing);
-    return error;
+    return error == SIS_OK ? score_without(t, e, model, opt, out) : error;
 }

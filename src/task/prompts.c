@@ -366,6 +366,24 @@ void sis__task_prompts_release(sis__task_prompts *p) {
     free(p->told);
 }
 
+int sis__task_prompt_take_answer(const sis_task *t, size_t row, const sis_record *r) {
+    const sis__task_prompts *all = &t->encoding.prompts;
+    const char *said = r->prompted->answer ? r->prompted->answer : "";
+    if (!all->items || row >= all->n)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "record \"%s\" is of a prompt; give the --prompt it was made with", r->id);
+    sis__task_prompt *p = &all->items[row];
+    if (!p->answer && !(p->answer = sis__strdup(said)))
+        return SIS_E_NOMEM;
+    all->told[row].answer = p->answer;
+    return strcmp(p->answer, said) == 0
+               ? SIS_OK
+               : sis__fail(SIS_E_ARGUMENT,
+                           "record \"%s\" is about the answer \"%.60s\", the one given is "
+                           "\"%.60s\"",
+                           r->id, said, p->answer);
+}
+
 /* ---- Cost ------------------------------------------------------------------------------------ */
 
 /* A selection asks about every part that is left, then leaves one out: n + (n-1) + ... + 1 prompts, with half the

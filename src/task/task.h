@@ -279,6 +279,8 @@ double sis__task_prompt_threshold(const sis_task *t); /* that needs no telling *
 void sis__task_prompts_release(sis__task_prompts *p);
 void sis__task_prompt_encode(const sis_task *t, size_t row, size_t width, double *values,
                              size_t *word_at);
+/* A record is verified for the answer that it is about; another one that was given is SIS_E_ARGUMENT. */
+int sis__task_prompt_take_answer(const sis_task *t, size_t row, const sis_record *r);
 void sis__task_prompt_record(const sis_task *t, sis_example *e, sis_record *r);
 
 /* ---- table.c ------------------------------------------------------------------------------- */

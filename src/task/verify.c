@@ -147,8 +147,11 @@ static int add_record(const sis_task *t, const sis_record *r, block *b) {
     if (error != SIS_OK)
         return error;
     b->inputs[b->n] = e->input;
-    b->claims[b->n++] = r->collection;
-    return sis_task_match(t, e, r);
+    b->claims[b->n] = r->collection;
+    b->claims[b->n++].noise = r->prompted ? r->prompted->noise : 0;
+    if (r->prompted)
+        error = sis__task_prompt_take_answer(t, e->row, r);
+    return error == SIS_OK ? sis_task_match(t, e, r) : error;
 }
 
 /* The model that the record's example is asked of. */
@@ -163,6 +166,7 @@ static size_t count_alike(const sis_task *t, const sis_record *r, size_t n) {
     size_t alike = 1;
     while (alike < n && alike < BLOCK && r[alike].question.threshold == r[0].question.threshold &&
            r[alike].question.below == r[0].question.below && same_guarantee(&r[alike], &r[0]) &&
+           same_text(r[alike].question.method, r[0].question.method) &&
            model_of(t, &r[alike]) == model_of(t, r))
         alike++;
     return alike;
@@ -197,6 +201,21 @@ static int redraw_block(const sis_task *t, const sis_model *model, const block *
     return error;
 }
 
+static int is_contrast(const sis_record *r) {
+    return strcmp(r->question.method, "contrast") == 0;
+}
+
+static int audit_contrasts(const sis_model *model, const block *b, const sis_opt *opt,
+                           sis_audit *out) {
+    int error = SIS_OK;
+    size_t done = 0;
+    for (; error == SIS_OK && done < b->n; done++)
+        error = sis_contrast_verify(model, &b->inputs[done], opt, &b->claims[done], &out[done]);
+    for (size_t i = 0; error != SIS_OK && i + 1 < done; i++)
+        sis_audit_release(&out[i]);
+    return error;
+}
+
 /* By full passes, or by proofs, as the records claim. */
 static int audit_block(sis_task *t, const sis_record *records, const block *b, const sis_opt *opt,
                        sis_audit *out) {
@@ -214,6 +233,8 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
         sis_model_lead(model, &lead);
         model = &lead;
     }
+    if (is_contrast(records))
+        return audit_contrasts(model, b, opt, out);
     if (kind_of(records) != SIS_GUARANTEE_CHANCE) {
         error = sis_verify_many(model, b->inputs, b->n, opt, b->claims, out);
         return error == SIS_OK ? redraw_block(t, model, b, opt, out) : error;

@@ -60,6 +60,14 @@ ask completion --rows 0,2 >r.jsonl
 sis show r.jsonl
 sis verify r.jsonl -m "$at/completion" -i in.jsonl --prompt prompt.txt --explain context --rows 0,2 2>&1 >/dev/null | plain
 
+echo "# what it takes to lose the answer"
+ask v1/completions#m --rows 0,1,4 --method contrast >w.jsonl
+sis show w.jsonl
+sis verify w.jsonl -m "$at/v1/completions#m" -i in.jsonl --prompt prompt.txt --explain context 2>&1 >/dev/null
+sed -n '1s/"features":\[3,1\]/"features":[3]/p' w.jsonl |
+    sis verify - -m "$at/v1/completions#m" -i in.jsonl --prompt prompt.txt --explain context --rows 0 2>/dev/null |
+    sed 's/"score".*//' | head -1
+
 echo "# other scores, other parts"
 ask v1/completions#m --rows 0 --score logprob -t -1 | brief
 ask v1/completions#m --rows 0 --score label:Oslo,Rome -t 0.8 | brief
@@ -117,10 +125,19 @@ cmp a b && echo same
 
 echo "# answers that differ from time to time"
 at=$host/noise
-ask v1/completions#m --rows 0 | python3 -c '
+ask v1/completions#m --rows 0 | tee n.jsonl | python3 -c '
 import json, sys
 r = json.loads(sys.stdin.read())
-print(r["status"], sorted(r["words"][k] for s in r["subsets"] for k in s["features"]), 0 < r["noise"] < 0.2)'
+print(r["status"], sorted(r["words"][k] for s in r["subsets"] for k in s["features"]), 0 < r["noise"] < 0.2)
+'
+verify_noise() {
+    sis verify - -m "$at/v1/completions#m" -i in.jsonl --prompt prompt.txt --explain context --rows 0 2>&1 | grep -c "$1"
+}
+verify_noise '"holds":true' <n.jsonl
+echo "# the same record that does not admit the noise, and one whose claim is within it"
+sed 's/"noise":[0-9.e-]*/"noise":0/' n.jsonl | verify_noise 'is said to be'
+sed 's/"noise":[0-9.e-]*/"noise":9/; s/"features":\[[13]\]/"features":[0]/' n.jsonl |
+    verify_noise 'contradicted by less than the noise'
 
 echo "# keys"
 at=$host/key
