@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""llm.py WEIGHTS [--n 200] [--doc docs/llm.md] - are the sentences found that an answer needs?
+"""llm.py WEIGHTS [--n 200] [--doc docs/results.md] - are the sentences found that an answer needs?
 
 WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is not there: two
 minutes). It answers questions about 10 to 40 sentences of which the supporting ones are known. Each method is

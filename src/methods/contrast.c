@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "core/core.h"
 #include "methods/methods.h"
 
 /* The question the other way round. */
@@ -56,10 +55,11 @@ static int reverse(const sis_model *model, const sis_input *in, const sis_opt *o
         return sis__fail(SIS_E_ARGUMENT,
                          "contrasts need one mask; with draws of a hot deck, features have many");
     int error = sis_input_check(in, model);
-    if (error == SIS_OK)
-        error = sis__opt_take(opt, &r->opt);
     if (error != SIS_OK)
         return error;
+    sis_opt_init(&r->opt);
+    memcpy(&r->opt, opt, opt->size < sizeof r->opt ? opt->size : sizeof r->opt);
+    r->opt.size = sizeof r->opt;
     r->values = (double *)sis__copy(in->mask, n, sizeof *r->values);
     r->mask = (double *)sis__copy(in->values, n, sizeof *r->mask);
     if (!r->values || !r->mask) {

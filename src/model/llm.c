@@ -695,6 +695,8 @@ static int find_answer(const llm_model *m, size_t number, state *s) {
         error = ask_all(e, &q, 1);
     const char *text = error == SIS_OK ? text_of(e, q.choice) : NULL;
     char *line = text ? first_line(text) : NULL;
+    if (text && !line)
+        error = SIS_E_NOMEM;
     if (error == SIS_OK && (!line || !*skip_blanks(line)))
         error = sis__fail(SIS_E_MODEL,
                           "model %.200s: it answers nothing to the whole prompt; give an answer by "

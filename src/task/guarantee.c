@@ -72,8 +72,10 @@ static int check_contrast(const sis_task_opt *o, int proved) {
                          : o->question.fixed    ? "--fixed"
                          : o->question.cheapest ? "--cheapest"
                                                 : NULL;
-    if (option && (strcmp(o->answer.method, "contrast") != 0 || !proved))
-        return sis__fail(SIS_E_OPTION, "%s is for --method contrast without --mask", option);
+    int contrast = strcmp(o->answer.method, "contrast") == 0;
+    if (option && !(contrast && proved))
+        return sis__fail(SIS_E_OPTION, "%s is for --method contrast%s", option,
+                         contrast ? " without --mask" : "");
     return SIS_OK;
 }
 
@@ -96,8 +98,9 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
     int error = read_kind(o->question.guarantee, &g->asked);
     if (!error && o->question.refine && g->asked.kind != SIS_GUARANTEE_MASK)
         error = sis__fail(SIS_E_OPTION, "--refine is for --guarantee mask");
-    int masked = o->question.guarantee || o->question.mask || o->examples.prompt;
-    if (!error && strcmp(o->answer.method, "contrast") == 0 && !masked)
+    int masked = o->question.mask || sis__task_has_prompts(o);
+    if (!error && strcmp(o->answer.method, "contrast") == 0 && !masked &&
+        g->asked.kind == SIS_GUARANTEE_MASK)
         g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
     if (!error && o->question.smallest && g->asked.kind != SIS_GUARANTEE_ALL)
         error = sis__fail(SIS_E_OPTION, "--smallest is for --guarantee all");

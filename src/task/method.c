@@ -257,7 +257,7 @@ static int score_without(const sis_task *t, const sis_example *e, const sis_mode
     const sis_input *in = &e->input;
     sis_opt plain = *opt;
     size_t n = c->n_subsets, width = in->n_values;
-    if (!t->opt.examples.prompt || t->method.contrast || n == 0)
+    if (!sis__task_has_prompts(&t->opt) || t->method.contrast || n == 0)
         return SIS_OK;
     plain.progress = NULL;
     double *rows = SIS_NEW(double, n *width), *scores = SIS_NEW(double, n);

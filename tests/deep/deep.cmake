@@ -99,7 +99,8 @@ deep_test(mpi mpi.kills ${DEEP}/endure.py ${CMAKE_BINARY_DIR} kills 4)
 deep_test(kills cli.kills ${DEEP}/endure.py ${CMAKE_BINARY_DIR} whole 20)
 deep_test(mpi mpi.faults ${DEEP}/endure.py ${CMAKE_BINARY_DIR} faults 200)
 
-deep_test(llm llm.story /usr/bin/python3 ${DEEP}/llm/run.py $<TARGET_FILE:sis_program> ${CMAKE_BINARY_DIR}/llm)
+deep_test(llm llm.story /usr/bin/python3 ${DEEP}/llm/run.py story $<TARGET_FILE:sis_program> ${CMAKE_BINARY_DIR}/llm)
+deep_test(llm llm.faults /usr/bin/python3 ${DEEP}/llm/run.py faults $<TARGET_FILE:sis_program>)
 
 deep_test(arm64 tree.arm64 ${DEEP}/arm64.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(tree.arm64 PROPERTIES TIMEOUT 1800) # it compiles everything

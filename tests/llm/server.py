@@ -125,7 +125,8 @@ class Model:
             if text is not None:
                 allowed = [i for i in allowed if (word := self.backend.vocabulary[i]) and i != self.backend.end
                            and text.startswith(word)] if text else [self.backend.end]
-                if not allowed:
+                if not allowed:  # a word that the model does not know
+                    found.append(self.token(max(range(len(logprobs)), key=logprobs.__getitem__), logprobs, k))
                     break
             i = max(allowed, key=logprobs.__getitem__)
             found.append(self.token(i, logprobs, k))
