@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "explain.h"
@@ -149,11 +150,28 @@ static int tell_errors(const cli_explaining *w) {
 
 /* ---- Records ---------------------------------------------------------------------------------- */
 
+/* A record with how the file is made, if it is the first. `line`: as it was formatted elsewhere without that,
+ * which is its last field; NULL: it was not. */
+static int format_record(const cli_explaining *w, sis_record *r, int first, const char *line,
+                         char **out, size_t *n) {
+    const char *none = r->provenance;
+    sis__buf b;
+    if (line) {
+        sis__buf_init(&b);
+        sis__buf_add(&b, line, *n - 2); /* without "}\n" */
+        sis__buf_printf(&b, ",\"provenance\":%s}\n", w->provenance);
+        return sis__buf_give(&b, out, n);
+    }
+    r->provenance = first ? w->provenance : none;
+    int error = sis_record_format(r, w->o->trace, out, n);
+    r->provenance = none;
+    return error;
+}
+
 /* Count a record and put it into the file; the first one says how the file is made. `line`: as it was
  * formatted elsewhere, n bytes; NULL: it was not. */
 static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *line, size_t n) {
     char number[SIS_ID_SIZE], *own = NULL;
-    const char *none = r->provenance;
     sis_line place = {.row = sis_task_row(w->task, i),
                       .at = w->bytes,
                       .first = w->provenance && w->n_written == 0};
@@ -161,11 +179,8 @@ static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *l
     w->unsettled |= w->n_written > 0 && i < w->last;
     w->last = i;
     cli_explain_count(w, sis_task_id(w->task, i, number), &r->collection);
-    if (place.first || !line) {
-        r->provenance = place.first ? w->provenance : none;
-        status = cli_fail(sis_record_format(r, w->o->trace, &own, &n));
-        r->provenance = none;
-    }
+    if (place.first || !line)
+        status = cli_fail(format_record(w, r, place.first, line, &own, &n));
     cli_progress_erase(&w->bar);
     if (status == CLI_DONE)
         status = cli_output_write(&w->out, own ? own : line, n);
@@ -197,7 +212,7 @@ static int answer_lines(void *ctx, size_t k, int worker) {
     sis_record r;
     size_t i, n;
     (void)k, (void)worker;
-    while (!atomic_load(&w->failed) && sis__queue_next(w->things, &i, 1) > 0) {
+    while (sis__queue_next(w->things, &i, 1) > 0) {
         char *line = NULL;
         int error = sis_task_explain(w->task, i, &r);
         if (error == SIS_OK)
@@ -206,7 +221,7 @@ static int answer_lines(void *ctx, size_t k, int worker) {
             error = sis__queue_answer(w->things, i, line, n);
         free(line);
         if (error != SIS_OK) {
-            atomic_store(&w->failed, 1);
+            sis__queue_close(w->things);
             return error;
         }
     }

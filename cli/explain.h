@@ -8,7 +8,6 @@
 #ifndef SIS_CLI_EXPLAIN_H
 #define SIS_CLI_EXPLAIN_H
 
-#include <stdatomic.h>
 
 #include "base/spread.h"
 #include "method.h"
@@ -49,7 +48,6 @@ typedef struct cli_explaining {
     sis_lines lines;       /* of such a file, where they are in it, if they come out of order */
     long long bytes;       /* of it so far */
     sis__queue *things;    /* of many processes: what is to be done, while there is work */
-    atomic_int failed;     /* one of the threads that do it has failed */
     int jobs;
     cli_progress bar;
     size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */

@@ -49,6 +49,15 @@ static int answer(sis__queue *t, size_t thing, const void *bytes, size_t n) {
     return error;
 }
 
+static void close_queue(sis__queue *t) {
+    crew *c = (crew *)t;
+    pthread_mutex_lock(&c->lock);
+    c->closed = 1;
+    c->n_things = c->first = 0;
+    pthread_cond_broadcast(&c->more);
+    pthread_mutex_unlock(&c->lock);
+}
+
 static void *run(void *ctx) {
     crew *c = ctx;
     int error = c->work->work(c->work->ctx, &c->base);
@@ -65,7 +74,7 @@ static void *run(void *ctx) {
 /* ---- What the talker does -------------------------------------------------------------------- */
 
 int crew_start(crew *c, const sis__work *w) {
-    *c = (crew){.base = {next, answer}, .work = w};
+    *c = (crew){.base = {next, answer, close_queue}, .work = w};
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
@@ -82,7 +91,7 @@ int crew_start(crew *c, const sis__work *w) {
 int crew_put(crew *c, const size_t *things, size_t n) {
     pthread_mutex_lock(&c->lock);
     int error = sis__reserve(&c->things, &c->room, c->first + c->n_things + n, sizeof *things);
-    if (error == SIS_OK) {
+    if (error == SIS_OK && !c->closed) {
         memcpy(c->things + c->first + c->n_things, things, n * sizeof *things);
         c->n_things += n;
         pthread_cond_broadcast(&c->more);

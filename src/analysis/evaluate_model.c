@@ -93,7 +93,10 @@ static int find_next(void *ctx, size_t k, const sis_model *model, const sis_opt 
     size_t e;
     (void)k;
     *out = (sis_collection){0};
-    return sis__queue_next(r->queue, &e, 1) ? find_numbers(r, e, model, opt) : SIS_OK;
+    int error = sis__queue_next(r->queue, &e, 1) ? find_numbers(r, e, model, opt) : SIS_OK;
+    if (error != SIS_OK)
+        sis__queue_close(r->queue);
+    return error;
 }
 
 static int ignore(void *ctx, size_t k, const sis_collection *c) {

@@ -27,6 +27,10 @@ int sis__queue_answer(sis__queue *t, size_t item, const void *bytes, size_t n) {
     return t->answer(t, item, bytes, n);
 }
 
+void sis__queue_close(sis__queue *t) {
+    t->close(t);
+}
+
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 struct sis__early {
@@ -124,10 +128,17 @@ static int answer_here(sis__queue *t, size_t item, const void *bytes, size_t n) 
     return error;
 }
 
+static void close_here(sis__queue *t) {
+    here *h = (here *)t;
+    pthread_mutex_lock(&h->lock);
+    h->given = h->work->n;
+    pthread_mutex_unlock(&h->lock);
+}
+
 int sis__spread(const sis__work *w) {
     if (sis__processes_now)
         return sis__processes_now->spread(w);
-    here h = {.base = {next_here, answer_here}, .work = w, .desk.work = w};
+    here h = {.base = {next_here, answer_here, close_here}, .work = w, .desk.work = w};
     pthread_mutex_init(&h.lock, NULL);
     int error = w->work(w->ctx, &h.base);
     sis__reorder_release(&h.desk);

@@ -28,6 +28,7 @@
 typedef struct sis__queue {
     size_t (*next)(struct sis__queue *t, size_t *items, size_t max);
     int (*answer)(struct sis__queue *t, size_t item, const void *bytes, size_t n);
+    void (*close)(struct sis__queue *t);
 } sis__queue;
 
 /* Take up to `max` items, ascending. Waits for at least one; 0: there are no more. */
@@ -35,6 +36,10 @@ size_t sis__queue_next(sis__queue *t, size_t *items, size_t max);
 
 /* Answer an item that was handed out. 0, or an error code if no more answers are wanted. */
 int sis__queue_answer(sis__queue *t, size_t item, const void *bytes, size_t n);
+
+/* A thread has failed: no thread of this process gets items any more, and those that wait for one do
+ * so no longer. */
+void sis__queue_close(sis__queue *t);
 
 typedef struct sis__work {
     const size_t *which; /* (n) the items, ascending; NULL: 0 to n - 1 */
