@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,6 +100,11 @@ class Explainer:
     domain      of "all": "any" number, "ball:0.5" around each value, "data": the range of the
                 background (missing where it is missing there), or a pair of arrays (lowest, highest)
     smallest    of "all": a subset of the fewest features
+    units       of "contrast": a dict of what one step of a feature is, by its name or number: {"income": 100}. Values
+                change by whole steps, and distances are counted in them. Default: the standard deviation in the
+                background of domain="data", else in X, and steps of 1 for columns of whole numbers
+    fixed       of "contrast": features that are never changed, by name or number
+    cheapest    of "contrast": the nearest change of all, instead of the nearest of the fewest features
     confidence  of "chance:P"; samples: its draws for each example
     refine      with features="grid:196" or "superpixel:196" (X a file of images): parts first, then
                 the pixels in them
@@ -139,7 +144,9 @@ class Explainer:
                  timeout: float = 60.0, progress: Optional[bool] = None,
                  method: Literal["sis", "quick", "contrast"] = "sis", keep: Literal["score", "class"] = "score",
                  guarantee: str = "mask", domain: Union[str, Tuple[ArrayLike, ArrayLike]] = "any",
-                 smallest: bool = False, confidence: float = 0.95, samples: int = 0, refine: bool = False,
+                 smallest: bool = False, units: Optional[Mapping[Union[str, int], float]] = None,
+                 fixed: Optional[Sequence[Union[str, int]]] = None, cheapest: bool = False,
+                 confidence: float = 0.95, samples: int = 0, refine: bool = False,
                  normalize: Optional[str] = None, convert: bool = True) -> None:
         if target_index is not None and not is_top(target):
             raise Error("target and target_index: give one of them")
@@ -149,6 +156,9 @@ class Explainer:
                 raise Error("%s=%r: expected %s" % (name, value, " or ".join(known)))
         self.method, self.keep, self.guarantee, self.domain = method, keep, guarantee, domain
         self.smallest, self.confidence, self.samples = smallest, confidence, samples
+        self.units, self.fixed, self.cheapest = dict(units or {}), list(fixed or []), bool(cheapest)
+        if method != "contrast" and (self.units or self.fixed or self.cheapest):
+            raise Error("units, fixed and cheapest are for method=\"contrast\"")
         self.refine, self.normalize, self.convert = refine, normalize, convert
         self.for_all = guarantee == "all" or method == "contrast"
         self.model, self.mask, self.background = model, mask, background
@@ -277,13 +287,14 @@ class Explainer:
         owner, names = feature_names(self, encoder, shape)
         masks = self._masks(encoder, width, owner)
         boundless = unbounded(rows) | np.isinf(masks).any()
-        examples = []
+        examples, steps = [], self._steps(encoder, rows, owner, names)
         for i, row in enumerate(rows):
             mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
             e = {"id": ids[i], "model": _core.model_name(self.bound.name),
                  "kind": self.kind or self.bound.kind or encoder.drawn_as(), "values": row, "mask": mask,
                  "target": int(outputs[i])}
             e.update(encoder.describe(row, masks))
+            e.update(steps)
             if boundless[i]:
                 e["shown"] = False  # a record holds numbers, and null for missing ones
                 e.pop("shape", None)
@@ -303,6 +314,23 @@ class Explainer:
                 e["label"] = labels[i]
             examples.append(e)
         return examples
+
+    def _steps(self, encoder, rows, owner, names):
+        """How distances of contrasts are counted: the scale and the step of each value, and fixed features."""
+        if self.method != "contrast":
+            return {}
+        data = rows if self.domain != "data" else encoder.background(self.background, "domain")
+        scale, step = np.frombuffer(_core.spread(np.ascontiguousarray(data, dtype=float))).reshape(2, -1).copy()
+        owner = np.arange(len(scale)) if owner is None else np.asarray(owner)
+        names, fixed = names or encoder.names, np.zeros(owner.max() + 1, np.uint8)
+        for name, unit in self.units.items():
+            if not unit > 0:
+                raise Error("units: expected a number above 0 for %r, found %r" % (name, unit))
+            scale[owner == feature_of(name, names, len(fixed), "units")] = unit
+            step[owner == feature_of(name, names, len(fixed), "units")] = unit
+        for name in self.fixed:
+            fixed[feature_of(name, names, len(fixed), "fixed")] = 1
+        return {"scale": scale, "step": step, "fixed": fixed} if self.fixed else {"scale": scale, "step": step}
 
     def _box(self, encoder, row):
         """The lowest and the highest value that others may have, and which may be missing; or None."""
@@ -408,6 +436,12 @@ class Explainer:
             return 1
         return max(1, min(len(part), THREADS, -(-GATHERED // part[0]["mask"].size)))
 
+    def _listed(self, option):
+        """units or fixed as the program takes them."""
+        if option == "fixed":
+            return ",".join(map(str, self.fixed)) or None
+        return ",".join("%s=%r" % (name, float(unit)) for name, unit in self.units.items()) or None
+
     def _work(self, core, judge, examples):
         if self.guarantee not in ("mask", "all"):
             raise Error("guarantee=%r: expected \"mask\" or \"all\"; \"chance:P\" is for files: give X "
@@ -428,6 +462,7 @@ class Explainer:
                           memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True,
                           method=self.method, for_all=self.for_all,
                           keep_class=self.keep == "class", smallest=self.smallest, domain=domain,
+                          cheapest=self.cheapest,
                           together=self._together(part))
 
         def confirmed(part, found, run):
@@ -491,6 +526,15 @@ class Explainer:
 
 def is_top(target):
     return isinstance(target, str) and target == "top"
+
+
+def feature_of(name, names, n, option):
+    """The number of a feature, by its name or number."""
+    if names is not None and str(name) in names:
+        return list(names).index(str(name))
+    if isinstance(name, (int, np.integer)) and 0 <= name < n:
+        return int(name)
+    raise Error("%s: no feature is called %r" % (option, name))
 
 
 def position_of(target, labels):
@@ -644,7 +688,8 @@ class FileTask:
                 ("mask", mask, None), ("features", self.features(), None), ("refine", e.refine, False),
                 ("samples", samples, 0), ("seed", seed, 1), ("method", e.method, "sis"), ("keep", e.keep, "score"),
                 ("guarantee", e.guarantee, "mask"), ("domain", e.domain, "any"),
-                ("smallest", e.smallest, False), ("max-subsets", e.max_subsets, 0),
+                ("smallest", e.smallest, False), ("units", e._listed("units"), None),
+                ("fixed", e._listed("fixed"), None), ("cheapest", e.cheapest, False), ("max-subsets", e.max_subsets, 0),
                 ("confidence", e.confidence, 0.95), ("exact", e.exact, False),
                 ("tokenizer", e.tokenizer, None), ("fit", e.fit, False), ("normalize", e.normalize, None)):
             if value != default:
@@ -714,6 +759,7 @@ class FileTask:
                           tokenizer=None if e.tokenizer is None else os.fspath(e.tokenizer),
                           fit=e.fit, method=e.method, guarantee=e.guarantee, keep=e.keep,
                           smallest=e.smallest, domain=None if e.domain == "any" else e.domain,
+                          units=e._listed("units"), fixed=e._listed("fixed"), cheapest=e.cheapest,
                           samples=samples, confidence=e.confidence, refine=e.refine,
                           target_index=None if e.target_index is None else str(e.target_index),
                           command=self.command(), **self.prompts())

@@ -563,16 +563,30 @@ static PyType_Spec model_spec = {
 
 /* One example as Python describes it: a dict of buffers and words, borrowed by a sis_input and a
  * sis_record. */
+enum {
+    VALUES,
+    MASK,
+    MAP,
+    SHOWN_VALUES,
+    SHOWN_MASK,
+    SHOWN_MAP,
+    LOW,
+    HIGH,
+    MISSING,
+    SCALE,
+    STEP,
+    FIXED,
+    N_BUFFERS
+};
+
 typedef struct {
     sis_input input;
     sis_record record; /* all but the collection */
     size_t *shape;
     const char **names, **value_names, **words;
-    Py_buffer buffers[9]; /* values, mask, feature map; the same as shown; what other values may be;
-                             buf NULL: none */
+    Py_buffer buffers[N_BUFFERS]; /* values, mask, feature map; the same as shown; what other values may
+                                     be; how contrasts change them. buf NULL: none */
 } example;
-
-enum { VALUES, MASK, MAP, SHOWN_VALUES, SHOWN_MASK, SHOWN_MAP, LOW, HIGH, MISSING, N_BUFFERS };
 
 typedef struct {
     example *items;
@@ -708,8 +722,17 @@ static int texts_read(PyObject *dict, sis_record *r) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* How many features a map of n values has; NULL in it: each value is one. */
+static size_t features_of(size_t n, const Py_buffer *map) {
+    const int *owner = (const int *)map->buf;
+    size_t most = 0;
+    for (size_t v = 0; owner && v < n; v++)
+        most = owner[v] >= (int)most ? (size_t)owner[v] + 1 : most;
+    return owner ? most : n;
+}
+
 static int example_read(PyObject *dict, example *e) {
-    size_t n_mask, n_map, n_low, n_high, n_missing;
+    size_t n_mask, n_map, n_low, n_high, n_missing, n_scale, n_step, n_fixed;
     sis_record *r = &e->record;
     sis_input *in = &e->input;
     PyObject *output = item(dict, "target"), *threshold = item(dict, "threshold");
@@ -719,6 +742,9 @@ static int example_read(PyObject *dict, example *e) {
         buffer_item(dict, "low", sizeof(double), &e->buffers[LOW], &n_low) ||
         buffer_item(dict, "high", sizeof(double), &e->buffers[HIGH], &n_high) ||
         buffer_item(dict, "missing", 1, &e->buffers[MISSING], &n_missing) ||
+        buffer_item(dict, "scale", sizeof(double), &e->buffers[SCALE], &n_scale) ||
+        buffer_item(dict, "step", sizeof(double), &e->buffers[STEP], &n_step) ||
+        buffer_item(dict, "fixed", 1, &e->buffers[FIXED], &n_fixed) ||
         texts_item(dict, "names", &e->names, &r->drawing.n_names) ||
         texts_item(dict, "words", &e->words, &r->drawing.n_words) || shape_item(dict, e) ||
         texts_read(dict, r))
@@ -729,7 +755,9 @@ static int example_read(PyObject *dict, example *e) {
         return -1;
     if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
         (n_map && n_map != in->n_values) || n_low != n_high || (n_low && n_low != in->n_values) ||
-        (n_missing && n_missing != in->n_values)) {
+        (n_missing && n_missing != in->n_values) || n_scale != n_step ||
+        (n_scale && n_scale != in->n_values) ||
+        (n_fixed && n_fixed != features_of(in->n_values, &e->buffers[MAP]))) {
         PyErr_SetString(Error, "an example needs id, model, values, a mask of as many (or several "
                                "times as many) values, and a feature map of as many");
         return -1;
@@ -781,7 +809,7 @@ typedef struct {
     examples e;
     Model *m;
     const char *method, *domain; /* NULL: sis; any */
-    int for_all, keep_class, smallest;
+    int for_all, keep_class, smallest, cheapest;
     sis_prover *prover;        /* with for_all */
     sis_guarantee *guarantees; /* (examples) */
 } job;
@@ -844,6 +872,9 @@ static void prove_options(const example *e, const sis_opt *opt, int keep_class, 
     p->low = (const double *)e->buffers[LOW].buf;
     p->high = (const double *)e->buffers[HIGH].buf;
     p->missing = (const unsigned char *)e->buffers[MISSING].buf;
+    p->scale = (const double *)e->buffers[SCALE].buf;
+    p->step = (const double *)e->buffers[STEP].buf;
+    p->fixed = (const unsigned char *)e->buffers[FIXED].buf;
 }
 
 static int find_quick(const sis_model *model, const sis_input *input, const sis_opt *opt,
@@ -872,6 +903,7 @@ static int find_one(void *ctx, size_t i, const sis_model *model, const sis_opt *
         sis_prove_opt p;
         prove_options(&j->e.items[i], opt, j->keep_class, &p);
         p.smallest = j->smallest;
+        p.cheapest = j->cheapest;
         p.contrast = j->method && strcmp(j->method, "contrast") == 0;
         return sis_prove_collect(j->prover, in, &p, out, &j->guarantees[i]);
     }
@@ -932,21 +964,45 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     return hand_record(j, i, &r);
 }
 
+/* spread(rows): the scale and the step of each column of doubles (n, width), 2 * width doubles. */
+static PyObject *spread(PyObject *self, PyObject *rows) {
+    Py_buffer b;
+    sis_spread *s = NULL;
+    (void)self;
+    if (PyObject_GetBuffer(rows, &b, PyBUF_C_CONTIGUOUS | PyBUF_ND) != 0)
+        return NULL;
+    size_t n = b.ndim == 2 ? (size_t)b.shape[0] : 0, width = b.ndim == 2 ? (size_t)b.shape[1] : 0;
+    PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(2 * width * sizeof(double)));
+    int error = out ? sis_spread_new(width, &s) : SIS_OK;
+    for (size_t i = 0; s && i < n; i++)
+        sis_spread_add(s, (const double *)b.buf + i * width);
+    if (s)
+        sis_spread_get(s, (double *)(void *)PyBytes_AsString(out),
+                       (double *)(void *)PyBytes_AsString(out) + width);
+    sis_spread_free(s);
+    PyBuffer_Release(&b);
+    if (error == SIS_OK)
+        return out;
+    Py_XDECREF(out);
+    return raise_code(error);
+}
+
 /* collect(model, examples, done, progress, *, ...): done(i, line) for each in order. */
 static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"model",      "examples", "done",   "progress", "below",  "max_subsets",
                             "memory",     "jobs",     "exact",  "trace",    "method", "for_all",
-                            "keep_class", "smallest", "domain", "together", NULL};
+                            "keep_class", "smallest", "domain", "together", "cheapest", NULL};
     PyObject *list;
     Py_ssize_t most = 0, memory = 0;
     job j = {0};
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|pnnippzpppzi", names, ModelType, &j.m,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|pnnippzpppzip", names, ModelType, &j.m,
                                      &list, &j.done, &j.progress, &j.opt.below, &most, &memory,
                                      &j.opt.jobs, &j.opt.exact, &j.trace, &j.method, &j.for_all,
-                                     &j.keep_class, &j.smallest, &j.domain, &j.together))
+                                     &j.keep_class, &j.smallest, &j.domain, &j.together,
+                                     &j.cheapest))
         return NULL;
     j.opt.threshold = 0; /* each example has its own */
     j.opt.max_subsets = most > 0 ? (size_t)most : 0;
@@ -1095,7 +1151,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
                             "fit",          "method",      "guarantee",  "domain",    "keep",
                             "smallest",     "confidence",  "samples",    "refine",    "command",
                             "target_index", "prompt",      "explain",    "answer",    "score",
-                            "seed",         NULL};
+                            "seed",         "units",       "fixed",      "cheapest",  NULL};
     const char *features = NULL;
     file_task e = {.command = Py_None};
     Py_ssize_t most = 0, memory = 0, samples = 0;
@@ -1106,7 +1162,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     sis_opt *search = &e.opt.answer.search;
     if (!out ||
         !PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOzzzzzK", names, ModelType, &e.j.m, &e.strings,
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOzzzzzKzzp", names, ModelType, &e.j.m, &e.strings,
             &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model.spec,
             &e.opt.question.threshold, &e.opt.question.mask, &e.opt.question.target, &search->below,
             &most, &memory, &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
@@ -1114,7 +1170,8 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
             &e.opt.question.guarantee, &e.opt.question.domain, &e.opt.question.keep,
             &e.opt.question.smallest, &e.opt.question.confidence, &samples, &e.opt.question.refine,
             &e.command, &e.opt.question.target_index, &e.opt.examples.prompt_text,
-            &e.opt.model.open.explain, &e.opt.examples.answer, &e.opt.model.open.score, &seed)) {
+            &e.opt.model.open.explain, &e.opt.examples.answer, &e.opt.model.open.score, &seed,
+            &e.opt.question.units, &e.opt.question.fixed, &e.opt.question.cheapest)) {
         Py_XDECREF(out);
         return NULL;
     }
@@ -1628,6 +1685,7 @@ static PyObject *write_file(PyObject *self, PyObject *args) {
 static PyMethodDef functions[] = {
     {"collect", (PyCFunction)(void (*)(void))collect, METH_VARARGS | METH_KEYWORDS,
      "collect(model, examples, done, progress, ...)"},
+    {"spread", spread, METH_O, "spread(rows)"},
     {"verify", verify, METH_VARARGS, "verify(model, examples, lines, exhaustive)"},
     {"task", (PyCFunction)(void (*)(void))task, METH_VARARGS | METH_KEYWORDS,
      "task(model, strings, kind, done, progress, lines, ...)"},

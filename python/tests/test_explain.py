@@ -187,6 +187,41 @@ class Guarantees(unittest.TestCase):
             ax = next(e for e in r if e.subsets).plot()
             self.assertEqual(ax.get_yticklabels()[0].get_text(), name)
 
+    def test_contrasts_in_units(self):
+        X, names = self.rows(), ["age", "income", "debt", "savings", "late_payments", "open_accounts",
+                                 "years_employed", "credit_used"]
+        r = sis.explain(self.TREES, X, 0.8, method="contrast", units={1: 500}, max_subsets=3)
+        changes = [np.array(e.data["examples"]).reshape(-1, 8)[k][1] - e.data["values"][1]
+                   for e in r for k, s in enumerate(e.subsets) if 1 in s.features]
+        self.assertTrue(changes and all(c % 500 == 0 for c in changes))
+        r = sis.explain(self.TREES, X, 0.8, method="contrast", fixed=[1, 4])
+        self.assertTrue(any(e.subsets for e in r))
+        self.assertFalse({1, 4} & {f for e in r for s in e.subsets for f in s.features})
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        near = sis.explain(self.TREES, X, 0.8, method="contrast", cheapest=True)
+        few = sis.explain(self.TREES, X, 0.8, method="contrast")
+        for a, b in zip(near, few):
+            self.assertTrue(all(x.distance <= y.distance for x, y in zip(a.subsets, b.subsets)))
+        try:
+            import pandas
+        except ImportError:
+            return
+        frame = pandas.DataFrame(X, columns=names)
+        asked = dict(method="contrast", units={"income": 500}, fixed=["late_payments"], cheapest=True)
+        r = sis.explain(self.TREES, frame, 0.8, **asked)
+        path = pathlib.Path(self.TREES).parent / "credit.csv"
+        same = sis.explain(self.TREES, path, 0.8, **asked)
+        for a, b in zip(r, same):
+            self.assertEqual([(s.features, s.distance) for s in a.subsets], [(s.features, s.distance) for s in b.subsets])
+        table = r.to_pandas().dropna(subset=["distance"])
+        self.assertTrue(len(table) and all(len(row.becomes) == row.size for row in table.itertuples()))
+        for wrong, why in ((dict(units={"nobody": 1}), "no feature"), (dict(units={"income": 0}), "above 0"),
+                           (dict(fixed=[8]), "no feature")):
+            with self.assertRaisesRegex(sis.Error, why):
+                sis.explain(self.TREES, frame, 0.8, method="contrast", **wrong)
+        with self.assertRaisesRegex(sis.Error, "contrast"):
+            sis.explain(self.TREES, X, 0.8, guarantee="all", cheapest=True)
+
     def test_contrasts_over_categories(self):
         try:
             import pandas

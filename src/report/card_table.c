@@ -25,10 +25,12 @@ typedef struct {
     const sis__report_example *e;
     const sis__population *among; /* NULL: too few to speak of */
     double most;                  /* attribution; 0: there are none */
+    const double *becomes;        /* of a contrast: the values that lose the decision. NULL: none */
 } columns;
 
 static columns find_columns(const sis__report_example *e, const sis__population *p) {
-    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(&e->record)};
+    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(&e->record),
+                     NULL};
 }
 
 /* Several categories at once are a mixture: what is most of it, and how many there are. A mask of
@@ -143,6 +145,8 @@ static void add_head(sis__buf *b, const columns *c) {
     sis__buf_str(b, "<thead><tr><th scope=\"col\">feature</th>");
     if (r->drawing.values)
         sis__buf_str(b, "<th scope=\"col\">value</th>");
+    if (c->becomes)
+        sis__buf_str(b, "<th scope=\"col\">becomes</th>");
     if (c->among)
         sis__buf_printf(b, "<th scope=\"col\" class=\"among\">among %zu examples</th>",
                         c->among->n);
@@ -177,6 +181,11 @@ static void add_row(sis__buf *b, const columns *c, int feature, const sis__choic
         sis__buf_printf(b, "<td%s>", masked ? " class=\"soft\"" : "");
         add_values(b, r, values, feature);
         sis__buf_str(b, "</td>");
+        if (!masked && c->becomes) {
+            sis__buf_str(b, "<td>");
+            add_values(b, r, c->becomes, feature);
+            sis__buf_str(b, "</td>");
+        }
         if (!masked && c->among)
             add_among(b, c, feature);
     }
@@ -185,8 +194,16 @@ static void add_row(sis__buf *b, const columns *c, int feature, const sis__choic
     sis__buf_str(b, "</tr>\n");
 }
 
-static void add_subset(sis__buf *b, const columns *c, size_t k) {
+/* What the record proposes in the place of its values with subset k. */
+static const double *becomes(const sis_record *r, size_t k) {
+    const sis_guarantee *g = r->guarantee;
+    return g && k < g->n_examples ? g->examples + k * r->drawing.n_values : NULL;
+}
+
+static void add_subset(sis__buf *b, const columns *all, size_t k) {
+    columns own = *all, *c = &own;
     const sis__report_example *e = c->e;
+    own.becomes = becomes(&e->record, k);
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__buf_printf(b,
                     "<div class=\"scroll\"><table class=\"features\"><caption><span class=\"key "

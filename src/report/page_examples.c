@@ -20,6 +20,11 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
     sis__buf_printf(b, " \xC2\xB7 %s ", sis_record_score_name(&e->record));
     sis__html_number(b, c->subsets[k].score);
+    if (e->record.guarantee && e->record.guarantee->distances &&
+        !isnan(e->record.guarantee->distances[k])) {
+        sis__buf_str(b, " \xC2\xB7 distance ");
+        sis__html_number(b, e->record.guarantee->distances[k]);
+    }
     if (e->record.guarantee && e->record.guarantee->kind != SIS_GUARANTEE_MASK) {
         char promise[160];
         sis_record_promise(&e->record, k, promise, sizeof promise);
