@@ -19,11 +19,11 @@
 static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
 typedef struct {
-    const char *output, *title, *figures, *format, *where;
+    const char *output, *title, *figures, *format, *where, *by, *template;
     cli_list clusters, comparisons, evaluations, chosen;
     cli_target target;
     size_t examples;
-    int mistaken;
+    int mistaken, letter;
     int force;
     cli_common common;
 } report_options;
@@ -44,6 +44,20 @@ static const cli_option options[] = {
     {"evaluation", 0, "FILE", CLI_LIST(report_options, evaluations),
      "show the comparison of methods in FILE, as sis evaluate --json wrote it",
      .more = "May be given several times."},
+    {"by", 0, "COLUMN", CLI_STRING(report_options, by),
+     "compare groups of examples, as sis summary --by does", .unset = "no groups"},
+    {"letter", 0, NULL, CLI_FLAG(report_options, letter),
+     "a page for each example in words, for print, instead of the report",
+     .more = "The decision, its reasons, what is proved and what that means, and what would change "
+             "it. Give two results files for all of it: one of reasons, and one of --method "
+             "contrast; records of the same id make one letter."},
+    {"template", 0, "FILE", CLI_STRING(report_options, template),
+     "HTML to fill letters into, or print", .unset = "that of sis",
+     .more = "print writes the template of sis to standard output, to start from. {{title}}; and "
+             "between {{#letters}} and {{/letters}} {{id}}, {{label}}, {{model}}, {{score}}, "
+             "{{threshold}}, {{decision}}, {{reasons_are}}, {{reasons}}, {{proof}}, "
+             "{{changes_are}}, {{changes}}, {{nearest}} and {{column:NAME}}. {{#field}} ... "
+             "{{/field}} is left out where the field is empty."},
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
      .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
@@ -142,14 +156,21 @@ static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
 
 typedef int (*adder)(sis_report *report, const char *name, const char *json, size_t n);
 
+/* *bytes is free()d by the caller. */
+static int read_file(const char *path, char **bytes, size_t *n) {
+    FILE *file = fopen(path, "r");
+    *bytes = NULL;
+    if (!file)
+        return cli_error("cannot open %s: %s", path, strerror(errno));
+    int status = read_all(file, path, bytes, n);
+    fclose(file);
+    return status;
+}
+
 static int add_file(sis_report *report, const char *path, adder add) {
     char *bytes;
     size_t n;
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return cli_error("cannot open %s: %s", path, strerror(errno));
-    int status = read_all(file, path, &bytes, &n);
-    fclose(file);
+    int status = read_file(path, &bytes, &n);
     if (status == CLI_DONE)
         status = cli_fail(add(report, path, bytes, n));
     free(bytes);
@@ -174,6 +195,29 @@ static int write_page(const sis_report *report, const report_options *o) {
     if (status == CLI_DONE && strcmp(o->output, "-") != 0)
         cli_note(o->common.quiet, "wrote %s, %.3g MB", o->output, (double)n / 1e6);
     return status;
+}
+
+static int write_letters(const sis_report *report, const report_options *o) {
+    sis_letter_opt opt = {.title = o->title};
+    char *text = NULL, *html;
+    size_t n;
+    int status = o->template ? read_file(o->template, &text, &opt.n_template) : CLI_DONE;
+    opt.template_text = text;
+    if (status == CLI_DONE) {
+        int error = sis_report_letters(report, &opt, &html, &n);
+        status = cli_output_made(o->output, error, html, n);
+    }
+    if (status == CLI_DONE && strcmp(o->output, "-") != 0)
+        cli_note(o->common.quiet, "wrote %s", o->output);
+    free(text);
+    return status;
+}
+
+static int print_template(void) {
+    size_t n;
+    const char *text = sis_letter_template(&n);
+    fwrite(text, 1, n, stdout);
+    return CLI_DONE;
 }
 
 typedef struct {
@@ -300,6 +344,20 @@ static int write_each(const sis_report *report, const cli_list *chosen) {
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+static int check_letter(const report_options *o) {
+    if (o->template && !o->letter)
+        return cli_usage("--template is for --letter");
+    if (o->letter &&
+        (o->by || o->clusters.n || o->comparisons.n || o->evaluations.n || o->examples))
+        return cli_usage("--letter: %s is for the report; leave it out",
+                         o->by              ? "--by"
+                         : o->clusters.n    ? "--clusters"
+                         : o->comparisons.n ? "--comparison"
+                         : o->evaluations.n ? "--evaluation"
+                                            : "--examples");
+    return CLI_DONE;
+}
+
 static int check_paths(const report_options *o, const cli_list *args) {
     static const char *const figures[] = {".pdf", ".png", ".svg"};
     int status = CLI_DONE;
@@ -317,9 +375,14 @@ static int check_paths(const report_options *o, const cli_list *args) {
 static int run(const void *p, const cli_list *args) {
     report_options all = *(const report_options *)p, *o = &all;
     sis_report *report;
+    int status = check_letter(o);
+    if (status != CLI_DONE)
+        return status;
+    if (o->template && strcmp(o->template, "print") == 0)
+        return print_template();
     if (!o->output && o->chosen.n == 0)
-        o->output = "report.html";
-    int status = check_paths(o, args);
+        o->output = o->letter ? "letters.html" : "report.html";
+    status = check_paths(o, args);
     if (status != CLI_DONE || (status = cli_fail(sis_report_new(&report))) != CLI_DONE)
         return status;
     status = add_results(report, o, args);
@@ -329,8 +392,10 @@ static int run(const void *p, const cli_list *args) {
         status = add_files(report, &o->comparisons, sis_report_add_comparison);
     if (status == CLI_DONE)
         status = add_files(report, &o->evaluations, sis_report_add_evaluation);
+    if (status == CLI_DONE && o->by)
+        status = cli_fail(sis_report_by(report, o->by));
     if (status == CLI_DONE && o->output)
-        status = write_page(report, o);
+        status = o->letter ? write_letters(report, o) : write_page(report, o);
     if (status == CLI_DONE)
         status = write_each(report, &o->chosen);
     if (status == CLI_DONE && o->figures)
@@ -353,6 +418,8 @@ const cli_command cli_report = {
         (const cli_example[]){
             {"sis report results.jsonl --output report.html",
              "Make a page to open in a browser, or to send to someone."},
+            {"sis report reasons.jsonl contrasts.jsonl --letter --where 'id=17' -o letter.html",
+             "A letter to one applicant: print it, or save it as PDF, with a browser."},
             {"sis report a.jsonl b.jsonl --clusters both.json --figures plots --format pdf",
              "Two results files in one page, with clusters; the plots as PDF files too."},
             {0}},

@@ -252,8 +252,9 @@ static int run(const void *options_p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_where_open(&p.where, o->where);
     if (status == CLI_DONE)
-        status = args->n == 1 ? cli_records_each(args->items[0], SIZE_MAX, &p.where, print_record, &p)
-                              : show_beside(&p, args);
+        status = args->n == 1
+                     ? cli_records_each(args->items[0], SIZE_MAX, &p.where, print_record, &p)
+                     : show_beside(&p, args);
     sis_motifs_release(&motifs);
     if (status == CLI_DONE)
         cli_where_tell(&p.where, o->common.quiet);

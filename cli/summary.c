@@ -11,11 +11,12 @@
 #include <sis/report.h>
 
 #include "base/buf.h"
+#include "base/number.h"
 #include "output.h"
 #include "records.h"
 
 typedef struct {
-    const char *where, *json, *figure;
+    const char *where, *json, *figure, *by;
     size_t top;
     int force;
     cli_common common;
@@ -32,6 +33,11 @@ static const cli_option options[] = {
          "there is one class, beside them the values; of pictures the places of pixels. It has "
          "the 20 most frequent features, or N with --top, up to 200. All records are held in "
          "memory for it."},
+    {"by", 0, "COLUMN", CLI_STRING(summary_options, by),
+     "compare groups: the share of decisions, and of subsets that hold each feature",
+     .unset = "no groups",
+     .more = "Groups are the values of a column of the examples, or ranges of numbers: age:30,50. "
+             "Shares have 95 % intervals (Wilson). With --json a line for each group."},
     CLI_WHERE(summary_options, where),
     CLI_FORCE(summary_options, force),
     CLI_GROUP(summary_options, common, cli_common, cli_common_options),
@@ -40,6 +46,7 @@ static const cli_option options[] = {
 
 typedef struct {
     sis_summary *s;
+    sis_groups *groups; /* NULL: there are none */
     cli_where where;
     sis_report *drawn; /* NULL: there is no figure to draw */
     const char *path;
@@ -48,6 +55,8 @@ typedef struct {
 static int add_record(void *ctx, sis_record *r) {
     counting *c = ctx;
     int code = sis_summary_add(c->s, r);
+    if (code == SIS_OK && c->groups)
+        code = sis_groups_add(c->groups, r);
     if (code == SIS_OK && c->drawn)
         code = sis_report_add(c->drawn, c->path, r);
     return cli_fail(code);
@@ -176,6 +185,80 @@ static int print_all(const summary_options *o, sis_summary *s) {
     return status;
 }
 
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+static void add_share(sis__buf *b, sis_proportion s) {
+    char text[64];
+    if (s.of)
+        sis__format(text, sizeof text, "%.1f %% (%.1f to %.1f)", 100 * s.share, 100 * s.low,
+                    100 * s.high);
+    else
+        snprintf(text, sizeof text, "-");
+    sis__buf_printf(b, "  %-24s", text);
+}
+
+static void end_line(sis__buf *b) {
+    while (b->len && b->data[b->len - 1] == ' ')
+        b->len--;
+    sis__buf_char(b, '\n');
+}
+
+static void add_groups(sis__buf *b, const sis_groups *g, size_t n) {
+    int wide = (int)strlen(sis_groups_column(g));
+    for (size_t i = 0; i < n; i++) {
+        int length = (int)strlen(sis_groups_at(g, i).name);
+        wide = length > wide ? length : wide;
+    }
+    sis__buf_printf(b, "%-*s  examples  %-24s  subsets\n", wide, sis_groups_column(g),
+                    "decided (95 %)");
+    for (size_t i = 0; i < n; i++) {
+        sis_group of = sis_groups_at(g, i);
+        sis__buf_printf(b, "%-*s  %8zu", wide, of.name, of.examples);
+        add_share(b, of.decided);
+        sis__buf_printf(b, "  %7zu\n", of.subsets);
+    }
+}
+
+/* A line for each feature, a column for each group. */
+static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t features) {
+    int wide = 7;
+    for (size_t f = 0; f < features; f++) {
+        int length = (int)strlen(sis_groups_feature(g, f));
+        wide = length > wide ? length : wide;
+    }
+    sis__buf_printf(b, "\nsubsets that hold a feature\n%-*s", wide, "feature");
+    for (size_t i = 0; i < n; i++)
+        sis__buf_printf(b, "  %-24s", sis_groups_at(g, i).name);
+    end_line(b);
+    for (size_t f = 0; f < features; f++) {
+        sis__buf_printf(b, "%-*s", wide, sis_groups_feature(g, f));
+        for (size_t i = 0; i < n; i++)
+            add_share(b, sis_groups_holds(g, i, f));
+        end_line(b);
+    }
+}
+
+static int print_groups(const summary_options *o, sis_groups *g) {
+    size_t n, features, bytes;
+    char *text;
+    sis__buf b = {0};
+    int status = cli_fail(sis_groups_sort(g, &n, &features));
+    if (status != CLI_DONE)
+        return status;
+    features = o->top && o->top < features ? o->top : features;
+    if (o->json) {
+        int error = sis_groups_format(g, features, &text, &bytes);
+        status = cli_output_made(o->json, error, text, bytes);
+    }
+    if (status != CLI_DONE || (o->json && strcmp(o->json, "-") == 0))
+        return status;
+    add_groups(&b, g, n);
+    if (features)
+        add_reasons(&b, g, n, features);
+    int error = sis__buf_give(&b, &text, &bytes);
+    return cli_print_made(error, text);
+}
+
 static int count_all(const cli_list *paths, counting *c) {
     sis_parts parts = {0};
     int status = CLI_DONE;
@@ -196,6 +279,8 @@ static int run(const void *p, const cli_list *args) {
         status = cli_where_open(&c.where, o->where);
     if (status == CLI_DONE)
         status = cli_fail(sis_summary_new(&c.s));
+    if (status == CLI_DONE && o->by)
+        status = cli_fail(sis_groups_new(o->by, &c.groups));
     if (status == CLI_DONE && o->figure)
         status = cli_fail(sis_report_new(&c.drawn));
     if (status == CLI_DONE)
@@ -203,11 +288,12 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         cli_where_tell(&c.where, o->common.quiet);
     if (status == CLI_DONE)
-        status = print_all(o, c.s);
+        status = c.groups ? print_groups(o, c.groups) : print_all(o, c.s);
     if (status == CLI_DONE && o->figure)
         status = draw(o, c.drawn);
     sis_report_free(c.drawn);
     sis_summary_free(c.s);
+    sis_groups_free(c.groups);
     cli_where_release(&c.where);
     return status;
 }
@@ -221,12 +307,14 @@ const cli_command cli_summary = {
     .min_args = 1,
     .max_args = SIZE_MAX,
     .run = run,
-    .examples = (const cli_example[]){{"sis summary granted.jsonl", "Features by subsets."},
-                                      {"sis summary reviews.jsonl --top 20 --where class=1",
-                                       "The words that most subsets of class 1 hold."},
-                                      {"sis summary granted.jsonl --plot granted.svg",
-                                       "The same as a picture."},
-                                      {0}},
+    .examples =
+        (const cli_example[]){
+            {"sis summary granted.jsonl", "Features by subsets."},
+            {"sis summary reviews.jsonl --top 20 --where class=1",
+             "The words that most subsets of class 1 hold."},
+            {"sis summary loans.jsonl --by sex", "Are women granted less, and for other reasons?"},
+            {"sis summary granted.jsonl --plot granted.svg", "The same as a picture."},
+            {0}},
     .description =
         "Counts over all subsets of results how many hold a feature and of how many examples; "
         "where "

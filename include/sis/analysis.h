@@ -603,6 +603,47 @@ void sis_summary_totals(const sis_summary *s, size_t *records, size_t *subsets);
 /* The first n items as JSON, a line each; free(*json). */
 int sis_summary_format(const sis_summary *s, size_t n, char **json, size_t *bytes);
 
+/* How many subsets hold what is called so. */
+size_t sis_summary_holds(const sis_summary *s, const char *name);
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+/* A share and its 95 % interval by Wilson's formula; of nothing it is NaN, from 0 to 1. */
+typedef struct sis_proportion {
+    size_t n, of;
+    double share, low, high;
+} sis_proportion;
+sis_proportion sis_proportion_of(size_t n, size_t of);
+
+/* Examples that have the same value of a column. */
+typedef struct sis_group {
+    const char *name;
+    size_t examples; /* without those of status error */
+    sis_proportion decided;
+    size_t subsets;
+} sis_group;
+
+/* Decisions and reasons by the values of a column: "sex", or by ranges of numbers "age:30,50"; "label" is
+ * the label unless there is a column of that name. SIS_E_OPTION: a record has no such column, or there are
+ * more than 50 groups. After sis_groups_sort there are `groups` of them, numbers in their order and words
+ * by the alphabet, and `features`, those of most subsets first. */
+typedef struct sis_groups sis_groups;
+int sis_groups_new(const char *by, sis_groups **out);
+int sis_groups_add(sis_groups *g, const sis_record *record);
+int sis_groups_sort(sis_groups *g, size_t *groups, size_t *features);
+void sis_groups_free(sis_groups *g);
+
+/* Borrowed. */
+const char *sis_groups_column(const sis_groups *g);
+sis_group sis_groups_at(const sis_groups *g, size_t i);
+const char *sis_groups_feature(const sis_groups *g, size_t f);
+
+/* The share of the subsets of group i that hold feature f. */
+sis_proportion sis_groups_holds(const sis_groups *g, size_t i, size_t f);
+
+/* As JSON, a line for each group, with at most so many features; free(*json). */
+int sis_groups_format(const sis_groups *g, size_t features, char **json, size_t *n);
+
 /* ---- Points -------------------------------------------------------------------------------- */
 
 /* What is clustered: points of one kind, numbered from 0 in the order in which they are added. What

@@ -54,6 +54,10 @@ int sis_report_add_comparison(sis_report *report, const char *name, const char *
 /* The same for an evaluation of several methods, as sis evaluate --json writes it. */
 int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n);
 
+/* Compare groups of examples by a column on the page, as sis_groups_new has it; NULL: none. SIS_E_OPTION: a
+ * record that was added has no such column. */
+int sis_report_by(sis_report *report, const char *column);
+
 /* What may be said about a page; zero, or NULL for all of it, is the default. */
 typedef struct sis_page_opt {
     const char *title; /* NULL: one made from the records */
@@ -65,6 +69,29 @@ typedef struct sis_page_opt {
 
 /* The page, *n bytes of UTF-8 and a NUL; free() it. */
 int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **html, size_t *n);
+
+/* ---- Letters --------------------------------------------------------------------------------- */
+
+/* One page for each example, in words, for print: the decision, its reasons, what is proved and what that
+ * means, what would change it. Records of one id make one letter: reasons come from subsets, changes from
+ * method "contrast".
+ *
+ * A template is HTML with {{field}} in it: title; and between {{#letters}} and {{/letters}}, which is
+ * repeated for each letter, id, label, model, score, threshold, decision (a sentence), reasons (a list),
+ * reasons_are (a sentence before it), proof (what holds of them), changes (a list), changes_are, nearest
+ * (what holds of them) and column:NAME, a column of the example. {{#field}} ... {{/field}} is left out
+ * where the field is empty. Fields are escaped: whatever records hold, it is text. */
+typedef struct sis_letter_opt {
+    const char *title;         /* NULL: the model's name */
+    const char *template_text; /* (n_template) NULL: sis_letter_template */
+    size_t n_template;
+} sis_letter_opt;
+
+/* *n bytes of UTF-8 and a NUL; free() them. SIS_E_OPTION: what is wrong with the template. */
+int sis_report_letters(const sis_report *report, const sis_letter_opt *opt, char **html, size_t *n);
+
+/* The template that is used without one: *n bytes. */
+const char *sis_letter_template(size_t *n);
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 

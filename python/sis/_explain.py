@@ -825,7 +825,9 @@ def explain(model: Model, X: Examples, threshold: Threshold = None, *, ids: Name
             timeout: float = 60.0, progress: Optional[bool] = None,
             method: Literal["sis", "quick", "contrast"] = "sis", keep: Literal["score", "class"] = "score",
             guarantee: str = "mask", domain: Union[str, Tuple[ArrayLike, ArrayLike]] = "any",
-            smallest: bool = False, confidence: float = 0.95, samples: int = 0, refine: bool = False,
+            smallest: bool = False, units: Optional[Mapping[Union[str, int], float]] = None,
+            fixed: Optional[Sequence[Union[str, int]]] = None, cheapest: bool = False,
+            confidence: float = 0.95, samples: int = 0, refine: bool = False,
             normalize: Optional[str] = None, convert: bool = True) -> Results:
     """Which features of each example alone were enough for the model's decision?
 

@@ -365,6 +365,13 @@ class Results:
         frequent first, as `sis summary` counts them. most=None: all."""
         return _core.summary(self.lines)[:most]
 
+    def groups(self, by: str) -> List[Dict[str, Any]]:
+        """Decisions and reasons by the values of a column ("sex"), or by ranges of numbers ("age:30,50"), as
+        `sis summary --by` counts them: a list of dicts with "group", "examples", "decided" and, for each of
+        "features", the share of subsets that hold it. Shares have "n", "of", "share" and the 95 % interval
+        "low" to "high" (Wilson)."""
+        return [json.loads(line) for line in _core.groups(self.lines, by).splitlines()]
+
     def cluster(self, eps: Optional[float] = None, min_size: int = 5, distance: Optional[str] = None,
                 jobs: int = 1) -> "Clusters":
         """Clusters of all subsets (DBSCAN). eps=None takes the distance where the curve of

@@ -1503,6 +1503,34 @@ static PyObject *pairs(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
+/* groups(lines, by) -> bytes: sis_groups_format, a line of JSON for each group */
+static PyObject *groups(PyObject *self, PyObject *args) {
+    PyObject *lines;
+    const char *by;
+    sis_groups *g = NULL;
+    char *json = NULL;
+    size_t n, features, bytes = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Os", &lines, &by))
+        return NULL;
+    int error = sis_groups_new(by, &g);
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_Size(lines); i++) {
+        sis_record r = {0};
+        error = parse_line(PyList_GetItem(lines, i), &r);
+        if (error == SIS_OK)
+            error = sis_groups_add(g, &r);
+        sis_record_release(&r);
+    }
+    if (error == SIS_OK)
+        error = sis_groups_sort(g, &n, &features);
+    if (error == SIS_OK)
+        error = sis_groups_format(g, features, &json, &bytes);
+    sis_groups_free(g);
+    PyObject *out = error == SIS_OK ? PyBytes_FromStringAndSize(json, (Py_ssize_t)bytes) : NULL;
+    free(json);
+    return error == SIS_OK ? out : raise_code(error);
+}
+
 /* summary(lines) -> [(name, subsets, examples)], those of most subsets first */
 static PyObject *summary(PyObject *self, PyObject *lines) {
     PyObject *out = PyList_New(0);
@@ -1698,6 +1726,7 @@ static PyMethodDef functions[] = {
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
     {"pairs", pairs, METH_VARARGS, "pairs(lines, lines) -> list"},
+    {"groups", groups, METH_VARARGS, "groups(lines, by) -> bytes, a line of JSON for each group"},
     {"summary", summary, METH_O, "summary(lines) -> [(name, subsets, examples)]"},
     {"model_name", model_name, METH_O, "model_name(spec) -> what records call the model"},
     {"ort_folder", ort_folder, METH_O, "ort_folder(path): where ONNX Runtime's library may be"},

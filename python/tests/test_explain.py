@@ -222,6 +222,17 @@ class Guarantees(unittest.TestCase):
         with self.assertRaisesRegex(sis.Error, "contrast"):
             sis.explain(self.TREES, X, 0.8, guarantee="all", cheapest=True)
 
+    def test_groups(self):
+        r = sis.explain(self.TREES, pathlib.Path(self.TABLE), 0.5, mask="missing")
+        young, middle, old = r.groups("age:35,50")
+        self.assertEqual([g["group"] for g in (young, middle, old)], ["below 35", "35 to 50", "50 and more"])
+        self.assertEqual(sum(g["examples"] for g in (young, middle, old)), len(r))
+        self.assertEqual(sum(g["decided"]["n"] for g in (young, middle, old)), sum(e.status == "explained" for e in r))
+        held = sum("late_payments" in s.names for e in r for s in e.subsets)
+        self.assertEqual(sum(g["features"]["late_payments"]["n"] for g in (young, middle, old)), held)
+        with self.assertRaisesRegex(sis.Error, "no column"):
+            r.groups("colour")
+
     def test_contrasts_over_categories(self):
         try:
             import pandas

@@ -247,6 +247,11 @@ const char *sis_summary_word(const sis_summary *s, size_t i, size_t k, size_t *n
     return tally_at(&s->entries[s->order[i]].words, k, n);
 }
 
+size_t sis_summary_holds(const sis_summary *s, const char *name) {
+    uint32_t number = sis__names_find(&s->names, name, strlen(name));
+    return number == UINT32_MAX ? 0 : s->entries[number].seen.subsets;
+}
+
 void sis_summary_totals(const sis_summary *s, size_t *records, size_t *subsets) {
     *records = s->records;
     *subsets = s->subsets;

@@ -78,8 +78,13 @@ static int check_names(const table *t) {
     return code;
 }
 
+/* A first column without a name numbers the rows, as pandas writes its index: it is the id. */
+static int has_index(const table *t) {
+    return t->width > 1 && !t->first && !*t->names[0];
+}
+
 static int check_blank(const table *t) {
-    for (size_t k = 0; k < t->width; k++)
+    for (size_t k = t->width > 1; k < t->width; k++)
         if (!*t->names[k])
             return sis__fail(SIS_E_FORMAT,
                              "%s: column %zu has no name in the header; name it, or remove it if "
@@ -377,7 +382,7 @@ static int begin_columns(table *t) {
     const sis_data_opt *o = t->opt;
     t->label = t->id = SIZE_MAX;
     if (!o->categorical && !o->label && !o->id && !o->types && !o->categories && !o->names &&
-        !t->all_types)
+        !t->all_types && !has_index(t))
         return SIS_OK;
     if (!(t->columns = SIS_NEW(sis__column, t->width)))
         return SIS_E_NOMEM;

@@ -177,6 +177,13 @@ static void leave_out(const finder *f, sis__column_type type) {
             f->columns[k].type = SIS__COLUMN_IGNORE;
 }
 
+static int has_type(const finder *f, sis__column_type type) {
+    for (size_t k = 0; k < f->n; k++)
+        if (f->columns[k].type == type)
+            return 1;
+    return 0;
+}
+
 /* There is at most one label and one id. */
 static int check_single(const finder *f, sis__column_type type, const char *what) {
     size_t n = 0;
@@ -205,6 +212,8 @@ int sis__columns_types(sis__column *columns, size_t n, const char *path, const s
                           path, sis__cell_excerpt(opt->id, name));
     if (error == SIS_OK)
         error = set_type(&f, opt->id, SIS__COLUMN_ID);
+    if (error == SIS_OK && n > 1 && !*columns[0].name && columns[0].type == SIS__COLUMN_ANY)
+        columns[0].type = has_type(&f, SIS__COLUMN_ID) ? SIS__COLUMN_IGNORE : SIS__COLUMN_ID;
     if (error == SIS_OK)
         error = check_single(&f, SIS__COLUMN_LABEL, "label");
     return error == SIS_OK ? check_single(&f, SIS__COLUMN_ID, "id") : error;

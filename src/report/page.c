@@ -93,6 +93,7 @@ static const struct {
     {"examples", "Examples", NULL},
     {"spread", "Distributions", add_spread},
     {"histories", "Histories", add_histories},
+    {"groups", "Groups", sis__page_groups},
     {"clusters", "Clusters", sis__page_clusters},
     {"comparison", "Comparison", sis__page_comparisons},
     {"methods", "Methods", sis__page_evaluations},

@@ -97,6 +97,7 @@ int sis__page_overview(sis__buf *b, const sis_report *report);
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_cards(sis__buf *b, const sis_report *report,
                     const sis__layout *layout); /* what they mean, and these */
+int sis__page_groups(sis__buf *b, const sis_report *report);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
 int sis__page_evaluations(sis__buf *b, const sis_report *report);
 int sis__page_comparisons(sis__buf *b, const sis_report *report);

@@ -46,6 +46,7 @@ void sis_report_free(sis_report *report) {
     free(report->sets);
     free(report->comparisons);
     free(report->evaluations);
+    sis_groups_free(report->groups);
     free(report);
 }
 

@@ -9,12 +9,13 @@
  *                   each other
  *
  *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c,
- *                   page_clusters.c, page_compare.c and page_evaluate.c are sections, card_*.c what
+ *                   page_clusters.c, page_compare.c, page_evaluate.c and page_groups.c are sections, card_*.c what
  *                   one kind of input looks like, choices.c which feature is in which subset,
  *                   page_layout.c which examples are there and which side by side, population.c what
  *                   values are held against, score_bar.c and attribution.c parts of every card,
  *                   page_picker.c the numbers for the script
  *     html.c        text for HTML, whatever it holds; numbers; pictures as data: addresses
+ *     letter.c      letters: a page for each example in words, from a template, letter.html
  *     page.css, page.js   become arrays in report/page_files.h when the build is configured
  *
  *     figures.c     the list of all figures; figures_*.c take their numbers from records
@@ -111,6 +112,7 @@ struct sis_report {
     sis__compared *comparisons;
     size_t n_evaluations, cap_evaluations;
     sis_evaluation *evaluations;
+    sis_groups *groups; /* NULL: none are compared */
 };
 
 /* ---- trace_summary.c -------------------------------------------------------------------------------- */

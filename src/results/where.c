@@ -147,8 +147,8 @@ static int read_relation(piece sign, condition *c) {
     c->relation = operators[k].relation;
     if (c->relation > DIFFERENT && !is_number_field(c->field) && !c->column)
         return sis__fail(SIS_E_OPTION,
-                         "--where: expected = or !=, as %s is no number, found \"%s\"",
-                         name_of(c), operators[k].text);
+                         "--where: expected = or !=, as %s is no number, found \"%s\"", name_of(c),
+                         operators[k].text);
     return SIS_OK;
 }
 

@@ -16,6 +16,13 @@ sis explain -m "$model" -i cases.csv --id application_id --label repaid --mask m
 echo "the mask need not have the column"
 cut -d, -f2- cases.csv | sed 's/^ 2",//' > train.csv
 sis explain -q -m "$model" -i cases.csv --id application_id --label repaid --mask mean:train.csv -t 4 | cut -c1-25
+echo "a first column without a name, as pandas writes its index"
+sed '1s/application_id//' cases.csv > index.csv
+sis predict -m "$model" -i index.csv --label repaid
+cut -d, -f2- train.csv | sed '1s/^/,/; 2s/^/x,/; 3s/^/y,/; 4s/^/z,/' > numbers.csv
+sis explain -q -m "$model" -i numbers.csv --mask zero -t 1 | grep -o '"id":"[^"]*"\|"names":[^]]*]'
+sed 's/^/7,/; 1s/^7//' cases.csv > both.csv
+sis data describe both.csv --id application_id --label repaid -q
 echo "what can be wrong"
 sis verify out.jsonl -m "$model" -i train.csv --label repaid --mask zero 2>&1
 sis explain -m "$model" -i cases.csv --id aplication_id --mask zero -t 4 2>&1

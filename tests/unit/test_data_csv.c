@@ -99,7 +99,7 @@ static void what_is_wrong_is_said_with_its_place(void **state) {
     refused("a,b\n1,2\n3\n", "row 1 (line 3): expected 2 cells as in the header, found 1");
     refused("a,b\n1,2,3,4\n", "row 0 (line 2): expected 2 cells as in the header, found 4");
     refused("a,,c\n1,2,3\n", "column 2 has no name in the header");
-    refused(",a\n0,1\n", "column 1 has no name in the header; name it, or remove it");
+    refused(",a,\n0,1,2\n", "column 3 has no name in the header; name it, or remove it");
     refused("a,b,c,b\n1,2,3,4\n", "columns 2 and 4 are both called \"b\"");
     refused("", "is empty");
     refused("\xEF\xBB\xBF", "is empty");

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Decisions and reasons by group of examples: shares with their intervals, as tables.
+ */
+#include "report/page.h"
+
+enum { FEATURES_MOST = 30, NAME_MOST = 60 };
+
+int sis_report_by(sis_report *report, const char *column) {
+    size_t groups, features;
+    sis_groups_free(report->groups);
+    report->groups = NULL;
+    int error = column ? sis_groups_new(column, &report->groups) : SIS_OK;
+    for (size_t i = 0; !error && report->groups && i < report->n; i++)
+        error = sis_groups_add(report->groups, &report->examples[i].record);
+    return error || !column ? error : sis_groups_sort(report->groups, &groups, &features);
+}
+
+static void add_name(sis__buf *b, const char *name) {
+    sis__buf_str(b, "<bdi>");
+    sis__html_clip(b, name, NAME_MOST);
+    sis__buf_str(b, "</bdi>");
+}
+
+static void add_share(sis__buf *b, sis_proportion s) {
+    if (s.of)
+        sis__buf_printf(b,
+                        "<td>%.1f %% <small class=\"soft\">%.1f to %.1f, %zu of %zu</small></td>",
+                        100 * s.share, 100 * s.low, 100 * s.high, s.n, s.of);
+    else
+        sis__buf_str(b, "<td>\xE2\x80\x93</td>");
+}
+
+static void add_decisions(sis__buf *b, const sis_groups *g, size_t n) {
+    sis__buf_str(b, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">");
+    add_name(b, sis_groups_column(g));
+    sis__buf_str(b, "</th><th scope=\"col\">examples</th><th scope=\"col\">decided</th>"
+                    "</tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < n; i++) {
+        sis_group of = sis_groups_at(g, i);
+        sis__buf_str(b, "<tr><th scope=\"row\">");
+        add_name(b, of.name);
+        sis__buf_printf(b, "</th><td>%zu</td>", of.examples);
+        add_share(b, of.decided);
+        sis__buf_str(b, "</tr>\n");
+    }
+    sis__buf_str(b, "</tbody></table></div>\n");
+}
+
+static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t features) {
+    sis__buf_str(b, "<h3>Subsets that hold a feature</h3>\n<div class=\"scroll\"><table><thead><tr>"
+                    "<th scope=\"col\">feature</th>");
+    for (size_t i = 0; i < n; i++) {
+        sis__buf_str(b, "<th scope=\"col\">");
+        add_name(b, sis_groups_at(g, i).name);
+        sis__buf_str(b, "</th>");
+    }
+    sis__buf_str(b, "</tr></thead>\n<tbody>\n");
+    for (size_t f = 0; f < features && f < FEATURES_MOST; f++) {
+        sis__buf_str(b, "<tr><th scope=\"row\">");
+        add_name(b, sis_groups_feature(g, f));
+        sis__buf_str(b, "</th>");
+        for (size_t i = 0; i < n; i++)
+            add_share(b, sis_groups_holds(g, i, f));
+        sis__buf_str(b, "</tr>\n");
+    }
+    sis__buf_str(b, "</tbody></table></div>\n");
+}
+
+int sis__page_groups(sis__buf *b, const sis_report *report) {
+    size_t n, features;
+    if (!report->groups)
+        return SIS_OK;
+    int error = sis_groups_sort(report->groups, &n, &features);
+    if (error)
+        return error;
+    sis__buf_str(b, "<p class=\"explain\">How often the decision was made in each group, and how "
+                    "often a feature is part of what was found, with 95 % intervals "
+                    "(Wilson). A difference does not say what causes it.</p>\n");
+    add_decisions(b, report->groups, n);
+    if (features)
+        add_reasons(b, report->groups, n, features);
+    return SIS_OK;
+}
