@@ -14,7 +14,7 @@
 
 #include "support_net.h"
 
-enum { AXES = 3, MOST = 4096 };
+enum { AXES = 3, MOST = 4096, ROWS = 19 };
 
 /* Unused axes come first and have size 1. */
 typedef struct {
@@ -101,24 +101,40 @@ static sis_net *build(const geometry *g, const float *w) {
     return net;
 }
 
-/* Two rows; some outputs of each, all of them if there are few. */
+/* The first and the last row alone have the same outputs, to the bit. */
+static void check_alone(const sis_net *net, const sis_net_batch *all, const float *y,
+                        size_t outputs) {
+    float *alone = calloc(outputs, sizeof *alone);
+    sis_net_batch b = *all;
+    for (size_t row = 0; row < all->n_rows; row += all->n_rows - 1) {
+        b.rows = all->rows + row * all->n_values;
+        b.n_rows = 1;
+        assert_int_equal(sis_net_forward(net, &b, alone), SIS_OK);
+        assert_memory_equal(alone, y + row * outputs, outputs * sizeof *y);
+    }
+    free(alone);
+}
+
+/* Some rows: a batch that fills vectors, and ones that do not; some outputs of each, all of them if there
+ * are few. */
 static void check(geometry *g, sis__rng *r) {
     find_out(g);
     int64_t row = g->channels * product(g->in), maps = g->filters ? g->filters : g->channels;
     int64_t outputs = maps * product(g->out), weights = maps * g->channels * product(g->kernel);
-    float *x = random_floats(r, (size_t)(2 * row), 1), *w = random_floats(r, (size_t)weights, 1);
-    float *y = calloc((size_t)outputs, 2 * sizeof *y);
+    float *x = random_floats(r, (size_t)(ROWS * row), 1), *w = random_floats(r, (size_t)weights, 1);
+    float *y = calloc((size_t)outputs, ROWS * sizeof *y);
     sis_net *net = build(g, w);
-    sis_net_batch b = {.rows = x, .n_rows = 2, .n_values = (size_t)row, .jobs = 1};
+    sis_net_batch b = {.rows = x, .n_rows = ROWS, .n_values = (size_t)row, .jobs = 1};
     assert_int_equal(sis_net_outputs(net), (size_t)outputs);
     assert_int_equal(sis_net_forward(net, &b, y), SIS_OK);
-    for (int64_t i = 0; i < 2 * outputs; i += 1 + 2 * outputs / MOST) {
+    for (int64_t i = 0; i < ROWS * outputs; i += 1 + ROWS * outputs / MOST) {
         const float *of = x + i / outputs * row;
         int64_t at = i % outputs;
         double want = naive(g, of, w, at / product(g->out), at % product(g->out));
         if (!(fabs(y[i] - want) <= 1e-4 * (1 + fabs(want))))
             fail_msg("output %lld: %.9g instead of %.9g", (long long)i, (double)y[i], want);
     }
+    check_alone(net, &b, y, (size_t)outputs);
     sis_net_free(net);
     free(x);
     free(w);
@@ -133,7 +149,11 @@ static void random_geometries(void **state) {
         geometry g = {.groups = 1 + (int64_t)sis__rng_below(&r, 3),
                       .spatial = 1 + (int64_t)(i % 3)};
         g.channels = g.groups * (1 + (int64_t)sis__rng_below(&r, 5));
-        g.filters = i % 4 == 3 ? 0 : g.groups * (1 + (int64_t)sis__rng_below(&r, 20));
+        if (i % 5 == 0) /* enough for examples to be turned */
+            g.channels = g.groups * (20 + (int64_t)sis__rng_below(&r, 30));
+        g.filters = i % 5 == 0   ? g.groups * (30 + (int64_t)sis__rng_below(&r, 10))
+                    : i % 4 == 3 ? 0
+                                 : g.groups * (1 + (int64_t)sis__rng_below(&r, 20));
         g.include_pad = i % 8 == 3;
         for (int a = 0; a < AXES; a++) {
             int used = a >= AXES - g.spatial;

@@ -1061,6 +1061,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .gemm_apart = gemm_apart,
     .gemm_packed = gemm_packed,
     .linear = linear,
+    .turn = turn,
     .depthwise = depthwise,
     .exp = map_exp,
     .sigmoid = map_sigmoid,

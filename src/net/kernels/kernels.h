@@ -257,6 +257,9 @@ typedef struct sis__kernels {
 
     void (*linear)(const sis__linear_product *p);
 
+    /* y (n, m) = x (m, n) turned; element (j, i) of y is y[j * y_row + i * y_col]. */
+    void (*turn)(size_t m, size_t n, const sis__operand *x, float *y, size_t y_row, size_t y_col);
+
     void (*depthwise)(const sis__depthwise *p);
 
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */

@@ -21,6 +21,8 @@
  * Where that would throw away too much (large maps of padding, many filters on small maps), a block
  * of patches is copied into the packed form the kernel wants, small enough to stay in the L2 cache.
  *
+ * Batches of maps whose lines do not fill vectors are turned first, so that examples do (lanes_view).
+ *
  * Convolutions of single channels (depthwise) have a kernel of their own, with the same sums.
  */
 #include <stdint.h>
@@ -160,15 +162,57 @@ static size_t together(const sis__window *w, size_t nr) {
     return pixels && 2 * pixels <= nr && w->n > 1 ? nr / pixels : 1;
 }
 
+/* ---- Examples side by side ------------------------------------------------------------------- */
+
+/* Where lines do not fill vectors, and there are enough examples, these are turned so that they are the
+ * lanes of vectors: map (channel, y, x, example), with its padding. Then nothing between two lines is
+ * computed, and vectors are aligned. */
+typedef struct {
+    size_t lanes;       /* examples; 0: not so */
+    size_t lines, cols; /* of a map with its padding */
+    size_t map, sums;   /* floats of the maps of a group, and of its results or one map */
+} lanes_view;
+
+enum { LANES_FLOATS = 192 * 1024 };
+
+/* Is turning (channels + filters values a pixel, each as long as 100 products) less than what it saves? */
+static int turning_pays(const sis__window *w, size_t nr) {
+    size_t channels = w->channels / w->groups, per = w->filters / w->groups;
+    int filled = w->out[2] % (nr / 2) == 0 || (is_point(w) && pixels_of(w) % nr == 0);
+    return !filled && depth_of(w) * per >= 100 * (channels + per);
+}
+
+static lanes_view lanes_of(const sis__window *w, size_t nr) {
+    lanes_view v = {0};
+    size_t lanes = nr / 2, channels = w->channels / w->groups, per = w->filters / w->groups;
+    size_t plane = w->in[1] * w->in[2], most = LANES_FLOATS / lanes;
+    if (w->n < lanes || !pixels_of(w) || w->in[0] > 1 || w->out[0] > 1 || w->kernel[0] > 1 ||
+        (w->stride[2] > 1 && w->out[2] % 2) || !turning_pays(w, nr))
+        return v;
+    v.lines = (w->out[1] - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
+    v.cols = (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
+    if (w->pad[0] || w->pad[1] < 0 || w->pad[2] < 0 || v.lines < w->in[1] + (size_t)w->pad[1] ||
+        v.cols < w->in[2] + (size_t)w->pad[2] || v.lines > most || v.cols > most / v.lines ||
+        channels > most / v.lines / v.cols)
+        return v;
+    v.lanes = lanes;
+    v.map = channels * v.lines * v.cols * lanes;
+    v.sums = (per * pixels_of(w) > plane ? per * pixels_of(w) : plane) * lanes;
+    return v;
+}
+
 static size_t scratch_floats(const sis__window *w, size_t nr) {
     if (is_depthwise(w)) {
         sis__depthwise p = depthwise_of(w);
         return pixels_of(w) ? sis__depthwise_room(&p) : 0;
     }
-    if (together(w, nr) > 1)
-        return (depth_of(w) + w->filters / w->groups) * nr;
+    lanes_view l = lanes_of(w, nr);
+    size_t beside = l.lanes ? l.map + nr + l.sums + depth_of(w) : 0;
     view v = view_of(w, nr);
-    return v.used ? view_floats(w, &v, nr) : depth_of(w) * block_of(w, nr);
+    size_t rest = together(w, nr) > 1 ? (depth_of(w) + w->filters / w->groups) * nr
+                  : v.used            ? view_floats(w, &v, nr)
+                                      : depth_of(w) * block_of(w, nr);
+    return beside > rest ? beside : rest;
 }
 
 /* Where each row of the patches begins in the copy. */
@@ -475,6 +519,57 @@ static void convolve_together(const sis__step *s, const group *g, size_t n, floa
                 g->y[(i * w->filters + f) * pixels + k] = sums[f * kn->nr + i * pixels + k];
 }
 
+/* The maps of `lanes` examples as lanes. Padding is there already. `room`: of a map. */
+static void turn_examples(const sis__window *w, const lanes_view *v, const float *x, float *room,
+                          float *to) {
+    size_t plane = w->in[1] * w->in[2], line = w->in[2] * v->lanes;
+    for (size_t c = 0; c < w->channels / w->groups; c++) {
+        sis__operand from = {x + c * plane, w->channels * plane, 1};
+        sis__kernels_best()->turn(v->lanes, plane, &from, room, v->lanes, 1);
+        for (size_t y = 0; y < w->in[1]; y++)
+            memcpy(to + (((c * v->lines + y + (size_t)w->pad[1]) * v->cols) + (size_t)w->pad[2]) *
+                            v->lanes,
+                   room + y * line, line * sizeof *to);
+    }
+}
+
+/* One group of `lanes` examples. room: (map, a panel, sums). */
+static void convolve_lanes(const sis__step *s, const group *g, const lanes_view *v,
+                           const int *place, float *room) {
+    const sis__window *w = &s->p.window;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t pixels = pixels_of(w), line = w->out[2] * v->lanes;
+    float *sums = room + v->map + kn->nr;
+    sis__packed_product p = product_of(w, g, room);
+    turn_examples(w, v, g->x, sums, room);
+    p.n = line;
+    p.ldc = pixels * v->lanes;
+    p.place = place;
+    p.line = w->stride[2] > 1 ? v->lanes : 0;
+    p.pitch = w->stride[2] * v->lanes;
+    for (size_t y = 0; y < w->out[1]; y++) {
+        p.b = room + y * w->stride[1] * v->cols * v->lanes;
+        p.c = sums + y * line;
+        kn->gemm_packed(&p);
+    }
+    if (s->relu)
+        kn->relu(sums, sums, p.m * p.ldc);
+    for (size_t f = 0; f < p.m; f++) {
+        sis__operand from = {sums + f * p.ldc, v->lanes, 1};
+        kn->turn(pixels, v->lanes, &from, g->y + f * pixels, w->filters * pixels, 1);
+    }
+}
+
+/* Where each row of the patches begins in the map. */
+static void find_lanes(const sis__window *w, const lanes_view *v, int *place) {
+    for (size_t k1 = 0; k1 < w->kernel[1]; k1++)
+        for (size_t c = 0; c < w->channels / w->groups; c++)
+            for (size_t k2 = 0; k2 < w->kernel[2]; k2++)
+                *place++ =
+                    (int)(((c * v->lines + k1 * w->dilation[1]) * v->cols + k2 * w->dilation[2]) *
+                          v->lanes);
+}
+
 static int depthwise_forward(const sis__step *s, sis__run *r) {
     sis__depthwise p = depthwise_of(&s->p.window);
     p.x = sis__in(s, r, 0);
@@ -494,13 +589,13 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     if (is_depthwise(w))
         return depthwise_forward(s, r);
     size_t some = together(w, kn->nr);
+    lanes_view l = lanes_of(w, kn->nr);
     view v = some > 1 ? (view){0} : view_of(w, kn->nr);
     const float *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
     float *patches = (float *)(void *)r->scratch;
     float *packed = patches + scratch_floats(w, kn->nr); /* if weights are not constant */
     int *place = (int *)(void *)(packed - depth_of(w));
-    if (v.used)
-        find_places(w, &v, place);
+    size_t beside = l.lanes ? w->n / l.lanes * l.lanes : 0; /* examples that are lanes */
     size_t per = w->filters / w->groups, depth = depth_of(w), in = w->in[0] * w->in[1] * w->in[2];
     size_t left = sis__packed_left_size(kn, per, depth);
     for (size_t g = 0; g < w->groups; g++) {
@@ -510,13 +605,21 @@ static int conv_forward(const sis__step *s, sis__run *r) {
                            &(sis__filters){f + g * per * depth, per, w->channels / w->groups,
                                            rows_of(w), w->kernel[2]},
                            packed);
-        for (size_t i = 0; i < w->n; i += some) {
+        if (beside) {
+            memset(patches, 0, (l.map + kn->nr) * sizeof *patches); /* the padding */
+            find_lanes(w, &l, place);
+        }
+        for (size_t i = 0; i < w->n; i += i < beside ? l.lanes : some) {
             size_t at = i * w->groups + g;
             group one = {.weights = weights,
                          .bias = b ? b + g * per : NULL,
                          .x = sis__in(s, r, 0) + at * (w->channels / w->groups) * in,
                          .y = sis__out(s, r, 0) + at * per * pixels_of(w)};
-            if (some > 1)
+            if (i == beside && v.used)
+                find_places(w, &v, place);
+            if (i < beside)
+                convolve_lanes(s, &one, &l, place, patches);
+            else if (some > 1)
                 convolve_together(s, &one, w->n - i < some ? w->n - i : some, patches);
             else if (v.points)
                 convolve_points(s, &one, place, patches);
