@@ -8,7 +8,7 @@ charged for every prompt that it has scored:
     sis, quick       sufficient subsets (threshold 0 on the margin of the answer)
     leave-one-out    sentences by how far the margin falls without them
     ablations        sentences by the weights of a ridge regression of the margin on random halves of the
-                     context, with as many prompts as sis needed for this question, and with five times as many
+                     context, with as many prompts as quick and as sis needed for this question, and with five times as many
 
 The last two give rankings, no sets. They are judged twice: by the best sentences, as many as the support has
 (which a user does not know), and by the shortest beginning of the ranking that keeps the answer.
@@ -69,12 +69,12 @@ class Question:
         n, self.asked = len(self.sentences), 0
         return -self.of_masks(1 - np.eye(n)), self.asked
 
-    def ablations(self, budget):
-        """Weights of the sentences after `budget` prompts and after five times as many."""
+    def ablations(self, budgets):
+        """Weights of the sentences after so many prompts, ascending."""
         rng = np.random.default_rng(len(self.example["context"]))
-        masks = rng.integers(0, 2, (5 * budget, len(self.sentences)))
+        masks = rng.integers(0, 2, (budgets[-1], len(self.sentences)))
         margins = self.of_masks(masks)
-        return [ridge(masks[:n], margins[:n]) for n in (budget, 5 * budget)]
+        return [ridge(masks[:n], margins[:n]) for n in budgets]
 
     def prefix(self, ranking):
         """The shortest beginning of a ranking that keeps the answer."""
@@ -156,17 +156,19 @@ def main():
     if not os.path.exists(args.weights):
         facts.train(args.weights, 1500, 1)
     model, right = facts.load(args.weights), 0
-    rows = [Row(name) for name in ("sis", "quick", "leave-one-out", "ablations, as many prompts as sis",
-                                   "ablations, five times as many")]
+    rows = [Row(name) for name in ("sis", "quick", "leave-one-out", "ablations, as many prompts as quick",
+                                   "ablations, as many as sis", "ablations, five times as many as sis")]
     for number, example in enumerate(facts.questions(args.n, 2)):
         q = Question(model, example)
         right += q.margins([example["context"]])[0] >= 0
         found = q.explain("sis")
         rows[0].subsets(q, *found)
-        rows[1].subsets(q, *q.explain("quick"))
+        quick = q.explain("quick")
+        rows[1].subsets(q, *quick)
         rows[2].ranking(q, *q.without_one())
-        for row, weights, times in zip(rows[3:], q.ablations(found[2]), (1, 5)):
-            row.ranking(q, weights, times * found[2])
+        budgets = sorted((quick[2], found[2], 5 * found[2]))
+        for row, weights, budget in zip(rows[3:], q.ablations(budgets), budgets):
+            row.ranking(q, weights, budget)
         if sys.stderr.isatty() or number % 20 == 19:
             print(f"{number + 1} of {args.n}", file=sys.stderr)
     text = table(rows, args.n, right)

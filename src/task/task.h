@@ -77,6 +77,8 @@ typedef struct sis__task_prompt {
     sis_piece *parts;                          /* (n) of text */
     size_t n, room;
     int list; /* parts are entries of a list */
+    int *human; /* (n_human) parts that a person marked; NULL: nothing is said */
+    size_t n_human;
 } sis__task_prompt;
 
 typedef struct sis__task_prompts {

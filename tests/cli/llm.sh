@@ -79,6 +79,25 @@ echo "# fewer questions, and what it would cost"
 ask completion --rows 0 --method quick | brief
 ask completion --dry-run
 
+echo "# leave-one-out, random ablations, an order of the caller, marked sentences"
+samples() {
+    [ "$1" = lime ] && echo --samples 40
+}
+for method in perturb lime; do
+    ask v1/completions#m --rows 0 --method $method $(samples $method) --trace >$method.jsonl
+    brief <$method.jsonl
+done
+ask completion --rows 0 --method quick --orders perturb.jsonl | brief
+sed 1q in.jsonl | sed 's/}$/,"human":[1,3]}/' >marked.jsonl
+for method in sis lime; do
+    sis explain -m "$at/v1/completions#m" -i marked.jsonl --prompt prompt.txt --explain context --quiet --method $method $(samples $method) >$method.jsonl
+done
+sis evaluate sis.jsonl lime.jsonl -m "$at/v1/completions#m" -i marked.jsonl --prompt prompt.txt --explain context --yardsticks --human --quiet | plain
+
+echo "# budgets"
+ask completion --rows 0 --max-evaluations 6 | brief
+ask completion --rows 0 --method quick --max-evaluations 12 | brief
+
 echo "# answers that are kept are not asked again"
 ask v1/completions#m --cache c.sqlite --jobs 4 >first.jsonl
 before=$(requests)
