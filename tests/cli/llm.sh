@@ -9,7 +9,7 @@ server=$SIS_EXAMPLES/../tests/model/llm_server.py
 mkfifo hold
 python3 "$server" port <hold >server.out 2>server.err &
 exec 3>hold
-for i in $(seq 300); do
+for i in $(seq 600); do
     [ -s port ] && break
     sleep 0.1
 done
