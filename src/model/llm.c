@@ -402,7 +402,8 @@ static void write_body(const endpoint *e, question *const *list, size_t n, sis__
 /* ---- One request ----------------------------------------------------------------------------- */
 
 /* What a server says is wrong: {"error":"..."}, {"error":{"message":"..."}}, {"detail":"..."}. */
-static int fail_status(const sis__web_answer *a) {
+static int fail_status(const connection *c) {
+    const sis__web_answer *a = &c->answer;
     char excerpt[SIS__EXCERPT];
     json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
     const json_t *error = json_object_get(json, "error");
@@ -419,6 +420,7 @@ static int fail_status(const sis__web_answer *a) {
     else
         sis__answer_excerpt(a->body.data ? a->body.data : "", a->body.len, excerpt, sizeof excerpt);
     json_decref(json);
+    sis__web_hide(c->web, excerpt);
     return sis__fail(SIS_E_MODEL, "HTTP %ld%s: %s", a->status, hint, excerpt);
 }
 
@@ -444,6 +446,7 @@ static int post(const endpoint *e, connection *c, const sis__buf *body, json_t *
     sis__answer_excerpt(b->data ? b->data : "", b->len, excerpt, sizeof excerpt);
     json_decref(*json);
     *json = NULL;
+    sis__web_hide(c->web, excerpt);
     return sis__fail(SIS_E_MODEL, "expected a JSON object, found %s", excerpt);
 }
 
@@ -495,7 +498,7 @@ static int ask_server(endpoint *e, question **list, size_t n) {
     connection *c = take_connection(e);
     int error = post(e, c, &body, &json);
     if (error == SIS_OK && !json)
-        error = fail_status(&c->answer);
+        error = fail_status(c);
     give_back(e, c);
     if (error == SIS_OK) {
         count_request(e, list[0]->s, json);
@@ -995,7 +998,7 @@ static int ask_abilities(endpoint *e, connection *c) {
         error = probe(e, c, &json);
     }
     if (error == SIS_OK && !json)
-        error = fail_status(&c->answer);
+        error = fail_status(c);
     const json_t *choice =
         e->protocol == LLAMA ? json : json_array_get(json_object_get(json, "choices"), 0);
     if (error == SIS_OK && !e->echo && json_array_size(content_of(e, choice)) == 0)

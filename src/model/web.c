@@ -36,6 +36,7 @@ struct sis__web {
     CURL *curl;
     struct curl_slist *headers; /* the user's, and the token's */
     char *login;                /* user:password, or NULL */
+    char *secret;               /* the token, or the password of the login; or NULL */
     char *certificates;
     double timeout;
     size_t retries;
@@ -111,7 +112,12 @@ static int use_token(sis__web *w, const char *path, const char *token) {
         return sis__fail(SIS_E_FORMAT,
                          "%s: expected one line with a token or user:password, at most %d letters",
                          path, TOKEN);
-    if (strchr(token, ':')) {
+    const char *colon = strchr(token, ':');
+    free(w->secret);
+    w->secret = sis__strdup(colon ? colon + 1 : token);
+    if (!w->secret)
+        return SIS_E_NOMEM;
+    if (colon) {
         w->login = sis__strdup(token);
         return w->login ? SIS_OK : SIS_E_NOMEM;
     }
@@ -121,6 +127,12 @@ static int use_token(sis__web *w, const char *path, const char *token) {
 
 int sis__web_bear(sis__web *w, const char *name, const char *token) {
     return use_token(w, name, token);
+}
+
+void sis__web_hide(const sis__web *w, char *text) {
+    size_t n = w->secret ? strlen(w->secret) : 0;
+    for (char *at = text; n > 0 && (at = strstr(at, w->secret)); at += n)
+        memset(at, '*', n);
 }
 
 static int read_token(sis__web *w, const char *path) {
@@ -408,6 +420,7 @@ void sis__web_free(sis__web *w) {
     curl.easy_cleanup(w->curl);
     curl.slist_free_all(w->headers);
     free(w->login);
+    free(w->secret);
     free(w->certificates);
     free(w);
 }
@@ -444,6 +457,8 @@ int sis__web_twin(const sis__web *web, sis__web **out) {
         error = add_header(w, h->data);
     if (error == SIS_OK && web->login && !(w->login = sis__strdup(web->login)))
         error = SIS_E_NOMEM;
+    if (error == SIS_OK && web->secret && !(w->secret = sis__strdup(web->secret)))
+        error = SIS_E_NOMEM;
     if (error == SIS_OK && web->certificates && !(w->certificates = sis__strdup(web->certificates)))
         error = SIS_E_NOMEM;
     return finish(w, error, out);
@@ -466,6 +481,10 @@ int sis__web_new(const sis_model_opt *opt, sis__web **out) {
 int sis__web_bear(sis__web *web, const char *name, const char *token) {
     (void)web, (void)name, (void)token;
     return missing();
+}
+
+void sis__web_hide(const sis__web *web, char *text) {
+    (void)web, (void)text;
 }
 
 int sis__web_twin(const sis__web *web, sis__web **out) {

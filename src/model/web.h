@@ -40,6 +40,9 @@ int sis__web_new(const sis_model_opt *opt, sis__web **out);
 /* Send this token with every request. `name` is what a message calls it. */
 int sis__web_bear(sis__web *web, const char *name, const char *token);
 
+/* Stars in the place of the token or password, wherever a text that came from the server repeats it. */
+void sis__web_hide(const sis__web *web, char *text);
+
 /* One more connection with the same settings, for another thread. */
 int sis__web_twin(const sis__web *web, sis__web **out);
 void sis__web_free(sis__web *web);

@@ -161,8 +161,10 @@ sed 's/"noise":[0-9.e-]*/"noise":9/; s/"features":\[[13]\]/"features":[0]/' n.js
 echo "# keys"
 at=$host/key
 ask v1/completions#m --rows 0 | brief
-OPENAI_API_KEY=secret-key
+OPENAI_API_KEY=guessed-key
 export OPENAI_API_KEY
+ask v1/completions#m --rows 0
+OPENAI_API_KEY=secret-key
 ask v1/completions#m --rows 0 --cache k.sqlite >k.jsonl
 brief <k.jsonl
 grep -c secret-key k.jsonl k.sqlite

@@ -205,7 +205,8 @@ class Handler(BaseHTTPRequestHandler):
             self.answer([429, 500, 503][kind], b'{"error":{"message":"busy"}}')
             return
         if local.mode == "key" and self.headers.get("Authorization") != "Bearer secret-key":
-            self.answer(401, b'{"error":{"message":"no key"}}')
+            said = self.headers.get("Authorization")  # some servers repeat what they were given
+            self.answer(401, json.dumps({"error": {"message": f"wrong key: {said}" if said else "no key"}}).encode())
             return
         try:
             body = reply(path, q)
