@@ -25,36 +25,30 @@ typedef struct {
     sis__plan *plan;               /* of a rule without an entry: its head points into it */
 } toy;
 
-static int open_toy(const sis__net_input *s, sis__rule_instance **out) {
-    toy *t = SIS_NEW(toy, 1);
-    *out = t ? &t->instance : NULL;
-    if (!t || !s->entry)
-        return t ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
-    t->s = s;
-    t->masked = SIS_NEW(unsigned char, s->in.n);
-    t->asked = SIS_NEW(unsigned char, s->in.n);
+static int open_toy(sis__rule_instance *r) {
+    toy *t = (toy *)r;
+    const sis__net_input *s = t->s = r->s;
+    if (!s->entry)
+        return SIS_E_UNSUPPORTED;
+    t->masked = SIS_ARENA(&r->memory, unsigned char, s->in.n);
+    t->asked = SIS_ARENA(&r->memory, unsigned char, s->in.n);
     t->instance.width = s->entry->n;
     t->instance.block = 3; /* so that there are several, and a part of one */
     t->instance.exact = 1;
-    if (!t->masked || !t->asked)
+    if (sis__arena_error(&r->memory))
         return SIS_E_NOMEM;
     sis__cut cut = {s->entry->tensor, &s->entry->plan->tensors[s->entry->tensor]};
     return sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->instance.head);
 }
 
-static int open_rough(const sis__net_input *s, sis__rule_instance **out) {
-    int error = open_toy(s, out);
-    if (error == SIS_OK)
-        (*out)->exact = 0;
+static int open_rough(sis__rule_instance *r) {
+    int error = open_toy(r);
+    r->exact = 0;
     return error;
 }
 
 static void close_toy(sis__rule_instance *r) {
-    toy *t = (toy *)r;
-    sis__plan_free(t->plan);
-    free(t->masked);
-    free(t->asked);
-    free(t);
+    sis__plan_free(((toy *)r)->plan);
 }
 
 static int reset_toy(sis__rule_instance *r, const unsigned char *masked) {
@@ -133,13 +127,14 @@ static void toy_learn(sis__rule_instance *r, int feature, double margin) {
 }
 
 #define TOY                                                                                        \
-    .keeps_entry = 1, .open = open_toy, .close = close_toy, .reset = reset_toy, .mask = mask_toy,  \
-    .row = row_toy
+    .bytes = sizeof(toy), .keeps_entry = 1, .open = open_toy, .close = close_toy,                  \
+    .reset = reset_toy, .mask = mask_toy, .row = row_toy
 
 static const sis__rule plain = {.name = "plain", TOY};
 static const sis__rule lost = {.name = "lost", TOY, .margins = lost_margins};
 static const sis__rule bounded = {.name = "bounded", TOY, .bounds = toy_bounds, .learn = toy_learn};
 static const sis__rule rough = {.name = "rough",
+                                .bytes = sizeof(toy),
                                 .keeps_entry = 1,
                                 .open = open_rough,
                                 .close = close_toy,
@@ -150,22 +145,21 @@ static const sis__rule rough = {.name = "rough",
                                 .size = rough_size};
 
 /* A rule that needs no entry: its rows are the network's. */
-static int open_whole(const sis__net_input *s, sis__rule_instance **out) {
-    toy *t = SIS_NEW(toy, 1);
+static int open_whole(sis__rule_instance *r) {
+    toy *t = (toy *)r;
+    const sis__net_input *s = t->s = r->s;
     sis__plan *p = NULL;
-    *out = t ? &t->instance : NULL;
     assert_null(s->entry);
-    int error = t ? sis__net_input_plan(s, -1, &p) : SIS_E_NOMEM;
+    int error = sis__net_input_plan(s, -1, &p);
     if (error != SIS_OK)
         return error;
-    t->s = s;
     t->plan = p;
-    t->masked = SIS_NEW(unsigned char, s->in.n);
-    t->asked = SIS_NEW(unsigned char, s->in.n);
+    t->masked = SIS_ARENA(&r->memory, unsigned char, s->in.n);
+    t->asked = SIS_ARENA(&r->memory, unsigned char, s->in.n);
     t->instance.width = s->in.n_values;
     sis__cut cut = {s->fed, &p->tensors[s->fed]};
     error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &t->instance.head);
-    return error == SIS_OK && !(t->masked && t->asked) ? SIS_E_NOMEM : error;
+    return error == SIS_OK ? sis__arena_error(&r->memory) : error;
 }
 
 static sis__change row_whole(sis__rule_instance *r, int feature, float *row) {
@@ -177,6 +171,7 @@ static sis__change row_whole(sis__rule_instance *r, int feature, float *row) {
 }
 
 static const sis__rule whole = {.name = "whole",
+                                .bytes = sizeof(toy),
                                 .open = open_whole,
                                 .close = close_toy,
                                 .reset = reset_toy,

@@ -137,8 +137,3 @@ int sis__pass_back(const sis__step *s, sis__run *r) {
         dx[i] += dy[i];
     return SIS_OK;
 }
-
-int sis__no_gradient(const sis__step *s, sis__run *r) {
-    (void)s, (void)r;
-    return sis__fail(SIS_E_UNSUPPORTED, "which has none here; use a method without gradients");
-}

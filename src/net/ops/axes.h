@@ -43,7 +43,4 @@ void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char 
 /* The gradient of what keeps its values: the same for each. */
 int sis__pass_back(const sis__step *s, sis__run *r);
 
-/* For operators that have a gradient which is not written: fails. */
-int sis__no_gradient(const sis__step *s, sis__run *r);
-
 #endif

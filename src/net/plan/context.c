@@ -92,33 +92,10 @@ void sis__cx_known(sis__cx *c, size_t i, const void *data) {
         c->plan->tensors[c->step->outputs[i]].data = data;
 }
 
-int sis__plan_own(sis__plan *p, void *memory) {
-    void *list = (void *)p->owned.at;
-    if (!memory ||
-        sis__reserve(&list, &p->owned.cap, p->owned.n + 1, sizeof *p->owned.at) != SIS_OK) {
-        free(memory);
-        return SIS_E_NOMEM;
-    }
-    p->owned.at = (void **)list;
-    p->owned.at[p->owned.n++] = memory;
-    return SIS_OK;
-}
-
 void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
-    void *memory = c->error ? NULL : sis__alloc(n, size);
-    if (!c->error && (c->error = sis__plan_own(c->plan, memory)) != SIS_OK)
-        memory = NULL;
+    void *memory = c->error ? NULL : sis__arena_own(&c->plan->memory, sis__alloc(n, size));
+    c->error = c->error ? c->error : sis__arena_error(&c->plan->memory);
     return memory;
-}
-
-static const size_t max_lists = (size_t)256 << 20; /* bytes of a plan */
-
-void *sis__cx_list(sis__cx *c, size_t n, size_t size) {
-    if (n > max_lists / size || n * size > max_lists - c->plan->cost.listed)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "lists of more than %zu MB", max_lists >> 20);
-    else
-        c->plan->cost.listed += n * size;
-    return sis__cx_alloc(c, n, size);
 }
 
 void *sis__cx_own(sis__cx *c, size_t size) {
@@ -210,9 +187,9 @@ const float *sis__cx_pack(sis__cx *c, const sis__matrix *b) {
         c->error = sis__cache_pack(c->plan->net, b, &packed);
         return packed;
     }
-    float *to = sis__matrix_pack(b);
-    c->error = sis__plan_own(c->plan, to);
-    return c->error ? NULL : to;
+    packed = (const float *)sis__arena_own(&c->plan->memory, sis__matrix_pack(b));
+    c->error = sis__arena_error(&c->plan->memory);
+    return packed;
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
@@ -281,8 +258,8 @@ int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
     if (!a || !a->t || c->error)
         return 0;
     int error = sis__tensor_decode(a->t, c->plan->graph->words, out);
-    if (!error && out->owned)
-        error = sis__plan_own(c->plan, out->owned);
+    if (!error && out->owned && !sis__arena_own(&c->plan->memory, out->owned))
+        error = SIS_E_NOMEM;
     if (error)
         c->error = sis__fail_in(error, "operator %s", c->node->proto->op_type);
     return error == SIS_OK;

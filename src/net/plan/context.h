@@ -98,8 +98,6 @@ int sis__cx_has_output(const sis__cx *c, size_t i);
 void sis__cx_known(sis__cx *c, size_t i, const void *data);
 /* Memory that lives as long as the plan; zeroed. NULL: the error is SIS_E_NOMEM. */
 void *sis__cx_alloc(sis__cx *c, size_t n, size_t size);
-/* The same for lists in proportion to a result, which are limited in all. */
-void *sis__cx_list(sis__cx *c, size_t n, size_t size);
 /* Parameters of the operator's own (step->p.own), zeroed; NULL as above. */
 void *sis__cx_own(sis__cx *c, size_t size);
 /* Failure of this node: "operator Conv (node conv1): ..."; returns the first one there was. */

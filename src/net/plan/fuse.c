@@ -84,13 +84,8 @@ int sis__same_shape(const sis__tensor *a, const sis__tensor *b) {
            memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
-void *sis__fuser_own(const fuser *f, size_t n, size_t size) {
-    void *memory = sis__alloc(n, size);
-    return sis__plan_own(f->p, memory) == SIS_OK ? memory : NULL;
-}
-
 int sis__fuser_set_inputs(const fuser *f, sis__step *last, const int *inputs, size_t n) {
-    int *copy = (int *)sis__fuser_own(f, n, sizeof *copy);
+    int *copy = SIS_ARENA(&f->p->memory, int, n);
     if (!copy)
         return SIS_E_NOMEM;
     memcpy(copy, inputs, n * sizeof *copy);
@@ -154,7 +149,7 @@ static int fuse_gelu(const fuser *f, const sis__step *erf) {
     sis__step *last = find_products(f, add, x, &g);
     if (!last || !sis__same_shape(tensor_of(f, x), tensor_of(f, last->outputs[0])))
         return SIS_OK;
-    sis__gelu *kept = (sis__gelu *)sis__fuser_own(f, 1, sizeof g);
+    sis__gelu *kept = SIS_ARENA(&f->p->memory, sis__gelu, 1);
     if (!kept)
         return SIS_E_NOMEM;
     *kept = g;
@@ -264,7 +259,7 @@ static int fuse_layer_norm(const fuser *f, const sis__step *sub) {
     if (n == 0 || !l.scale || !l.shift ||
         !sis__same_shape(tensor_of(f, x), tensor_of(f, last->outputs[0])))
         return SIS_OK;
-    sis__layer_norm *kept = (sis__layer_norm *)sis__fuser_own(f, 1, sizeof l);
+    sis__layer_norm *kept = SIS_ARENA(&f->p->memory, sis__layer_norm, 1);
     if (!kept)
         return SIS_E_NOMEM;
     *kept = l;
@@ -312,7 +307,7 @@ static int fuse_turns(const fuser *f, sis__step *product) {
         return SIS_OK;
     int inputs[2];
     sis__step *turn;
-    sis__stack *k = (sis__stack *)sis__fuser_own(f, 3, sizeof *k);
+    sis__stack *k = SIS_ARENA(&f->p->memory, sis__stack, 3);
     int error = k ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; i < 2 && error == SIS_OK; i++)
         error = sis__fuser_stack(f, product->inputs[i], &inputs[i], &k[i]);

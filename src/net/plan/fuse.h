@@ -28,9 +28,6 @@ int sis__fuser_number(const sis__fuser *f, int tensor, float *v);
 /* The same type, and the same axes? */
 int sis__same_shape(const sis__tensor *a, const sis__tensor *b);
 
-/* Zeroed memory of the plan. */
-void *sis__fuser_own(const sis__fuser *f, size_t n, size_t size);
-
 /* Let `last` read these instead. */
 int sis__fuser_set_inputs(const sis__fuser *f, sis__step *last, const int *inputs, size_t n);
 

@@ -107,7 +107,7 @@ static int multiplies(const finder *w, const sis__step *s) {
 static int add_map(finder *w, const sis__tensor *t, sis__score_step *step, const size_t **at) {
     const sis__tensor *y = w->scores;
     size_t stride[SIS__MAX_RANK], over[SIS__MAX_RANK] = {0}, missing = y->rank - t->rank;
-    size_t *places = (size_t *)sis__fuser_own(w->f, w->a.total, sizeof *places);
+    size_t *places = SIS_ARENA(&w->f->p->memory, size_t, w->a.total);
     if (!places)
         return SIS_E_NOMEM;
     sis__strides_of(t, stride);
@@ -221,7 +221,7 @@ static int place_all(finder *w, const sis__step *first, const sis__step *last, s
 
 /* `at` is the last step of the chain, or the Transpose behind it. */
 static int put(finder *w, const sis__step *last, sis__step *at) {
-    attention *kept = (attention *)sis__fuser_own(w->f, 1, sizeof *kept);
+    attention *kept = SIS_ARENA(&w->f->p->memory, attention, 1);
     if (!kept)
         return SIS_E_NOMEM;
     *kept = w->a;

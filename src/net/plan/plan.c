@@ -199,10 +199,10 @@ static int fold(compiler *k, const sis__step *s) {
         sis__tensor *t = &p->tensors[s->outputs[i]];
         if (t->data) /* the shape function knew it */
             continue;
-        void *memory = sis__alloc_raw(t->count, sis__dtype_size(t->dtype));
-        if (sis__plan_own(p, memory) != SIS_OK)
+        k->fold.data[s->outputs[i]] =
+            sis__arena_own(&p->memory, sis__alloc_raw(t->count, sis__dtype_size(t->dtype)));
+        if (!k->fold.data[s->outputs[i]])
             return SIS_E_NOMEM;
-        k->fold.data[s->outputs[i]] = memory;
         t->alias = -1;
     }
     k->fold.scratch = (char *)sis__alloc_raw(s->scratch, 1);
@@ -459,9 +459,7 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
 void sis__plan_free(sis__plan *p) {
     if (!p)
         return;
-    for (size_t i = 0; i < p->owned.n; i++)
-        free(p->owned.at[i]);
-    free((void *)p->owned.at);
+    sis__arena_release(&p->memory);
     free(p->tensors);
     free(p->steps);
     free(p->reader);

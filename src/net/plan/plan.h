@@ -21,6 +21,7 @@
 #ifndef SIS_NET_PLAN_PLAN_H
 #define SIS_NET_PLAN_PLAN_H
 
+#include "base/arena.h"
 #include "net/plan/params.h"
 
 /* Elements of a tensor at most. */
@@ -87,18 +88,11 @@ typedef struct sis__plan_spec {
     int params_fixed; /* gradient plans: none of the initializers is */
 } sis__plan_spec;
 
-/* Folded constants, packed weights, tables: freed with the plan. */
-typedef struct sis__plan_owned {
-    void **at;
-    size_t n, cap;
-} sis__plan_owned;
-
 /* What compiling a plan has cost so far, which is limited. Bodies are included. */
 typedef struct sis__plan_cost {
     size_t steps;  /* compiled */
     double flops;  /* of folding */
     size_t folded; /* bytes of folded constants */
-    size_t listed; /* bytes of lists of places and weights */
 } sis__plan_cost;
 
 typedef struct sis__plan {
@@ -116,7 +110,7 @@ typedef struct sis__plan {
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
-    sis__plan_owned owned;
+    sis__arena memory; /* folded constants, packed weights, tables */
     sis__plan_cost cost;
 } sis__plan;
 
@@ -142,9 +136,6 @@ int sis__plan_fuse(sis__plan *p);
 
 /* Give every tensor its place; fills offset and alias of tensors, arena and scratch. */
 int sis__plan_lay_out(sis__plan *p);
-
-/* Memory that is freed with the plan; frees it at once on failure (NULL counts as one). */
-int sis__plan_own(sis__plan *p, void *memory);
 
 /* Bytes of all initializers: what limits on derived memory are measured against. */
 size_t sis__net_bytes(const sis_net *net);
@@ -183,9 +174,6 @@ typedef struct sis__memory {
  * go, NULL: not wanted. Not freed with the run, and not zeroed by sis__run_backward. */
 int sis__run_new_in(const sis__plan *p, sis__memory *m, float *const *grads, sis__run **out);
 void sis__memory_release(sis__memory *m);
-
-/* Let a fed tensor lie elsewhere: `at` is read, and never written to. */
-void sis__run_point(sis__run *r, int tensor, const void *at);
 
 /* Write the fed tensors through data[], then execute every step. */
 int sis__run_forward(sis__run *r);

@@ -41,16 +41,6 @@ static void point_data(sis__run *r, char *base) {
 }
 
 /* What shares the tensor's memory moves with it. */
-void sis__run_point(sis__run *r, int tensor, const void *at) {
-    for (size_t i = 0; i < r->plan->n_tensors; i++) {
-        int root = (int)i;
-        while (r->plan->tensors[root].known && r->plan->tensors[root].alias >= 0)
-            root = r->plan->tensors[root].alias;
-        if (root == tensor)
-            r->data[i] = (void *)(uintptr_t)at;
-    }
-}
-
 static size_t padded(const sis__tensor *t) {
     return (t->count + 15) / 16 * 16;
 }

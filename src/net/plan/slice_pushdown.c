@@ -235,8 +235,7 @@ static int add_tensor(sis__plan *p, const sis__tensor *like) {
 
 /* Memory that belongs to the plan. */
 static void *keep(sis__plan *p, const void *from, size_t n, size_t size) {
-    void *copy = sis__copy(from, n, size);
-    return sis__plan_own(p, copy) == SIS_OK ? copy : NULL;
+    return sis__arena_own(&p->memory, sis__copy(from, n, size));
 }
 
 static int add_index(narrower *w) {
@@ -319,10 +318,8 @@ static void become_view(narrower *w, sis__step *s) {
 static int *all_inputs(narrower *w, const sis__step *s) {
     const sis__node *node = &w->p->graph->nodes[s->node];
     size_t n = is_of_node(w, s) && node->n_inputs > s->n_inputs ? node->n_inputs : s->n_inputs;
-    int *inputs = SIS_NEW(int, n);
-    if (!inputs || sis__plan_own(w->p, inputs) != SIS_OK)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
+    int *inputs = SIS_ARENA(&w->p->memory, int, n);
+    for (size_t i = 0; inputs && i < n; i++)
         inputs[i] = i < s->n_inputs ? s->inputs[i] : node->inputs[i];
     return inputs;
 }

@@ -156,7 +156,7 @@ static int list_places(const sis__fuser *f, const view *v, const sis__tensor *t,
     size_t total = 1;
     for (size_t d = 0; d + 2 < t->rank; d++)
         total *= t->dims[d];
-    size_t *at = (size_t *)sis__fuser_own(f, total, sizeof *at);
+    size_t *at = SIS_ARENA(&f->p->memory, size_t, total);
     if (!at)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < total; i++) {

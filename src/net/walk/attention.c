@@ -162,7 +162,8 @@ static int all_single(const int *tag, size_t n) {
 /* Tags of everything that is made of one token each. *saved: products among it. */
 static int tag_all(attention *a, double *saved) {
     const sis__plan *p = a->plan;
-    int *fed = a->tags[a->s->fed] = SIS_NEW_RAW(int, a->s->in.n_values);
+    sis__arena *memory = &a->instance.memory;
+    int *fed = a->tags[a->s->fed] = SIS_ARENA_RAW(memory, int, a->s->in.n_values);
     if (!fed)
         return SIS_E_NOMEM;
     memcpy(fed, a->s->in.feature_of, a->s->in.n_values * sizeof *fed);
@@ -176,7 +177,8 @@ static int tag_all(attention *a, double *saved) {
         int *tag = SIS_NEW_RAW(int, p->tensors[out].count);
         int taken = tag ? tag_step(a, s, tag) : SIS_E_NOMEM;
         if (taken == 1 && all_single(tag, p->tensors[out].count)) {
-            a->tags[out] = tag;
+            if (!(a->tags[out] = (int *)sis__arena_own(memory, tag)))
+                return SIS_E_NOMEM;
             *saved += s->op == SIS__OP_MATMUL ? s->flops : 0;
             sis__net_input_note(a->s, s, "each token by itself");
             continue;
@@ -202,8 +204,8 @@ static int is_read(const attention *a, int tensor) {
 }
 
 static int find_cuts(attention *a) {
-    a->row.cuts = SIS_NEW(sis__cut, a->plan->n_tensors);
-    a->row.axes = SIS_NEW(int, a->plan->n_tensors);
+    a->row.cuts = SIS_ARENA(&a->instance.memory, sis__cut, a->plan->n_tensors);
+    a->row.axes = SIS_ARENA(&a->instance.memory, int, a->plan->n_tensors);
     if (!a->row.cuts || !a->row.axes)
         return SIS_E_NOMEM;
     for (size_t t = 0; t < a->plan->n_tensors; t++) {
@@ -298,7 +300,7 @@ static int set_axis(attention *a, size_t cut) {
 static int place_values(attention *a) {
     size_t at = 0;
     find_tokens(a);
-    a->tokens.feature = SIS_NEW_RAW(int, a->tokens.n);
+    a->tokens.feature = SIS_ARENA_RAW(&a->instance.memory, int, a->tokens.n);
     if (!a->tokens.feature)
         return SIS_E_NOMEM;
     for (size_t k = 0; k < a->tokens.n; k++)
@@ -648,34 +650,10 @@ static int try_tokens(attention *a) {
 static void attention_close(sis__rule_instance *r) {
     attention *a = (attention *)r;
     for (size_t k = 0; a->heads && k <= a->tokens.n; k++)
-        if (a->heads[k] != r->head) /* which the driver frees */
+        if (a->heads[k] != r->head)
             sis__head_free(a->heads[k]);
-    for (size_t t = 0; a->tags && t < a->plan->n_tensors; t++)
-        free(a->tags[t]);
-    free((void *)a->tags);
     sis__run_free(a->run);
     sis__plan_free(a->plan);
-    free(a->row.cuts);
-    free(a->row.axes);
-    free(a->row.feature);
-    free(a->row.token);
-    free(a->row.alike);
-    free(a->row.x);
-    free(a->row.z);
-    free(a->tokens.feature);
-    free(a->tokens.may_go);
-    free(a->tokens.gone);
-    free(a->tokens.going);
-    free((void *)a->heads);
-    free(a->now.masked);
-    free(a->now.base);
-    free(a->now.start);
-    free(a->now.place);
-    free(a->now.value);
-    free(a->now.idle);
-    free(a->tokens.own);
-    free(a->now.made);
-    free(a);
 }
 
 /* A softmax between products of things that are computed: worth looking at? */
@@ -693,24 +671,21 @@ static const sis__step *find_attention(const sis__plan *p) {
 
 static int make_room(attention *a) {
     size_t n = a->s->in.n, w = a->row.width;
-    a->row.feature = SIS_NEW_RAW(int, w);
-    a->row.token = SIS_NEW_RAW(int, w);
-    a->row.alike = SIS_NEW_RAW(size_t, w);
-    a->row.x = SIS_NEW_RAW(float, w);
-    a->row.z = SIS_NEW_RAW(float, w);
-    a->now.base = SIS_NEW_RAW(float, w);
-    a->now.place = SIS_NEW_RAW(size_t, w);
-    a->now.value = SIS_NEW_RAW(float, w);
-    a->now.idle = SIS_NEW(unsigned char, n);
-    a->tokens.own = SIS_NEW(size_t, n);
-    a->now.made = SIS_NEW(size_t, n);
-    a->now.start = SIS_NEW(size_t, n + 1);
-    a->now.masked = SIS_NEW(unsigned char, n);
-    return a->row.feature && a->row.token && a->row.alike && a->row.x && a->row.z && a->now.base &&
-                   a->now.place && a->now.value && a->now.start && a->now.masked && a->now.idle &&
-                   a->tokens.own && a->now.made
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    sis__arena *memory = &a->instance.memory;
+    a->row.feature = SIS_ARENA_RAW(memory, int, w);
+    a->row.token = SIS_ARENA_RAW(memory, int, w);
+    a->row.alike = SIS_ARENA_RAW(memory, size_t, w);
+    a->row.x = SIS_ARENA_RAW(memory, float, w);
+    a->row.z = SIS_ARENA_RAW(memory, float, w);
+    a->now.base = SIS_ARENA_RAW(memory, float, w);
+    a->now.place = SIS_ARENA_RAW(memory, size_t, w);
+    a->now.value = SIS_ARENA_RAW(memory, float, w);
+    a->now.idle = SIS_ARENA(memory, unsigned char, n);
+    a->tokens.own = SIS_ARENA(memory, size_t, n);
+    a->now.made = SIS_ARENA(memory, size_t, n);
+    a->now.start = SIS_ARENA(memory, size_t, n + 1);
+    a->now.masked = SIS_ARENA(memory, unsigned char, n);
+    return sis__arena_error(memory);
 }
 
 /* Both values of everything in a row; a token may only go where what is hidden is far below the
@@ -725,12 +700,12 @@ static int find_values(attention *a, int *apart) {
 }
 
 static int find_tokens_that_go(attention *a, int apart) {
-    a->tokens.may_go = SIS_NEW(unsigned char, a->tokens.n);
-    a->tokens.gone = SIS_NEW(unsigned char, a->tokens.n);
-    a->heads = SIS_NEW(sis__head *, a->tokens.n + 1);
-    a->tokens.going = SIS_NEW(unsigned char, a->tokens.n);
-    int error =
-        a->tokens.may_go && a->tokens.gone && a->tokens.going && a->heads ? SIS_OK : SIS_E_NOMEM;
+    sis__arena *memory = &a->instance.memory;
+    a->tokens.may_go = SIS_ARENA(memory, unsigned char, a->tokens.n);
+    a->tokens.gone = SIS_ARENA(memory, unsigned char, a->tokens.n);
+    a->heads = SIS_ARENA(memory, sis__head *, a->tokens.n + 1);
+    a->tokens.going = SIS_ARENA(memory, unsigned char, a->tokens.n);
+    int error = sis__arena_error(memory);
     if (error == SIS_OK)
         error = get_head(a, a->tokens.n);
     if (error == SIS_OK && a->tokens.n > 2 && a->s->in.n > 2 && apart)
@@ -751,7 +726,7 @@ static int open_rule(attention *a, double *saved) {
     if (error == SIS_OK)
         error = sis__run_new(a->plan, &a->run);
     if (error == SIS_OK) {
-        a->tags = SIS_NEW(int *, a->plan->n_tensors);
+        a->tags = SIS_ARENA(&a->instance.memory, int *, a->plan->n_tensors);
         error = a->tags ? tag_all(a, saved) : SIS_E_NOMEM;
     }
     if (error == SIS_OK)
@@ -769,19 +744,16 @@ static int open_rule(attention *a, double *saved) {
     return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
 }
 
-static int attention_open(const sis__net_input *s, sis__rule_instance **out) {
-    attention *a = SIS_NEW(attention, 1);
+static int attention_open(sis__rule_instance *r) {
+    attention *a = (attention *)r;
     double saved = 0;
-    if (!a)
-        return SIS_E_NOMEM;
-    *out = &a->instance;
-    a->s = s;
+    a->s = r->s;
     int error = open_rule(a, &saved);
     size_t some = 0;
     for (size_t k = 0; error == SIS_OK && k < a->tokens.n; k++)
         some += a->tokens.may_go[k];
     if (some)
-        sis__net_input_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
+        sis__net_input_note(a->s, find_attention(a->plan), "%zu tokens leave when masked", some);
     if (error == SIS_OK && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
     a->instance.exact = 1;
@@ -790,6 +762,7 @@ static int attention_open(const sis__net_input *s, sis__rule_instance **out) {
 }
 
 const sis__rule sis__rule_attention = {.name = "attention",
+                                       .bytes = sizeof(attention),
                                        .min_copies = 500,
                                        .open = attention_open,
                                        .close = attention_close,

@@ -139,7 +139,7 @@ enum {
 
 typedef struct {
     distance far;         /* how far it is */
-    sis__head *head;      /* exact, for all three; the driver frees it */
+    sis__head *head;      /* exact, for all three */
     size_t width;         /* of a row at the cut */
     size_t stride;        /* of rows in memory: width rounded up to 16, the rest zero */
     size_t outputs;       /* of the network */
@@ -172,11 +172,11 @@ static distance distance_from(const sis__entry *f, const dense_layer *cut) {
     return cut->to == net->pre_output ? AT_OUTPUT : scores_next(f, cut, &next) ? ONE_LAYER : DEEP;
 }
 
-static int take_layer(margins_tail *e, sis__entry *f, const dense_layer *cut) {
+static int take_layer(margins_tail *e, sis__arena *memory, sis__entry *f, const dense_layer *cut) {
     dense_layer next;
     float row[NARROW];
     scores_next(f, cut, &next);
-    e->w = SIS_NEW(float, e->stride *LANES);
+    e->w = SIS_ARENA(memory, float, e->stride *LANES);
     if (!e->w)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < next.in; i++) {
@@ -186,35 +186,28 @@ static int take_layer(margins_tail *e, sis__entry *f, const dense_layer *cut) {
     return find_bias(&next, f->run, e->start, e->added);
 }
 
-static int tail_init(margins_tail *e, sis__entry *f, const dense_layer *cut) {
+static int tail_init(margins_tail *e, sis__rule_instance *r, sis__entry *f,
+                     const dense_layer *cut) {
     *e = (margins_tail){
         .width = cut->out, .stride = (cut->out + LANES - 1) / LANES * LANES, .which = f->s->output};
     e->far = distance_from(f, cut);
     e->outputs = f->plan->tensors[f->s->net->pre_output].count;
     e->softmax = is_softmax(f->s->net);
-    e->z = SIS_NEW(float, BLOCK *LANES);
-    e->turned = SIS_NEW(float, LANES *LANES);
-    e->start = SIS_NEW(float, LANES);
-    e->added = SIS_NEW(float, LANES);
-    int error = e->z && e->turned && e->start && e->added ? SIS_OK : SIS_E_NOMEM;
+    e->z = SIS_ARENA(&r->memory, float, BLOCK *LANES);
+    e->turned = SIS_ARENA(&r->memory, float, LANES *LANES);
+    e->start = SIS_ARENA(&r->memory, float, LANES);
+    e->added = SIS_ARENA(&r->memory, float, LANES);
+    int error = sis__arena_error(&r->memory);
     if (error == SIS_OK)
         error = sis__head_new(
             f->s,
             &(sis__head_spec){.cuts = &(sis__cut){cut->to, &f->plan->tensors[cut->to]},
                               .n_cuts = 1},
-            &e->head);
+            &r->head);
+    e->head = r->head;
     if (error == SIS_OK && e->far == ONE_LAYER)
-        error = take_layer(e, f, cut);
+        error = take_layer(e, &r->memory, f, cut);
     return error;
-}
-
-static void tail_release(margins_tail *e) {
-    free(e->w);
-    free(e->start);
-    free(e->added);
-    free(e->z);
-    free(e->turned);
-    *e = (margins_tail){0};
 }
 
 /* The least that values of rows may be: ONE_LAYER takes them rectified. */
@@ -542,32 +535,6 @@ static double dense_size(const sis__rule_instance *r, double margin) {
     return fmax(w->most_through, tail_size(&w->tail, margin));
 }
 
-static void layer_release(kept_layer *l) {
-    free(l->base);
-    free(l->effect);
-}
-
-static void dense_close(sis__rule_instance *r) {
-    dense_walk *w = (dense_walk *)r;
-    tail_release(&w->tail);
-    layer_release(&w->first);
-    layer_release(&w->second);
-    free(w->scale);
-    free(w->still);
-    free(w->slot_of);
-    free(w->feature_at);
-    free(w->spare);
-    free(w->on);
-    free(w->w);
-    free(w->on_packed);
-    free(w->found);
-    free(w->sizes);
-    free(w->some_w);
-    free(w->some_packed);
-    free(w->columns);
-    free(w);
-}
-
 /* ---- Making the tables ----------------------------------------------------------------------- */
 
 /* A unit that is reached has an effect, also where values of a feature cancel each other: full
@@ -649,45 +616,43 @@ static int find_layers(dense_walk *w) {
     return floats * sizeof(float) < (double)w->s->memory ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
-static int allocate_layer(kept_layer *l, size_t features) {
-    l->base = SIS_NEW(float, l->wide);
-    l->effect = SIS_NEW(float, features * l->wide);
-    return l->base && l->effect ? SIS_OK : SIS_E_NOMEM;
+static void allocate_layer(dense_walk *w, kept_layer *l) {
+    l->base = SIS_ARENA(&w->instance.memory, float, l->wide);
+    l->effect = SIS_ARENA(&w->instance.memory, float, w->s->in.n * l->wide);
 }
 
-static int allocate_units(dense_walk *w) {
+static void allocate_units(dense_walk *w) {
+    sis__arena *memory = &w->instance.memory;
     const sis__kernels *kn = sis__kernels_best();
     size_t n = w->first.wide, wide = w->second.wide, out = w->second.dense.out;
-    w->on = SIS_NEW(int, n);
-    w->w = SIS_NEW(float, n *wide);
-    w->on_packed = SIS_NEW_RAW(float, sis__packed_size(kn, w->second.dense.in, out));
-    w->found = SIS_NEW_RAW(int, n);
-    w->sizes = SIS_NEW_RAW(float, n);
-    w->some_w = SIS_NEW_RAW(float, AT_ONCE *wide);
-    w->some_packed = SIS_NEW_RAW(float, sis__packed_size(kn, AT_ONCE, out));
-    w->columns = SIS_NEW_RAW(float, w->s->in.n *AT_ONCE);
-    return w->on && w->w && w->on_packed && w->found && w->sizes && w->some_w && w->some_packed &&
-                   w->columns
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    w->on = SIS_ARENA(memory, int, n);
+    w->w = SIS_ARENA(memory, float, n *wide);
+    w->on_packed = SIS_ARENA_RAW(memory, float, sis__packed_size(kn, w->second.dense.in, out));
+    w->found = SIS_ARENA_RAW(memory, int, n);
+    w->sizes = SIS_ARENA_RAW(memory, float, n);
+    w->some_w = SIS_ARENA_RAW(memory, float, AT_ONCE *wide);
+    w->some_packed = SIS_ARENA_RAW(memory, float, sis__packed_size(kn, AT_ONCE, out));
+    w->columns = SIS_ARENA_RAW(memory, float, w->s->in.n *AT_ONCE);
 }
 
 static int allocate(dense_walk *w) {
     size_t p = w->s->in.n, wider = w->first.wide;
+    sis__arena *memory = &w->instance.memory;
     wider = w->second.wide > wider ? w->second.wide : wider;
-    w->scale = SIS_NEW(float, w->first.wide);
-    w->still = SIS_NEW(unsigned char, p);
-    w->slot_of = SIS_NEW_RAW(int, p);
-    w->feature_at = SIS_NEW_RAW(int, p);
-    w->spare = SIS_NEW(float, wider);
-    if (!w->scale || !w->still || !w->slot_of || !w->feature_at || !w->spare)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < p; i++)
+    w->scale = SIS_ARENA(memory, float, w->first.wide);
+    w->still = SIS_ARENA(memory, unsigned char, p);
+    w->slot_of = SIS_ARENA_RAW(memory, int, p);
+    w->feature_at = SIS_ARENA_RAW(memory, int, p);
+    w->spare = SIS_ARENA(memory, float, wider);
+    allocate_layer(w, &w->first);
+    if (w->deep) {
+        allocate_layer(w, &w->second);
+        allocate_units(w);
+    }
+    int error = sis__arena_error(memory);
+    for (size_t i = 0; error == SIS_OK && i < p; i++)
         w->slot_of[i] = w->feature_at[i] = (int)i;
-    int error = allocate_layer(&w->first, p);
-    if (error == SIS_OK && w->deep)
-        error = allocate_layer(&w->second, p);
-    return error == SIS_OK && w->deep ? allocate_units(w) : error;
+    return error;
 }
 
 static void note_layer(const dense_walk *w, const dense_layer *l, const char *text) {
@@ -707,18 +672,16 @@ static void note_layers(const dense_walk *w) {
     note_layer(w, &w->second.dense, "product kept, switched units");
 }
 
-static int dense_open(const sis__net_input *s, sis__rule_instance **out) {
-    dense_walk *w = SIS_NEW(dense_walk, 1);
-    *out = w ? &w->instance : NULL;
-    if (!w)
-        return SIS_E_NOMEM;
-    w->s = s;
-    w->entry = s->entry;
+static int dense_open(sis__rule_instance *r) {
+    dense_walk *w = (dense_walk *)r;
+    w->s = r->s;
+    w->entry = r->s->entry;
     int error = find_layers(w);
     if (error == SIS_OK)
-        error = tail_init(&w->tail, w->entry, &cut_of(w)->dense);
-    w->instance = (sis__rule_instance){
-        .head = w->tail.head, .width = w->tail.width, .stride = w->tail.stride, .block = BLOCK};
+        error = tail_init(&w->tail, r, w->entry, &cut_of(w)->dense);
+    r->width = w->tail.width;
+    r->stride = w->tail.stride;
+    r->block = BLOCK;
     if (error == SIS_OK)
         error = allocate(w);
     if (error == SIS_OK)
@@ -732,10 +695,10 @@ static int dense_open(const sis__net_input *s, sis__rule_instance **out) {
 
 const sis__rule sis__rule_dense = {
     .name = "dense",
+    .bytes = sizeof(dense_walk),
     .min_copies = 300,
     .keeps_entry = 1,
     .open = dense_open,
-    .close = dense_close,
     .reset = dense_reset,
     .mask = dense_mask,
     .row = dense_row,

@@ -49,10 +49,10 @@ static int find_layer(sis__entry *f) {
     if (error == SIS_OK) {
         f->tensor = o.tensor;
         f->n = o.n;
-        f->feature = SIS_NEW_RAW(int, f->n);
-        f->x = SIS_NEW_RAW(float, f->n);
-        f->z = SIS_NEW_RAW(float, f->n);
-        error = f->feature && f->x && f->z ? SIS_OK : SIS_E_NOMEM;
+        f->feature = SIS_ARENA_RAW(&f->memory, int, f->n);
+        f->x = SIS_ARENA_RAW(&f->memory, float, f->n);
+        f->z = SIS_ARENA_RAW(&f->memory, float, f->n);
+        error = sis__arena_error(&f->memory);
     }
     if (error == SIS_OK)
         set_features(f, &o);
@@ -74,7 +74,8 @@ static int entry_init(sis__entry *f, const sis__net_input *s) {
     if (error == SIS_OK)
         error = find_layer(f);
     if (error == SIS_OK) {
-        f->values = (float *)sis__copy(s->in.x, s->in.n_values, sizeof *s->in.x);
+        f->values = (float *)sis__arena_own(&f->memory,
+                                            sis__copy(s->in.x, s->in.n_values, sizeof *s->in.x));
         error = f->values ? see(f, f->x) : SIS_E_NOMEM;
     }
     for (size_t i = 0; error == SIS_OK && i < s->in.n; i++)
@@ -103,10 +104,7 @@ void sis__entry_free(sis__entry *f) {
         sis__row_layout_done(f->s->net, f->layout);
     sis__run_free(f->run);
     sis__plan_free(f->plan);
-    free(f->feature);
-    free(f->x);
-    free(f->z);
-    free(f->values);
+    sis__arena_release(&f->memory);
     free(f);
 }
 

@@ -20,6 +20,7 @@ struct sis__entry {
     int *feature;  /* (n) behind each element; -1: never masked */
     float *x, *z;  /* (n) each element with its feature present, and masked */
     float *values; /* (n_values) the present input */
+    sis__arena memory;
 };
 
 /* SIS_E_UNSUPPORTED if the network begins otherwise. */

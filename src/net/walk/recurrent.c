@@ -408,9 +408,7 @@ static void release_layers(recurrent_walk *w) {
 }
 
 static void recurrent_close(sis__rule_instance *r) {
-    recurrent_walk *w = (recurrent_walk *)r;
-    release_layers(w);
-    free(w);
+    release_layers((recurrent_walk *)r);
 }
 
 /* How far the layer above is read, and what the chains below keep for it: not for a few times. */
@@ -467,14 +465,11 @@ static int open_layers(recurrent_walk *w, int upper) {
     return error;
 }
 
-static int recurrent_open(const sis__net_input *s, sis__rule_instance **out) {
-    recurrent_walk *w = SIS_NEW(recurrent_walk, 1);
-    *out = w ? &w->instance : NULL;
-    if (!w)
-        return SIS_E_NOMEM;
-    w->s = s;
-    w->entry = s->entry;
-    w->instance.exact = 1;
+static int recurrent_open(sis__rule_instance *r) {
+    recurrent_walk *w = (recurrent_walk *)r;
+    w->s = r->s;
+    w->entry = r->s->entry;
+    r->exact = 1;
     int error = open_layers(w, 1);
     if (error != SIS_E_UNSUPPORTED)
         return error;
@@ -486,6 +481,7 @@ static int recurrent_open(const sis__net_input *s, sis__rule_instance **out) {
 
 const sis__rule sis__rule_recurrent = {
     .name = "recurrent",
+    .bytes = sizeof(recurrent_walk),
     .min_copies = 300,
     .keeps_entry = 1,
     .open = recurrent_open,

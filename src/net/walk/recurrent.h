@@ -109,6 +109,7 @@ typedef struct sis__rnn_upper {
     sis__rnn_chain *below[2]; /* borrowed */
     float *states[2];         /* (features + 1, times, state); last those of the base */
     sis__rnn_upper_batch batch;
+    sis__arena memory;
 } sis__rnn_upper;
 
 /* Memory, once all of the above but `below` is set; SIS_E_UNSUPPORTED: states would take more than this. */

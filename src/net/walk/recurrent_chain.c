@@ -103,6 +103,7 @@ struct sis__rnn_chain {
     chain_base base;
     chain_candidates candidates;
     chain_batch batch;
+    sis__arena memory;
 };
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
@@ -574,15 +575,16 @@ static int plan_kept(sis__rnn_chain *s, const sis__rnn_chain_spec *spec) {
         if (c->from < s->model.length)
             at += s->model.length / s->candidates.every - c->from / s->candidates.every;
     }
-    s->candidates.kept = (float *)sis__alloc_raw(at, s->model.state * sizeof(float));
-    return s->candidates.kept ? SIS_OK : SIS_E_NOMEM;
+    s->candidates.kept =
+        (float *)sis__arena_own(&s->memory, sis__alloc_raw(at, s->model.state * sizeof(float)));
+    return sis__arena_error(&s->memory);
 }
 
 /* Base states from the time before the first feature on, or all of them. */
 static int start_base(sis__rnn_chain *s) {
     s->base.from = s->model.all_times ? 0 : s->base.first;
     s->base.states =
-        (float *)sis__alloc(s->model.length + 1 - s->base.from, s->model.state * sizeof(float));
+        SIS_ARENA(&s->memory, float, (s->model.length + 1 - s->base.from) * s->model.state);
     if (!s->base.states)
         return SIS_E_NOMEM;
     for (size_t k = 0; k < s->model.n_cells; k++)
@@ -595,7 +597,6 @@ static int start_base(sis__rnn_chain *s) {
 static int allocate_batch(sis__rnn_chain *s) {
     size_t width = 0, hidden = 0, room = 0, p = s->model.features;
     size_t rows = p > CHAIN_ROWS ? p : CHAIN_ROWS;
-    int fine = 1;
     for (size_t d = 0; d < 2; d++)
         width = s->model.above[d] && s->model.above[d]->width > width ? s->model.above[d]->width
                                                                       : width;
@@ -605,27 +606,22 @@ static int allocate_batch(sis__rnn_chain *s) {
         hidden = c->hidden > hidden ? c->hidden : hidden;
         size_t more = sis__cell_room(sis__kernels_best(), c->gates, c->hidden);
         room = more > room ? more : room;
-        s->batch.h[k] = SIS_NEW(float, p * c->hidden);
-        s->batch.c[k] = SIS_NEW(float, p * c->hidden);
-        fine = fine && s->batch.h[k] && s->batch.c[k];
+        s->batch.h[k] = SIS_ARENA(&s->memory, float, p * c->hidden);
+        s->batch.c[k] = SIS_ARENA(&s->memory, float, p * c->hidden);
     }
-    s->batch.todo = SIS_NEW(int, p);
-    s->batch.starts = SIS_NEW(size_t, s->model.length + 1);
-    s->batch.rows = SIS_NEW(int, p);
-    s->batch.as_it_was = SIS_NEW(unsigned char, p);
-    s->batch.as_base = SIS_NEW(unsigned char, p);
-    s->batch.gates = SIS_NEW(float, rows *width);
-    s->batch.outputs = SIS_NEW(float, rows *hidden);
-    s->batch.x = SIS_NEW(const float *, p);
-    s->batch.room = SIS_NEW(float, room);
-    s->batch.from = SIS_NEW(const float *, rows);
-    s->batch.to = SIS_NEW(float *, rows);
-    s->batch.zeros = SIS_NEW(float, width);
-    return fine && s->batch.todo && s->batch.starts && s->batch.rows && s->batch.as_it_was &&
-                   s->batch.as_base && s->batch.gates && s->batch.outputs && s->batch.x &&
-                   s->batch.room && s->batch.from && s->batch.to && s->batch.zeros
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    s->batch.todo = SIS_ARENA(&s->memory, int, p);
+    s->batch.starts = SIS_ARENA(&s->memory, size_t, s->model.length + 1);
+    s->batch.rows = SIS_ARENA(&s->memory, int, p);
+    s->batch.as_it_was = SIS_ARENA(&s->memory, unsigned char, p);
+    s->batch.as_base = SIS_ARENA(&s->memory, unsigned char, p);
+    s->batch.gates = SIS_ARENA(&s->memory, float, rows *width);
+    s->batch.outputs = SIS_ARENA(&s->memory, float, rows *hidden);
+    s->batch.x = SIS_ARENA(&s->memory, const float *, p);
+    s->batch.room = SIS_ARENA(&s->memory, float, room);
+    s->batch.from = SIS_ARENA(&s->memory, const float *, rows);
+    s->batch.to = SIS_ARENA(&s->memory, float *, rows);
+    s->batch.zeros = SIS_ARENA(&s->memory, float, width);
+    return sis__arena_error(&s->memory);
 }
 
 /* Memory of everything but the states of candidates. A walk that needs more than allowed does not pay. */
@@ -640,22 +636,18 @@ static int check_size(const sis__rnn_chain *s, size_t memory) {
 static int allocate_chain(sis__rnn_chain *s) {
     size_t inputs = s->model.length * s->model.cells[0].width;
     size_t values = s->model.length * s->model.input;
-    s->model.owner = SIS_NEW(int, s->model.length);
-    s->base.projected[0] = SIS_NEW_RAW(float, inputs);
-    s->base.projected[1] = SIS_NEW_RAW(float, inputs);
-    s->model.present = SIS_NEW_RAW(float, values);
-    s->model.absent = SIS_NEW_RAW(float, values);
-    s->base.values = SIS_NEW_RAW(float, values);
-    s->model.feature = SIS_NEW_RAW(int, values);
-    s->batch.own = SIS_NEW_RAW(float, s->model.input);
-    s->base.masked = SIS_NEW(unsigned char, s->model.features);
-    s->candidates.of = SIS_NEW(candidate, s->model.features);
-    s->candidates.final = SIS_NEW(float, s->model.features * s->model.state);
-    return s->model.owner && s->base.projected[0] && s->base.projected[1] && s->model.present &&
-                   s->model.absent && s->base.values && s->model.feature && s->batch.own &&
-                   s->base.masked && s->candidates.of && s->candidates.final
-               ? allocate_batch(s)
-               : SIS_E_NOMEM;
+    s->model.owner = SIS_ARENA(&s->memory, int, s->model.length);
+    s->base.projected[0] = SIS_ARENA_RAW(&s->memory, float, inputs);
+    s->base.projected[1] = SIS_ARENA_RAW(&s->memory, float, inputs);
+    s->model.present = SIS_ARENA_RAW(&s->memory, float, values);
+    s->model.absent = SIS_ARENA_RAW(&s->memory, float, values);
+    s->base.values = SIS_ARENA_RAW(&s->memory, float, values);
+    s->model.feature = SIS_ARENA_RAW(&s->memory, int, values);
+    s->batch.own = SIS_ARENA_RAW(&s->memory, float, s->model.input);
+    s->base.masked = SIS_ARENA(&s->memory, unsigned char, s->model.features);
+    s->candidates.of = SIS_ARENA(&s->memory, candidate, s->model.features);
+    s->candidates.final = SIS_ARENA(&s->memory, float, s->model.features * s->model.state);
+    return allocate_batch(s);
 }
 
 static int chain_init(sis__rnn_chain *s, const sis__entry *f, const sis__rnn_chain_spec *spec) {
@@ -689,36 +681,9 @@ static int chain_init(sis__rnn_chain *s, const sis__entry *f, const sis__rnn_cha
 void sis__rnn_chain_free(sis__rnn_chain *s) {
     if (!s)
         return;
-    for (size_t k = 0; k < s->model.n_cells; k++) {
+    for (size_t k = 0; k < s->model.n_cells; k++)
         sis__rnn_cell_release(&s->model.cells[k]);
-        free(s->batch.h[k]);
-        free(s->batch.c[k]);
-    }
-    free(s->model.owner);
-    free(s->base.projected[0]);
-    free(s->base.projected[1]);
-    free(s->model.present);
-    free(s->model.absent);
-    free(s->base.values);
-    free(s->model.feature);
-    free(s->batch.own);
-    free(s->base.masked);
-    free(s->candidates.of);
-    free(s->base.states);
-    free(s->candidates.kept);
-    free(s->candidates.final);
-    free(s->batch.todo);
-    free(s->batch.starts);
-    free(s->batch.rows);
-    free(s->batch.as_it_was);
-    free(s->batch.as_base);
-    free(s->batch.gates);
-    free(s->batch.outputs);
-    free(s->batch.x);
-    free(s->batch.room);
-    free(s->batch.from);
-    free(s->batch.to);
-    free(s->batch.zeros);
+    sis__arena_release(&s->memory);
     free(s);
 }
 

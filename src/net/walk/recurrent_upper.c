@@ -22,19 +22,9 @@ static void fill_rows(size_t n, size_t width, const float *row, float *to) {
 void sis__rnn_upper_free(sis__rnn_upper *u) {
     if (!u)
         return;
-    for (size_t d = 0; d < 2; d++) {
+    for (size_t d = 0; d < 2; d++)
         sis__rnn_cell_release(&u->cells[d]);
-        free(u->states[d]);
-    }
-    free(u->batch.rows);
-    free(u->batch.x);
-    free(u->batch.more);
-    free(u->batch.h);
-    free(u->batch.c);
-    free(u->batch.to);
-    free(u->batch.gates);
-    free(u->batch.inputs);
-    free(u->batch.room);
+    sis__arena_release(&u->memory);
     free(u);
 }
 
@@ -138,23 +128,17 @@ int sis__rnn_upper_allocate(sis__rnn_upper *u, size_t memory) {
     }
     if (floats * sizeof(float) > (double)memory)
         return SIS_E_UNSUPPORTED;
-    for (size_t d = 0; d < 2; d++) {
-        u->states[d] = (float *)sis__alloc(rows * (u->all_times ? u->upto[d] : 1),
-                                           u->cells[d].state * sizeof(float));
-        if (!u->states[d])
-            return SIS_E_NOMEM;
-    }
-    u->batch.rows = SIS_NEW(int, rows);
-    u->batch.x = SIS_NEW(const float *, n);
-    u->batch.more = SIS_NEW(const float *, n);
-    u->batch.h = SIS_NEW(float, n *hidden);
-    u->batch.c = SIS_NEW(float, n *hidden);
-    u->batch.to = SIS_NEW(float, n *hidden);
-    u->batch.gates = SIS_NEW(float, n *width);
-    u->batch.inputs = SIS_NEW(float, n *input);
-    u->batch.room = SIS_NEW(float, room);
-    return u->batch.rows && u->batch.x && u->batch.more && u->batch.h && u->batch.c &&
-                   u->batch.to && u->batch.gates && u->batch.inputs && u->batch.room
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    for (size_t d = 0; d < 2; d++)
+        u->states[d] =
+            SIS_ARENA(&u->memory, float, rows *(u->all_times ? u->upto[d] : 1) * u->cells[d].state);
+    u->batch.rows = SIS_ARENA(&u->memory, int, rows);
+    u->batch.x = SIS_ARENA(&u->memory, const float *, n);
+    u->batch.more = SIS_ARENA(&u->memory, const float *, n);
+    u->batch.h = SIS_ARENA(&u->memory, float, n *hidden);
+    u->batch.c = SIS_ARENA(&u->memory, float, n *hidden);
+    u->batch.to = SIS_ARENA(&u->memory, float, n *hidden);
+    u->batch.gates = SIS_ARENA(&u->memory, float, n *width);
+    u->batch.inputs = SIS_ARENA(&u->memory, float, n *input);
+    u->batch.room = SIS_ARENA(&u->memory, float, room);
+    return sis__arena_error(&u->memory);
 }

@@ -69,16 +69,13 @@ static void find_read(slice_walk *w) {
             memset(w->read, 1, w->s->in.n);
 }
 
-static int slice_open(const sis__net_input *s, sis__rule_instance **out) {
-    slice_walk *w = SIS_NEW(slice_walk, 1);
+static int slice_open(sis__rule_instance *r) {
+    slice_walk *w = (slice_walk *)r;
+    const sis__net_input *s = w->s = r->s;
     double flops = 0;
-    *out = w ? &w->instance : NULL;
-    if (!w)
-        return SIS_E_NOMEM;
-    w->s = s;
-    w->instance.exact = 1;
-    w->read = SIS_NEW(unsigned char, s->in.n);
-    w->now = SIS_NEW(float, s->in.n_values);
+    r->exact = 1;
+    w->read = SIS_ARENA(&r->memory, unsigned char, s->in.n);
+    w->now = SIS_ARENA(&r->memory, float, s->in.n_values);
     int error = w->read && w->now ? measure_pass(w, &flops) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis__head_new(
@@ -89,13 +86,6 @@ static int slice_open(const sis__net_input *s, sis__rule_instance **out) {
     w->instance.width = w->like.count;
     find_read(w);
     return SIS_OK;
-}
-
-static void slice_close(sis__rule_instance *r) {
-    slice_walk *w = (slice_walk *)r;
-    free(w->read);
-    free(w->now);
-    free(w);
 }
 
 static int slice_reset(sis__rule_instance *r, const unsigned char *masked) {
@@ -122,9 +112,9 @@ static sis__change slice_row(sis__rule_instance *r, int feature, float *row) {
 
 const sis__rule sis__rule_slice = {
     .name = "slice",
+    .bytes = sizeof(slice_walk),
     .min_copies = 300,
     .open = slice_open,
-    .close = slice_close,
     .reset = slice_reset,
     .mask = slice_mask,
     .row = slice_row,

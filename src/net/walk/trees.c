@@ -73,15 +73,9 @@ static int trees_mask(sis__rule_instance *r, int feature) {
 }
 
 static void trees_close(sis__rule_instance *r) {
-    trees_walk *w = (trees_walk *)r;
-    if (w->sums)
+    const trees_walk *w = (const trees_walk *)r;
+    if (w->sums && w->sums->free)
         w->sums->free(w->sums);
-    free(w->base);
-    free(w->change);
-    free(w->lo);
-    free(w->hi);
-    free(w->raw);
-    free(w);
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -90,9 +84,10 @@ static int make_sums(trees_walk *w, const sis__net_input *s, int *scores) {
     const sis__step *step = s->entry ? sis__entry_reader(s->entry) : NULL;
     if (!step)
         return SIS_E_UNSUPPORTED;
-    int error = sis__forest_new(s->entry, step, &w->sums);
+    sis__arena *memory = &w->instance.memory;
+    int error = sis__forest_new(s->entry, step, memory, &w->sums);
     if (error == SIS_E_UNSUPPORTED)
-        error = sis__linear_new(s->entry, step, &w->sums);
+        error = sis__linear_new(s->entry, step, memory, &w->sums);
     if (error != SIS_OK)
         return error;
     sis__entry_note(s->entry);
@@ -101,32 +96,26 @@ static int make_sums(trees_walk *w, const sis__net_input *s, int *scores) {
     return *scores >= 0 ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
-static int allocate(trees_walk *w) {
-    size_t n = w->sums->n;
-    w->base = SIS_NEW(double, n);
-    w->change = SIS_NEW(double, n);
-    w->lo = SIS_NEW(double, n);
-    w->hi = SIS_NEW(double, n);
-    w->raw = SIS_NEW(float, n);
-    return w->base && w->change && w->lo && w->hi && w->raw ? SIS_OK : SIS_E_NOMEM;
-}
-
-static int trees_open(const sis__net_input *s, sis__rule_instance **out) {
-    trees_walk *w = SIS_NEW(trees_walk, 1);
-    int scores = -1;
-    *out = w ? &w->instance : NULL;
-    int error = w ? make_sums(w, s, &scores) : SIS_E_NOMEM;
+static int trees_open(sis__rule_instance *r) {
+    trees_walk *w = (trees_walk *)r;
+    int scores = -1, error = make_sums(w, r->s, &scores);
     if (error != SIS_OK)
         return error;
-    w->instance.width = w->sums->outputs;
-    w->instance.exact = 1;
-    sis__cut cut = {scores, &s->entry->plan->tensors[scores]};
-    error = sis__head_new(s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &w->instance.head);
-    return error == SIS_OK ? allocate(w) : error;
+    r->width = w->sums->outputs;
+    r->exact = 1;
+    w->base = SIS_ARENA(&r->memory, double, w->sums->n);
+    w->change = SIS_ARENA(&r->memory, double, w->sums->n);
+    w->lo = SIS_ARENA(&r->memory, double, w->sums->n);
+    w->hi = SIS_ARENA(&r->memory, double, w->sums->n);
+    w->raw = SIS_ARENA(&r->memory, float, w->sums->n);
+    sis__cut cut = {scores, &r->s->entry->plan->tensors[scores]};
+    error = sis__head_new(r->s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &r->head);
+    return error == SIS_OK ? sis__arena_error(&r->memory) : error;
 }
 
 const sis__rule sis__rule_trees = {
     .name = "trees",
+    .bytes = sizeof(trees_walk),
     .min_copies = 40,
     .keeps_entry = 1,
     .open = trees_open,

@@ -36,11 +36,13 @@ struct sis__additive {
     /* Sums to floats: must not decrease where a sum increases. Then to scores, in place. */
     void (*round)(const sis__additive *s, const double *sums, float *raw);
     void (*finish)(const sis__additive *s, float *scores);
-    void (*free)(sis__additive *s);
+    void (*free)(sis__additive *s); /* NULL: all is in the rule's memory */
 };
 
 /* Of the step that reads the entry. SIS_E_UNSUPPORTED if it is another operator. */
-int sis__forest_new(const sis__entry *f, const sis__step *s, sis__additive **out);
-int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out);
+int sis__forest_new(const sis__entry *f, const sis__step *s, sis__arena *memory,
+                    sis__additive **out);
+int sis__linear_new(const sis__entry *f, const sis__step *s, sis__arena *memory,
+                    sis__additive **out);
 
 #endif

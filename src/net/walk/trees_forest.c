@@ -91,44 +91,29 @@ static void forest_finish(const sis__additive *s, float *scores) {
 }
 
 static void forest_free(sis__additive *s) {
-    forest *w = (forest *)s;
-    sis__forest_walk_free(w->walk);
-    free(s->bound);
-    free(w->x);
-    free(w->z);
-    free(w->masked);
-    free(w->asked);
-    free(w->at);
-    free(w->totals);
-    free(w);
+    sis__forest_walk_free(((forest *)s)->walk);
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 /* Of use only where sums are of doubles, each of which becomes a float in the end. */
-static int make_bound(forest *w) {
+static void make_bound(forest *w, double *bound) {
     const sis__forest *f = &w->t->forest;
-    if (f->single || f->linear)
-        return SIS_OK;
-    w->sums.bound = SIS_NEW(double, w->sums.n);
-    if (!w->sums.bound)
-        return SIS_E_NOMEM;
-    if (!sis__forest_walk_bound(w->walk, w->sums.bound)) {
-        free(w->sums.bound);
-        w->sums.bound = NULL;
-    }
-    return SIS_OK;
+    int use = !f->single && !f->linear && sis__forest_walk_bound(w->walk, bound);
+    w->sums.bound = use ? bound : NULL;
 }
 
-static int allocate(forest *w, const sis__entry *e) {
+static int allocate(forest *w, const sis__entry *e, sis__arena *memory) {
     size_t width = w->t->forest.width;
-    w->x = SIS_NEW(double, width);
-    w->z = SIS_NEW(double, width);
-    w->masked = SIS_NEW(unsigned char, w->features);
-    w->asked = SIS_NEW(int, w->features + 1);
-    w->at = SIS_NEW(size_t, w->features);
-    w->totals = (double *)sis__alloc(w->features + 1, w->sums.n * sizeof *w->totals);
-    if (!w->x || !w->z || !w->masked || !w->asked || !w->at || !w->totals)
+    double *bound = SIS_ARENA(memory, double, w->sums.n);
+    w->x = SIS_ARENA(memory, double, width);
+    w->z = SIS_ARENA(memory, double, width);
+    w->masked = SIS_ARENA(memory, unsigned char, w->features);
+    w->asked = SIS_ARENA(memory, int, w->features + 1);
+    w->at = SIS_ARENA(memory, size_t, w->features);
+    w->totals = (double *)sis__arena_own(
+        memory, sis__alloc(w->features + 1, w->sums.n * sizeof *w->totals));
+    if (sis__arena_error(memory))
         return SIS_E_NOMEM;
     for (size_t j = 0; j < width; j++) {
         w->x[j] = e->x[j];
@@ -136,17 +121,20 @@ static int allocate(forest *w, const sis__entry *e) {
     }
     const sis__forest_input in = {w->x, w->z, e->feature, w->features};
     int error = sis__forest_walk_new(&w->t->forest, &in, &w->walk);
-    return error ? error : make_bound(w);
+    if (!error)
+        make_bound(w, bound);
+    return error;
 }
 
-int sis__forest_new(const sis__entry *e, const sis__step *s, sis__additive **out) {
+int sis__forest_new(const sis__entry *e, const sis__step *s, sis__arena *memory,
+                    sis__additive **out) {
     *out = NULL;
     if (!sis__is(s, SIS__TREES))
         return SIS_E_UNSUPPORTED;
     const sis__trees *t = s->p.trees;
     if (t->n != 1 || t->forest.width != e->n)
         return SIS_E_UNSUPPORTED;
-    forest *w = SIS_NEW(forest, 1);
+    forest *w = SIS_ARENA(memory, forest, 1);
     if (!w)
         return SIS_E_NOMEM;
     *w = (forest){.t = t, .features = e->s->in.n};
@@ -162,11 +150,6 @@ int sis__forest_new(const sis__entry *e, const sis__step *s, sis__additive **out
                               .round = forest_round,
                               .finish = forest_finish,
                               .free = forest_free};
-    int error = allocate(w, e);
-    if (error != SIS_OK) {
-        forest_free(&w->sums);
-        return error;
-    }
-    *out = &w->sums;
-    return SIS_OK;
+    *out = &w->sums; /* freed with the rule */
+    return allocate(w, e, memory);
 }

@@ -58,14 +58,6 @@ static void linear_finish(const sis__additive *s, float *scores) {
     sis__linear_finish(((const linear *)s)->l, scores);
 }
 
-static void linear_free(sis__additive *s) {
-    linear *w = (linear *)s;
-    free(s->bound);
-    free(w->masked);
-    free(w->changes);
-    free(w);
-}
-
 /* Changes, and how far base + change may be from a sum in order; none if a term is not finite. */
 static void fill_changes(linear *w) {
     const sis__linear *l = w->l;
@@ -83,18 +75,17 @@ static void fill_changes(linear *w) {
         s->bound[k] = 16.0 * (double)(l->width + 8) * 0x1p-53 * all;
         finite &= isfinite(s->bound[k]);
     }
-    if (!finite) {
-        free(s->bound);
+    if (!finite)
         s->bound = NULL;
-    }
 }
 
-int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out) {
+int sis__linear_new(const sis__entry *f, const sis__step *s, sis__arena *memory,
+                    sis__additive **out) {
     *out = NULL;
     const sis__linear *l = &s->p.linear;
     if (!sis__is(s, SIS__LINEAR_MODEL) || l->n != 1 || l->width != f->n)
         return SIS_E_UNSUPPORTED;
-    linear *w = SIS_NEW(linear, 1);
+    linear *w = SIS_ARENA(memory, linear, 1);
     if (!w)
         return SIS_E_NOMEM;
     *w = (linear){.l = l, .f = f};
@@ -107,16 +98,12 @@ int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out
                               .total = linear_total,
                               .change = linear_change,
                               .round = linear_round,
-                              .finish = linear_finish,
-                              .free = linear_free};
-    w->masked = SIS_NEW(unsigned char, f->s->in.n);
-    w->changes = (double *)sis__alloc(f->s->in.n, l->rows * sizeof(double));
-    w->sums.bound = SIS_NEW(double, l->rows);
-    if (!w->masked || !w->changes || !w->sums.bound) {
-        linear_free(&w->sums);
-        return SIS_E_NOMEM;
-    }
-    fill_changes(w);
+                              .finish = linear_finish};
+    w->masked = SIS_ARENA(memory, unsigned char, f->s->in.n);
+    w->changes = (double *)sis__arena_own(memory, sis__alloc(f->s->in.n, l->rows * sizeof(double)));
+    w->sums.bound = SIS_ARENA(memory, double, l->rows);
+    if (w->masked && w->changes && w->sums.bound)
+        fill_changes(w);
     *out = &w->sums;
-    return SIS_OK;
+    return sis__arena_error(memory);
 }

@@ -470,27 +470,14 @@ static int walk_mask(sis_walk *walk, int feature, double *margin) {
 }
 
 static void drop_rule(net_walk *w) {
-    if (w->rule) {
-        sis__head *head = w->rule->head;
+    if (!w->rule)
+        return;
+    if (rule_of(w)->close)
         rule_of(w)->close(w->rule);
-        sis__head_free(head);
-    }
-    free(w->kept);
-    free(w->kept_at);
-    free(w->rows);
-    free(w->waiting);
-    free(w->place);
-    free(w->fresh);
-    free(w->chosen);
-    free(w->asked);
+    sis__head_free(w->rule->head);
+    sis__arena_release(&w->rule->memory);
+    free(w->rule);
     w->rule = NULL;
-    w->kept = w->fresh = NULL;
-    w->rows = NULL;
-    w->kept_at = NULL;
-    w->waiting = NULL;
-    w->place = NULL;
-    w->chosen = NULL;
-    w->asked = NULL;
 }
 
 static void walk_free(sis_walk *walk) {
@@ -523,16 +510,8 @@ typedef struct {
     size_t n_live;
     int *tried;            /* (trials) */
     double *full, *probed; /* (trials) */
+    sis__arena memory;
 } errors;
-
-static void errors_release(errors *e) {
-    free(e->error);
-    free(e->size);
-    free(e->live);
-    free(e->tried);
-    free(e->full);
-    free(e->probed);
-}
 
 /* As many as can be had at little cost; at least 4 times 16. */
 static size_t errors_wanted(const net_walk *w) {
@@ -546,14 +525,13 @@ static int errors_init(const net_walk *w, errors *e) {
     size_t n = errors_wanted(w);
     *e = (errors){.states = n < 256 ? 4 : 16};
     e->trials = n / e->states;
-    e->error = SIS_NEW(double, n);
-    e->size = SIS_NEW(double, n);
-    e->live = SIS_NEW(int, w->input.in.n);
-    e->tried = SIS_NEW(int, e->trials);
-    e->full = SIS_NEW(double, e->trials);
-    e->probed = SIS_NEW(double, e->trials);
-    return e->error && e->size && e->live && e->tried && e->full && e->probed ? SIS_OK
-                                                                              : SIS_E_NOMEM;
+    e->error = SIS_ARENA(&e->memory, double, n);
+    e->size = SIS_ARENA(&e->memory, double, n);
+    e->live = SIS_ARENA(&e->memory, int, w->input.in.n);
+    e->tried = SIS_ARENA(&e->memory, int, e->trials);
+    e->full = SIS_ARENA(&e->memory, double, e->trials);
+    e->probed = SIS_ARENA(&e->memory, double, e->trials);
+    return sis__arena_error(&e->memory);
 }
 
 /* Masks after a reset, where states follow from the ones before: just before the dense rule computes its
@@ -649,30 +627,28 @@ static int set_tolerance(net_walk *w) {
     int error = measure_errors(w, &e);
     if (error == SIS_OK)
         choose_unit(w, &e);
-    errors_release(&e);
+    sis__arena_release(&e.memory);
     return error == SIS_OK && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static int allocate(net_walk *w) {
-    const sis__rule_instance *r = w->rule;
+    sis__rule_instance *r = w->rule;
+    sis__arena *memory = &r->memory;
     w->stride = r->stride ? r->stride : r->width;
     size_t fit = row_bytes / sizeof(float) / (w->stride + 1);
     fit = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
     w->block = r->block ? r->block : fit;
-    w->kept = SIS_NEW(double, w->input.in.n);
-    w->kept_at = SIS_NEW(size_t, w->input.in.n);
-    w->chosen = SIS_NEW(unsigned char, w->input.in.n);
-    w->asked = SIS_NEW(int, w->input.in.n);
-    w->rows = (float *)sis__alloc(w->block, w->stride * sizeof *w->rows);
-    w->waiting = SIS_NEW(int, w->block);
-    w->place = SIS_NEW(size_t, w->block);
-    w->fresh = SIS_NEW(double, w->block);
-    return w->kept && w->kept_at && w->chosen && w->asked && w->rows && w->waiting && w->place &&
-                   w->fresh
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    w->kept = SIS_ARENA(memory, double, w->input.in.n);
+    w->kept_at = SIS_ARENA(memory, size_t, w->input.in.n);
+    w->chosen = SIS_ARENA(memory, unsigned char, w->input.in.n);
+    w->asked = SIS_ARENA(memory, int, w->input.in.n);
+    w->rows = (float *)sis__arena_own(memory, sis__alloc(w->block, w->stride * sizeof *w->rows));
+    w->waiting = SIS_ARENA(memory, int, w->block);
+    w->place = SIS_ARENA(memory, size_t, w->block);
+    w->fresh = SIS_ARENA(memory, double, w->block);
+    return sis__arena_error(memory);
 }
 
 /* Put a rule to work, if it fits. */
@@ -680,9 +656,12 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
     if (w->budget < rule->min_copies)
         return SIS_E_UNSUPPORTED;
     memset(w->input.notes, 0, w->input.net->graph.n_nodes * sizeof *w->input.notes);
-    int error = rule->open(&w->input, &w->rule);
-    if (w->rule)
-        w->rule->rule = rule;
+    w->rule = (sis__rule_instance *)sis__alloc(1, rule->bytes);
+    if (!w->rule)
+        return SIS_E_NOMEM;
+    w->rule->rule = rule;
+    w->rule->s = &w->input;
+    int error = rule->open(w->rule);
     if (error == SIS_OK)
         error = allocate(w);
     if (error == SIS_OK && w->rule->head)

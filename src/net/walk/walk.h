@@ -35,6 +35,7 @@
 
 #include <sis/sis.h>
 
+#include "base/arena.h"
 #include "core/input.h"
 #include "net/plan/net.h"
 
@@ -76,14 +77,19 @@ typedef enum sis__change {
 typedef struct sis__rule sis__rule;
 typedef struct sis__head sis__head;
 
-/* A rule at work on one input. Its maker's struct begins with this; `open` fills it. */
+/* A rule at work on one input. The rule's own struct begins with this. */
 typedef struct sis__rule_instance {
-    const sis__rule *rule; /* the driver sets it */
-    sis__head *head;       /* from the cut on; the driver frees it */
-    size_t width;          /* of a row, in floats; 0: `margins` needs none */
-    size_t stride;         /* from one row to the next, at least the width; 0: the width */
-    size_t block;          /* rows at a time; 0: the driver's choice */
-    int exact;             /* margins are full passes', to the bit; else they are measured */
+    /* The driver sets these. It frees the head, the memory and the struct in the end. */
+    const sis__rule *rule;
+    const sis__net_input *s;
+    sis__arena memory; /* for all that the rule keeps: SIS_ARENA */
+
+    /* `open` fills the rest. */
+    sis__head *head; /* from the cut on */
+    size_t width;    /* of a row, in floats; 0: `margins` needs none */
+    size_t stride;   /* from one row to the next, at least the width; 0: the width */
+    size_t block;    /* rows at a time; 0: the driver's choice */
+    int exact;       /* margins are full passes', to the bit; else they are measured */
     double
         work; /* operations since it was opened, as those of plans are counted, without the head's. 0:
                     never more than a full pass takes */
@@ -92,12 +98,12 @@ typedef struct sis__rule_instance {
 /* Verbs. Features are present ones unless said otherwise. */
 struct sis__rule {
     const char *name;
+    size_t bytes;    /* of its struct, which is zeroed before `open` */
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
     int min_copies;  /* masked copies that have to be asked about for it to be worth opening */
 
-    /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
-    int (*open)(const sis__net_input *s, sis__rule_instance **out);
-    void (*close)(sis__rule_instance *r); /* also one that open gave up half way */
+    /* Begin work on r->s. What it keeps should stay below s->memory. */
+    int (*open)(sis__rule_instance *r);
 
     /* Start over with these features (flags) masked; mask one more, whose row was asked for last. */
     int (*reset)(sis__rule_instance *r, const unsigned char *masked);
@@ -107,6 +113,9 @@ struct sis__rule {
     sis__change (*row)(sis__rule_instance *r, int feature, float *row);
 
     /* The rest may be NULL. */
+
+    /* Free what is not in r->memory, also if `open` gave up half way. */
+    void (*close)(sis__rule_instance *r);
 
     /* Before rows of these features, ascending, are asked for. For what is better done together. */
     void (*update)(sis__rule_instance *r, const int *features, size_t n);

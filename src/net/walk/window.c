@@ -57,16 +57,6 @@ typedef struct {
         *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
 } bound;
 
-static void bound_free(bound *b) {
-    if (b) {
-        free(b->slopes);
-        free(b->steps);
-        free(b->sums);
-        free(b->known);
-    }
-    free(b);
-}
-
 /* Weight of value u for output k of a dense layer. */
 static float weight_of(const sis__gemm *g, size_t u, size_t k) {
     size_t nr = sis__kernels_best()->nr;
@@ -93,7 +83,7 @@ static void find_slopes(bound *b, const sis__gemm *g, const float *bias, size_t 
 }
 
 /* *out is NULL if nothing can be said for this network. */
-static int bound_new(const sis__prefix *f, const sis__head *head, bound **out) {
+static int bound_new(sis__prefix *f, const sis__head *head, bound **out) {
     const float *bias;
     const sis__gemm *g = sis__head_gemm(head, &bias);
     const sis__keep_point *s = &f->points[f->n_points - 1];
@@ -103,19 +93,17 @@ static int bound_new(const sis__prefix *f, const sis__head *head, bound **out) {
     if (!g || s->kind != SIS__KEEP_DENSE || !s->cut.relu || s->cut.width != f->row ||
         g->k != f->row || (g->n == 1 && softmax))
         return SIS_OK;
-    bound *b = SIS_NEW(bound, 1);
+    bound *b = SIS_ARENA(&f->memory, bound, 1);
     if (!b)
         return SIS_E_NOMEM;
     *b = (bound){.width = g->k, .n_slopes = softmax ? g->n - 1 : 1};
     b->n_features = f->s->in.n;
-    b->slopes = (float *)sis__alloc_raw(b->n_slopes, b->width * sizeof *b->slopes);
-    b->steps = SIS_NEW(float, b->n_slopes);
-    b->sums = SIS_NEW(double, b->width);
-    b->known = SIS_NEW(double, b->n_features);
-    if (!b->slopes || !b->steps || !b->sums || !b->known) {
-        bound_free(b);
+    b->slopes = SIS_ARENA_RAW(&f->memory, float, b->n_slopes * b->width);
+    b->steps = SIS_ARENA(&f->memory, float, b->n_slopes);
+    b->sums = SIS_ARENA(&f->memory, double, b->width);
+    b->known = SIS_ARENA(&f->memory, double, b->n_features);
+    if (sis__arena_error(&f->memory))
         return SIS_E_NOMEM;
-    }
     find_slopes(b, g, bias, f->s->output, softmax);
     *out = b;
     return SIS_OK;
@@ -482,17 +470,8 @@ static int window_mask(sis__rule_instance *r, int feature) {
 
 static void window_close(sis__rule_instance *r) {
     window_rule *w = (window_rule *)r;
-    bound_free(w->bound);
     sis__estimate_free(w->estimate);
     sis__prefix_free(w->f);
-    free(w->masked);
-    free(w->stale);
-    free(w->made);
-    free(w->base);
-    free(w->place);
-    free(w->value);
-    free(w->one);
-    free(w);
 }
 
 static int head_init(window_rule *w) {
@@ -513,12 +492,13 @@ static int head_init(window_rule *w) {
 
 static int state_init(window_rule *w) {
     size_t n = w->f->s->in.n;
+    sis__arena *memory = &w->instance.memory;
     w->instance.width = w->f->row;
-    w->masked = SIS_NEW(unsigned char, n);
-    w->stale = SIS_NEW(unsigned char, n);
-    w->made = SIS_NEW(size_t, n);
-    w->base = SIS_NEW(float, w->f->row);
-    return w->masked && w->stale && w->made && w->base ? SIS_OK : SIS_E_NOMEM;
+    w->masked = SIS_ARENA(memory, unsigned char, n);
+    w->stale = SIS_ARENA(memory, unsigned char, n);
+    w->made = SIS_ARENA(memory, size_t, n);
+    w->base = SIS_ARENA(memory, float, w->f->row);
+    return sis__arena_error(memory);
 }
 
 /* Values of a row that a candidate changes at a cut, at most, and room for one more: it is written before it is
@@ -549,24 +529,19 @@ static int near_init(window_rule *w) {
     }
     if (!wholes || SPARSE * inside > (double)f->s->in.n * (double)f->row)
         return SIS_OK;
-    w->one = SIS_NEW(float, f->row);
-    w->place = (size_t *)sis__alloc_raw(NEAR, most * sizeof *w->place);
-    w->value = (float *)sis__alloc_raw(NEAR, most * sizeof *w->value);
-    if (!w->one || !w->place || !w->value)
-        return SIS_E_NOMEM;
+    w->one = SIS_ARENA(&w->instance.memory, float, f->row);
+    w->place = SIS_ARENA_RAW(&w->instance.memory, size_t, NEAR * most);
+    w->value = SIS_ARENA_RAW(&w->instance.memory, float, NEAR *most);
     w->most = most;
     w->instance.width = 0;
     w->instance.block = 4 * NEAR;
-    return SIS_OK;
+    return sis__arena_error(&w->instance.memory);
 }
 
-static int window_open(const sis__net_input *s, sis__rule_instance **out) {
-    window_rule *w = SIS_NEW(window_rule, 1);
-    *out = w ? &w->instance : NULL;
-    if (!w)
-        return SIS_E_NOMEM;
-    w->instance.exact = 1;
-    int error = sis__prefix_new(s, &w->f);
+static int window_open(sis__rule_instance *r) {
+    window_rule *w = (window_rule *)r;
+    r->exact = 1;
+    int error = sis__prefix_new(r->s, &w->f);
     if (error == SIS_OK)
         error = head_init(w);
     if (error == SIS_OK)
@@ -581,6 +556,7 @@ static int window_open(const sis__net_input *s, sis__rule_instance **out) {
 }
 
 const sis__rule sis__rule_window = {.name = "window",
+                                    .bytes = sizeof(window_rule),
                                     .min_copies = 500,
                                     .open = window_open,
                                     .close = window_close,

@@ -356,12 +356,6 @@ typedef struct sis__scratch {
     double *change;
 } sis__scratch;
 
-/* Memory that only free needs to know. */
-typedef struct sis__owned {
-    void **at;
-    size_t n, cap;
-} sis__owned;
-
 typedef struct sis__prefix {
     const sis__net_input *s;
     const sis__kernels *kernels;
@@ -375,17 +369,11 @@ typedef struct sis__prefix {
     sis__prefix_input input;
     sis__store store;
     sis__scratch scratch;
-    sis__owned owned;
+    sis__arena memory; /* of all of this */
 } sis__prefix;
 
 int sis__prefix_new(const sis__net_input *s, sis__prefix **out);
 void sis__prefix_free(sis__prefix *f);
-
-/* Memory that lives as long as the prefix, set to 0. */
-void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size);
-
-/* Let the prefix free memory that was allocated; NULL, and it is freed, if that fails. */
-void *sis__prefix_own(sis__prefix *f, void *memory);
 
 static inline size_t sis__positions(const sis__map *m) {
     return sis__box_volume(&m->whole);

@@ -96,16 +96,16 @@ int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed
     const sis__window *v = &l->w;
     size_t rows = sis__conv_rows(l);
     l->conv.row_size = sis__packed_size(sis__kernels_best(), depth_of(v), v->filters / v->groups);
-    l->conv.packed =
-        (float *)sis__prefix_alloc(f, v->groups * rows * l->conv.row_size, sizeof *l->conv.packed);
-    l->conv.offset = (int *)sis__prefix_alloc(f, depth_of(v), sizeof *l->conv.offset);
-    l->conv.zeros = (float *)sis__prefix_alloc(f, v->filters, sizeof *l->conv.zeros);
+    l->conv.packed = SIS_ARENA(&f->memory, float, v->groups *rows * l->conv.row_size);
+    l->conv.offset = SIS_ARENA(&f->memory, int, depth_of(v));
+    l->conv.zeros = SIS_ARENA(&f->memory, float, v->filters);
     if (!l->conv.packed || !l->conv.offset || !l->conv.zeros)
         return SIS_E_NOMEM;
     find_offsets(v, l->conv.offset);
     if (l->conv.point >= 0)
-        l->conv.sums = (float *)sis__prefix_alloc(f, sis__positions(&f->maps[l->out]),
-                                                  rows * v->filters * sizeof *l->conv.sums);
+        l->conv.sums = (float *)sis__arena_own(
+            &f->memory,
+            sis__alloc(sis__positions(&f->maps[l->out]), rows * v->filters * sizeof *l->conv.sums));
     if (l->conv.point >= 0 && !l->conv.sums)
         return SIS_E_NOMEM;
     return depthwise(v) ? pack_columns(l, w) : pack_rows(l, w, transposed);

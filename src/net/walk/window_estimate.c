@@ -246,6 +246,7 @@ struct sis__estimate {
     float *rows;    /* (n_rows, row) */
     double *errors; /* (n_rows) of their margins */
     size_t n_rows;
+    sis__arena memory;
 };
 
 /* ---- Which are alike ------------------------------------------------------------------------- */
@@ -443,23 +444,8 @@ static void find_errors(sis__estimate *e, const cut_changes *c, double position)
 /* ---- New ------------------------------------------------------------------------------------- */
 
 void sis__estimate_free(sis__estimate *e) {
-    for (size_t i = 0; e && i < e->n_cuts; i++) {
-        free(e->cuts[i].at);
-        free(e->cuts[i].over);
-        free(e->cuts[i].changes);
-        free(e->cuts[i].inside);
-        free(e->cuts[i].lowest);
-    }
-    if (e) {
-        free(e->cuts);
-        free(e->stale);
-        free(e->error);
-        free(e->change);
-        free(e->size);
-        free(e->weight);
-        free(e->rows);
-        free(e->errors);
-    }
+    if (e)
+        sis__arena_release(&e->memory);
     free(e);
 }
 
@@ -494,13 +480,13 @@ static int fits(const sis__prefix *f) {
 }
 
 static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, size_t *owner,
-                        float *largest) {
+                        float *largest, sis__arena *memory) {
     size_t n = f->s->in.n, channels = f->maps[c->conv->out].channels;
-    c->at = SIS_NEW(size_t, n);
-    c->over = SIS_NEW(sis__box, n);
-    c->inside = (float *)sis__alloc_raw(n, channels * sizeof *c->inside);
-    c->lowest = SIS_NEW_RAW(float, channels);
-    if (!c->at || !c->over || !c->inside || !c->lowest)
+    c->at = SIS_ARENA(memory, size_t, n);
+    c->over = SIS_ARENA(memory, sis__box, n);
+    c->inside = SIS_ARENA_RAW(memory, float, n *channels);
+    c->lowest = SIS_ARENA_RAW(memory, float, channels);
+    if (sis__arena_error(memory))
         return SIS_E_NOMEM;
     for (size_t k = 0; k < channels; k++)
         c->lowest[k] = -INFINITY;
@@ -508,7 +494,7 @@ static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, siz
     size_t floats = place_changes(c, f, owner);
     if (floats > f->s->memory / sizeof *c->changes)
         return SIS_E_UNSUPPORTED;
-    c->changes = SIS_NEW(float, floats);
+    c->changes = SIS_ARENA(memory, float, floats);
     if (!c->changes)
         return SIS_E_NOMEM;
     return sum_changes(c, f, owner, largest) ? SIS_OK : SIS_E_UNSUPPORTED;
@@ -537,7 +523,7 @@ static int cuts_init(sis__estimate *e) {
             continue;
         cut_changes *c = &e->cuts[e->n_cuts++];
         *c = (cut_changes){.point = s, .conv = &f->layers[s->map - 1]};
-        error = changes_init(c, f, order, owner, e->change + s->cut.at);
+        error = changes_init(c, f, order, owner, e->change + s->cut.at, &e->memory);
         if (!error)
             find_errors(e, c, position);
     }
@@ -548,18 +534,18 @@ static int cuts_init(sis__estimate *e) {
 
 static int estimate_init(sis__estimate *e) {
     sis__prefix *f = e->f;
+    sis__arena *memory = &e->memory;
     size_t n = f->s->in.n, most = row_bytes / sizeof(float) / (f->row + 1);
     e->n_rows = most < 16 ? 16 : most < n ? most : n;
-    e->cuts = SIS_NEW(cut_changes, f->n_points);
-    e->stale = SIS_NEW(unsigned char, n);
-    e->error = SIS_NEW(float, f->row);
-    e->change = SIS_NEW(float, f->row);
-    e->size = SIS_NEW(float, f->row);
-    e->weight = SIS_NEW(float, f->row);
-    e->rows = (float *)sis__alloc_raw(e->n_rows, f->row * sizeof *e->rows);
-    e->errors = SIS_NEW(double, e->n_rows);
-    if (!e->cuts || !e->stale || !e->error || !e->change || !e->size || !e->weight || !e->rows ||
-        !e->errors)
+    e->cuts = SIS_ARENA(memory, cut_changes, f->n_points);
+    e->stale = SIS_ARENA(memory, unsigned char, n);
+    e->error = SIS_ARENA(memory, float, f->row);
+    e->change = SIS_ARENA(memory, float, f->row);
+    e->size = SIS_ARENA(memory, float, f->row);
+    e->weight = SIS_ARENA(memory, float, f->row);
+    e->rows = SIS_ARENA_RAW(memory, float, e->n_rows * f->row);
+    e->errors = SIS_ARENA(memory, double, e->n_rows);
+    if (sis__arena_error(memory))
         return SIS_E_NOMEM;
     int error = cuts_init(e);
     return error ? error : weigh_errors(e);
@@ -574,12 +560,10 @@ int sis__estimate_new(sis__prefix *f, sis__head *head, sis__estimate **out) {
         return SIS_E_NOMEM;
     *e = (sis__estimate){.f = f, .head = head};
     int error = estimate_init(e);
-    if (error) {
+    if (error)
         sis__estimate_free(e);
-        return error == SIS_E_UNSUPPORTED ? SIS_OK : error;
-    }
-    *out = e;
-    return SIS_OK;
+    *out = error ? NULL : e;
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error;
 }
 
 /* ---- Estimates ------------------------------------------------------------------------------- */

@@ -140,7 +140,7 @@ static void place_kept(sis__prefix *f, sis__keep_point *s) {
 }
 
 static sis__box *line_boxes(sis__prefix *f, const sis__layer *l) {
-    sis__box *box = (sis__box *)sis__prefix_alloc(f, f->s->in.n, sizeof *box);
+    sis__box *box = SIS_ARENA(&f->memory, sis__box, f->s->in.n);
     for (size_t j = 0; box && j < f->s->in.n; j++)
         box[j] = sis__conv_lines(f, l, j);
     return box;
@@ -156,7 +156,7 @@ static int point_init(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     int error = SIS_OK;
     s->ops = ops_of[s->kind];
-    s->kept = (sis__kept *)sis__prefix_alloc(f, f->s->in.n, sizeof *s->kept);
+    s->kept = SIS_ARENA(&f->memory, sis__kept, f->s->in.n);
     s->box = s->kind == SIS__KEEP_CONV ? line_boxes(f, &f->layers[s->layer]) : m->box;
     if (!s->kept || !s->box)
         return SIS_E_NOMEM;
@@ -186,12 +186,9 @@ static int windows_init(sis__prefix *f) {
             size_t volume = sis__box_volume(&b);
             most = volume > most ? volume : most;
         }
-        f->maps[m].window =
-            (float *)sis__prefix_alloc(f, most * f->maps[m].channels, sizeof *f->maps[m].window);
-        if (!f->maps[m].window)
-            return SIS_E_NOMEM;
+        f->maps[m].window = SIS_ARENA(&f->memory, float, most * f->maps[m].channels);
     }
-    return SIS_OK;
+    return sis__arena_error(&f->memory);
 }
 
 static size_t larger(size_t a, size_t b) {
@@ -223,17 +220,15 @@ static int queue_init(sis__prefix *f) {
     }
     if (rows > f->s->memory / SIS__QUEUE / sizeof *q->from)
         return SIS_E_UNSUPPORTED;
-    q->seen = (float *)sis__prefix_alloc(f, q->room, sizeof *q->seen);
-    q->from = (const float **)sis__prefix_alloc(f, rows, SIS__QUEUE * sizeof *q->from);
-    q->to = (float **)sis__prefix_alloc(f, rows, SIS__QUEUE * sizeof *q->to);
-    q->count = (size_t *)sis__prefix_alloc(f, rows, sizeof *q->count);
-    f->scratch.lines =
-        (const float **)sis__prefix_alloc(f, larger(rows, lines), sizeof *f->scratch.lines);
-    f->scratch.products =
-        (float *)sis__prefix_alloc(f, SIS__BLOCK, sums * sizeof *f->scratch.products);
-    return q->seen && q->from && q->to && q->count && f->scratch.lines && f->scratch.products
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    q->seen = SIS_ARENA(&f->memory, float, q->room);
+    q->from =
+        (const float **)sis__arena_own(&f->memory, sis__alloc(rows, SIS__QUEUE * sizeof *q->from));
+    q->to = (float **)sis__arena_own(&f->memory, sis__alloc(rows, SIS__QUEUE * sizeof *q->to));
+    q->count = SIS_ARENA(&f->memory, size_t, rows);
+    f->scratch.lines = SIS_ARENA(&f->memory, const float *, larger(rows, lines));
+    f->scratch.products = (float *)sis__arena_own(
+        &f->memory, sis__alloc(SIS__BLOCK, sums * sizeof *f->scratch.products));
+    return sis__arena_error(&f->memory);
 }
 
 static int scratch_init(sis__prefix *f) {
@@ -242,21 +237,17 @@ static int scratch_init(sis__prefix *f) {
         channels = larger(channels, f->maps[i].channels);
         row = larger(row, (size_t)f->maps[i].whole.hi[2] * f->maps[i].channels);
     }
-    f->scratch.totals = (double *)sis__prefix_alloc(f, channels, sizeof *f->scratch.totals);
-    f->scratch.outside = (float *)sis__prefix_alloc(f, channels, sizeof *f->scratch.outside);
-    f->scratch.index = (int *)sis__prefix_alloc(f, row + 16, sizeof *f->scratch.index);
-    f->scratch.change = (double *)sis__prefix_alloc(f, row + 16, sizeof *f->scratch.change);
-    f->scratch.need = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.need);
-    f->scratch.work = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.work);
-    f->store.single = (float *)sis__prefix_own(
-        f, sis__large_pages(sis__alloc_raw(f->store.n_single + 1, sizeof *f->store.single),
-                            f->store.n_single, sizeof *f->store.single));
-    f->store.wide =
-        (double *)sis__large_pages(sis__prefix_alloc(f, f->store.n_wide, sizeof *f->store.wide),
-                                   f->store.n_wide, sizeof *f->store.wide);
-    if (!f->scratch.totals || !f->scratch.index || !f->scratch.outside || !f->scratch.change ||
-        !f->scratch.need || !f->scratch.work || !f->store.single || !f->store.wide)
-        return SIS_E_NOMEM;
+    f->scratch.totals = SIS_ARENA(&f->memory, double, channels);
+    f->scratch.outside = SIS_ARENA(&f->memory, float, channels);
+    f->scratch.index = SIS_ARENA(&f->memory, int, row + 16);
+    f->scratch.change = SIS_ARENA(&f->memory, double, row + 16);
+    f->scratch.need = SIS_ARENA(&f->memory, sis__box, f->n_layers + 1);
+    f->scratch.work = SIS_ARENA(&f->memory, sis__box, f->n_layers + 1);
+    f->store.single = (float *)sis__arena_own(
+        &f->memory, sis__large_pages(sis__alloc_raw(f->store.n_single + 1, sizeof *f->store.single),
+                                     f->store.n_single, sizeof *f->store.single));
+    f->store.wide = (double *)sis__large_pages(SIS_ARENA(&f->memory, double, f->store.n_wide),
+                                               f->store.n_wide, sizeof *f->store.wide);
     int error = queue_init(f);
     return error ? error : windows_init(f);
 }

@@ -43,11 +43,11 @@ static int outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m) 
     t->from = all.lo[2];
     t->to = all.hi[2];
     size_t width = (size_t)(t->to - t->from) + 1, one = t->rows * m->channels;
-    t->left = (float *)sis__prefix_alloc(f, one, width * sizeof *t->left);
-    t->right = (float *)sis__prefix_alloc(f, one, width * sizeof *t->right);
-    t->above = (float *)sis__prefix_alloc(f, one + m->channels, sizeof *t->above);
-    t->below = (float *)sis__prefix_alloc(f, one + m->channels, sizeof *t->below);
-    return t->left && t->right && t->above && t->below ? SIS_OK : SIS_E_NOMEM;
+    t->left = (float *)sis__arena_own(&f->memory, sis__alloc(one, width * sizeof *t->left));
+    t->right = (float *)sis__arena_own(&f->memory, sis__alloc(one, width * sizeof *t->right));
+    t->above = SIS_ARENA(&f->memory, float, one + m->channels);
+    t->below = SIS_ARENA(&f->memory, float, one + m->channels);
+    return sis__arena_error(&f->memory);
 }
 
 static float *side(const sis__max_outside *t, float *of, int row, int x) {

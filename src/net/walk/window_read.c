@@ -13,26 +13,10 @@
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-void *sis__prefix_own(sis__prefix *f, void *memory) {
-    void *list = (void *)f->owned.at;
-    if (!memory ||
-        sis__reserve(&list, &f->owned.cap, f->owned.n + 1, sizeof *f->owned.at) != SIS_OK) {
-        free(memory);
-        return NULL;
-    }
-    f->owned.at = (void **)list;
-    f->owned.at[f->owned.n++] = memory;
-    return memory;
-}
-
-void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size) {
-    return sis__prefix_own(f, sis__alloc(n, size));
-}
-
 int sis__map_init(sis__prefix *f, sis__map *m) {
-    m->base = (float *)sis__prefix_alloc(f, sis__positions(m) * m->channels, sizeof *m->base);
-    m->box = (sis__box *)sis__prefix_alloc(f, f->s->in.n, sizeof *m->box);
-    return m->base && m->box ? SIS_OK : SIS_E_NOMEM;
+    m->base = SIS_ARENA(&f->memory, float, sis__positions(m) * m->channels);
+    m->box = SIS_ARENA(&f->memory, sis__box, f->s->in.n);
+    return sis__arena_error(&f->memory);
 }
 
 double sis__box_total(const sis__prefix *f, const sis__map *m) {
@@ -140,15 +124,13 @@ static int allocate(sis__reader *r) {
     size_t steps = r->plan->n_steps, n = r->plan->n_tensors;
     r->of = SIS_NEW(sis__tensor_role, n);
     r->taken = SIS_NEW(unsigned char, steps);
-    f->maps = SIS_NEW(sis__map, steps + 1);
-    f->layers = SIS_NEW(sis__layer, steps);
-    f->points =
-        SIS_NEW(sis__keep_point, 2 * steps + n); /* convolutions, cuts by layers, whole tensors */
-    if (!r->of || !r->taken || !f->maps || !f->layers || !f->points)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < n; i++)
+    f->maps = SIS_ARENA(&f->memory, sis__map, steps + 1);
+    f->layers = SIS_ARENA(&f->memory, sis__layer, steps);
+    f->points = SIS_ARENA(&f->memory, sis__keep_point,
+                          2 * steps + n); /* convolutions, cuts by layers, whole tensors */
+    for (size_t i = 0; r->of && i < n; i++)
         r->of[i] = (sis__tensor_role){.axes = {.map = -1}, .cut = -1};
-    return SIS_OK;
+    return r->of && r->taken ? sis__arena_error(&f->memory) : SIS_E_NOMEM;
 }
 
 int sis__prefix_new(const sis__net_input *s, sis__prefix **out) {
@@ -177,12 +159,7 @@ int sis__prefix_new(const sis__net_input *s, sis__prefix **out) {
 void sis__prefix_free(sis__prefix *f) {
     if (!f)
         return;
-    for (size_t i = 0; i < f->owned.n; i++)
-        free(f->owned.at[i]);
-    free((void *)f->owned.at);
-    free(f->maps);
-    free(f->layers);
-    free(f->points);
+    sis__arena_release(&f->memory);
     sis__plan_free(f->plan);
     free(f);
 }

@@ -102,13 +102,11 @@ int sis__read_input(sis__reader *r) {
     size_t n = f->s->entry->n;
     input_size(sis__reader_tensor(r, f->s->entry->tensor), &v, &f->maps[0]);
     error = sis__map_init(f, &f->maps[0]);
-    f->input.values = (float *)sis__prefix_alloc(f, n, sizeof *f->input.values);
-    f->input.elements = (sis__element *)sis__prefix_alloc(f, n, sizeof *f->input.elements);
-    f->input.start = (size_t *)sis__prefix_alloc(f, f->s->in.n + 1, sizeof *f->input.start);
-    if (!f->input.values || !f->input.elements || !f->input.start)
-        error = SIS_E_NOMEM;
-    if (error)
-        return error;
+    f->input.values = SIS_ARENA(&f->memory, float, n);
+    f->input.elements = SIS_ARENA(&f->memory, sis__element, n);
+    f->input.start = SIS_ARENA(&f->memory, size_t, f->s->in.n + 1);
+    if (error || sis__arena_error(&f->memory))
+        return SIS_E_NOMEM;
     sort_elements(f, &v);
     r->of[f->s->entry->tensor].axes = v;
     return SIS_OK;

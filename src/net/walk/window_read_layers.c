@@ -260,7 +260,8 @@ static int spread_constant(sis__reader *r, sis__map_operand *o, int operand, int
     *o = (sis__map_operand){.map = -1, .at = values, .channel = stride[0] > 0};
     if (!stride[1] && !stride[2] && !stride[3])
         return 1;
-    char *copy = (char *)sis__prefix_alloc(r->f, sis__positions(m) * m->channels, size);
+    char *copy =
+        (char *)sis__arena_own(&r->f->memory, sis__alloc(sis__positions(m) * m->channels, size));
     if (!copy)
         return SIS_E_NOMEM;
     *o = (sis__map_operand){.map = -1, .at = copy, .channel = 1, .position = m->channels};

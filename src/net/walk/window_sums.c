@@ -41,7 +41,8 @@ static int dense_weights(sis__prefix *f, sis__keep_point *s) {
     sis__cut_linear *l = &s->linear;
     const sis__gemm *g = &l->step->p.gemm;
     size_t nr = sis__kernels_best()->nr, panels = (g->n + nr - 1) / nr;
-    float *to = l->weights = (float *)sis__prefix_alloc(f, g->k, panels * nr * sizeof *l->weights);
+    float *to = l->weights =
+        (float *)sis__arena_own(&f->memory, sis__alloc(g->k, panels * nr * sizeof *l->weights));
     if (!to)
         return SIS_E_NOMEM;
     SIS__EACH_ROW(&m->whole, z, y)
@@ -80,12 +81,12 @@ static int sums_init(sis__prefix *f, sis__keep_point *s) {
     size_t nr = sis__kernels_best()->nr, values = sis__positions(m) * m->channels;
     int error = SIS_OK, dense = s->kind == SIS__KEEP_DENSE;
     l->padded = dense ? (l->step->p.gemm.n + nr - 1) / nr * nr : m->channels;
-    l->sums = (double *)sis__prefix_alloc(f, l->padded, sizeof *l->sums);
-    l->slack = (double *)sis__prefix_alloc(f, l->padded, sizeof *l->slack);
-    l->length = (double *)sis__prefix_alloc(f, l->padded, sizeof *l->length);
-    l->flat = (float *)sis__prefix_alloc(f, values, sizeof *l->flat);
-    l->live = (unsigned char *)sis__prefix_alloc(f, l->padded, sizeof *l->live);
-    if (!l->sums || !l->slack || !l->length || !l->flat || !l->live)
+    l->sums = SIS_ARENA(&f->memory, double, l->padded);
+    l->slack = SIS_ARENA(&f->memory, double, l->padded);
+    l->length = SIS_ARENA(&f->memory, double, l->padded);
+    l->flat = SIS_ARENA(&f->memory, float, values);
+    l->live = SIS_ARENA(&f->memory, unsigned char, l->padded);
+    if (sis__arena_error(&f->memory))
         return SIS_E_NOMEM;
     l->terms = terms_of(f, s);
     if (dense)
