@@ -4,6 +4,7 @@
  */
 #include "base/dims.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -39,6 +40,24 @@ int sis__dims_fit(const size_t *dims, size_t rank, const size_t *wanted, size_t 
     sis__dims_text(dims, rank, found);
     sis__dims_text(wanted, n, taken);
     return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; the model takes %s", found, taken);
+}
+
+int sis__dims_row(const long long *declared, size_t rank, size_t n, size_t *out) {
+    size_t open = 0;
+    for (size_t d = 0; d < rank; d++) {
+        if (declared[d] == 0 || (declared[d] > 0 && n % (size_t)declared[d] != 0))
+            return SIS_E_ARGUMENT;
+        n /= declared[d] > 0 ? (size_t)declared[d] : 1;
+        open += declared[d] < 0;
+    }
+    size_t side = (size_t)(sqrt((double)n) + 0.5), length = open == 1 ? n : side;
+    if (n == 0 || (open == 0 && n != 1))
+        return SIS_E_ARGUMENT;
+    if (open > 2 || (open == 2 && side * side != n))
+        return SIS_E_UNSUPPORTED;
+    for (size_t d = 0; d < rank; d++)
+        out[d] = declared[d] < 0 ? length : (size_t)declared[d];
+    return SIS_OK;
 }
 
 void sis__dims_text(const size_t *dims, size_t rank, char text[SIS__DIMS_TEXT]) {

@@ -4,10 +4,10 @@
  */
 #include "model/shape.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 
 /* Values of a tensor that always holds several rows, all of which are filled to ask about one. */
@@ -38,16 +38,6 @@ static size_t fixed_part(const sis__shape *s, size_t first, size_t *free_axes) {
     return product;
 }
 
-/* The length of `axes` free axes that hold n values together, 0 if there is none: several are
- * equally long, as those of an image usually are. */
-static size_t free_length(size_t n, size_t axes) {
-    size_t length = axes == 0 ? 1 : (size_t)floor(pow((double)n, 1.0 / (double)axes) + 0.5);
-    size_t product = 1;
-    for (size_t k = 0; k < axes && product <= n; k++)
-        product *= length;
-    return product == n ? length : 0;
-}
-
 /* One row in the axes from `first` on. */
 static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, size_t n_values,
                 sis__fit *out) {
@@ -56,15 +46,7 @@ static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, si
         memcpy(out->dims, told->dims, told->rank * sizeof *told->dims);
         return 1;
     }
-    size_t free_axes, product = fixed_part(s, first, &free_axes);
-    if (product == 0 || n_values % product != 0)
-        return 0;
-    size_t length = free_length(n_values / product, free_axes);
-    if (length == 0)
-        return 0;
-    for (size_t d = first; d < s->rank; d++)
-        out->dims[d - first] = s->dims[d] < 0 ? length : (size_t)s->dims[d];
-    return 1;
+    return sis__dims_row(s->dims + first, out->rank, n_values, out->dims) == SIS_OK;
 }
 
 /* A file or server may say any number of rows. */

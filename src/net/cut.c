@@ -187,7 +187,7 @@ int sis_net_cut_ends(sis_net *net, sis_net_cut *cut) {
     else
         net->embedding = net->embedded = -1;
     int error = pack(net, cut);
-    if (error == SIS_OK)
+    if (!error)
         drop_weights(net);
     return error;
 }

@@ -379,11 +379,7 @@ int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
     int error = sis__row_layout_get(net, &(sis__row_form){.n_values = sis_net_values(net)}, &g);
     if (error)
         return error;
-    sis__feed feed = {.value = g->start};
-    if (g->counted)
-        feed.dims[feed.rank++] = 1;
-    for (size_t d = 0; d < g->rank; d++)
-        feed.dims[feed.rank++] = g->dims[d];
+    sis__feed feed = sis__row_layout_rows(g, 1);
     sis__row_layout_done(net, g);
     sis__plan_spec spec = {
         .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .keep_all = 1};

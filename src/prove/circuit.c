@@ -445,7 +445,7 @@ static int read_net(reading *r) {
     for (size_t i = 0; i < r->plan->n_tensors; i++)
         r->node_of[i] = SIZE_MAX;
     c->width = r->plan->tensors[net->input].count;
-    if (net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX)
+    if (sis__net_softmax(net))
         c->end = SIS__END_SOFTMAX;
     sis__circuit_node input = {.kind = SIS__CIRCUIT_INPUT, .n = c->width};
     int error = push_node(c, &input, &r->node_of[net->input]);

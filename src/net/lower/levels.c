@@ -21,7 +21,7 @@ static int decode_plain(sis__index *g, const char *name, sis__decoded *d) {
     const Sis__Onnx__Tensor *t = sis__index_of(g, name)->constant;
     *d = (sis__decoded){0};
     int error = t ? sis__tensor_decode(t, NULL, d) : SIS_E_FORMAT;
-    if (error == SIS_OK)
+    if (!error)
         return 1;
     if (error == SIS_E_NOMEM)
         g->error = error;

@@ -96,7 +96,7 @@ static void post_backward(sis__post post, const float *scores, const float *afte
                         : (float)(scores[i] * (after[i] - dot));
 }
 
-size_t sis__best_of(const float *scores, size_t n) {
+static size_t best_of(const float *scores, size_t n) {
     size_t best = 0;
     for (size_t i = 1; i < n; i++)
         if (scores[i] > scores[best])
@@ -187,7 +187,7 @@ static void score_row(const sis__step *s, const sis__run *r, size_t row, float *
 /* The largest; of one row of weights the second if its sum is above 0. */
 static size_t label_of(const sis__linear *l, const float *scores) {
     return l->rows < l->outputs && l->post == SIS__POST_NONE ? scores[1] > 0
-                                                             : sis__best_of(scores, l->outputs);
+                                                             : best_of(scores, l->outputs);
 }
 
 static int linear_forward(const sis__step *s, sis__run *r) {

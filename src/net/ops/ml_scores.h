@@ -22,7 +22,4 @@ void sis__post_apply(sis__post post, float *scores, size_t n);
 /* From the rounded sums (rows) of a linear model to its scores (outputs), in place. */
 void sis__linear_finish(const sis__linear *l, float *scores);
 
-/* Index of the first largest. */
-size_t sis__best_of(const float *scores, size_t n);
-
 #endif

@@ -134,7 +134,8 @@ static int pack_weights(sis__cx *c, sis__recurrent *p) {
     return c->error;
 }
 
-size_t sis__pass_block(const sis__recurrent *p) {
+/* Times of a block. */
+static size_t pass_block(const sis__recurrent *p) {
     size_t n = p->batch ? 256 / p->batch : 1;
     n = n < 1 ? 1 : n;
     return n < p->seq ? n : p->seq;
@@ -149,7 +150,7 @@ enum { POINTER = sizeof(void *) / 4 }; /* floats */
 /* Scratch of a pass; in gradient plans also everything BPTT keeps (see lstm.c, gru.c). */
 static size_t scratch_of(const sis__recurrent *p, int gradients) {
     size_t gh = p->gates * p->hidden, rows = p->seq * p->batch;
-    size_t n = round_up(gh) + round_up(sis__pass_block(p) * p->batch * gh) +
+    size_t n = round_up(gh) + round_up(pass_block(p) * p->batch * gh) +
                5 * round_up(p->batch * p->hidden) + round_up(POINTER * p->batch) +
                round_up(sis__cell_room(sis__kernels_best(), p->gates, p->hidden));
     if (!p->w_packed[0])
@@ -262,7 +263,7 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
     *a = (sis__pass){
         .s = s, .r = r, .p = p, .d = d, .backwards = p->reverse || d == 1, .rows = p->batch};
     a->bias = take(&free, gh);
-    a->gates = take(&free, sis__pass_block(p) * p->batch * gh);
+    a->gates = take(&free, pass_block(p) * p->batch * gh);
     a->h = take(&free, p->batch * p->hidden);
     a->c = take(&free, p->batch * p->hidden);
     a->spare = take(&free, 3 * p->batch * p->hidden);
@@ -459,7 +460,7 @@ static void remember(const sis__pass *a, const head *m, size_t k) {
 static void run_times(const sis__pass *a, sis__pass_step step, const head *m, size_t k,
                       size_t end) {
     const sis__recurrent *p = a->p;
-    size_t block = sis__pass_block(p), gh = p->gates * p->hidden;
+    size_t block = pass_block(p), gh = p->gates * p->hidden;
     while (k < end) {
         size_t n = end - k < block ? end - k : block;
         size_t from = a->backwards ? p->seq - k - n : k;

@@ -55,9 +55,6 @@ void sis__pass_cells(const sis__pass *a, size_t t, const float *gates, sis__cell
 /* Is time t still within row b's sequence? */
 int sis__pass_alive(const sis__pass *a, size_t t, size_t b);
 
-/* Times of a block, and scratch bytes of a pass. */
-size_t sis__pass_block(const sis__recurrent *p);
-
 /* Row of time t, a direction and example b in y; of example b in a final state. */
 size_t sis__row_y(const sis__recurrent *p, size_t t, size_t d, size_t b);
 size_t sis__row_state(const sis__recurrent *p, size_t d, size_t b);

@@ -262,7 +262,7 @@ int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
         error = SIS_E_NOMEM;
     if (error)
         c->error = sis__fail_in(error, "operator %s", c->node->proto->op_type);
-    return error == SIS_OK;
+    return !error;
 }
 
 int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n) {

@@ -50,13 +50,9 @@ sis__piece sis__piece_at(size_t chunk, size_t n_rows, int fill, size_t i) {
 
 /* ---- Margins ------------------------------------------------------------------------------- */
 
-static int has_softmax(const sis_net *net) {
-    return net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
-}
-
 void sis__margins(const sis_net *net, const float *z, size_t m, size_t n, size_t c, double *y,
                   size_t step) {
-    int softmax = has_softmax(net);
+    int softmax = sis__net_softmax(net);
     if (softmax)
         sis__kernels_best()->log_rest(z, m, n, c, y, step);
     for (size_t i = 0; i < m; i++)
@@ -88,7 +84,7 @@ int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__row_layout
 
 /* Those of all outputs of m rows. */
 static void all_margins(const sis_net *net, const float *z, size_t m, size_t k, double *y) {
-    int softmax = has_softmax(net);
+    int softmax = sis__net_softmax(net);
     for (size_t c = 0; softmax && c < k; c++)
         sis__margins(net, z, m, k, c, y + c, k);
     for (size_t i = 0; !softmax && i < m * k; i++)

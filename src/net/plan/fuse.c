@@ -309,11 +309,11 @@ static int fuse_turns(const fuser *f, sis__step *product) {
     sis__step *turn;
     sis__stack *k = SIS_ARENA(&f->p->memory, sis__stack, 3);
     int error = k ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; i < 2 && error == SIS_OK; i++)
+    for (size_t i = 0; i < 2 && !error; i++)
         error = sis__fuser_stack(f, product->inputs[i], &inputs[i], &k[i]);
-    if (error == SIS_OK)
+    if (!error)
         error = sis__fuser_result(f, product, &turn, &k[2]);
-    if (error != SIS_OK || k[2].col != 1 || /* rows are written in one go */
+    if (error || k[2].col != 1 || /* rows are written in one go */
         (!turn && inputs[0] == product->inputs[0] && inputs[1] == product->inputs[1]))
         return error;
     g->stacks = k;
@@ -368,9 +368,9 @@ int sis__plan_fuse(sis__plan *p) {
                .reader = SIS_NEW(int, p->n_tensors),
                .maker = SIS_NEW(int, p->n_tensors)};
     int error = f.reads && f.reader && f.maker ? SIS_OK : SIS_E_NOMEM;
-    for (int pass = 0; pass < N_PASSES && error == SIS_OK; pass++) {
+    for (int pass = 0; pass < N_PASSES && !error; pass++) {
         look_around(&f);
-        for (size_t i = 0; i < p->n_steps && error == SIS_OK; i++)
+        for (size_t i = 0; i < p->n_steps && !error; i++)
             error = fuse_step(&f, &p->steps[i], pass);
     }
     free(f.reads);

@@ -163,7 +163,7 @@ static int take(finder *w, const sis__step *s, int from) {
         return 1;
     w->inputs[w->n_inputs++] = map;
     int error = add_map(w, tensor_of(w, map), step, &w->a.maps[t]);
-    return error == SIS_OK ? 1 : error;
+    return !error ? 1 : error;
 }
 
 /* Steps were found from the last to the first. */
@@ -214,7 +214,7 @@ static const sis__step *softmax_of(const finder *w, const sis__step *product) {
 static int place_all(finder *w, const sis__step *first, const sis__step *last, sis__step **turn) {
     const int from[] = {first->inputs[0], first->inputs[1], last->inputs[1]};
     int error = sis__fuser_result(w->f, last, turn, &w->a.y);
-    for (size_t i = 0; i < FIRST_MAP && error == SIS_OK; i++)
+    for (size_t i = 0; i < FIRST_MAP && !error; i++)
         error = sis__fuser_stack(w->f, from[i], &w->inputs[i], &w->a.stacks[i]);
     return error;
 }
@@ -255,7 +255,7 @@ int sis__fuse_attention(const sis__fuser *f, sis__step *product) {
     double flops = product->flops + first->flops + softmax->flops;
     reverse(&w);
     error = place_all(&w, first, product, &turn);
-    if (error == SIS_OK)
+    if (!error)
         error = put(&w, product, turn ? turn : product);
     (turn ? turn : product)->flops = flops;
     return error;

@@ -41,7 +41,7 @@ static double seed(const job *j, size_t row, size_t output) {
  * over the others elsewhere. */
 static void seed_margins(const job *j, size_t row, const float *z, float *dz) {
     size_t k = j->g->n_outputs;
-    int softmax = j->net->final == SIS__FINAL_SOFTMAX || j->net->final == SIS__FINAL_LOG_SOFTMAX;
+    int softmax = sis__net_softmax(j->net);
     for (size_t i = 0; i < k; i++)
         dz[i] = (float)seed(j, row, i);
     for (size_t c = 0; softmax && c < k; c++) {

@@ -37,6 +37,11 @@ struct sis_net {
     char *refusal;            /* why no rows can be fed yet; NULL: they can */
 };
 
+/* Does a softmax over all scores of a row come last? */
+static inline int sis__net_softmax(const sis_net *net) {
+    return net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+}
+
 /* Make one input of all that the graph has (net/inputs.c). */
 int sis__net_prepare_inputs(sis_net *net, sis__graph *g);
 /* Free what the caller said about inputs. */

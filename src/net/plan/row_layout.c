@@ -5,11 +5,11 @@
  */
 #include "net/plan/row_layout.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dims.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -77,14 +77,17 @@ void sis__row_layouts_free(struct sis__row_layouts *c) {
 
 /* ---- Plans and runs ------------------------------------------------------------------------- */
 
+sis__feed sis__row_layout_rows(const sis__row_layout *g, size_t rows) {
+    sis__feed feed = {.value = g->start, .rank = g->rank + (size_t)g->counted};
+    feed.dims[0] = rows;
+    memcpy(feed.dims + g->counted, g->dims, g->rank * sizeof *g->dims);
+    return feed;
+}
+
 static int get_shared(const sis_net *net, const sis__row_layout *g, sis__target t, size_t rows,
                       sis__shared_plan **out) {
-    sis__feed feed = {.value = g->start};
     rows = g->fixed ? g->fixed : rows;
-    if (g->counted)
-        feed.dims[feed.rank++] = rows;
-    for (size_t d = 0; d < g->rank; d++)
-        feed.dims[feed.rank++] = g->dims[d];
+    sis__feed feed = sis__row_layout_rows(g, rows);
     int margins = t == SIS__MARGINS || t == SIS__MARGIN_GRADIENT || t == SIS__MARGIN_SLOPES;
     sis__plan_spec spec = {.feeds = &feed,
                            .n_feeds = 1,
@@ -192,16 +195,12 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n, 
 static int row_plan(const sis_net *net, const sis__row_layout *g, int output, const float *row,
                     void **values, sis__plan **plan) {
     sis__dtype t = g->start == net->input ? net->graph.values[net->input].dtype : SIS__F32;
-    sis__feed feed = {.value = g->start};
+    sis__feed feed = sis__row_layout_rows(g, 1);
     *plan = NULL;
     *values = sis__alloc_raw(g->n_values, sis__dtype_size(t));
     if (!*values)
         return SIS_E_NOMEM;
     put_row(t, net->graph.values[net->input].elem_type, *values, 0, g->n_values, row);
-    if (g->counted)
-        feed.dims[feed.rank++] = 1;
-    for (size_t d = 0; d < g->rank; d++)
-        feed.dims[feed.rank++] = g->dims[d];
     feed.constant = *values;
     sis__plan_spec spec = {.feeds = &feed, .n_feeds = 1, .outputs = &output, .n_outputs = 1};
     int error = sis__plan_new(net, &spec, plan);
@@ -257,56 +256,37 @@ static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g
 
 /* ---- Layouts ---------------------------------------------------------------------------- */
 
-/* What n values are that leave `open` sizes free: one takes them all, two are alike, as the sides of an
- * image are where nothing else is said. */
-static int guess_sizes(const sis__value *v, size_t open, size_t n, size_t *size) {
-    size_t side = (size_t)(sqrt((double)n) + 0.5);
-    *size = open == 1 ? n : side;
-    if (open == 1 || (open == 2 && side * side == n))
-        return SIS_OK;
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "input %s leaves %zu sizes free, and a row of so many values does not say "
-                     "what they are; give images or arrays, which have a shape",
-                     v->name, open);
-}
-
 /* Shape of one row from what the input declares, and what is told of the row or else its number of values. */
 static int find_dims(const sis_net *net, const sis__row_form *form, sis__row_layout *g) {
     const sis__value *v = &net->graph.values[net->input];
     const sis_net_shape *told = form->shape && form->shape->rank ? form->shape : NULL;
-    size_t first = net->counted ? 1 : 0, known = 1, open = 0, size = 1;
+    long long sizes[SIS__MAX_RANK];
+    size_t first = net->counted ? 1 : 0, open = 0, known = 1;
     g->n_values = form->n_values;
     if (told && told->rank != v->rank - first)
         return sis__fail(SIS_E_ARGUMENT, "a row of %zu axes; input %s has %zu", told->rank, v->name,
                          v->rank - first);
-    for (size_t d = first; d < v->rank; d++) {
-        size_t own = v->dims[d] >= 0 ? (size_t)v->dims[d] : told ? told->dims[d - first] : 1;
-        open += v->dims[d] < 0 && !told;
-        if (own && known > SIS__MAX_COUNT / own)
-            return sis__fail(SIS_E_UNSUPPORTED, "rows of more than 2^31 values");
-        g->dims[g->rank++] = own;
-        known *= own;
-    }
-    if (form->embedded) {
-        const sis__value *m = &net->graph.values[net->embedding];
-        if (g->rank == SIS__MAX_RANK - 1)
-            return sis__fail(SIS_E_UNSUPPORTED, "embeddings of an input of %zu axes", g->rank);
-        g->dims[g->rank++] = (size_t)m->dims[1];
-        known *= (size_t)m->dims[1];
-    }
-    if (open && known && form->n_values % known == 0) {
-        int error = guess_sizes(v, open, form->n_values / known, &size);
-        if (error)
-            return error;
-        known = form->n_values;
-    }
     for (size_t d = first; d < v->rank; d++)
-        if (v->dims[d] < 0 && !told)
-            g->dims[d - first] = size;
-    if (known != form->n_values)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values a row, not %zu", known,
-                         form->n_values);
-    return SIS_OK;
+        sizes[g->rank++] = v->dims[d] < 0 && told ? (long long)told->dims[d - first] : v->dims[d];
+    if (form->embedded && g->rank == SIS__MAX_RANK - 1)
+        return sis__fail(SIS_E_UNSUPPORTED, "embeddings of an input of %zu axes", g->rank);
+    if (form->embedded)
+        sizes[g->rank++] = net->graph.values[net->embedding].dims[1];
+    if (form->n_values > SIS__MAX_COUNT)
+        return sis__fail(SIS_E_UNSUPPORTED, "rows of more than 2^31 values");
+    int error = sis__dims_row(sizes, g->rank, form->n_values, g->dims);
+    for (size_t d = 0; d < g->rank; d++) {
+        open += sizes[d] < 0;
+        known *= sizes[d] < 0 ? 1 : (size_t)sizes[d];
+    }
+    return !error ? SIS_OK
+           : error == SIS_E_UNSUPPORTED
+               ? sis__fail(error,
+                           "input %s leaves %zu sizes free, and a row of so many values does "
+                           "not say what they are; give images or arrays, which have a shape",
+                           v->name, open)
+               : sis__fail(error, "the model takes %zu values a row, not %zu", known,
+                           form->n_values);
 }
 
 /* Run 2^total rows, 2^log2_rows at a time; outputs (rows, n_outputs). */

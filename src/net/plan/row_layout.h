@@ -54,6 +54,9 @@ typedef struct sis__row_form {
 int sis__row_layout_get(const sis_net *net, const sis__row_form *form, sis__row_layout **out);
 void sis__row_layout_done(const sis_net *net, sis__row_layout *g);
 
+/* Where a plan is fed with so many rows. */
+sis__feed sis__row_layout_rows(const sis__row_layout *g, size_t rows);
+
 /* A run for 2^log2_rows rows, and its return. */
 int sis__row_layout_take(const sis_net *net, sis__row_layout *g, sis__target t, int log2_rows,
                          sis__run **r);

@@ -117,7 +117,7 @@ static int make(const sis_net *net, const sis__plan_spec *spec, shared **out) {
     p->users = 1;
     int error = p->feeds ? sis__plan_new(net, spec, &p->plan) : SIS_E_NOMEM;
     p->public.plan = p->plan;
-    p->bytes = error == SIS_OK ? bytes_of(p->plan) : 0;
+    p->bytes = !error ? bytes_of(p->plan) : 0;
     return error;
 }
 
@@ -129,7 +129,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
     shared *found = find(all, spec);
     pthread_mutex_unlock(&all->lock);
     int error = found ? SIS_OK : make(net, spec, &made);
-    if (error != SIS_OK) {
+    if (error) {
         shared_free(made);
         return error;
     }

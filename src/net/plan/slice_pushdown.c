@@ -39,6 +39,7 @@ typedef struct {
     int *picked;           /* (tensors) the tensor of the slices picked from it last, or -1 */
     int *picked_along;     /* (tensors) and the axis of these */
     int index;             /* the tensor of the numbers of slices, or -1 */
+    sis__arena memory;     /* of all of this but the steps */
     int asked;             /* of the first output only these slices are wanted, along this axis */
 } narrower;
 
@@ -72,7 +73,7 @@ static int find_slices(narrower *w) {
         if (2 * n > w->size)
             continue;
         w->n = n;
-        w->slices = (int64_t *)sis__copy(slices, n, sizeof *slices);
+        w->slices = (int64_t *)sis__arena_own(&w->memory, sis__copy(slices, n, sizeof *slices));
         return w->slices ? 1 : SIS_E_NOMEM;
     }
     return 0;
@@ -94,7 +95,7 @@ static int asked_slices(narrower *w, size_t asked) {
     w->n = w->asked ? 1 : rows;
     if (2 * w->n > w->size || inner == 0)
         return 0;
-    w->slices = SIS_NEW(int64_t, w->n);
+    w->slices = SIS_ARENA(&w->memory, int64_t, w->n);
     for (size_t k = 0; w->slices && k < w->n; k++)
         w->slices[k] = (int64_t)(asked / inner + k * (w->size / w->n));
     return w->slices ? 1 : SIS_E_NOMEM;
@@ -295,7 +296,7 @@ static int compile_again(narrower *w, sis__step *s, int axis) {
     s->scratch = 0;
     s->flops = 0;
     int error = s->ops->shape(&c);
-    if (error == SIS_OK)
+    if (!error)
         error = c.error;
     if (tokens)
         s->p.gemm.tokens = 1; /* the same arithmetic, however few are left */
@@ -349,7 +350,7 @@ static int rebuild(narrower *w) {
     sis__plan *p = w->p;
     const int *along = w->along;
     int error = add_index(w);
-    for (size_t k = 0; k < p->n_steps && error == SIS_OK; along += p->steps[k++].n_inputs)
+    for (size_t k = 0; k < p->n_steps && !error; along += p->steps[k++].n_inputs)
         if (w->narrow[k])
             error = narrow_step(w, &p->steps[k], along, w->narrow[k] == PICKS);
         else {
@@ -358,7 +359,7 @@ static int rebuild(narrower *w) {
             if (stops(w, s))
                 s->flops *= set_times(w, &s->p.recurrent);
         }
-    if (error == SIS_OK) {
+    if (!error) {
         free(p->steps);
         p->steps = w->steps;
         p->n_steps = w->n_steps;
@@ -369,19 +370,16 @@ static int rebuild(narrower *w) {
 
 static int allocate(narrower *w, size_t n_inputs) {
     size_t n = w->p->n_steps;
-    w->wants = SIS_NEW(int, w->p->n_tensors);
-    w->picked = SIS_NEW(int, w->p->n_tensors);
-    w->picked_along = SIS_NEW(int, w->p->n_tensors);
-    w->shrunk = SIS_NEW(unsigned char, w->p->n_tensors);
-    w->narrow = SIS_NEW(unsigned char, n);
-    w->along = SIS_NEW(int, n_inputs);
+    w->wants = SIS_ARENA(&w->memory, int, w->p->n_tensors);
+    w->picked = SIS_ARENA(&w->memory, int, w->p->n_tensors);
+    w->picked_along = SIS_ARENA(&w->memory, int, w->p->n_tensors);
+    w->shrunk = SIS_ARENA(&w->memory, unsigned char, w->p->n_tensors);
+    w->narrow = SIS_ARENA(&w->memory, unsigned char, n);
+    w->along = SIS_ARENA(&w->memory, int, n_inputs);
     w->steps = SIS_NEW(sis__step, n + n_inputs);
     for (size_t t = 0; w->picked && t < w->p->n_tensors; t++)
         w->picked[t] = -1;
-    return w->wants && w->picked && w->picked_along && w->shrunk && w->narrow && w->along &&
-                   w->steps
-               ? SIS_OK
-               : SIS_E_NOMEM;
+    return w->steps ? sis__arena_error(&w->memory) : SIS_E_NOMEM;
 }
 
 /* found: whether there are slices to follow, or a negative code. Releases everything. */
@@ -392,16 +390,10 @@ static int narrow(narrower *w, int found) {
         n_inputs += w->p->steps[k].n_inputs;
     if (found > 0)
         error = allocate(w, n_inputs);
-    if (found > 0 && error == SIS_OK && mark(w, n_inputs) > 0)
+    if (found > 0 && !error && mark(w, n_inputs) > 0)
         error = rebuild(w);
-    free(w->slices);
-    free(w->wants);
-    free(w->narrow);
-    free(w->along);
-    free(w->shrunk);
     free(w->steps);
-    free(w->picked);
-    free(w->picked_along);
+    sis__arena_release(&w->memory);
     return error;
 }
 
@@ -409,5 +401,5 @@ int sis__plan_push_slices(sis__plan *p, int one, size_t asked) {
     narrower w = {.p = p, .index = -1};
     int error = one ? narrow(&w, asked_slices(&w, asked)) : SIS_OK;
     w = (narrower){.p = p, .index = -1, .asked = ALL};
-    return error == SIS_OK ? narrow(&w, find_slices(&w)) : error;
+    return !error ? narrow(&w, find_slices(&w)) : error;
 }

@@ -237,9 +237,9 @@ static int run_row(attention *a, const unsigned char *masked, float *to, int *ap
     float *row = (float *)a->run->data[a->s->fed];
     sis__prepared_input_row(&a->s->in, masked, row);
     int error = sis__run_forward(a->run);
-    if (error == SIS_OK)
+    if (!error)
         see(a, to);
-    for (size_t k = 0; error == SIS_OK && k < a->plan->n_steps; k++) {
+    for (size_t k = 0; !error && k < a->plan->n_steps; k++) {
         const sis__step *s = &a->plan->steps[k];
         if (s->op != SIS__OP_SOFTMAX)
             continue; /* others may have no first input */
@@ -340,7 +340,7 @@ static int make_head(attention *a, size_t tokens, sis__head **head) {
                                                 .size = tokens,
                                                 .fused = 1},
                               &a->heads[at]);
-    if (error == SIS_OK)
+    if (!error)
         *head = a->heads[at];
     return error;
 }
@@ -448,7 +448,7 @@ static void drop_heads(attention *a) {
 static int enter_state(attention *a) {
     a->tokens.stay = let_go(a, a->tokens.gone);
     int error = get_head(a, a->tokens.stay);
-    if (error == SIS_OK)
+    if (!error)
         drop_heads(a);
     a->now.version++;
     find_own(a);
@@ -523,10 +523,10 @@ static int run_group(group *g, double *margins) {
     if (g->n == 0)
         return SIS_OK;
     int error = make_head(g->a, g->a->tokens.stay - (size_t)g->lacking, &head);
-    if (error == SIS_OK)
+    if (!error)
         error = sis__head_margins(head, &(sis__row_writer){.write = write_group, .ctx = g}, g->n,
                                   found);
-    for (size_t k = 0; k < g->n && error == SIS_OK; k++)
+    for (size_t k = 0; k < g->n && !error; k++)
         margins[g->asked[k]] = found[k];
     return error;
 }
@@ -538,13 +538,13 @@ static int attention_margins(sis__rule_instance *r, const int *features, float *
     (void)rows;
     if (!is_laid_out(a))
         lay_out(a);
-    for (size_t i = 0; i < n && error == SIS_OK; i += BLOCK) {
+    for (size_t i = 0; i < n && !error; i += BLOCK) {
         group stay = {.a = a}, leave = {.a = a, .lacking = 1};
         for (size_t k = i; k < n && k < i + BLOCK; k++)
             add_to_group(features[k] >= 0 && a->tokens.own[features[k]] < STAYS ? &leave : &stay,
                          features[k], k);
         error = run_group(&stay, margins);
-        if (error == SIS_OK)
+        if (!error)
             error = run_group(&leave, margins);
     }
     return error;
@@ -561,8 +561,7 @@ static int margin_without(attention *a, const unsigned char *gone, double *margi
     int error = get_head(a, stay);
     a->now.version++;
     lay_out(a);
-    return error == SIS_OK ? sis__head_margins_rows(a->instance.head, a->now.base, 1, margin)
-                           : error;
+    return !error ? sis__head_margins_rows(a->instance.head, a->now.base, 1, margin) : error;
 }
 
 /* Does the margin of a state stay the same, to the bit, if these are not there? */
@@ -570,9 +569,9 @@ static int goes(attention *a, const unsigned char *gone, int *same) {
     double whole = 0, rest = 0;
     unsigned char *none = SIS_NEW(unsigned char, a->tokens.n);
     int error = none ? margin_without(a, none, &whole) : SIS_E_NOMEM;
-    if (error == SIS_OK)
+    if (!error)
         error = margin_without(a, gone, &rest);
-    *same = error == SIS_OK && memcmp(&whole, &rest, sizeof whole) == 0;
+    *same = !error && memcmp(&whole, &rest, sizeof whole) == 0;
     free(none);
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* it takes one length only */
 }
@@ -583,21 +582,21 @@ static int try_range(attention *a, size_t first, size_t last, int *budget) {
     unsigned char *gone = SIS_NEW(unsigned char, a->tokens.n);
     int same = 0, error = gone ? SIS_OK : SIS_E_NOMEM;
     memset(a->now.masked, 0, a->s->in.n);
-    for (size_t k = first; k < last && error == SIS_OK; k++) {
+    for (size_t k = first; k < last && !error; k++) {
         gone[k] = 1;
         if (a->tokens.feature[k] >= 0)
             a->now.masked[a->tokens.feature[k]] = 1;
     }
-    if (error == SIS_OK && --*budget >= 0 && features_left(a) > 0)
+    if (!error && --*budget >= 0 && features_left(a) > 0)
         error = goes(a, gone, &same);
     free(gone);
     for (size_t k = first; same && k < last; k++)
         a->tokens.may_go[k] = 1;
-    if (error != SIS_OK || same || last - first < 2 || *budget < 0)
+    if (error || same || last - first < 2 || *budget < 0)
         return error;
     size_t middle = first + (last - first) / 2;
     error = try_range(a, middle, last, budget);
-    return error == SIS_OK ? try_range(a, first, middle, budget) : error;
+    return !error ? try_range(a, first, middle, budget) : error;
 }
 
 /* All that may, in a random state. 0: something has changed. */
@@ -617,7 +616,7 @@ static int try_state(attention *a, sis__rng *r, double share, int *same) {
 static int try_two(attention *a, int *some) {
     const size_t two[] = {a->tokens.n - 1, a->tokens.n / 2};
     int error = SIS_OK;
-    for (size_t i = 0; i < 2 && error == SIS_OK && !*some; i++) {
+    for (size_t i = 0; i < 2 && !error && !*some; i++) {
         int budget = 1;
         error = try_range(a, two[i], two[i] + 1, &budget);
         *some = a->tokens.may_go[two[i]];
@@ -634,11 +633,11 @@ static int try_tokens(attention *a) {
     for (size_t n = a->tokens.n; n > 1; n /= 2)
         budget += 4;
     int error = try_two(a, &hides);
-    if (error == SIS_OK && hides)
+    if (!error && hides)
         error = try_range(a, 0, a->tokens.n, &budget);
     for (size_t k = 0; k < a->tokens.n; k++)
         some += a->tokens.may_go[k];
-    for (int i = 0; i < 4 && some && same && error == SIS_OK; i++)
+    for (int i = 0; i < 4 && some && same && !error; i++)
         error = try_state(a, &r, 0.2 + 0.2 * i, &same);
     if (!same)
         memset(a->tokens.may_go, 0, a->tokens.n);
@@ -693,7 +692,7 @@ static int make_room(attention *a) {
 static int find_values(attention *a, int *apart) {
     int error = run_row(a, a->now.masked, a->row.x, apart);
     memset(a->now.masked, 1, a->s->in.n);
-    if (error == SIS_OK)
+    if (!error)
         error = run_row(a, a->now.masked, a->row.z, apart);
     memset(a->now.masked, 0, a->s->in.n);
     return error;
@@ -706,42 +705,40 @@ static int find_tokens_that_go(attention *a, int apart) {
     a->heads = SIS_ARENA(memory, sis__head *, a->tokens.n + 1);
     a->tokens.going = SIS_ARENA(memory, unsigned char, a->tokens.n);
     int error = sis__arena_error(memory);
-    if (error == SIS_OK)
+    if (!error)
         error = get_head(a, a->tokens.n);
-    if (error == SIS_OK && a->tokens.n > 2 && a->s->in.n > 2 && apart)
+    if (!error && a->tokens.n > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a);
-    a->tokens.shorter =
-        error == SIS_OK && a->tokens.n > 2 && sis__head_leaves_out(a->instance.head);
+    a->tokens.shorter = !error && a->tokens.n > 2 && sis__head_leaves_out(a->instance.head);
     memset(a->now.masked, 0, a->s->in.n);
-    if (error == SIS_OK)
+    if (!error)
         error = enter_state(a);
     return error;
 }
 
 static int open_rule(attention *a, double *saved) {
     int error = sis__net_input_plan(a->s, -1, &a->plan), apart = 1;
-    if (error == SIS_OK &&
-        (!find_attention(a->plan) || a->plan->tensors[a->s->fed].dtype != SIS__F32))
+    if (!error && (!find_attention(a->plan) || a->plan->tensors[a->s->fed].dtype != SIS__F32))
         error = SIS_E_UNSUPPORTED;
-    if (error == SIS_OK)
+    if (!error)
         error = sis__run_new(a->plan, &a->run);
-    if (error == SIS_OK) {
+    if (!error) {
         a->tags = SIS_ARENA(&a->instance.memory, int *, a->plan->n_tensors);
         error = a->tags ? tag_all(a, saved) : SIS_E_NOMEM;
     }
-    if (error == SIS_OK)
+    if (!error)
         error = find_cuts(a);
-    if (error == SIS_OK && a->row.width > a->s->memory / 64)
+    if (!error && a->row.width > a->s->memory / 64)
         error = SIS_E_UNSUPPORTED;
-    if (error == SIS_OK)
+    if (!error)
         error = make_room(a);
-    if (error == SIS_OK)
+    if (!error)
         error = find_values(a, &apart);
-    if (error == SIS_OK)
+    if (!error)
         error = place_values(a);
-    if (error == SIS_OK)
+    if (!error)
         find_idle(a);
-    return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
+    return !error ? find_tokens_that_go(a, apart) : error;
 }
 
 static int attention_open(sis__rule_instance *r) {
@@ -750,11 +747,11 @@ static int attention_open(sis__rule_instance *r) {
     a->s = r->s;
     int error = open_rule(a, &saved);
     size_t some = 0;
-    for (size_t k = 0; error == SIS_OK && k < a->tokens.n; k++)
+    for (size_t k = 0; !error && k < a->tokens.n; k++)
         some += a->tokens.may_go[k];
     if (some)
         sis__net_input_note(a->s, find_attention(a->plan), "%zu tokens leave when masked", some);
-    if (error == SIS_OK && saved <= 0 && !some)
+    if (!error && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
     a->instance.exact = 1;
     a->instance.block = BLOCK;

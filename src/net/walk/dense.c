@@ -30,7 +30,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -111,7 +110,7 @@ static int find_bias(const dense_layer *layer, sis__run *r, float *start, float 
     int error = layer->product->ops->forward(layer->product, r), sum = layer->product->outputs[0];
     memcpy(start, r->data[sum], bytes);
     memset(added, 0, bytes);
-    if (error != SIS_OK || !layer->add)
+    if (error || !layer->add)
         return error;
     memset(r->data[sum], 0, bytes);
     error = layer->add->ops->forward(layer->add, r);
@@ -151,10 +150,6 @@ typedef struct {
     float *turned;        /* (16, 16) */
 } margins_tail;
 
-static int is_softmax(const sis_net *net) {
-    return net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
-}
-
 /* The layer behind rectified units, if it is the last and narrow. */
 static int scores_next(const sis__entry *f, const dense_layer *cut, dense_layer *next) {
     int on = rectified_by(f->plan, cut->to);
@@ -167,7 +162,7 @@ static distance distance_from(const sis__entry *f, const dense_layer *cut) {
     dense_layer next;
     const sis_net *net = f->s->net;
     size_t outputs = f->plan->tensors[net->pre_output].count;
-    if (outputs > NARROW || (is_softmax(net) && outputs < 2))
+    if (outputs > NARROW || (sis__net_softmax(net) && outputs < 2))
         return DEEP;
     return cut->to == net->pre_output ? AT_OUTPUT : scores_next(f, cut, &next) ? ONE_LAYER : DEEP;
 }
@@ -192,20 +187,20 @@ static int tail_init(margins_tail *e, sis__rule_instance *r, sis__entry *f,
         .width = cut->out, .stride = (cut->out + LANES - 1) / LANES * LANES, .which = f->s->output};
     e->far = distance_from(f, cut);
     e->outputs = f->plan->tensors[f->s->net->pre_output].count;
-    e->softmax = is_softmax(f->s->net);
+    e->softmax = sis__net_softmax(f->s->net);
     e->z = SIS_ARENA(&r->memory, float, BLOCK *LANES);
     e->turned = SIS_ARENA(&r->memory, float, LANES *LANES);
     e->start = SIS_ARENA(&r->memory, float, LANES);
     e->added = SIS_ARENA(&r->memory, float, LANES);
     int error = sis__arena_error(&r->memory);
-    if (error == SIS_OK)
+    if (!error)
         error = sis__head_new(
             f->s,
             &(sis__head_spec){.cuts = &(sis__cut){cut->to, &f->plan->tensors[cut->to]},
                               .n_cuts = 1},
             &r->head);
     e->head = r->head;
-    if (error == SIS_OK && e->far == ONE_LAYER)
+    if (!error && e->far == ONE_LAYER)
         error = take_layer(e, &r->memory, f, cut);
     return error;
 }
@@ -421,7 +416,7 @@ static void find_switched(dense_walk *w, const float *effect) {
 /* By the network itself. */
 static int renew_base(dense_walk *w) {
     int error = sis__entry_run(w->entry, cut_of(w)->dense.to);
-    for (kept_layer *l = &w->first; error == SIS_OK && l; l = l == cut_of(w) ? NULL : &w->second)
+    for (kept_layer *l = &w->first; !error && l; l = l == cut_of(w) ? NULL : &w->second)
         memcpy(l->base, w->entry->run->data[l->dense.to], l->dense.out * sizeof *l->base);
     w->since_base = 0;
     return error;
@@ -498,7 +493,7 @@ static int take_in(dense_walk *w, size_t slot) {
     if (++w->since_base < RENEW_BASE)
         return SIS_OK;
     int error = renew_base(w);
-    if (error == SIS_OK && w->deep)
+    if (!error && w->deep)
         settle_units(w);
     return error;
 }
@@ -514,7 +509,7 @@ static int dense_reset(sis__rule_instance *r, const unsigned char *masked) {
     sis__entry_reset(w->entry, masked);
     sort_slots(w, masked);
     int error = renew_base(w);
-    if (error != SIS_OK || !w->deep)
+    if (error || !w->deep)
         return error;
     for (size_t j = 0; j < w->first.dense.out; j++)
         w->on[j] = w->first.base[j] > 0 ? -1 : 0;
@@ -650,7 +645,7 @@ static int allocate(dense_walk *w) {
         allocate_units(w);
     }
     int error = sis__arena_error(memory);
-    for (size_t i = 0; error == SIS_OK && i < p; i++)
+    for (size_t i = 0; !error && i < p; i++)
         w->slot_of[i] = w->feature_at[i] = (int)i;
     return error;
 }
@@ -677,16 +672,16 @@ static int dense_open(sis__rule_instance *r) {
     w->s = r->s;
     w->entry = r->s->entry;
     int error = find_layers(w);
-    if (error == SIS_OK)
+    if (!error)
         error = tail_init(&w->tail, r, w->entry, &cut_of(w)->dense);
     r->width = w->tail.width;
     r->stride = w->tail.stride;
     r->block = BLOCK;
-    if (error == SIS_OK)
+    if (!error)
         error = allocate(w);
-    if (error == SIS_OK)
+    if (!error)
         error = fill_effects(w);
-    if (error != SIS_OK)
+    if (error)
         return error;
     fill_weights(w);
     note_layers(w);

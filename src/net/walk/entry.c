@@ -18,7 +18,7 @@ int sis__entry_run(sis__entry *f, int tensor) {
     for (int i = 0; i <= f->plan->tensors[tensor].node; i++) {
         const sis__step *step = &f->plan->steps[i];
         int error = step->ops->forward(step, f->run);
-        if (error != SIS_OK)
+        if (error)
             return error;
     }
     return SIS_OK;
@@ -29,7 +29,7 @@ static int see(sis__entry *f, float *to) {
     int error = sis__entry_run(f, f->tensor);
     const void *data = f->run->data[f->tensor];
     int floats = f->plan->tensors[f->tensor].dtype == SIS__F32;
-    for (size_t i = 0; error == SIS_OK && i < f->n; i++)
+    for (size_t i = 0; !error && i < f->n; i++)
         to[i] = floats ? ((const float *)data)[i] : (float)((const int64_t *)data)[i];
     return error;
 }
@@ -42,11 +42,11 @@ static void set_features(sis__entry *f, const sis__origin *o) {
 static int find_layer(sis__entry *f) {
     sis__origin o;
     int error = sis__origin_begin(&o, f->plan, f->s->fed);
-    if (error == SIS_OK)
+    if (!error)
         error = sis__origin_follow(&o, f->plan, SIS__MAPPED);
-    if (error == SIS_OK && f->plan->tensors[o.tensor].dtype == SIS__BOOL)
+    if (!error && f->plan->tensors[o.tensor].dtype == SIS__BOOL)
         error = SIS_E_UNSUPPORTED;
-    if (error == SIS_OK) {
+    if (!error) {
         f->tensor = o.tensor;
         f->n = o.n;
         f->feature = SIS_ARENA_RAW(&f->memory, int, f->n);
@@ -54,7 +54,7 @@ static int find_layer(sis__entry *f) {
         f->z = SIS_ARENA_RAW(&f->memory, float, f->n);
         error = sis__arena_error(&f->memory);
     }
-    if (error == SIS_OK)
+    if (!error)
         set_features(f, &o);
     sis__origin_release(&o);
     return error;
@@ -63,24 +63,24 @@ static int find_layer(sis__entry *f) {
 static int entry_init(sis__entry *f, const sis__net_input *s) {
     sis__row_layout *g = NULL;
     int error = sis__net_input_plan(s, -1, &f->plan);
-    if (error == SIS_OK)
+    if (!error)
         error = sis__run_new(f->plan, &f->run);
-    if (error == SIS_OK)
+    if (!error)
         error = sis__net_input_layout(s, &g);
     f->layout = g;
-    if (error == SIS_OK && s->output >= f->plan->tensors[s->net->pre_output].count)
+    if (!error && s->output >= f->plan->tensors[s->net->pre_output].count)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",
                           s->output, f->plan->tensors[s->net->pre_output].count);
-    if (error == SIS_OK)
+    if (!error)
         error = find_layer(f);
-    if (error == SIS_OK) {
+    if (!error) {
         f->values = (float *)sis__arena_own(&f->memory,
                                             sis__copy(s->in.x, s->in.n_values, sizeof *s->in.x));
         error = f->values ? see(f, f->x) : SIS_E_NOMEM;
     }
-    for (size_t i = 0; error == SIS_OK && i < s->in.n; i++)
+    for (size_t i = 0; !error && i < s->in.n; i++)
         sis__entry_mask(f, (int)i);
-    return error == SIS_OK ? see(f, f->z) : error;
+    return !error ? see(f, f->z) : error;
 }
 
 int sis__entry_new(const sis__net_input *s, sis__entry **out) {
@@ -90,7 +90,7 @@ int sis__entry_new(const sis__net_input *s, sis__entry **out) {
         return SIS_E_NOMEM;
     f->s = s;
     int error = entry_init(f, s);
-    if (error != SIS_OK)
+    if (error)
         sis__entry_free(f);
     else
         *out = f;

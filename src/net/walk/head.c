@@ -98,7 +98,7 @@ static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
                            .keep_all = rows == 1 && !h->fused}; /* see sis__head_size */
     int error = sis__shared_plan_get(h->s->net, &spec, plan);
     free(feeds);
-    return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
+    return !error || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
 }
 
 /* The axis along which a cut of n rows is n times that of one; SIZE_MAX: there is none. Asked of a
@@ -126,10 +126,8 @@ static int check_batches(sis__head *h, int *together) {
     if (error)
         return error;
     h->counted = g->counted;
-    h->front =
-        (sis__feed){.value = g->start, .rank = g->rank + (size_t)g->counted, .shape_only = 1};
-    h->front.dims[0] = 1;
-    memcpy(h->front.dims + g->counted, g->dims, g->rank * sizeof *g->dims);
+    h->front = sis__row_layout_rows(g, 1);
+    h->front.shape_only = 1;
     if (g->batched &&
         (error = sis__row_layout_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
         *together = 1;
@@ -166,9 +164,9 @@ static int get_batch(sis__head *h, size_t i) {
             return SIS_E_NOMEM;
     }
     int error = compile(h, sizes[i], &b->plan);
-    if (error == SIS_OK && (sizes[i] == 1 || b->plan->plan->arena <= most_arena))
+    if (!error && (sizes[i] == 1 || b->plan->plan->arena <= most_arena))
         return sis__run_new(b->plan->plan, &b->run);
-    if (error == SIS_OK) {
+    if (!error) {
         sis__shared_plan_done(b->plan);
         b->plan = NULL;
     }
@@ -177,7 +175,7 @@ static int get_batch(sis__head *h, size_t i) {
 
 static int init_plans(sis__head *h) {
     int error = check_batches(h, &h->together);
-    return error == SIS_OK ? get_batch(h, N_SIZES - 1) : error;
+    return !error ? get_batch(h, N_SIZES - 1) : error;
 }
 
 /* A single cut is read where the caller has it: find all tensors that lie in its memory. */
@@ -208,17 +206,17 @@ int sis__head_new(const sis__net_input *s, const sis__head_spec *spec, sis__head
     h->axes = spec->axes ? (int *)sis__copy(spec->axes, n, sizeof *spec->axes) : NULL;
     h->along = SIS_NEW(size_t, n);
     int error = h->cuts && h->along && (h->axes || !spec->axes) ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+    for (size_t i = 0; !error && i < n; i++) {
         const sis__tensor *like = spec->cuts[i].like;
         if (like->rank == 0 || like->dtype > SIS__BOOL || (like->dtype != SIS__F32 && n == 1))
             error = SIS_E_UNSUPPORTED;
         h->width += count_of(h, i);
     }
-    if (error == SIS_OK)
+    if (!error)
         error = init_plans(h);
-    if (error == SIS_OK)
+    if (!error)
         error = find_views(h);
-    if (error != SIS_OK) {
+    if (error) {
         sis__head_free(h);
         return error;
     }
@@ -294,7 +292,7 @@ static int run_batch(sis__head *h, size_t i, size_t n, double *margins) {
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
     size_t outputs = r->plan->tensors[h->last].count / sizes[i]; /* all, or a slice of them */
-    if (error == SIS_OK)
+    if (!error)
         sis__margins(h->s->net, z, n, outputs, h->s->output % outputs, margins, 1);
     return error;
 }
@@ -411,11 +409,10 @@ static size_t piece_of(const sis__head *h, size_t i, size_t n, int pads) {
 
 int sis__head_margins(sis__head *h, const sis__row_writer *w, size_t n, double *margins) {
     int error = SIS_OK;
-    for (size_t i = 0, row = 0, piece; i < N_SIZES && error == SIS_OK && row < n; i++) {
+    for (size_t i = 0, row = 0, piece; i < N_SIZES && !error && row < n; i++) {
         if (piece_of(h, i, n - row, w->pads) > 0)
             error = get_batch(h, i);
-        while (h->batch[i].run && error == SIS_OK &&
-               (piece = piece_of(h, i, n - row, w->pads)) > 0) {
+        while (h->batch[i].run && !error && (piece = piece_of(h, i, n - row, w->pads)) > 0) {
             sis__row_slots to = {.h = h, .i = i, .n = piece};
             w->write(w->ctx, row, piece, &to);
             error = run_batch(h, i, piece, margins + row);

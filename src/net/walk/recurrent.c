@@ -64,7 +64,7 @@ static int find_next(const sis__plan *p, int tensor, const sis__step **next) {
     int error = sis__origin_begin(&o, p, tensor), more = 1;
     size_t n = o.n;
     *next = NULL;
-    while (error == SIS_OK && more > 0) {
+    while (!error && more > 0) {
         const sis__step *reader = sis__plan_reader(p, o.tensor);
         if (is_recurrent(reader) && reader->inputs[0] == o.tensor) {
             size_t i = 0;
@@ -118,7 +118,7 @@ static int add_cell(recurrence *c, size_t which, const sis__step *s, sis__run *r
     to->reverse = reverse;
     to->length = p->seq;
     int error = sis__rnn_cell_init(&to->cells[to->n_cells], s, r, which);
-    to->n_cells += error == SIS_OK;
+    to->n_cells += !error;
     return error;
 }
 
@@ -127,9 +127,9 @@ static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
     if (c->last && s->p.recurrent.directions != 1)
         return SIS_E_UNSUPPORTED; /* both directions at once mix all times */
     int error = SIS_OK;
-    for (size_t i = 0; i < c->n && error == SIS_OK; i++)
+    for (size_t i = 0; i < c->n && !error; i++)
         error = add_cell(c, i, s, r);
-    c->last = error == SIS_OK ? s : c->last;
+    c->last = !error ? s : c->last;
     return error;
 }
 
@@ -141,9 +141,9 @@ static int add_upper(recurrence *c, const sis__step *s, sis__run *r) {
         return SIS_E_UNSUPPORTED;
     sis__rnn_upper *u = SIS_NEW(sis__rnn_upper, 1);
     int error = u ? SIS_OK : SIS_E_NOMEM;
-    for (size_t d = 0; d < 2 && error == SIS_OK; d++)
+    for (size_t d = 0; d < 2 && !error; d++)
         error = sis__rnn_cell_init(&u->cells[d], s, r, d);
-    if (error != SIS_OK) {
+    if (error) {
         sis__rnn_upper_free(u);
         return error;
     }
@@ -164,7 +164,7 @@ static void add_taps(recurrence *c, const sis__plan *p, const sis__step *s, size
 }
 
 static void note_layer(const recurrent_walk *w, const recurrence *c, int error) {
-    if (error == SIS_OK && !c->upper)
+    if (!error && !c->upper)
         sis__net_input_note(w->s, c->last, "states kept; from the feature on");
 }
 
@@ -178,17 +178,17 @@ static int find_recurrence(recurrent_walk *w, recurrence *c, int upper) {
         return SIS_E_UNSUPPORTED;
     c->n = s->p.recurrent.directions;
     sis__entry_note(w->entry);
-    int error = add_layer(c, s, r), more = error == SIS_OK;
+    int error = add_layer(c, s, r), more = !error;
     note_layer(w, c, error);
-    while (more && error == SIS_OK) {
+    while (more && !error) {
         const sis__step *below = c->last;
         size_t cell = c->chains[0].n_cells - 1;
         s = NULL;
         if ((c->n == 1 || (upper && !c->upper)) && is_read(r->plan, below->outputs[0]))
             error = find_next(r->plan, below->outputs[0], &s);
-        int added = !s || error != SIS_OK ? SIS_E_UNSUPPORTED
-                    : c->n == 1           ? add_layer(c, s, r)
-                                          : add_upper(c, s, r);
+        int added = !s || error ? SIS_E_UNSUPPORTED
+                    : c->n == 1 ? add_layer(c, s, r)
+                                : add_upper(c, s, r);
         more = added == SIS_OK;
         error = added == SIS_E_UNSUPPORTED ? error : added;
         add_taps(c, r->plan, below, cell, (size_t)more);
@@ -314,14 +314,14 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     const sis__plan *p = w->entry->plan;
     tapped m = {.p = p, .elements = SIS_NEW(size_t *, p->n_tensors)};
     int tensor = -1, error = m.elements ? follow(&m, c, *most, &tensor) : SIS_E_NOMEM;
-    if (error == SIS_OK && tensor < 0)
+    if (!error && tensor < 0)
         error = SIS_E_UNSUPPORTED;
     *most = m.steps;
-    if (error == SIS_OK)
+    if (!error)
         error = sis__head_new(
             w->s, &(sis__head_spec){.cuts = &(sis__cut){tensor, &p->tensors[tensor]}, .n_cuts = 1},
             &w->instance.head);
-    if (error == SIS_OK)
+    if (!error)
         error = set_stretches(w, c, tensor, m.elements[tensor]);
     for (size_t i = 0; m.elements && i < p->n_tensors; i++)
         free(m.elements[i]);
@@ -435,7 +435,7 @@ static int plan_upper(recurrent_walk *w, recurrence *c) {
 
 static int make_chains(recurrent_walk *w, recurrence *c) {
     int error = SIS_OK;
-    for (size_t i = 0; i < c->n && error == SIS_OK; i++) {
+    for (size_t i = 0; i < c->n && !error; i++) {
         c->chains[i].memory = w->s->memory / 4 * 3 / c->n;
         c->chains[i].all_times = w->all_times;
         error = sis__rnn_chain_new(w->entry, &c->chains[i], &w->chains[i]);
@@ -453,13 +453,13 @@ static int make_chains(recurrent_walk *w, recurrence *c) {
 static int open_layers(recurrent_walk *w, int upper) {
     recurrence c = {.n = 0};
     int error = find_recurrence(w, &c, upper);
-    if (error == SIS_OK)
+    if (!error)
         error = find_cut(w, &c);
-    if (error == SIS_OK && c.upper)
+    if (!error && c.upper)
         error = plan_upper(w, &c);
-    if (error == SIS_OK)
+    if (!error)
         error = w->instance.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
-    if (error == SIS_OK && w->upper)
+    if (!error && w->upper)
         sis__net_input_note(w->s, c.last, "half of its sums kept; all times");
     release_cells(&c);
     return error;

@@ -668,14 +668,14 @@ static int chain_init(sis__rnn_chain *s, const sis__entry *f, const sis__rnn_cha
         s->model.state += s->model.above[d] ? s->model.above[d]->width : 0;
     }
     int error = check_size(s, spec->memory);
-    if (error == SIS_OK)
+    if (!error)
         error = allocate_chain(s);
-    if (error != SIS_OK)
+    if (error)
         return error;
     read_inputs(s, f, spec->reverse);
     find_spans(s);
     error = plan_kept(s, spec);
-    return error == SIS_OK ? start_base(s) : error;
+    return !error ? start_base(s) : error;
 }
 
 void sis__rnn_chain_free(sis__rnn_chain *s) {
@@ -696,7 +696,7 @@ int sis__rnn_chain_new(const sis__entry *f, sis__rnn_chain_spec *spec, sis__rnn_
         return SIS_E_NOMEM;
     }
     int error = chain_init(s, f, spec);
-    if (error != SIS_OK) {
+    if (error) {
         sis__rnn_chain_free(s);
         return error;
     }

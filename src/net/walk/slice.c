@@ -26,7 +26,7 @@ typedef struct {
 static int measure_pass(slice_walk *w, double *flops) {
     sis__plan *plan;
     int error = sis__net_input_plan(w->s, -1, &plan);
-    if (error != SIS_OK)
+    if (error)
         return error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
     w->like = plan->tensors[w->s->fed];
     *flops = plan->flops;
@@ -77,12 +77,12 @@ static int slice_open(sis__rule_instance *r) {
     w->read = SIS_ARENA(&r->memory, unsigned char, s->in.n);
     w->now = SIS_ARENA(&r->memory, float, s->in.n_values);
     int error = w->read && w->now ? measure_pass(w, &flops) : SIS_E_NOMEM;
-    if (error == SIS_OK)
+    if (!error)
         error = sis__head_new(
             s, &(sis__head_spec){.cuts = &(sis__cut){s->fed, &w->like}, .n_cuts = 1, .fused = 1},
             &w->instance.head);
-    if (error != SIS_OK || sis__head_plan(w->instance.head)->flops > worth * flops)
-        return error != SIS_OK ? error : SIS_E_UNSUPPORTED;
+    if (error || sis__head_plan(w->instance.head)->flops > worth * flops)
+        return error ? error : SIS_E_UNSUPPORTED;
     w->instance.width = w->like.count;
     find_read(w);
     return SIS_OK;

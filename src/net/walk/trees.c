@@ -88,7 +88,7 @@ static int make_sums(trees_walk *w, const sis__net_input *s, int *scores) {
     int error = sis__forest_new(s->entry, step, memory, &w->sums);
     if (error == SIS_E_UNSUPPORTED)
         error = sis__linear_new(s->entry, step, memory, &w->sums);
-    if (error != SIS_OK)
+    if (error)
         return error;
     sis__entry_note(s->entry);
     sis__net_input_note(s, step, "%s", w->sums->note);
@@ -99,7 +99,7 @@ static int make_sums(trees_walk *w, const sis__net_input *s, int *scores) {
 static int trees_open(sis__rule_instance *r) {
     trees_walk *w = (trees_walk *)r;
     int scores = -1, error = make_sums(w, r->s, &scores);
-    if (error != SIS_OK)
+    if (error)
         return error;
     r->width = w->sums->outputs;
     r->exact = 1;
@@ -110,7 +110,7 @@ static int trees_open(sis__rule_instance *r) {
     w->raw = SIS_ARENA(&r->memory, float, w->sums->n);
     sis__cut cut = {scores, &r->s->entry->plan->tensors[scores]};
     error = sis__head_new(r->s, &(sis__head_spec){.cuts = &cut, .n_cuts = 1}, &r->head);
-    return error == SIS_OK ? sis__arena_error(&r->memory) : error;
+    return !error ? sis__arena_error(&r->memory) : error;
 }
 
 const sis__rule sis__rule_trees = {

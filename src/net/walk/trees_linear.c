@@ -4,7 +4,6 @@
  * sum at any time. See trees.h.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"

@@ -55,7 +55,7 @@ static int net_input_init(sis__net_input *s, const sis_net *net, const sis_input
     if (opt && opt->shape)
         s->shape = *opt->shape;
     int error = sis__prepared_input_init(&s->in, input, 1);
-    if (error != SIS_OK)
+    if (error)
         return error;
     s->notes = SIS_NEW(sis__note, net->graph.n_nodes);
     return s->notes ? SIS_OK : SIS_E_NOMEM;
@@ -85,14 +85,14 @@ int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked,
                        .jobs = 1,
                        .shape = &s->shape};
     int error = rows ? sis_net_batch_outputs(s->net, &b, &outputs) : SIS_E_NOMEM;
-    double *all = error == SIS_OK ? (double *)sis__alloc_raw(n, outputs * sizeof *all) : NULL;
-    if (error == SIS_OK && !all)
+    double *all = !error ? (double *)sis__alloc_raw(n, outputs * sizeof *all) : NULL;
+    if (!error && !all)
         error = SIS_E_NOMEM;
-    if (error == SIS_OK) {
+    if (!error) {
         rows_with(s, masked, tops, n, rows);
         error = sis_net_margins(s->net, &b, all);
     }
-    for (size_t i = 0; error == SIS_OK && i < n; i++)
+    for (size_t i = 0; !error && i < n; i++)
         margins[i] = all[i * outputs + s->output];
     free(rows);
     free(all);
@@ -106,11 +106,9 @@ int sis__net_input_layout(const sis__net_input *s, sis__row_layout **g) {
 int sis__net_input_plan(const sis__net_input *s, int output, sis__plan **plan) {
     sis__row_layout *g;
     int error = sis__net_input_layout(s, &g);
-    if (error != SIS_OK)
+    if (error)
         return error;
-    sis__feed feed = {.value = s->fed, .rank = g->rank + (size_t)g->counted};
-    feed.dims[0] = 1;
-    memcpy(feed.dims + g->counted, g->dims, g->rank * sizeof *g->dims);
+    sis__feed feed = sis__row_layout_rows(g, 1);
     int last = output < 0 ? s->net->pre_output : output;
     sis__plan_spec spec = {
         .feeds = &feed, .n_feeds = 1, .outputs = &last, .n_outputs = 1, .batch = 1, .keep_all = 1};
@@ -207,7 +205,7 @@ static int settle_nan(const net_walk *w, int top, double *margin) {
     if (!isnan(*margin))
         return SIS_OK;
     int error = sis__net_input_margins(&w->input, w->masked, &top, 1, margin);
-    if (error == SIS_OK && isnan(*margin))
+    if (!error && isnan(*margin))
         error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", w->input.output);
     return error;
 }
@@ -224,7 +222,7 @@ static double tell_apart(const net_walk *w, int feature, double margin) {
 /* Margins of the rows that wait. */
 static int run_rows(net_walk *w, size_t n, double *margins) {
     int error = n ? margins_of(w, n, w->fresh) : SIS_OK;
-    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+    for (size_t i = 0; !error && i < n; i++) {
         int j = w->waiting[i];
         error = settle_nan(w, j, &w->fresh[i]);
         margins[w->place[i]] = w->kept[j] = tell_apart(w, j, w->fresh[i]);
@@ -265,7 +263,7 @@ static int compute(net_walk *w, const int *features, size_t n, const unsigned ch
         if (waiting < w->block)
             continue;
         int error = run_rows(w, waiting, margins);
-        if (error != SIS_OK)
+        if (error)
             return error;
         waiting = 0;
     }
@@ -302,7 +300,7 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
     rule_of(w)->bounds(w->rule, w->walk.wants, features, n, margins);
     choose_first(w, n, margins);
     int error = compute(w, features, n, w->chosen, margins);
-    if (error != SIS_OK)
+    if (error)
         return error;
     double best = learn(w, features, n, margins);
     for (size_t k = 0; k < n; k++) {
@@ -312,7 +310,7 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
         w->chosen[k] = (unsigned char)maybe;
     }
     error = compute(w, features, n, w->chosen, margins);
-    if (error == SIS_OK)
+    if (!error)
         learn(w, features, n, margins);
     return error;
 }
@@ -322,11 +320,11 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
 /* Margins of n features by full passes, a part at a time. */
 static int compute_full(net_walk *w, const int *features, size_t n, double *margins) {
     int error = SIS_OK;
-    for (size_t k = 0; error == SIS_OK && k < n; k += MOST_ROWS) {
+    for (size_t k = 0; !error && k < n; k += MOST_ROWS) {
         size_t part = n - k < MOST_ROWS ? n - k : MOST_ROWS;
         error = sis__net_input_margins(&w->input, w->masked, features + k, part, margins + k);
     }
-    for (size_t k = 0; error == SIS_OK && k < n; k++) {
+    for (size_t k = 0; !error && k < n; k++) {
         error = settle_nan(w, features[k], &margins[k]);
         w->kept[features[k]] = margins[k];
         w->kept_at[features[k]] = w->cost.probes;
@@ -369,7 +367,7 @@ static int probe_cheaply(net_walk *w, const int *features, size_t n, double *mar
     if (p->full)
         return compute_full(w, features, n, margins);
     int error = probe(w, features, n, margins);
-    if (error == SIS_OK)
+    if (!error)
         compare(w, n);
     return error;
 }
@@ -379,7 +377,7 @@ static int mask_full(net_walk *w, int feature) {
     double margin = w->kept[feature];
     int error =
         w->kept_at[feature] == w->cost.probes ? SIS_OK : compute_full(w, &feature, 1, &margin);
-    if (error == SIS_OK)
+    if (!error)
         w->margin = margin;
     w->cost.probes++; /* what is kept is of another state */
     w->masked[feature] = 1;
@@ -391,7 +389,7 @@ static int reset_full(net_walk *w, const unsigned char *masked) {
     memcpy(w->masked, masked, w->input.in.n);
     w->cost.probes++;
     int error = sis__net_input_margins(&w->input, w->masked, &nothing, 1, &w->margin);
-    return error == SIS_OK ? settle_nan(w, nothing, &w->margin) : error;
+    return !error ? settle_nan(w, nothing, &w->margin) : error;
 }
 
 /* The present state has this margin, which was computed last. */
@@ -412,7 +410,7 @@ static int base_margin(net_walk *w, double *margin) {
     if (w->rule->exact)
         return margins_of(w, 1, margin);
     int error = sis__head_margins_rows(w->rule->head, w->rows, 1, margin);
-    return error == SIS_OK && rule_of(w)->margins ? margins_of(w, 1, &rough) : error;
+    return !error && rule_of(w)->margins ? margins_of(w, 1, &rough) : error;
 }
 
 static int reset(net_walk *w, const unsigned char *masked) {
@@ -420,11 +418,11 @@ static int reset(net_walk *w, const unsigned char *masked) {
     memcpy(w->masked, masked, w->input.in.n);
     w->cost.first = 1;
     int error = rule_of(w)->reset(w->rule, masked);
-    if (error == SIS_OK)
+    if (!error)
         error = base_margin(w, &margin);
-    if (error == SIS_OK)
+    if (!error)
         error = settle_nan(w, -1, &margin);
-    if (error == SIS_OK)
+    if (!error)
         set_margin(w, margin);
     return error;
 }
@@ -432,7 +430,7 @@ static int reset(net_walk *w, const unsigned char *masked) {
 static int mask(net_walk *w, int feature) {
     double margin;
     int error = compute(w, &feature, 1, NULL, &margin);
-    if (error != SIS_OK)
+    if (error)
         return error;
     if (margin != w->margin)
         set_margin(w, margin);
@@ -454,7 +452,7 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
     double least = fabs(w->margin);
     walk->evaluations += n;
     int error = probe_cheaply(w, features, n, margins);
-    if (error != SIS_OK || w->rule->exact)
+    if (error || w->rule->exact)
         return error;
     for (size_t k = 0; k < n; k++)
         least = fmin(least, fabs(margins[k]));
@@ -552,7 +550,7 @@ static int go_to_state(net_walk *w, sis__rng *r, size_t state, errors *e) {
     }
     int error = reset(w, masked), masks = state % 2 ? LONG_WALK : SHORT_WALK;
     free(masked);
-    for (int k = 0; k < masks && e->n_live > 1 && error == SIS_OK; k++) {
+    for (int k = 0; k < masks && e->n_live > 1 && !error; k++) {
         size_t at = sis__rng_below(r, e->n_live);
         error = mask(w, e->live[at]);
         e->live[at] = e->live[--e->n_live];
@@ -576,9 +574,9 @@ static size_t draw_candidates(sis__rng *r, errors *e) {
 static int try_candidates(net_walk *w, sis__rng *r, errors *e) {
     size_t n = draw_candidates(r, e);
     int error = sis__net_input_margins(&w->input, w->masked, e->tried, n, e->full);
-    if (error == SIS_OK)
+    if (!error)
         error = probe(w, e->tried, n, e->probed);
-    for (size_t k = 0; k < n && error == SIS_OK; k++) {
+    for (size_t k = 0; k < n && !error; k++) {
         if (isnan(e->full[k]))
             return SIS_E_UNSUPPORTED;
         e->error[e->n] = fabs(e->probed[k] - e->full[k]);
@@ -592,9 +590,9 @@ static int measure_errors(net_walk *w, errors *e) {
     sis__rng r;
     int error = errors_init(w, e);
     sis__rng_init(&r, 0xD5);
-    for (size_t state = 0; state < e->states && error == SIS_OK; state++) {
+    for (size_t state = 0; state < e->states && !error; state++) {
         error = go_to_state(w, &r, state, e);
-        if (error == SIS_OK && e->n_live)
+        if (!error && e->n_live)
             error = try_candidates(w, &r, e);
     }
     return error == SIS_E_NAN ? SIS_E_UNSUPPORTED : error;
@@ -625,10 +623,10 @@ static int set_tolerance(net_walk *w) {
     if (w->input.copies < TRIALS_PAY * (double)errors_wanted(w))
         return SIS_E_UNSUPPORTED;
     int error = measure_errors(w, &e);
-    if (error == SIS_OK)
+    if (!error)
         choose_unit(w, &e);
     sis__arena_release(&e.memory);
-    return error == SIS_OK && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
+    return !error && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -662,13 +660,13 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
     w->rule->rule = rule;
     w->rule->s = &w->input;
     int error = rule->open(w->rule);
-    if (error == SIS_OK)
+    if (!error)
         error = allocate(w);
-    if (error == SIS_OK && w->rule->head)
+    if (!error && w->rule->head)
         w->cost.head = sis__head_plan(w->rule->head)->flops;
-    if (error == SIS_OK)
+    if (!error)
         error = set_tolerance(w);
-    if (error != SIS_OK)
+    if (error)
         drop_rule(w);
     else if (!rule->keeps_entry) {
         sis__entry_free(w->input.entry);
@@ -720,10 +718,10 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     w->walk.ops = &ops;
     w->cost.fixed = opt && opt->by_cost ? free_to_choose : SIZE_MAX;
     int error = net_input_init(&w->input, net, input, opt);
-    if (error == SIS_OK && net->whole)
+    if (!error && net->whole)
         error =
             sis__fail(SIS_E_UNSUPPORTED, "only whole batches of %zu rows can be run", net->rows);
-    if (error != SIS_OK)
+    if (error)
         return error;
     w->masked = SIS_NEW(unsigned char, w->input.in.n);
     w->input.copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
@@ -736,8 +734,8 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
 }
 
 static int walk_finish(net_walk *w, int error, sis_walk **out) {
-    *out = error == SIS_OK ? &w->walk : NULL;
-    if (error != SIS_OK && w)
+    *out = !error ? &w->walk : NULL;
+    if (error && w)
         walk_free(&w->walk);
     return error;
 }
@@ -746,7 +744,7 @@ int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *inp
                  const sis_net_walk_opt *opt, sis_walk **out) {
     net_walk *w;
     int error = walk_new(net, input, opt, &w);
-    if (error == SIS_OK)
+    if (!error)
         error = try_rule(w, rule);
     return walk_finish(w, error, out);
 }
@@ -755,7 +753,7 @@ int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_
                  sis_walk **out) {
     net_walk *w;
     int error = walk_new(net, input, opt, &w);
-    if (error != SIS_OK)
+    if (error)
         return walk_finish(w, error, out);
     error = try_rule(w, rules[0]);
     for (size_t i = 1; error == SIS_E_UNSUPPORTED && i < N_RULES; i++)

@@ -87,8 +87,7 @@ static int bound_new(sis__prefix *f, const sis__head *head, bound **out) {
     const float *bias;
     const sis__gemm *g = sis__head_gemm(head, &bias);
     const sis__keep_point *s = &f->points[f->n_points - 1];
-    const sis_net *net = f->s->net;
-    int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+    int softmax = sis__net_softmax(f->s->net);
     *out = NULL;
     if (!g || s->kind != SIS__KEEP_DENSE || !s->cut.relu || s->cut.width != f->row ||
         g->k != f->row || (g->n == 1 && softmax))
@@ -379,7 +378,7 @@ static int window_margins(sis__rule_instance *r, const int *features, float *row
     int error = SIS_OK;
     if (!w->most)
         return sis__head_margins_rows(r->head, rows, n, margins);
-    for (size_t i = 0; i < n && error == SIS_OK; i += NEAR) {
+    for (size_t i = 0; i < n && !error; i += NEAR) {
         near_rows near = {w, features + i};
         error = sis__head_margins(r->head, &(sis__row_writer){.write = write_near, .ctx = &near},
                                   n - i < NEAR ? n - i : NEAR, margins + i);
@@ -542,15 +541,15 @@ static int window_open(sis__rule_instance *r) {
     window_rule *w = (window_rule *)r;
     r->exact = 1;
     int error = sis__prefix_new(r->s, &w->f);
-    if (error == SIS_OK)
+    if (!error)
         error = head_init(w);
-    if (error == SIS_OK)
+    if (!error)
         error = state_init(w);
-    if (error == SIS_OK)
+    if (!error)
         error = bound_new(w->f, w->instance.head, &w->bound);
-    if (error == SIS_OK && !w->bound)
+    if (!error && !w->bound)
         error = sis__estimate_new(w->f, w->instance.head, &w->estimate);
-    if (error == SIS_OK && !w->bound && !w->estimate)
+    if (!error && !w->bound && !w->estimate)
         error = near_init(w);
     return error;
 }

@@ -177,7 +177,7 @@ static int forwards(follow *f) {
 
 /* A margin follows its own output, and under a softmax none of the others more than that. */
 static void backwards(follow *f, const sis__net_input *s, extent *last, size_t n) {
-    int softmax = s->net->final == SIS__FINAL_SOFTMAX || s->net->final == SIS__FINAL_LOG_SOFTMAX;
+    int softmax = sis__net_softmax(s->net);
     for (size_t k = 0; k < n; k++) {
         last[k].slope = k == s->output || softmax;
         f->rounding += 0x1p-40 * last[k].size * last[k].slope;
@@ -635,12 +635,12 @@ static int see_base(sis__estimate *e, const float *base) {
 int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
                        const float *base, double *most) {
     int error = see_base(e, base);
-    for (size_t from = 0; error == SIS_OK && from < n; from += e->n_rows) {
+    for (size_t from = 0; !error && from < n; from += e->n_rows) {
         size_t count = n - from < e->n_rows ? n - from : e->n_rows;
         for (size_t k = 0; k < count; k++)
             e->errors[k] = make_row(e, (size_t)features[from + k], base, e->rows + k * e->f->row);
         error = sis__head_margins_rows(e->head, e->rows, count, most + from);
-        for (size_t k = from; error == SIS_OK && k < from + count; k++) {
+        for (size_t k = from; !error && k < from + count; k++) {
             most[k] = wants * most[k] + e->errors[k - from];
             if (isnan(most[k]))
                 most[k] = INFINITY;

@@ -7,7 +7,6 @@
  * is brought up to date. Keeping it saves that where candidates meet only in part. Where memory does
  * not suffice for all, those that need most are not kept.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
