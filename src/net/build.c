@@ -41,7 +41,7 @@ static void *append_message(const ProtobufCMessageDescriptor *type, void *items,
 
 /* Remember and return the first failure. */
 static int done(sis_net_builder *b, int error) {
-    if (b->!error)
+    if (!b->error)
         b->error = error;
     return b->error;
 }
