@@ -318,6 +318,7 @@ static sis__change hard_row(sis__rule_instance *r, int feature, float *row) {
 }
 
 static const sis__rule slow = {.name = "slow",
+                               .bytes = sizeof(toy),
                                .keeps_entry = 1,
                                .open = open_toy,
                                .close = close_toy,
@@ -325,6 +326,7 @@ static const sis__rule slow = {.name = "slow",
                                .mask = mask_toy,
                                .row = slow_row};
 static const sis__rule hard = {.name = "hard",
+                               .bytes = sizeof(toy),
                                .keeps_entry = 1,
                                .open = open_toy,
                                .close = close_toy,

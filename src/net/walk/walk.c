@@ -654,6 +654,8 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
     if (w->budget < rule->min_copies)
         return SIS_E_UNSUPPORTED;
     memset(w->input.notes, 0, w->input.net->graph.n_nodes * sizeof *w->input.notes);
+    if (rule->bytes < sizeof *w->rule)
+        return sis__fail(SIS_E_ARGUMENT, "rule %s does not say how large it is", rule->name);
     w->rule = (sis__rule_instance *)sis__alloc(1, rule->bytes);
     if (!w->rule)
         return SIS_E_NOMEM;
