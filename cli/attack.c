@@ -28,9 +28,11 @@ typedef struct {
 } attack_options;
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
     {"model", 'm', "MODEL", CLI_STRING(attack_options, source.model), "the network: FILE.onnx",
      .required = 1},
     CLI_GROUP(attack_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
+    CLI_HEADING("Question"),
     {"towards", 0, "LABEL", CLI_STRING(attack_options, towards),
      "what it becomes: a label, next or second", .required = 1,
      .more = "A label of the network, or a position from 0 if it has no labels. next: the output "
@@ -41,12 +43,14 @@ static const cli_option options[] = {
      "lead of the target, in log-odds", .max = 1e6},
     {"low", 0, "V", CLI_NUMBER(attack_options, low), "least value of a pixel"},
     {"high", 0, "V", CLI_NUMBER(attack_options, high), "largest value of a pixel"},
+    CLI_HEADING("Method"),
     {"searches", 0, "N", CLI_COUNT(attack_options, searches), "constants tried for each example",
      .min = 1, .max = 1000},
     {"steps", 0, "N", CLI_COUNT(attack_options, steps), "steps of Adam for each constant", .min = 1,
      .max = 10000000},
     {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "how far a step of Adam goes"},
     {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
+    CLI_HEADING("Output"),
     {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
      "write the changed inputs, first axis = examples", .writes = CLI_WRITES_FILE},
     {"before", 0, "FILE.npy", CLI_STRING(attack_options, before),

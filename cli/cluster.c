@@ -53,6 +53,10 @@ void cli_clustering_init(cli_clustering *c) {
 }
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
+    CLI_TARGET(cluster_options, target),
+    CLI_WHERE(cluster_options, where),
+    CLI_HEADING("Method"),
     CLI_DISTANCE(
         cluster_options, distance,
         .more =
@@ -63,8 +67,7 @@ static const cli_option options[] = {
             "is the default for images. overlap: names of features and their values; the default "
             "for everything else."),
     CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
-    CLI_TARGET(cluster_options, target),
-    CLI_WHERE(cluster_options, where),
+    CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "where clusters go, as JSON",
      .writes = CLI_WRITES_FILE, .unset = "a table only", .more = "A dash is standard output."},
     {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,

@@ -10,15 +10,18 @@
 #include "output.h"
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
+    CLI_TARGET(cli_compare_options, target),
+    CLI_WHERE(cli_compare_options, where),
     {"model-a", 0, "MODEL", CLI_STRING(cli_compare_options, model_a),
      "the model of the first results", .required = 1,
      .more = "FILE.onnx, cmd:COMMAND or an address, as for sis explain."},
     {"model-b", 0, "MODEL", CLI_STRING(cli_compare_options, model_b),
      "the model of the second results", .required = 1},
+    CLI_HEADING("Method"),
     CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
-    CLI_TARGET(cli_compare_options, target),
-    CLI_WHERE(cli_compare_options, where),
+    CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output), "where it all goes, as JSON",
      .writes = CLI_WRITES_FILE, .unset = "a report only", .more = "A dash is standard output."},
     {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ), "examples that differ most to show"},

@@ -12,7 +12,13 @@
 #include "base/spread.h"
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
     CLI_OPTIONAL_GROUP(eval_options, source, cli_source, cli_source_options),
+    CLI_WHERE(eval_options, where),
+    CLI_HEADING("Question"),
+    CLI_GROUP(eval_options, question, cli_question, cli_output_options),
+    CLI_GROUP(eval_options, question, cli_question, cli_question_options),
+    CLI_HEADING("Measures"),
     {"first", 0, NULL, CLI_FLAG(eval_options, first), "only the first subset of each example",
      .more = "Other methods than sis give one rationale an example: this leaves as many of each."},
     {"human", 0, NULL, CLI_FLAG(eval_options, human), "agreement with what people marked",
@@ -49,13 +55,11 @@ static const cli_option options[] = {
              "from elsewhere in the input does. Needs no results."},
     {"draws", 0, "N", CLI_COUNT(eval_options, draws), "features drawn by --imputation", .min = 2,
      .max = 10000000},
-    CLI_WHERE(eval_options, where),
+    CLI_HEADING("Output"),
     {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale",
      .writes = CLI_WRITES_FILE},
     {"json", 0, "FILE", CLI_STRING(eval_options, json), "also write every value, as JSON",
      .writes = CLI_WRITES_FILE},
-    CLI_GROUP(eval_options, question, cli_question, cli_output_options),
-    CLI_GROUP(eval_options, question, cli_question, cli_question_options),
     CLI_FORCE(eval_options, force),
     CLI_GROUP(eval_options, common, cli_common, cli_common_options),
     {0},

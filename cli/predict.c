@@ -19,7 +19,9 @@ typedef struct {
 } predict_options;
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
     CLI_GROUP(predict_options, source, cli_source, cli_source_options),
+    CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(predict_options, output), "where the scores go",
      .writes = CLI_WRITES_FILE, .unset = "standard output"},
     CLI_FORCE(predict_options, force),

@@ -29,10 +29,9 @@ typedef struct {
 } report_options;
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes",
-     .writes = CLI_WRITES_FILE, .unset = "report.html"},
-    {"title", 0, "TEXT", CLI_STRING(report_options, title), "what the page is called",
-     .unset = "the model's name"},
+    CLI_HEADING("Input"),
+    CLI_TARGET(report_options, target),
+    CLI_WHERE(report_options, where),
     {"clusters", 0, "FILE", CLI_LIST(report_options, clusters),
      "show the clusters in FILE, as sis cluster wrote them",
      .more = "May be given several times. Members are drawn if the results they are of are among "
@@ -44,6 +43,13 @@ static const cli_option options[] = {
     {"evaluation", 0, "FILE", CLI_LIST(report_options, evaluations),
      "show the comparison of methods in FILE, as sis evaluate --json wrote it",
      .more = "May be given several times."},
+    {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
+     "only examples that are decided to be something else than their label says"},
+    CLI_HEADING("Output"),
+    {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes",
+     .writes = CLI_WRITES_FILE, .unset = "report.html"},
+    {"title", 0, "TEXT", CLI_STRING(report_options, title), "what the page is called",
+     .unset = "the model's name"},
     {"by", 0, "COLUMN", CLI_STRING(report_options, by),
      "compare groups of examples, as sis summary --by does", .unset = "no groups"},
     {"letter", 0, NULL, CLI_FLAG(report_options, letter),
@@ -61,10 +67,6 @@ static const cli_option options[] = {
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
      .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
-    CLI_TARGET(report_options, target),
-    CLI_WHERE(report_options, where),
-    {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
-     "only examples that are decided to be something else than their label says"},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
      .writes = CLI_WRITES_FOLDER, .more = "The folder is made if it is not there."},
     {"figure", 0, "NAME=FILE", CLI_LIST(report_options, chosen),

@@ -26,8 +26,17 @@ typedef struct {
 } verify_options;
 
 static const cli_option options[] = {
+    CLI_HEADING("Input"),
     CLI_OPTIONAL_GROUP(verify_options, source, cli_source, cli_source_options),
+    {"trust", 0, NULL, CLI_FLAG(verify_options, trust),
+     "run and open what the results name; prints their command", .aside = 1,
+     .more = "Model, input and files of masks then come from the results where they are not given "
+             "here. Such a command can run any program (cmd:) and send data to any address: use it "
+             "for results of your own only."},
+    CLI_WHERE(verify_options, where),
+    CLI_HEADING("Question"),
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
+    CLI_HEADING("Guarantee"),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
      "also try all parts of subsets up to N", .max = 16, .unset = "none", .aside = 1},
     {"counterexamples", 0, NULL, CLI_FLAG(verify_options, counterexamples),
@@ -35,12 +44,7 @@ static const cli_option options[] = {
     {"domain", 0, "D", CLI_STRING(verify_options, domain),
      "of --guarantee all: data:FILE, where the file of the records is now", .rare = 1, .aside = 1,
      .more = "Any other domain comes from the records."},
-    {"trust", 0, NULL, CLI_FLAG(verify_options, trust),
-     "run and open what the results name; prints their command", .aside = 1,
-     .more = "Model, input and files of masks then come from the results where they are not given "
-             "here. Such a command can run any program (cmd:) and send data to any address: use it "
-             "for results of your own only."},
-    CLI_WHERE(verify_options, where),
+    CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
      .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
     CLI_FORCE(verify_options, force),
