@@ -200,7 +200,6 @@ typedef struct cli_option {
 #define CLI_TYPES(type, member, ...)                                                               \
     {                                                                                              \
         "types", 0, "FILE", CLI_STRING(type, member), "what the columns of tables hold",           \
-            .rare = 1,                                                                             \
             .more =                                                                                \
                 "A line a column: its name, blanks or a tab, and number, category, ignore (no "    \
                 "feature), id or label; what stands behind that is passed over. sis data "         \
@@ -210,7 +209,7 @@ typedef struct cli_option {
 #define CLI_NO_HEADER(type, member, ...)                                                           \
     {                                                                                              \
         "no-header", 0, NULL, CLI_FLAG(type, member), "the first line of tables is a row",         \
-            .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1,                                     \
+            .from_results = CLI_VALUE_FROM_RESULTS,                                                \
             .more = "Columns are then called c0, c1, ... and may be meant by their number. Not "   \
                     "needed where the first line holds only numbers, or one number twice."         \
     }

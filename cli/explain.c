@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/example.h>
+
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/parallel.h"
@@ -126,7 +128,7 @@ static int keeps_class(const cli_explain_options *o) {
     return strcmp(o->keep, "class") == 0;
 }
 
-void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
+static void count_record(cli_explaining *w, const char *id, const sis_collection *c) {
     int below = w->o->below, undecided = c->status == SIS_STATUS_NOT_DECIDED;
     double score = undecided ? c->score : c->masked_score;
     cli_first *first = &w->first[c->status];
@@ -178,7 +180,7 @@ static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *l
     int status = CLI_DONE;
     w->unsettled |= w->n_written > 0 && i < w->last;
     w->last = i;
-    cli_explain_count(w, sis_task_id(w->task, i, number), &r->collection);
+    count_record(w, sis_task_id(w->task, i, number), &r->collection);
     if (place.first || !line)
         status = cli_fail(format_record(w, r, place.first, line, &own, &n));
     cli_progress_erase(&w->bar);
@@ -248,7 +250,8 @@ static void cancel(void *ctx) {
     sis_task_cancel(((cli_explaining *)ctx)->task);
 }
 
-int cli_explain_provenance(const cli_explaining *w, char **provenance) {
+/* What the first record says of the whole file; free(*provenance). */
+static int find_provenance(const cli_explaining *w, char **provenance) {
     cli_list words = {0};
     int status = cli_words_of(&cli_explain, w->o, &words);
     if (status == CLI_DONE)
@@ -257,9 +260,36 @@ int cli_explain_provenance(const cli_explaining *w, char **provenance) {
     return status;
 }
 
+static void count_kept(void *ctx, const sis_record *r) {
+    count_record(ctx, r->id, &r->collection);
+}
+
+/* Leave out the examples that an earlier run has done. */
+static int resume(cli_explaining *w, char **provenance, size_t *keep) {
+    sis_task_earlier old;
+    int status =
+        cli_fail(sis_task_resume(w->task, w->o->output, *provenance, count_kept, w, &old));
+    if (status != CLI_DONE)
+        return status;
+    if (old.n)
+        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n_done, w->n_todo,
+                 w->o->output);
+    free(w->todo);
+    w->todo = old.todo;
+    w->n_todo = old.n_todo;
+    w->unsettled |= old.out_of_order;
+    *keep = old.bytes;
+    if (old.bytes > 0 && old.other_rows)
+        w->provenance_anew = *provenance;
+    else if (old.bytes > 0)
+        free(*provenance);
+    *provenance = old.bytes > 0 ? NULL : *provenance;
+    return CLI_DONE;
+}
+
 /* Which examples are to be done, and the file they go to. It is ours before it is looked at. */
 static int begin_output(cli_explaining *w) {
-    long long keep = 0;
+    size_t keep = 0;
     int status = cli_output_append(&w->out, w->o->output);
     w->n_todo = sis_task_count(w->task);
     w->todo = cli_grab(w->n_todo, sizeof *w->todo);
@@ -267,11 +297,11 @@ static int begin_output(cli_explaining *w) {
         return CLI_FAILED;
     for (size_t i = 0; i < w->n_todo; i++)
         w->todo[i] = i;
+    if (status == CLI_DONE)
+        status = find_provenance(w, &w->provenance);
     if (status == CLI_DONE && w->o->resume)
-        status = cli_explain_resume(w, &keep);
-    if (status == CLI_DONE && (keep == 0 || w->other_rows))
-        status = cli_explain_provenance(w, keep == 0 ? &w->provenance : &w->provenance_anew);
-    return status == CLI_DONE ? cli_output_cut(&w->out, (size_t)keep) : status;
+        status = resume(w, &w->provenance, &keep);
+    return status == CLI_DONE ? cli_output_cut(&w->out, keep) : status;
 }
 
 static int is_late(cli_explaining *w) {

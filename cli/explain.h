@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * explain.h - what the files of sis explain share.
- *
- *     explain.c          the command: asking, writing records
- *     explain_resume.c   --resume: is what an earlier run left an answer to the same question?
  */
 #ifndef SIS_CLI_EXPLAIN_H
 #define SIS_CLI_EXPLAIN_H
@@ -44,7 +41,6 @@ typedef struct cli_explaining {
     cli_output out;
     char *provenance;      /* for the first record; NULL: the file says it already */
     char *provenance_anew; /* the same of a file that says so of other --rows; else NULL */
-    int other_rows;        /* it does */
     sis_lines lines;       /* of such a file, where they are in it, if they come out of order */
     long long bytes;       /* of it so far */
     sis__queue *things;    /* of many processes: what is to be done, while there is work */
@@ -62,14 +58,5 @@ typedef struct cli_explaining {
     int unsettled;             /* records are done again that are in the file: it is out of order */
     int broken;                /* the file cannot be written, and that was said */
 } cli_explaining;
-
-/* What the first record says of the whole file (free(*made)). */
-int cli_explain_provenance(const cli_explaining *w, char **provenance);
-
-/* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
-int cli_explain_resume(cli_explaining *w, long long *keep);
-
-/* Count what became of an example, and keep what remarks at the end name. */
-void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c);
 
 #endif

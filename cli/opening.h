@@ -25,7 +25,6 @@ typedef struct cli_opening {
      CLI_NUMBER(type, member.timeout),                                                             \
      "longest wait for cmd: or http:, 0 for ever",                                                 \
      .max = 1e9,                                                                                   \
-     .rare = 1,                                                                                    \
      .aside = 1,                                                                                   \
      .more = "For one answer; the first of a cmd: model comes after the program has started."},    \
         {"retries",                                                                                \
@@ -45,14 +44,12 @@ typedef struct cli_opening {
          "LINE",                                                                                   \
          CLI_LIST(type, member.headers),                                                           \
          "Name: value for http:, may be repeated",                                                 \
-         .rare = 1,                                                                                \
          .aside = 1},                                                                              \
         {"token",                                                                                  \
          0,                                                                                        \
          "FILE",                                                                                   \
          CLI_STRING(type, member.token),                                                           \
          "file with the token or login for http:",                                                 \
-         .rare = 1,                                                                                \
          .aside = 1,                                                                               \
          .more = "Sent as Authorization: Bearer; user:password in it is a login (Basic). In a "    \
                  "file, since a command line can be seen by everybody on the machine. Of sis "     \
@@ -68,7 +65,7 @@ typedef struct cli_opening {
     {                                                                                              \
         "redirects", 0, NULL, CLI_FLAG(type, member.redirects),                                    \
             "follow redirections of http: on the same host",                                       \
-            .rare = 1, .aside = 1, .more = "Without it they are refused."                          \
+            .aside = 1, .more = "Without it they are refused."                                     \
     }
 
 /* Every default. */

@@ -84,7 +84,7 @@ const cli_option cli_source_options[] = {
          "same file, of words the most frequent one. drop: leave the example out. error: "
          "neither; so it is where the model does not know absent values."},
     {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as",
-     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "values objects one-hot",
+     .from_results = CLI_VALUE_FROM_RESULTS, .choices = "values objects one-hot",
      .more =
          "How a cmd: or http: model is given rows of a table. values: a list of words and "
          "numbers in the order of the columns. objects: the same by name. Both take columns of "
@@ -100,20 +100,20 @@ const cli_option cli_source_options[] = {
              ".npy, IDX. By default images in a folder are labelled by the first folder of their "
              "path."},
     {"kind", 0, "image", CLI_CHOICE(cli_source, kind), "what the examples of an array are",
-     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1, .choices = "image",
+     .from_results = CLI_VALUE_FROM_RESULTS, .choices = "image",
      .more = "Images have pixels as features and are shown as such. Values stay as they are."},
     {"layout", 0, "L", CLI_CHOICE(cli_source, layout),
      "channels of images in arrays: first or last", .from_results = CLI_VALUE_FROM_RESULTS,
      .choices = "chw hwc", .unset = "found out if it is clear"},
     {"tokenizer", 0, "FILE", CLI_STRING(cli_source, tokenizer),
-     "vocab.txt or tokenizer.json of the network", .rare = 1,
+     "vocab.txt or tokenizer.json of the network",
      .more =
          "By it texts become the token ids that the network takes: WordPiece (BERT), or byte-level "
          "BPE (GPT-2, RoBERTa), with special tokens around the text and padding behind it. Other "
          "inputs of the network (attention mask, token types) follow. Needs libutf8proc when the "
          "program is built."},
     {"fit", 0, NULL, CLI_FLAG(cli_source, fit), "resize images to what the network takes",
-     .from_results = CLI_VALUE_FROM_RESULTS, .rare = 1,
+     .from_results = CLI_VALUE_FROM_RESULTS,
      .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
              "(bilinear); the ratio of the sides is not kept. Grey becomes colours that are alike, "
              "colours become their brightness. Results hold the images as the network sees them."},
@@ -130,7 +130,7 @@ const cli_option cli_source_options[] = {
          "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
          "themselves. Networks in .onnx files only."},
     {"prompt", 0, "FILE", CLI_STRING(cli_source, prompt),
-     "language models: the prompt, {field} for fields", .rare = 1,
+     "language models: the prompt, {field} for fields",
      .more =
          "For http://HOST/v1/completions#MODEL, .../v1/chat/completions#MODEL and llama.cpp's "
          "http://HOST/completion. Fields are those of the examples, which are the lines of a "
@@ -139,7 +139,6 @@ const cli_option cli_source_options[] = {
          "part is left out."},
     {"answer", 0, "TEXT", CLI_STRING(cli_source, answer),
      "language models: the answer, where an example has none", .unset = "the model's own",
-     .rare = 1,
      .more = "By default the field answer of an example, else the first line that the model writes "
              "after the whole prompt."},
     {"score", 0, "S", CLI_STRING(cli_source, score), "language models: margin, logprob, label:A,B",

@@ -63,10 +63,28 @@ void sis_task_record(const sis_task *task, sis_example *example, const sis_ratio
 int sis_task_match(const sis_task *task, const sis_example *example, const sis_record *record);
 
 /* Does the record answer what this task asks about the example: with the same model, method,
- * decision, values, features and mask? 1 or 0. For going on with a results file (sis_resume_scan). */
+ * decision, values, features and mask? 1 or 0. */
 int sis_task_is_answer(const sis_task *task, sis_example *example, const sis_record *record);
 
-/* The same for records that were made without a task: what the options name, of so many examples. */
+/* What an earlier run has left in a results file, if it asked the same as this task. Free `todo`. */
+typedef struct sis_task_earlier {
+    size_t bytes;     /* of its whole lines: cut the file there and append to it */
+    size_t n, n_done; /* records; examples that are done */
+    size_t *todo;     /* (n_todo) the other examples, ascending */
+    size_t n_todo;
+    int other_rows;   /* the file says that it is of other rows of the input */
+    int out_of_order; /* its records are not in the order of the examples, or some are done again */
+} sis_task_earlier;
+
+/* Look at the file at `path`, which may be missing. `provenance`: what this run says of itself (sis_task_provenance).
+ * Records that failed or were cut are done again; in a file that does not say how it was made they
+ * stay, and `kept` is told. SIS_E_ARGUMENT if a record answers another question; where answers hang on numbers that
+ * records do not hold (seeds, steps), one example is explained again and compared. */
+int sis_task_resume(sis_task *task, const char *path, const char *provenance,
+                    void (*kept)(void *ctx, const sis_record *record), void *ctx,
+                    sis_task_earlier *out);
+
+/* As sis_task_provenance, for records that were made without a task: what the options name, of so many examples. */
 int sis_task_opt_provenance(const sis_task_opt *opt, size_t examples, const char *const *command,
                             size_t n_command, char **provenance);
 

@@ -113,21 +113,17 @@ int sis_audit_format(const char *id, const sis_audit *audit, char **line, size_t
 
 /* What an interrupted run has left. */
 typedef struct sis_resume {
-    size_t n;         /* whole records */
-    size_t bytes;     /* where to go on: the end of the last whole line */
-    size_t torn;      /* bytes after that: a line that was being written */
-    const char **ids; /* (n) of the records, sorted */
+    size_t n;     /* whole records */
+    size_t bytes; /* where to go on: the end of the last whole line */
+    size_t torn;  /* bytes after that: a line that was being written */
 } sis_resume;
 
-/* Look at the results file `path`, which may be missing (nothing is done yet). Cut the file to
- * `bytes` and append to it. A file with anything else in it than whole records and the beginning of
- * one is an error: it is not ours to cut. */
-int sis_resume_scan(const char *path, sis_resume *out);
-
-/* Is there a record of that id? */
-int sis_resume_has(const sis_resume *resume, const char *id);
-
-void sis_resume_release(sis_resume *resume);
+/* Look at the results file `path`, which may be missing (nothing is done yet), and hand each record to `take`, if that
+ * is not NULL, which may keep it by zeroing it; an error code of its own ends the scan. Cut the file to `bytes` and
+ * append to it. A file with anything else in it than whole records and the beginning of one is an error:
+ * it is not ours to cut. sis_task_resume does that for a task. */
+int sis_resume_scan(const char *path, int (*take)(void *ctx, sis_record *record), void *ctx,
+                    sis_resume *out);
 
 #ifdef __cplusplus
 }

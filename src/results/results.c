@@ -128,8 +128,9 @@ static int not_ours(const sis_results *r) {
                      r->source.name, r->number);
 }
 
-/* Scan all complete lines: their number, their end, their ids. */
-static int scan_lines(sis_results *r, sis_resume *out, sis__strings *ids) {
+/* Scan all complete lines: their number, their end. */
+static int scan_lines(sis_results *r, int (*take)(void *ctx, sis_record *record), void *ctx,
+                      sis_resume *out) {
     int code, found;
     while ((found = next_line(r)) > 0) {
         sis_record record;
@@ -140,21 +141,19 @@ static int scan_lines(sis_results *r, sis_resume *out, sis__strings *ids) {
         if ((code = sis_record_parse(r->line.data, r->line.len, &record)) != SIS_OK)
             return code == SIS_E_FORMAT && !begins_record(&r->line) ? not_ours(r)
                                                                     : in_line(r, code);
-        sis__strings_add(ids, record.id);
+        code = take ? take(ctx, &record) : SIS_OK;
         sis_record_release(&record);
+        if (code != SIS_OK)
+            return code;
         out->n++;
         out->bytes = r->source.offset;
     }
     return found;
 }
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-int sis_resume_scan(const char *path, sis_resume *out) {
+int sis_resume_scan(const char *path, int (*take)(void *ctx, sis_record *record), void *ctx,
+                    sis_resume *out) {
     sis_results *r = NULL;
-    sis__strings ids = {0};
     *out = (sis_resume){0};
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return SIS_OK;
@@ -163,28 +162,9 @@ int sis_resume_scan(const char *path, sis_resume *out) {
         code = sis__fail(SIS_E_FORMAT, "%s: is compressed and cannot be gone on with; unpack it",
                          path);
     if (code == SIS_OK)
-        code = scan_lines(r, out, &ids);
-    if (code == SIS_OK && !(out->ids = sis__strings_finish(&ids)))
-        code = SIS_E_NOMEM;
-    if (code == SIS_OK)
-        qsort(out->ids, out->n, sizeof *out->ids, by_text);
-    else
-        sis_resume_release(out);
-    sis__strings_release(&ids);
+        code = scan_lines(r, take, ctx, out);
     sis_results_close(r);
     return code;
-}
-
-int sis_resume_has(const sis_resume *resume, const char *id) {
-    return resume->n > 0 &&
-           bsearch(&id, resume->ids, resume->n, sizeof *resume->ids, by_text) != NULL;
-}
-
-void sis_resume_release(sis_resume *resume) {
-    if (!resume)
-        return;
-    free(resume->ids);
-    *resume = (sis_resume){0};
 }
 
 /* ---- Lines beside results ------------------------------------------------------------------ */

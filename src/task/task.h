@@ -22,6 +22,7 @@
  *     scores.c    plain scores; thresholds
  *     verify.c    records held against examples and model
  *     provenance.c how records are made, for their file
+ *     resume.c    what an earlier run left in that file
  *
  * `opt` strings are the task's own copies. A message names options as the program does.
  */
