@@ -20,12 +20,15 @@
 #include "fetch.h"
 
 static const cli_option options[] = {
-    {"dir", 0, "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
-     .writes = CLI_WRITES_FOLDER, .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
-     .more = "Every data set has a folder of its own name in it."},
-    {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
-     "take the files from this folder, fetch nothing"},
-    {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "also if the files are there already"},
+    CLI_HEADING("Tables"),
+    CLI_LABEL(cli_data_options, label, .rare = 1),
+    CLI_ID(cli_data_options, id, .rare = 1),
+    CLI_CATEGORICAL(cli_data_options, categorical, .rare = 1,
+                    .more = "describe: these columns are words, whatever they hold; words are "
+                            "found in any case."),
+    CLI_TYPES(cli_data_options, types),
+    CLI_NO_HEADER(cli_data_options, no_header),
+    CLI_HEADING("Sequences"),
     {"motif", 0, "NAME", CLI_LIST(cli_data_options, motif),
      "dna: a motif to plant, ID, name or FILE:ID; may be repeated",
      .more =
@@ -50,15 +53,15 @@ static const cli_option options[] = {
      "dna: share of the sequences that is held out for tests", .min = 0, .max = 0.9},
     CLI_SEED(cli_data_options, seed, .more = "Of dna."),
     {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: what the data set is called"},
+    CLI_HEADING("Output"),
+    {"dir", 0, "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
+     .writes = CLI_WRITES_FOLDER, .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
+     .more = "Every data set has a folder of its own name in it."},
+    {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
+     "take the files from this folder, fetch nothing"},
+    {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "also if the files are there already"},
     {"json", 0, "FILE", CLI_STRING(cli_data_options, json), "describe: also write it as JSON",
      .writes = CLI_WRITES_FILE, .more = "FILE - is standard output, instead of the table."},
-    CLI_LABEL(cli_data_options, label, .rare = 1),
-    CLI_ID(cli_data_options, id, .rare = 1),
-    CLI_CATEGORICAL(cli_data_options, categorical, .rare = 1,
-                    .more = "describe: these columns are words, whatever they hold; words are "
-                            "found in any case."),
-    CLI_TYPES(cli_data_options, types),
-    CLI_NO_HEADER(cli_data_options, no_header),
     CLI_GROUP(cli_data_options, common, cli_common, cli_common_options),
     {0},
 };

@@ -267,8 +267,7 @@ static void count_kept(void *ctx, const sis_record *r) {
 /* Leave out the examples that an earlier run has done. */
 static int resume(cli_explaining *w, char **provenance, size_t *keep) {
     sis_task_earlier old;
-    int status =
-        cli_fail(sis_task_resume(w->task, w->o->output, *provenance, count_kept, w, &old));
+    int status = cli_fail(sis_task_resume(w->task, w->o->output, *provenance, count_kept, w, &old));
     if (status != CLI_DONE)
         return status;
     if (old.n)

@@ -5,7 +5,7 @@
 #
 # `sis help --man` must print docs/sis.1, `sis help --man NAME` docs/sis-NAME.1, and every page must
 # belong to a command. --update writes them. Where groff is installed, it must find nothing to warn of.
-# Help must fit 80 columns.
+# Help must fit 80 columns, and show more than 15 options in groups.
 set -u
 update=0
 [ "${1-}" = --update ] && update=1 && shift
@@ -41,7 +41,10 @@ done
 
 for name in "" $("$sis" help --names); do
     "$sis" help $name | awk -v name="$name" 'length > 80 { print "sis help " name ": more than 80 columns: " $0; bad = 1 }
-        END { exit bad }' || bad=1
+        /^ +(-., )?--/ { n++ }
+        /^[A-Z][a-z]+:$/ { groups++ }
+        END { if (name && n > 15 && !groups) { print "sis help " name ": " n " options, not in groups"; bad = 1 }
+              exit bad }' || bad=1
 done
 
 if command -v groff >/dev/null 2>&1; then

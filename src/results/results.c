@@ -163,6 +163,8 @@ int sis_resume_scan(const char *path, int (*take)(void *ctx, sis_record *record)
                          path);
     if (code == SIS_OK)
         code = scan_lines(r, take, ctx, out);
+    if (code != SIS_OK)
+        *out = (sis_resume){0};
     sis_results_close(r);
     return code;
 }

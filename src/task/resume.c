@@ -48,13 +48,14 @@ static int same_extent(const earlier *e, const sis_record *r) {
     const sis_collection *c = &r->collection;
     if (c->status != SIS_STATUS_EXPLAINED || !has_extent(t))
         return SIS_OK;
-    if (c->complete ? max && c->n_subsets > max
-                    : c->n_subsets != max)
-        return sis__fail(SIS_E_ARGUMENT, "--resume: record \"%s\" of %s has %zu subset%s; give the same "
+    if (c->complete ? max && c->n_subsets > max : c->n_subsets != max)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--resume: record \"%s\" of %s has %zu subset%s; give the same "
                          "--max-subsets as before, or name another --output",
                          r->id, e->path, c->n_subsets, c->n_subsets == 1 ? "" : "s");
     if (trace != (c->subsets[0].trace.n > 0))
-        return sis__fail(SIS_E_ARGUMENT, "--resume: record \"%s\" of %s has %s trace; %s --trace, or name another "
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--resume: record \"%s\" of %s has %s trace; %s --trace, or name another "
                          "--output",
                          r->id, e->path, trace ? "no" : "a", trace ? "leave out" : "give");
     return SIS_OK;
@@ -64,7 +65,8 @@ static int same_extent(const earlier *e, const sis_record *r) {
 static int same_question(const earlier *e, const sis_record *r, sis_example *x) {
     if (sis_task_is_answer(e->task, x, r))
         return same_extent(e, r);
-    return sis__fail(SIS_E_ARGUMENT, 
+    return sis__fail(
+        SIS_E_ARGUMENT,
         "--resume: record \"%s\" of %s answers another question (model %s, --method "
         "%s --threshold %g%s, output %zu, %zu features, or other ones, another constraint, input, "
         "mask or "
@@ -109,7 +111,8 @@ static int make_again(const earlier *e) {
     int error = sis_task_explain(e->task, e->sample_at, &found);
     if (error != SIS_OK || same_answer(&e->sample, &found))
         return error;
-    return sis__fail(SIS_E_ARGUMENT, 
+    return sis__fail(
+        SIS_E_ARGUMENT,
         "--resume: record \"%s\" of %s comes out differently now; give the same --seed, --samples, "
         "--steps, --step, --baseline, --remove, --lengths and --orders as before, or name another "
         "--output",
@@ -142,7 +145,8 @@ static int same_options(const earlier *e, const sis_provenance *was, const sis_p
     for (size_t i = 0; was->n_command && i < n; i++) {
         const char *before = word_of(was, options[i]);
         if (strcmp(before, word_of(is, options[i])) != 0)
-            return sis__fail(SIS_E_ARGUMENT, "--resume: %s was begun with%s %s; %s, or name another --output",
+            return sis__fail(SIS_E_ARGUMENT,
+                             "--resume: %s was begun with%s %s; %s, or name another --output",
                              e->path, before[0] ? "" : "out", before[0] ? before : options[i],
                              before[0] ? "give the same" : "leave it out");
     }
@@ -158,11 +162,13 @@ static int same_origin(const earlier *e, const sis_provenance *was, const sis_pr
                           : !same_digest(was->domain_sha256, is->domain_sha256)     ? "--domain"
                                                                                     : NULL;
     if (changed)
-        return sis__fail(SIS_E_ARGUMENT, "--resume: the file of %s is not the one that %s was begun with; put that "
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--resume: the file of %s is not the one that %s was begun with; put that "
                          "back, or name another --output",
                          changed, e->path);
     if (was->shard != is->shard || was->shards != is->shards)
-        return sis__fail(SIS_E_ARGUMENT, "--resume: %s was begun with --shard %zu/%zu; give the same, or name "
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--resume: %s was begun with --shard %zu/%zu; give the same, or name "
                          "another --output",
                          e->path, was->shard, was->shards);
     return same_options(e, was, is);
@@ -244,7 +250,8 @@ int sis_task_resume(sis_task *task, const char *path, const char *provenance,
                     sis_task_earlier *out) {
     size_t n = sis_task_count(task);
     sis_resume old = {0};
-    earlier e = {.task = task, .path = path, .provenance = provenance, .kept = kept, .ctx = ctx, .out = out};
+    earlier e = {
+        .task = task, .path = path, .provenance = provenance, .kept = kept, .ctx = ctx, .out = out};
     *out = (sis_task_earlier){.todo = SIS_NEW_RAW(size_t, n)};
     e.done = SIS_NEW(unsigned char, n);
     int error = e.done && out->todo ? SIS_OK : SIS_E_NOMEM;
