@@ -50,12 +50,12 @@ static int same_extent(const earlier *e, const sis_record *r) {
         return SIS_OK;
     if (c->complete ? max && c->n_subsets > max : c->n_subsets != max)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: record \"%s\" of %s has %zu subset%s; give the same "
+                         "--resume: record \"%.100s\" of %s has %zu subset%s; give the same "
                          "--max-subsets as before, or name another --output",
                          r->id, e->path, c->n_subsets, c->n_subsets == 1 ? "" : "s");
     if (trace != (c->subsets[0].trace.n > 0))
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: record \"%s\" of %s has %s trace; %s --trace, or name another "
+                         "--resume: record \"%.100s\" of %s has %s trace; %s --trace, or name another "
                          "--output",
                          r->id, e->path, trace ? "no" : "a", trace ? "leave out" : "give");
     return SIS_OK;
@@ -67,7 +67,7 @@ static int same_question(const earlier *e, const sis_record *r, sis_example *x) 
         return same_extent(e, r);
     return sis__fail(
         SIS_E_ARGUMENT,
-        "--resume: record \"%s\" of %s answers another question (model %s, --method "
+        "--resume: record \"%.100s\" of %s answers another question (model %s, --method "
         "%s --threshold %g%s, output %zu, %zu features, or other ones, another constraint, input, "
         "mask or "
         "number of outputs); give the same options, or name another --output",
@@ -113,7 +113,7 @@ static int make_again(const earlier *e) {
         return error;
     return sis__fail(
         SIS_E_ARGUMENT,
-        "--resume: record \"%s\" of %s comes out differently now; give the same --seed, --samples, "
+        "--resume: record \"%.100s\" of %s comes out differently now; give the same --seed, --samples, "
         "--steps, --step, --baseline, --remove, --lengths and --orders as before, or name another "
         "--output",
         e->sample.id, e->path);
@@ -197,12 +197,12 @@ static int find_example(earlier *e, const sis_record *r, size_t *at) {
         return error;
     if (*at == SIZE_MAX)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: %s holds record \"%s\", which is not asked for; give the "
+                         "--resume: %s holds record \"%.100s\", which is not asked for; give the "
                          "same --input, --id and --rows, or name another --output",
                          e->path, r->id);
     if (e->done[*at])
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: %s holds record \"%s\" twice; take one of them out, or name "
+                         "--resume: %s holds record \"%.100s\" twice; take one of them out, or name "
                          "another --output",
                          e->path, r->id);
     return SIS_OK;

@@ -24,7 +24,7 @@ wc -l < out.txt
 echo "== what to do is said however long a name is"
 timeout 30 sis cluster -q id.jsonl 2>&1 | grep -o ': the distance.*'
 printf 'a,b\n1,2\n' > in.csv
-timeout 30 sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i in.csv --mask zero -t 1 -o id.jsonl --resume 2>&1 | grep -o ' \.\.\. .*' | grep -o 'which.*'
+timeout 30 sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i in.csv --mask zero -t 1 -o id.jsonl --resume 2>&1 | grep -o 'which is.*'
 echo "== many features that a person marked"
 n=50000
 all=$(repeat $n %d)
