@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""llm.py WEIGHTS [--n 200] [--doc docs/results.md] - are the sentences found that an answer needs?
+"""llm.py WEIGHTS [--n 200] [--jobs 2] [--doc docs/results.md] - are the sentences found that an answer needs?
 
 WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is not there: two
 minutes). It answers questions about 10 to 40 sentences of which the supporting ones are known. Each method is
@@ -15,6 +15,7 @@ The last two give rankings, no sets. They are judged twice: by the best sentence
 Prints the table, and puts it into --doc between the lines that name this file.
 Needs numpy, PyTorch and the Python package (PYTHONPATH=build/python)."""
 import argparse
+import multiprocessing
 import os
 import re
 import sys
@@ -119,6 +120,13 @@ class Row:
             self.both.append(frozenset(order[:2].tolist()) == frozenset().union(*q.support))
         self.asked.append(asked)
 
+    def add(self, other):
+        """What was found about other questions."""
+        for kind in KINDS:
+            self.right[kind] += other.right[kind]
+        for name in ("prefix", "both", "asked", "verified", "wrong"):
+            getattr(self, name).extend(getattr(other, name))
+
     def line(self):
         share = lambda found: f"{100 * np.mean(found):.1f} %"
         checked = f"{sum(self.verified)} of {len(self.verified)}" if self.verified else "no claims"
@@ -147,30 +155,46 @@ def put(path, text):
         f.write(new)
 
 
+METHODS = ("sis", "quick", "leave-one-out", "ablations, as many prompts as quick", "ablations, as many as sis",
+           "ablations, five times as many as sis")
+MODEL = {}  # of a process: loaded when it is first asked
+
+
+def examine(job):
+    """One question by all methods: is it answered as the context says, and a row for each method."""
+    path, example = job
+    if path not in MODEL:
+        MODEL[path] = facts.load(path)
+    q, rows = Question(MODEL[path], example), [Row(name) for name in METHODS]
+    right = bool(q.margins([example["context"]])[0] >= 0)
+    found, quick = q.explain("sis"), q.explain("quick")
+    rows[0].subsets(q, *found)
+    rows[1].subsets(q, *quick)
+    rows[2].ranking(q, *q.without_one())
+    budgets = sorted((quick[2], found[2], 5 * found[2]))
+    for row, weights, budget in zip(rows[3:], q.ablations(budgets), budgets):
+        row.ranking(q, weights, budget)
+    return right, rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("weights")
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--doc")
+    parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     if not os.path.exists(args.weights):
         facts.train(args.weights, 1500, 1)
-    model, right = facts.load(args.weights), 0
-    rows = [Row(name) for name in ("sis", "quick", "leave-one-out", "ablations, as many prompts as quick",
-                                   "ablations, as many as sis", "ablations, five times as many as sis")]
-    for number, example in enumerate(facts.questions(args.n, 2)):
-        q = Question(model, example)
-        right += q.margins([example["context"]])[0] >= 0
-        found = q.explain("sis")
-        rows[0].subsets(q, *found)
-        quick = q.explain("quick")
-        rows[1].subsets(q, *quick)
-        rows[2].ranking(q, *q.without_one())
-        budgets = sorted((quick[2], found[2], 5 * found[2]))
-        for row, weights, budget in zip(rows[3:], q.ablations(budgets), budgets):
-            row.ranking(q, weights, budget)
-        if sys.stderr.isatty() or number % 20 == 19:
-            print(f"{number + 1} of {args.n}", file=sys.stderr)
+    rows, right = [Row(name) for name in METHODS], 0
+    with multiprocessing.get_context("spawn").Pool(args.jobs) as pool:
+        jobs = [(args.weights, example) for example in facts.questions(args.n, 2)]
+        for number, (answered, found) in enumerate(pool.imap(examine, jobs)):
+            right += answered
+            for row, more in zip(rows, found):
+                row.add(more)
+            if sys.stderr.isatty() or number % 20 == 19:
+                print(f"{number + 1} of {args.n}", file=sys.stderr)
     text = table(rows, args.n, right)
     print(text, end="")
     if args.doc:
