@@ -508,6 +508,10 @@ static int run(const void *p, const cli_list *args) {
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w.task);
+    if (status == CLI_DONE && o->method.name && strcmp(o->method.name, "quick") == 0 &&
+        sis_task_model(w.task)->walk_new)
+        cli_note(o->common.quiet, "--method quick saves questions, not always time: sis walks this "
+                                  "model itself, so --method sis may be faster");
     if (status == CLI_DONE)
         status = o->dry_run ? estimate(&w) : sis__leads() ? explain(&w) : serve(&w);
     free(w.todo);

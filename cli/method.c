@@ -14,7 +14,8 @@ const cli_option cli_method_options[] = {
      .more =
          "sis: sufficient input subsets. quick: the same by divide and conquer, with a hundredth "
          "of the questions and subsets that are a little larger, for models that are slow or far "
-         "away. gradient: the same by batched gradients, for inputs "
+         "away; for a network that sis walks quickly (convolutions over words or bases) it can be "
+         "slower than sis. gradient: the same by batched gradients, for inputs "
          "too large for that. The others give features an order, and the first so many of it "
          "are one rationale. perturb: by how much the score falls when only that feature is "
          "masked. ig: integrated gradients from the mask to the input. lime: weights of a "
