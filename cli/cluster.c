@@ -301,6 +301,7 @@ const cli_command cli_cluster = {
         "share of each file if there are several (of each model, if one file holds several), and "
         "the most frequent patterns with their counts: words in the order of the text, bases from "
         "the first to the last chosen one with N for gaps, names with values. Images are drawn by "
-        "how often each pixel is chosen, two rows in a line.\n\n"
+        "how often each pixel is chosen, two rows in a line. If every subset of texts is one word, the "
+        "words are counted instead, unless --eps is given.\n\n"
         "The same input gives the same clusters whatever the number of threads.",
 };

@@ -108,6 +108,14 @@ static void print_cluster(const sis_clustering *c, const sis_found_cluster *f) {
         print_matrix(f);
 }
 
+/* A word and how many subsets it is. */
+static void print_count(const sis_found_cluster *f) {
+    printf("%8zu   ", f->size);
+    cli_print_safe(stdout, f->medoid_pattern);
+    print_shares(f);
+    putchar('\n');
+}
+
 static int by_size(const void *a, const void *b, void *ctx) {
     const sis_found_cluster *all = (const sis_found_cluster *)ctx;
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -117,6 +125,10 @@ static int by_size(const void *a, const void *b, void *ctx) {
 static void print_head(const sis_clustering *c) {
     printf("%zu subset%s of %zu decision%s, %zu different\n", c->n, c->n == 1 ? "" : "s",
            c->n_records, c->n_records == 1 ? "" : "s", c->n_different);
+    if (c->counts) {
+        printf("every subset is one word; how many subsets are which:\n\n");
+        return;
+    }
     printf("%s distance, eps %.4g%s, min size %zu: %zu cluster%s, %zu subset%s in none\n",
            c->distance, c->eps,
            !c->found_eps ? ""
@@ -136,10 +148,13 @@ int cli_cluster_print(const sis_clustering *c, size_t most) {
     sis__sort(order, n, sizeof *order, by_size, (void *)(uintptr_t)c->clusters);
     print_head(c);
     for (size_t k = 0; k < shown; k++)
-        print_cluster(c, &c->clusters[order[k]]);
+        if (c->counts)
+            print_count(&c->clusters[order[k]]);
+        else
+            print_cluster(c, &c->clusters[order[k]]);
     if (shown < n)
-        printf("\nand %zu smaller cluster%s (--most 0 shows all)\n", n - shown,
-               n - shown == 1 ? "" : "s");
+        printf("\nand %zu %s%s (--most 0 shows all)\n", n - shown,
+               c->counts ? "rarer word" : "smaller cluster", n - shown == 1 ? "" : "s");
     free(order);
     return CLI_DONE;
 }

@@ -22,7 +22,7 @@ enum { WIDTH_MIN = 24, WIDTH_MAX = 400 };
 
 typedef struct {
     size_t subsets;
-    int lines;
+    int lines, whole, decided;
     const char *colour, *motifs, *where;
     cli_common common;
 } show_options;
@@ -32,6 +32,12 @@ static const cli_option options[] = {
      .unset = "all"},
     {"lines", 0, NULL, CLI_FLAG(show_options, lines),
      "features as lines, also of texts, DNA and images"},
+    {"whole", 0, NULL, CLI_FLAG(show_options, whole), "all of long texts",
+     .more =
+         "Otherwise, only the words around those of subsets are shown of texts of more than 100 "
+         "words, with ... for the rest."},
+    {"decided", 0, NULL, CLI_FLAG(show_options, decided),
+     "only examples that the model decided: explained, or decided even if all is masked"},
     {"colour", 0, "WHEN", CLI_STRING(show_options, colour),
      "auto (on a terminal, unless NO_COLOR is set), always or never"},
     {"motifs", 0, "FILE", CLI_STRING(show_options, motifs),
@@ -52,6 +58,8 @@ static void defaults(void *p) {
 typedef struct {
     sis_text_opt text;
     cli_where where;
+    int decided;           /* only records with a decision */
+    size_t asked, printed; /* records */
 } page;
 
 static size_t terminal_width(void) {
@@ -70,6 +78,8 @@ static int page_of(const show_options *o, page *p) {
     sis_text_opt_init(&p->text);
     p->text.width = terminal_width();
     p->text.lines = o->lines;
+    p->text.whole = o->whole;
+    p->decided = o->decided;
     p->text.subsets = o->subsets;
     p->text.colour = strcmp(o->colour, "always") == 0;
     if (strcmp(o->colour, "auto") == 0)
@@ -79,12 +89,23 @@ static int page_of(const show_options *o, page *p) {
     return CLI_DONE;
 }
 
+/* Is this record to be printed? */
+static int is_shown(page *p, const sis_record *r) {
+    sis_status status = r->collection.status;
+    int shown = !p->decided || (status != SIS_STATUS_NOT_DECIDED && status != SIS_STATUS_ERROR);
+    p->asked++;
+    p->printed += (size_t)shown;
+    return shown;
+}
+
 /* ---- One file -------------------------------------------------------------------------------- */
 
 static int print_record(void *ctx, sis_record *r) {
     page *p = ctx;
     char *text = NULL;
     size_t n;
+    if (!is_shown(p, r))
+        return CLI_DONE;
     int status = cli_fail(sis_record_text(r, &p->text, &text, &n));
     if (status == CLI_DONE)
         fwrite(text, 1, n, stdout);
@@ -202,6 +223,8 @@ typedef struct {
 static int show_example(void *ctx, sis_record *r) {
     const neighbours *b = ctx;
     page *p = b->page;
+    if (!is_shown(p, r))
+        return CLI_DONE;
     size_t files = b->n + 1, width = (p->text.width - GAP * b->n) / files;
     column *columns = cli_grab(files, sizeof *columns);
     int status = columns ? CLI_DONE : CLI_FAILED;
@@ -258,6 +281,9 @@ static int run(const void *options_p, const cli_list *args) {
     sis_motifs_release(&motifs);
     if (status == CLI_DONE)
         cli_where_tell(&p.where, o->common.quiet);
+    if (status == CLI_DONE && p.asked && !p.printed)
+        cli_note(o->common.quiet, "--decided: the model decided none of %zu example%s", p.asked,
+                 p.asked == 1 ? "" : "s");
     cli_where_release(&p.where);
     return status;
 }
@@ -279,6 +305,7 @@ const cli_command cli_show = {
              "Print one: a results file has a line for each example."},
             {"sis show results.jsonl --where 'feature=debt and size<3'",
              "Decisions that have a subset of at most two features with debt in it."},
+            {"sis show reviews.jsonl --decided", "Leave out what the model did not decide."},
             {"sis show --colour always reviews.jsonl | less -R", "Turn pages in colour."},
             {"sis show cnn.jsonl lstm.jsonl", "Two models beside each other."},
             {"sis show dna.jsonl --motifs jaspar.pfm", "DNA, with the motif of each subset."},

@@ -54,6 +54,11 @@ const cli_option cli_source_options[] = {
             "is no feature. No two examples may have the same, and none an empty one. A data set "
             "given by --mask may have the column or not. By default the field id of a .jsonl and "
             "the column EventID of a .seq."),
+    {"text", 0, "COLUMN", CLI_STRING(cli_source, text), "column of a .csv or .tsv that holds texts",
+     .from_results = CLI_VALUE_FROM_RESULTS,
+     .more = "Each row is then a text, whose words are the features. --label and --id name columns "
+             "that "
+             "results carry along; other columns are not read."},
     CLI_CATEGORICAL(
         cli_source, categorical,
         .more =
@@ -248,6 +253,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->examples.input = s->input;
     out->examples.read.label = s->label;
     out->examples.read.id = s->id;
+    out->examples.read.text = s->text;
     out->examples.read.labels = s->labels;
     out->examples.read.kind = s->kind;
     out->examples.read.layout = s->layout;

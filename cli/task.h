@@ -32,7 +32,7 @@
 
 /* Which model, which examples. */
 typedef struct cli_source {
-    const char *model, *input, *rows, *label, *id;
+    const char *model, *input, *rows, *label, *id, *text;
     const char *explain;     /* of several inputs the one that rows go into */
     const char *normalize;   /* pixels: "imagenet", "0.5/0.5" */
     cli_list with;           /* the others: NAME=FILE or NAME=NUMBER */

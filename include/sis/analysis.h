@@ -238,6 +238,7 @@ typedef struct sis_found_cluster {
 typedef struct sis_clustering {
     const char *distance;
     const char *strands; /* of DNA: "both" or "forward"; NULL: unknown */
+    int counts; /* every subset is one word: a cluster is a word, with its subsets; eps was not given */
     double eps;
     size_t min_size, n; /* n: subsets in all */
     size_t n_clusters;

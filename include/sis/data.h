@@ -146,6 +146,8 @@ typedef struct sis_data_opt {
                             that others are not held; sis_data_count() counts all. Default 0: all */
     size_t length; /* DNA: longer sequences lose as many bases at both ends, shorter ones get as
                             many N (of an odd number the end gets one more). Default 0: as they are */
+    const char *text; /* .csv, .tsv: the column, by name, that holds a text in every row; other columns
+                         than label and id are not read. Default NULL: the columns are features */
 } sis_data_opt;
 
 /* Every default. */

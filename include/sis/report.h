@@ -135,6 +135,7 @@ typedef struct sis_text_opt {
     size_t subsets;           /* at most, 0 (default): all */
     size_t features;          /* of a subset as lines, at most; 0 (default): all */
     const sis_motifs *motifs; /* to name those of DNA by; NULL: none. Borrowed */
+    int whole;                /* all of a long text; default: the words around what was chosen */
 } sis_text_opt;
 
 void sis_text_opt_init(sis_text_opt *opt);

@@ -499,6 +499,7 @@ class Clusters:
         self.core = np.array([core for _, _, _, core in rows], bool)
         self.medoids = found["medoids"]  # (example, subset) of each cluster
         self.eps, self.distance = found["eps"], found["distance"]
+        self.counts = bool(found["counts"])  # every subset is one word, and a cluster is a word
 
     def __len__(self) -> int:
         return len(self.medoids)
@@ -516,8 +517,9 @@ class Clusters:
         return self.results[i].subsets[s]
 
     def __repr__(self) -> str:
-        rows = ["%d subsets in %d clusters, %d in none; %s distance, eps %.4g" % (
-            len(self.labels), len(self), int((self.labels < 0).sum()), self.distance, self.eps)]
+        rows = ["%d subsets, each of one word" % len(self.labels)] if self.counts else [
+            "%d subsets in %d clusters, %d in none; %s distance, eps %.4g" % (
+                len(self.labels), len(self), int((self.labels < 0).sum()), self.distance, self.eps)]
         order = sorted(range(len(self)), key=lambda k: -int((self.labels == k).sum()))
         rows += ["  %5d  %s" % ((self.labels == k).sum(), ", ".join(self.medoid(k).names[:8]))
                  for k in order[:20]]

@@ -1423,8 +1423,8 @@ static PyObject *clusters_of(const sis_clustering *c) {
                                                   (Py_ssize_t)f->medoid.subset));
     }
     if (error == SIS_OK)
-        out = Py_BuildValue("{s:O,s:O,s:d,s:s}", "members", members, "medoids", medoids, "eps",
-                            c->eps, "distance", c->distance);
+        out = Py_BuildValue("{s:O,s:O,s:d,s:s,s:i}", "members", members, "medoids", medoids, "eps",
+                            c->eps, "distance", c->distance, "counts", c->counts);
     Py_XDECREF(members);
     Py_XDECREF(medoids);
     return out;

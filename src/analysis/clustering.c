@@ -178,6 +178,7 @@ static int add_subset(sis_clusterer *c, const sis_record *r, size_t k, const cha
         return sis__fail_in(error, "%s", source);
     sis__item *item = &c->items[c->n++];
     *item = (sis__item){.record = c->n_origins - 1, .subset = k};
+    c->several_features |= r->collection.subsets[k].n > 1;
     if (sis__is_energy(sis_points_distance_kind(c->points)))
         error = sis_subset_pixels(r, k, &item->places, &item->values, &item->n_pixels);
     if (error == SIS_OK && c->opt.flank &&
@@ -563,6 +564,13 @@ static int describe_clusters(search *s, sis_distance d, sis_clustering *out) {
     return error;
 }
 
+/* Two words are the same or have nothing in common: there are no neighbours to look for, only words to
+ * count. */
+static int has_only_words(const sis_clusterer *c, sis_distance d) {
+    int words = d == SIS_DISTANCE_JACCARD || d == SIS_DISTANCE_JACCARD_BAG;
+    return words && !c->several_features && isnan(c->opt.eps) && !c->opt.curve;
+}
+
 int sis__clusterer_find(sis_clusterer *c, sis_clustering *out) {
     search s = {.c = c};
     sis_cluster_opt opt;
@@ -572,8 +580,13 @@ int sis__clusterer_find(sis_clusterer *c, sis_clustering *out) {
     opt.min_size = c->opt.min_size;
     opt.jobs = c->opt.jobs;
     int error = sis_clusterer_check(c, &d);
-    if (error == SIS_OK)
+    if (error == SIS_OK && has_only_words(c, d)) {
+        out->counts = 1;
+        opt.eps = 0;
+        opt.min_size = 1;
+    } else if (error == SIS_OK) {
         error = sis__clustering_eps(c, &opt, out);
+    }
     if (error == SIS_OK)
         error = sis_cluster(c->points, &opt, &s.clusters);
     if (error == SIS_OK) {

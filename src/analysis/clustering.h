@@ -45,6 +45,7 @@ struct sis_clusterer {
     sis__names sources, models;
     size_t n_records, statuses[SIS_N_STATUSES], other_outputs, first_output;
     int several_outputs;
+    int several_features; /* of a subset */
     double bases[4]; /* A C G T in the sequences of all records with subsets */
 };
 

@@ -86,6 +86,8 @@ void sis__clustering_put(sis__buf *b, const sis_clustering *c) {
     sis__buf_char(b, '{');
     sis__json_text(b, "distance", c->distance);
     sis__json_text(b, "strands", c->strands);
+    if (c->counts)
+        sis__json_flag(b, "counts", 1);
     sis__json_number(b, "eps", c->eps);
     sis__json_count(b, "min_size", c->min_size);
     sis__json_count(b, "n", c->n);
@@ -213,6 +215,7 @@ void sis__clustering_take(sis__fields *f, sis_clustering *out) {
     out->clusters = clusters;
     out->distance = sis__take_text(f, "distance", SIS__OPTIONAL);
     out->strands = sis__take_text(f, "strands", SIS__OPTIONAL);
+    sis__take_flag(f, "counts", &out->counts);
     sis__take_number(f, "eps", SIS__OPTIONAL, &out->eps);
     sis__take_count(f, "min_size", SIS__OPTIONAL, &out->min_size);
     sis__take_count(f, "n", SIS__OPTIONAL, &out->n);

@@ -215,7 +215,7 @@ static const char *advice(const table *t, size_t column) {
     if (!is_word(cell))
         return "";
     return sis__same_word(t->names[column], "text")
-               ? "; texts are read from a .tsv with a column \"text\", a .txt or a .jsonl"
+               ? "; --text COLUMN takes a column as texts"
                : "; for a column of words there are the options categorical, label and id, or "
                  "take it out of the table";
 }
@@ -635,10 +635,13 @@ int sis__columns_of_csv(const char *path, char separator, const sis_data_opt *op
 }
 
 int sis__data_read_csv(const char *path, const sis_data_opt *opt, sis_data **out) {
-    return read_separated(path, ',', opt, out);
+    return opt->text ? sis__data_read_text_column(path, ',', opt, out)
+                     : read_separated(path, ',', opt, out);
 }
 
 int sis__data_read_tsv(const char *path, const sis_data_opt *opt, sis_data **out) {
+    if (opt->text)
+        return sis__data_read_text_column(path, '\t', opt, out);
     int texts = sis__data_is_labelled_text(path, opt);
     if (texts != 0)
         return texts < 0 ? texts : sis__data_read_labelled_text(path, opt, out);

@@ -110,6 +110,8 @@ static int read_file(const char *path, const sis_data_opt *opt, sis_data **out) 
                 return no_columns(path, column);
             read = formats[k].read;
         }
+    if (read && opt->text && read != sis__data_read_csv && read != sis__data_read_tsv)
+        return sis__fail(SIS_E_ARGUMENT, "%s: --text COLUMN is for tables, .csv and .tsv", path);
     int code = read ? read(path, opt, out) : unknown_format(path);
     if (code == SIS_OK)
         code = apply(*out, opt);

@@ -75,6 +75,10 @@ int sis__data_take_jsonl(struct sis__source *s, const sis_data_opt *opt, sis_dat
 int sis__data_is_labelled_text(const char *path, const sis_data_opt *opt);
 sis__data_reader sis__data_read_labelled_text;
 
+/* A table with texts in the column opt->text. */
+int sis__data_read_text_column(const char *path, char separator, const sis_data_opt *opt,
+                               sis_data **out);
+
 /* A data set whose examples are the elements of the first axis of `rows`. Takes ownership of `rows`
  * and `names` (NULL: none), even if it fails. */
 int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, const char **names,

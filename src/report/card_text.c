@@ -4,6 +4,8 @@
  * the more important the stronger, and below it each subset by itself: words by rank, bases as the
  * pattern they form.
  *
+ * Of a long text, the words around the subsets come first, and the whole of it can be opened.
+ *
  * Every word and base is an element, so that the script can mark others for another threshold.
  */
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include "base/order.h"
 #include "base/utf8.h"
 #include "report/page.h"
+#include "report/text.h"
 
 enum { BLOCK = 10, WORD_MOST = 60, SENTENCE_MOST = 2000, LISTED_MOST = 40, PATTERN_MOST = 400 };
 
@@ -116,52 +119,70 @@ static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k
     sis__buf_str(b, "</span></li>\n");
 }
 
-/* Characters of the text from *at on that are in no feature; *at is behind them. */
-static void add_gap(sis__buf *b, const char **at, size_t n) {
-    sis__buf gap;
-    const char *end = *at;
+/* The next n characters. */
+static const char *skip(const char *at, size_t n) {
     uint32_t c;
-    while (n-- > 0 && *end)
-        end += sis__utf8_step(end, &c);
+    while (n-- > 0 && *at)
+        at += sis__utf8_step(at, &c);
+    return at;
+}
+
+/* What lies between two features: from `at` to `end`. */
+static void add_gap(sis__buf *b, const char *at, const char *end) {
+    sis__buf gap;
     sis__buf_init(&gap);
-    sis__buf_add(&gap, *at, (size_t)(end - *at));
+    sis__buf_add(&gap, at, (size_t)(end - at));
     if (sis__buf_error(&gap) == SIS_OK && gap.len)
         sis__html_text(b, gap.data);
     else if (sis__buf_error(&gap) != SIS_OK)
         b->error = SIS_E_NOMEM;
     sis__buf_release(&gap);
-    *at = end;
 }
 
-/* The text as it was written, its features marked. */
-static void add_whole(sis__buf *b, const sis_record *r, const marks *m) {
-    const char *at = r->drawing.text;
-    size_t character = 0;
-    uint32_t c;
-    for (size_t i = 0; i < r->drawing.n_words; i++) {
-        add_gap(b, &at, (size_t)r->drawing.spans[2 * i] - character);
-        add_marked(b, r, m, (int)i, r->drawing.words[i]);
-        for (int k = r->drawing.spans[2 * i]; k < r->drawing.spans[2 * i + 1] && *at; k++)
-            at += sis__utf8_step(at, &c);
-        character = (size_t)r->drawing.spans[2 * i + 1];
+/* A text, its features marked: as it was written, or the words with blanks between. keep (n_words):
+ * only these, and an ellipsis for the others; NULL: all. */
+static void add_words(sis__buf *b, const sis_record *r, const marks *m, const unsigned char *keep) {
+    const int *spans = r->drawing.spans;
+    size_t n = r->drawing.n_words, character = 0;
+    int whole = r->drawing.text && spans && r->drawing.n_spans == 2 * n;
+    const char *at = whole ? r->drawing.text : "";
+    sis__buf_printf(b, "<p class=\"text%s%s\" dir=\"auto\">", keep ? " excerpt" : "", many(r));
+    for (size_t i = 0; i < n; i++) {
+        int shown = !keep || keep[i], follows = !keep || i == 0 || keep[i - 1];
+        const char *word = whole ? skip(at, (size_t)spans[2 * i] - character) : at;
+        if (shown && follows && whole)
+            add_gap(b, at, word);
+        else if (i && (shown || follows))
+            sis__buf_char(b, ' ');
+        if (shown)
+            add_marked(b, r, m, (int)i, r->drawing.words[i]);
+        else if (follows)
+            sis__buf_str(b, "<span class=\"soft\">\xE2\x80\xA6</span>");
+        if (whole) {
+            at = skip(word, (size_t)(spans[2 * i + 1] - spans[2 * i]));
+            character = (size_t)spans[2 * i + 1];
+        }
     }
-    add_gap(b, &at, SIZE_MAX);
+    if (!keep || keep[n - 1])
+        add_gap(b, at, at + strlen(at));
+    sis__buf_str(b, "</p>\n");
 }
 
 int sis__card_text(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     marks m;
-    int whole = r->drawing.text && r->drawing.spans && r->drawing.n_spans == 2 * r->drawing.n_words;
     int code = marks_make(r, &m);
-    sis__buf_printf(b, "<p class=\"text%s\" dir=\"auto\">", many(r));
-    if (code == SIS_OK && whole)
-        add_whole(b, r, &m);
-    for (size_t i = 0; code == SIS_OK && !whole && i < r->drawing.n_words; i++) {
-        if (i)
-            sis__buf_char(b, ' ');
-        add_marked(b, r, &m, (int)i, r->drawing.words[i]);
+    unsigned char *keep = code == SIS_OK ? sis__excerpt(r) : NULL;
+    if (keep) {
+        add_words(b, r, &m, keep);
+        sis__buf_str(b, "<details><summary>The whole text, ");
+        sis__html_count(b, r->drawing.n_words);
+        sis__buf_str(b, " words</summary>\n");
     }
-    sis__buf_str(b, "</p>\n");
+    if (code == SIS_OK)
+        add_words(b, r, &m, NULL);
+    sis__buf_str(b, keep ? "</details>\n" : "");
+    free(keep);
     if (r->collection.n_subsets)
         sis__buf_str(b, "<ol class=\"subsets\">\n");
     for (size_t k = 0; k < r->collection.n_subsets; k++)

@@ -99,6 +99,9 @@ int sis__page_cards(sis__buf *b, const sis_report *report,
                     const sis__layout *layout); /* what they mean, and these */
 int sis__page_groups(sis__buf *b, const sis_report *report);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
+
+/* The logo of the largest cluster of DNA, over the motif it is most like; nothing if there is none. */
+int sis__page_logo(sis__buf *b, const sis_report *report);
 int sis__page_evaluations(sis__buf *b, const sis_report *report);
 int sis__page_comparisons(sis__buf *b, const sis_report *report);
 

@@ -171,7 +171,7 @@
   }
   /* The words or bases again, those of the walk marked. */
   function drawMarks(card, walk, size) {
-    const text = card.querySelector(".text, .dna").cloneNode(true);
+    const text = card.querySelector(".text:not(.excerpt), .dna").cloneNode(true);
     const rank = new Map(walk.o.slice(0, Math.max(size, 0)).map((feature, i) => [feature, i]));
     text.classList.remove("many");
     all("i, mark", text).forEach((old, feature) => {

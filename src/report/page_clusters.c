@@ -361,6 +361,38 @@ static int add_cluster(sis__buf *b, const sis_report *report, const sis__cluster
     return code;
 }
 
+/* The largest cluster of DNA of all sets. 0: there is none. */
+static int find_largest(const sis_report *report, const sis__clusters **set, size_t *at) {
+    *set = NULL;
+    for (size_t s = 0; s < report->n_sets; s++)
+        for (size_t i = 0; i < report->sets[s].n_clusters; i++) {
+            const sis__cluster *c = &report->sets[s].clusters[i];
+            if (is_noise(&report->sets[s], i) || look_of(report, c) != SIS__DNA ||
+                (*set && c->found.size <= (*set)->clusters[*at].found.size))
+                continue;
+            *set = &report->sets[s];
+            *at = i;
+        }
+    return *set != NULL;
+}
+
+int sis__page_logo(sis__buf *b, const sis_report *report) {
+    const sis__clusters *set;
+    size_t i;
+    if (!find_largest(report, &set, &i))
+        return SIS_OK;
+    const sis__cluster *c = &set->clusters[i];
+    sis__buf_str(b, "<div class=\"cluster\"><h4>What the largest cluster looks like "
+                    "<span class=\"tag\">");
+    sis__html_count(b, c->found.size);
+    sis__buf_str(b, " of ");
+    sis__html_plural(b, set->found.n, "subset");
+    sis__buf_str(b, "</span></h4>\n<div class=\"motif\">");
+    int code = add_logo(b, report, c);
+    sis__buf_str(b, "</div></div>\n");
+    return code;
+}
+
 typedef struct {
     size_t at, size;
 } sized;
@@ -386,12 +418,33 @@ int sis__clusters_order(const sis__clusters *set, size_t **out) {
     return code;
 }
 
+/* Subsets of one word each: the words, and how many subsets each is. */
+static void add_counts(sis__buf *b, const sis__clusters *set, const size_t *order) {
+    sis__html_plural(b, set->found.n, "subset");
+    sis__buf_str(b, ", each of one word. How many subsets are which:</p>\n"
+                    "<ul class=\"patterns\" aria-label=\"Words\">");
+    for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MOST; i++) {
+        const sis_found_cluster *f = &set->clusters[order[i]].found;
+        sis__buf_str(b, "<li><bdi>");
+        sis__html_clip(b, f->n_patterns ? f->patterns[0].text : "", 120);
+        sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
+        sis__html_count(b, f->size);
+        sis__buf_str(b, "</span></li>\n");
+    }
+    sis__buf_str(b, "</ul>\n");
+}
+
 static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
     size_t n = set->n_clusters - (set->found.n_noise > 0), *order;
     int code = sis__clusters_order(set, &order);
     sis__buf_str(b, "<h3><bdi>");
     sis__html_clip(b, set->name, 80);
     sis__buf_str(b, "</bdi></h3>\n<p class=\"soft\">");
+    if (code == SIS_OK && set->found.counts) {
+        add_counts(b, set, order);
+        free(order);
+        return code;
+    }
     sis__html_plural(b, n, "cluster");
     sis__buf_str(b, " of ");
     sis__html_plural(b, set->found.n, "subset");

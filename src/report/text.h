@@ -5,6 +5,7 @@
  *     text_record.c   what was decided, its subsets; features as lines
  *     text_words.c    texts and DNA, with what was chosen marked in place
  *     text_image.c    pictures in half blocks
+ *     excerpt.c       which words of a long text are shown; the pages use it too
  */
 #ifndef SIS_REPORT_TEXT_H
 #define SIS_REPORT_TEXT_H
@@ -45,5 +46,9 @@ int sis__text_colour(size_t k, size_t rank, size_t n);
 /* For each feature the subset it is in, -1: none; its rank there; and whether a person marked it.
  * Three arrays of n_features behind each other, free()d by you; NULL if there is no memory. */
 int *sis__text_places(const sis__text *p);
+
+/* Which words of a long text to show: those of the subsets and a few on either side; without subsets,
+ * the first ones. (n_words) flags, free()d by you; NULL: all (also if there is no memory). */
+unsigned char *sis__excerpt(const sis_record *r);
 
 #endif

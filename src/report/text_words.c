@@ -7,6 +7,8 @@
  *     TTGGCCACTAGGGGGCGCTATTAC
  *     ..111111.1111111.1......
  *
+ * Of a text of more than a hundred words only those around what was chosen are shown.
+ *
  * On a terminal the marks are colours, a hue for each subset, darker the more important; what a
  * person marked is underlined (_so_ where there are no colours).
  */
@@ -166,6 +168,27 @@ static int cut_text(const sis_record *r, parts *all) {
     return good && whole ? add_parts(all, at, strlen(at), SIZE_MAX) : good;
 }
 
+/* Replace every run of parts that an excerpt leaves out by one part "...". What is in no feature belongs
+ * to the word before it. */
+static void leave_out(const unsigned char *keep, parts *all) {
+    size_t n = 0, word = 0;
+    int cut = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        part x = all->items[i];
+        word = x.feature != SIZE_MAX ? x.feature : word;
+        if (!keep[word]) {
+            if (!cut)
+                all->items[n++] = (part){.text = "...", .n = 3, .feature = SIZE_MAX, .apart = 1};
+            cut = 1;
+            continue;
+        }
+        x.apart |= cut;
+        cut = 0;
+        all->items[n++] = x;
+    }
+    all->n = n;
+}
+
 /* What is put around a part where there are no colours. */
 static void part_marks(const sis__text *p, const int *places, const part *x, char before[4],
                        char after[32]) {
@@ -215,6 +238,10 @@ static void print_passage(const sis__text *p, const int *places) {
     size_t at = 0, most = p->width - INDENT;
     parts all = {0};
     int good = cut_text(p->r, &all);
+    unsigned char *keep = p->opt->whole ? NULL : sis__excerpt(p->r);
+    if (keep)
+        leave_out(keep, &all);
+    free(keep);
     sis__buf_printf(p->out, "%*s", INDENT, "");
     for (size_t i = 0; good && i < all.n; i++) {
         const part *x = &all.items[i];

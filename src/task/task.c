@@ -102,13 +102,14 @@ int sis__task_opt_take(const sis_task_opt *given, sis_task_opt *out) {
     return sis__sized_copy(&opt_type, out, given);
 }
 
-enum { TEXTS = 31 };
+enum { TEXTS = 32 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
     const char **all[TEXTS] = {&o->model.spec,
                                &o->examples.input,
                                &o->examples.read.label,
                                &o->examples.read.id,
+                               &o->examples.read.text,
                                &o->examples.rows,
                                &o->question.features,
                                &o->question.mask,

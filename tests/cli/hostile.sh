@@ -29,7 +29,7 @@ echo "== many features that a person marked"
 n=50000
 all=$(repeat $n %d)
 echo "{\"sis\":2,\"id\":\"x\",$head,\"n_features\":$n,\"subsets\":[{\"features\":[0],\"score\":0.8}],\"kind\":\"text\",\"words\":[$(repeat $n '\"w%d\"')],\"human\":[$all]}" > human.jsonl
-try human.jsonl
+try human.jsonl --whole
 echo "== many features of several values"
 echo "{\"sis\":2,\"id\":\"x\",$head,\"n_features\":$n,\"subsets\":[{\"features\":[$all],\"score\":0.8}],\"kind\":\"table\",\"values\":[$all,$all],\"feature_map\":[$all,$all]}" > map.jsonl
 try map.jsonl

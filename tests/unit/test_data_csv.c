@@ -91,7 +91,7 @@ static void what_is_wrong_is_said_with_its_place(void **state) {
     refused("age,b\n1,2\n\nabc,2\n",
             "t.csv, row 1 (line 4), column \"age\": expected a number, found \"abc\"");
     refused("home,b\nown,2\n", "found \"own\"; for a column of words there are the options");
-    refused("b,Text\n2,good\n", "found \"good\"; texts are read from a .tsv");
+    refused("b,Text\n2,good\n", "found \"good\"; --text COLUMN takes a column as texts");
     refused("\"a\nb\",c\n1,2\n3,x\n", "row 1 (line 4), column \"c\"");
     refused("a,b\n1,2\n1,\n",
             "row 1 (line 3), column \"b\": expected a number, found an empty cell");

@@ -375,6 +375,58 @@ static int read_once(void *ctx) {
     return code;
 }
 
+/* Texts of a table, all of it in memory or not. */
+static int read_column(const char *path, size_t memory, sis_data **out) {
+    sis_data_opt opt;
+    sis_data_opt_init(&opt);
+    opt.text = "text";
+    opt.id = "id";
+    opt.label = "label";
+    opt.memory = memory;
+    return sis_data_read(path, &opt, out);
+}
+
+static int read_column_once(void *ctx) {
+    sis_data *data;
+    int code = read_column((const char *)ctx, 0, &data);
+    sis_data_free(data);
+    return code;
+}
+
+static void texts_are_a_column_of_a_table(void **state) {
+    char table[20000] = "id,other,label,text\r\n", expected[64], a[SIS_ID_SIZE], b[SIS_ID_SIZE];
+    sis_data *whole, *blocks;
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        snprintf(table + strlen(table), sizeof table - strlen(table),
+                 "i%d,7,%d,\"text \"\"%d\"\",\nsecond line\"\r\n", i, i % 3, i);
+    const char *path = folder_text("column.csv", table);
+    assert_int_equal(read_column(path, 0, &whole), 0);
+    assert_int_equal(read_column(path, 1000, &blocks), 0);
+    assert_int_equal(sis_data_count(whole), 300);
+    assert_int_equal(sis_data_count(blocks), 300);
+    for (size_t i = 300; i-- > 0;) {
+        snprintf(expected, sizeof expected, "text \"%zu\",\nsecond line", i);
+        assert_string_equal(sis_data_text(whole, i), expected);
+        assert_string_equal(sis_data_text(blocks, i), expected);
+        assert_string_equal(sis_data_id(whole, i, a), sis_data_id(blocks, i, b));
+        assert_string_equal(sis_data_label(whole, i), sis_data_label(blocks, i));
+    }
+    snprintf(expected, sizeof expected, "i%d", 299);
+    assert_string_equal(sis_data_id(whole, 299, a), expected);
+    sis_data_free(whole);
+    sis_data_free(blocks);
+    char few[2048];
+    snprintf(few, sizeof few, "%s", folder_text("few.csv", "id,label,text\na,1,b c\nd,0,\n"));
+    assert_true(with_failing_allocations(read_column_once, few) > 4);
+    assert_int_equal(read_column(folder_text("few.csv", "id,label,text\na,,b\n"), 0, &whole),
+                     SIS_E_FORMAT);
+    assert_message_has("few.csv, line 2: the label is missing");
+    assert_int_equal(read_column(folder_text("few.csv", ""), 0, &whole), SIS_E_FORMAT);
+    assert_int_equal(read_column(folder_text("few.csv", "id,label,text\na,1,\"b"), 0, &whole),
+                     SIS_E_FORMAT);
+}
+
 static void failing_allocations_are_reported(void **state) {
     (void)state;
     static const char *const files[][2] = {
@@ -399,6 +451,7 @@ int main(void) {
         cmocka_unit_test(bad_json_lines_are_said),
         cmocka_unit_test(real_files_are_read),
         cmocka_unit_test(spoiled_files_do_no_harm),
+        cmocka_unit_test(texts_are_a_column_of_a_table),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
