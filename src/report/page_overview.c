@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first thing on the page: how many decisions, how many of them explained, by how much; then a
+ * The first thing on the page: of DNA the logo of the largest cluster; how many decisions, how many of them explained, by how much; then a
  * table with a column of facts for each results file.
  */
 #include <math.h>
@@ -455,7 +455,9 @@ static void add_meanings(sis__buf *b, int kinds) {
 }
 
 int sis__page_overview(sis__buf *b, const sis_report *report) {
-    int code = add_tiles(b, report);
+    int code = sis__page_logo(b, report);
+    if (code == SIS_OK)
+        code = add_tiles(b, report);
     add_status_bar(b, report);
     if (code == SIS_OK)
         code = add_insight(b, report);
