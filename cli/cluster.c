@@ -233,7 +233,7 @@ static int show(const cluster_options *o, const sis_clustering *c) {
     if (status == CLI_DONE && o->output)
         status = write_json(c, o->output);
     if (status == CLI_DONE && !(o->output && strcmp(o->output, "-") == 0))
-        status = cli_cluster_print(c, o->most);
+        cli_cluster_print(c, o->most);
     return status;
 }
 
@@ -296,7 +296,7 @@ const cli_command cli_cluster = {
         "model has learned to look for. They are those of DBSCAN: a subset with at least "
         "--min-size neighbours, itself among them, is core; core subsets that are neighbours "
         "belong together, and what is near a core subset belongs to its cluster; the rest is "
-        "noise. Clusters are numbered by their first core subset, in the order of the files.\n\n"
+        "noise. Clusters are numbered by size, the largest first.\n\n"
         "The table shows the largest clusters first: how many subsets, how many of them core, the "
         "share of each file if there are several (of each model, if one file holds several), and "
         "the most frequent patterns with their counts: words in the order of the text, bases from "

@@ -116,12 +116,6 @@ static void print_count(const sis_found_cluster *f) {
     putchar('\n');
 }
 
-static int by_size(const void *a, const void *b, void *ctx) {
-    const sis_found_cluster *all = (const sis_found_cluster *)ctx;
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return all[x].size != all[y].size ? (all[x].size < all[y].size ? 1 : -1) : (x > y) - (x < y);
-}
-
 static void print_head(const sis_clustering *c) {
     printf("%zu subset%s of %zu decision%s, %zu different\n", c->n, c->n == 1 ? "" : "s",
            c->n_records, c->n_records == 1 ? "" : "s", c->n_different);
@@ -138,23 +132,15 @@ static void print_head(const sis_clustering *c) {
            c->n_noise == 1 ? "" : "s");
 }
 
-int cli_cluster_print(const sis_clustering *c, size_t most) {
+void cli_cluster_print(const sis_clustering *c, size_t most) {
     size_t n = c->n_clusters, shown = most && most < n ? most : n;
-    size_t *order = cli_grab(n, sizeof *order);
-    if (!order)
-        return CLI_FAILED;
-    for (size_t k = 0; k < n; k++)
-        order[k] = k;
-    sis__sort(order, n, sizeof *order, by_size, (void *)(uintptr_t)c->clusters);
     print_head(c);
     for (size_t k = 0; k < shown; k++)
         if (c->counts)
-            print_count(&c->clusters[order[k]]);
+            print_count(&c->clusters[k]);
         else
-            print_cluster(c, &c->clusters[order[k]]);
+            print_cluster(c, &c->clusters[k]);
     if (shown < n)
         printf("\nand %zu %s%s (--most 0 shows all)\n", n - shown,
                c->counts ? "rarer word" : "smaller cluster", n - shown == 1 ? "" : "s");
-    free(order);
-    return CLI_DONE;
 }

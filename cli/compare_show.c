@@ -122,9 +122,9 @@ int cli_comparison_print(const cli_compare_options *o, const sis_comparison *c) 
     print_decisions(c);
     print_scores(c);
     printf("\nBoth together: ");
-    int status = cli_cluster_print(&c->joint, o->most);
-    if (status != CLI_DONE || c->n_explained == 0)
-        return status;
+    cli_cluster_print(&c->joint, o->most);
+    if (c->n_explained == 0)
+        return CLI_DONE;
     if (c->farthest == 0 && c->n_explained == 1)
         printf("\nBoth models have the same subsets on the example that both explain.\n");
     else if (c->farthest == 0)

@@ -195,7 +195,8 @@ static int write_page(const sis_report *report, const report_options *o) {
     int error = sis_report_page(report, &opt, &html, &n);
     int status = cli_output_made(o->output, error, html, n);
     if (status == CLI_DONE && strcmp(o->output, "-") != 0)
-        cli_note(o->common.quiet, "wrote %s, %.3g MB", o->output, (double)n / 1e6);
+        cli_note(o->common.quiet, "wrote %s, %.*f %s", o->output, n < 1000000 ? 0 : 1,
+                 (double)n / (n < 1000000 ? 1e3 : 1e6), n < 1000000 ? "kB" : "MB");
     return status;
 }
 

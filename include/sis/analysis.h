@@ -216,7 +216,7 @@ typedef struct sis_found_match {
 } sis_found_match;
 
 typedef struct sis_found_cluster {
-    size_t number; /* "id", from 1 */
+    size_t number; /* "id", from 1, the largest first */
     size_t size, core;
     size_t n_members;
     const sis_member *members;

@@ -531,7 +531,6 @@ static int describe_cluster(const search *s, size_t k, const size_t *items, sis_
                             const sis_clustering *out) {
     sis_found_cluster *f = &s->found[k];
     size_t medoid = s->clusters.medoids[k];
-    f->number = k + 1;
     f->medoid = member_of(s, medoid, 0);
     f->medoid_pattern = s->c->items[medoid].pattern;
     for (size_t i = 0; i < f->size; i++)
@@ -542,6 +541,22 @@ static int describe_cluster(const search *s, size_t k, const size_t *items, sis_
     if (error == SIS_OK)
         error = find_shares(s, items, f);
     return error == SIS_OK ? find_patterns(s, items, f) : error;
+}
+
+/* The largest first; of the same size the one whose first core subset comes first. */
+static int by_size(const void *a, const void *b) {
+    const sis_found_cluster *x = (const sis_found_cluster *)a, *y = (const sis_found_cluster *)b;
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+                              : (x->number > y->number) - (x->number < y->number);
+}
+
+static void number_by_size(sis_found_cluster *found, size_t n) {
+    for (size_t k = 0; k < n; k++)
+        found[k].number = k;
+    if (n)
+        qsort(found, n, sizeof *found, by_size);
+    for (size_t k = 0; k < n; k++)
+        found[k].number = k + 1;
 }
 
 static int describe_clusters(search *s, sis_distance d, sis_clustering *out) {
@@ -561,6 +576,8 @@ static int describe_clusters(search *s, sis_distance d, sis_clustering *out) {
         error = describe_cluster(s, k, s->items + at, d, out);
         at += s->found[k].size;
     }
+    if (error == SIS_OK)
+        number_by_size(s->found, n);
     return error;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables, and inputs of which nothing but numbers is known: each subset as a small table of
- * features by rank, their values against those of all examples and against what they look like when
- * masked, with what the method attributes to them; below it, folded, the whole input.
+ * Tables, and inputs of which nothing but numbers is known: the features of each subset by rank, their
+ * values against those of all examples and against what they look like when masked, or become to lose the
+ * decision, with what the method attributes to them; below it, folded, the whole input.
  */
 #include <math.h>
 #include <stdint.h>
@@ -25,12 +25,18 @@ typedef struct {
     const sis__report_example *e;
     const sis__population *among; /* NULL: too few to speak of */
     double most;                  /* attribution; 0: there are none */
-    const double *becomes;        /* of a contrast: the values that lose the decision. NULL: none */
+    int changed;                  /* subsets have values that lose the decision */
+    const char *other;            /* what the values beside those of the input are; NULL: none */
 } columns;
 
 static columns find_columns(const sis__report_example *e, const sis__population *p) {
-    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(&e->record),
-                     NULL};
+    const sis_record *r = &e->record;
+    int changed = r->guarantee && r->guarantee->examples &&
+                  r->guarantee->n_examples >= r->collection.n_subsets && r->drawing.n_values;
+    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(r), changed,
+                     changed           ? "becomes"
+                     : r->drawing.mask ? "masked"
+                                       : NULL};
 }
 
 /* Several categories at once are a mixture: what is most of it, and how many there are. A mask of
@@ -145,16 +151,14 @@ static void add_head(sis__buf *b, const columns *c) {
     sis__buf_str(b, "<thead><tr><th scope=\"col\">feature</th>");
     if (r->drawing.values)
         sis__buf_str(b, "<th scope=\"col\">value</th>");
-    if (c->becomes)
-        sis__buf_str(b, "<th scope=\"col\">becomes</th>");
     if (c->among)
         sis__buf_printf(b, "<th scope=\"col\" class=\"among\">among %zu examples</th>",
                         c->among->n);
-    if (r->drawing.mask)
-        sis__buf_str(b, "<th scope=\"col\">masked</th>");
+    if (c->other)
+        sis__buf_printf(b, "<th scope=\"col\">%s</th>", c->other);
     if (c->most > 0)
         sis__buf_str(b, "<th scope=\"col\">attribution</th>");
-    sis__buf_str(b, "</tr></thead>\n<tbody>\n");
+    sis__buf_str(b, "</tr></thead>\n");
 }
 
 static void add_attribution(sis__buf *b, const columns *c, double v) {
@@ -165,61 +169,53 @@ static void add_attribution(sis__buf *b, const columns *c, double v) {
     sis__buf_str(b, "</span></td>");
 }
 
-static void add_row(sis__buf *b, const columns *c, int feature, const sis__choice *choice) {
+/* `other`: the values that it has instead, masked or changed; NULL: not known. */
+static void add_row(sis__buf *b, const columns *c, int feature, const double *other,
+                    const sis__choice *choice) {
     const sis_record *r = &c->e->record;
     char name[4 * NAME_MOST + 1];
     sis_record_name(r, feature, name, sizeof name);
     sis__buf_printf(b, "<tr data-f=\"%d\"", feature);
-    sis__choice_class(b, choice, 0);
+    sis__choice_class(b, choice, 0, "");
     sis__buf_str(b, "><th scope=\"row\">");
     add_name(b, name);
     sis__buf_str(b, "</th>");
-    for (int masked = 0; masked < 2; masked++) {
-        const double *values = masked ? r->drawing.mask : r->drawing.values;
-        if (!values)
-            continue;
-        sis__buf_printf(b, "<td%s>", masked ? " class=\"soft\"" : "");
-        add_values(b, r, values, feature);
+    if (r->drawing.values) {
+        sis__buf_str(b, "<td>");
+        add_values(b, r, r->drawing.values, feature);
         sis__buf_str(b, "</td>");
-        if (!masked && c->becomes) {
-            sis__buf_str(b, "<td>");
-            add_values(b, r, c->becomes, feature);
-            sis__buf_str(b, "</td>");
-        }
-        if (!masked && c->among)
-            add_among(b, c, feature);
+    }
+    if (c->among)
+        add_among(b, c, feature);
+    if (c->other) {
+        sis__buf_printf(b, "<td%s>", c->changed ? " class=\"changed\"" : " class=\"soft\"");
+        if (other)
+            add_values(b, r, other, feature);
+        sis__buf_str(b, "</td>");
     }
     if (c->most > 0)
         add_attribution(b, c, r->attributions[feature]);
     sis__buf_str(b, "</tr>\n");
 }
 
-/* What the record proposes in the place of its values with subset k. */
-static const double *becomes(const sis_record *r, size_t k) {
-    const sis_guarantee *g = r->guarantee;
-    return g && k < g->n_examples ? g->examples + k * r->drawing.n_values : NULL;
-}
-
-static void add_subset(sis__buf *b, const columns *all, size_t k) {
-    columns own = *all, *c = &own;
+static void add_subset(sis__buf *b, const columns *c, size_t k) {
     const sis__report_example *e = c->e;
-    own.becomes = becomes(&e->record, k);
-    const sis_subset *s = &e->record.collection.subsets[k];
+    const sis_record *r = &e->record;
+    const sis_subset *s = &r->collection.subsets[k];
+    const double *other =
+        c->changed ? r->guarantee->examples + k * r->drawing.n_values : r->drawing.mask;
     sis__buf_printf(b,
-                    "<div class=\"scroll\"><table class=\"features\"><caption><span class=\"key "
-                    "s%zu r0\">%zu</span> ",
+                    "<tbody><tr class=\"group\"><th colspan=\"5\" scope=\"rowgroup\"><span "
+                    "class=\"key s%zu r0\">%zu</span> ",
                     k % SIS__SUBSET_COLOURS, k + 1);
     sis__subset_caption(b, e, k);
-    sis__buf_str(b, "</caption>\n");
-    add_head(b, c);
+    sis__buf_str(b, "</th></tr>\n");
     for (size_t i = 0; i < s->n && i < ROWS_MOST; i++)
-        add_row(b, c, s->features[i], NULL);
-    sis__buf_str(b, "</tbody>");
+        add_row(b, c, s->features[i], other, NULL);
     if (s->n > ROWS_MOST)
-        sis__buf_printf(
-            b, "<tfoot><tr><td colspan=\"5\" class=\"soft\">and %zu more</td></tr></tfoot>",
-            s->n - ROWS_MOST);
-    sis__buf_str(b, "</table></div>\n");
+        sis__buf_printf(b, "<tr><td colspan=\"5\" class=\"soft\">and %zu more</td></tr>",
+                        s->n - ROWS_MOST);
+    sis__buf_str(b, "</tbody>\n");
 }
 
 /* All features, those of subsets in the subset's colour. */
@@ -228,12 +224,16 @@ static int add_whole(sis__buf *b, const columns *c) {
     size_t n = r->collection.n_features;
     sis__choices choices;
     int code = sis__choices_make(&r->collection, 0, r->collection.n_subsets, &choices);
+    columns plain = *c;
+    plain.changed = 0;
+    plain.other = r->drawing.mask ? "masked" : NULL;
     sis__buf_str(b, "<details class=\"whole\"><summary>The whole input: ");
     sis__html_plural(b, n, "feature");
     sis__buf_str(b, "</summary>\n<div class=\"scroll\"><table class=\"features\">\n");
-    add_head(b, c);
+    add_head(b, &plain);
+    sis__buf_str(b, "<tbody>\n");
     for (size_t f = 0; code == SIS_OK && f < n && f < ROWS_MOST; f++)
-        add_row(b, c, (int)f, sis__choices_find(&choices, (int)f));
+        add_row(b, &plain, (int)f, r->drawing.mask, sis__choices_find(&choices, (int)f));
     sis__buf_str(b, "</tbody></table></div>\n");
     if (n > ROWS_MOST)
         sis__buf_printf(b, "<p class=\"soft\">The first %d of them.</p>\n", ROWS_MOST);
@@ -244,9 +244,13 @@ static int add_whole(sis__buf *b, const columns *c) {
 
 int sis__card_table(sis__buf *b, const sis__report_example *e, const sis__population *p) {
     columns c = find_columns(e, p);
-    sis__buf_str(b, "<div class=\"tables\">\n");
+    if (e->record.collection.n_subsets) {
+        sis__buf_str(b, "<div class=\"scroll\"><table class=\"features\">\n");
+        add_head(b, &c);
+    }
     for (size_t k = 0; k < e->record.collection.n_subsets; k++)
         add_subset(b, &c, k);
-    sis__buf_str(b, "</div>\n");
+    if (e->record.collection.n_subsets)
+        sis__buf_str(b, "</table></div>\n");
     return e->look == SIS__TABLE ? add_whole(b, &c) : SIS_OK;
 }

@@ -53,13 +53,20 @@ static void marks_release(marks *m) {
     free(m->human);
 }
 
+/* A passage of a list: a block of its own, whose first line is its title if there is more than that. */
+static const char *passage_class(const sis_record *r, const char *text) {
+    if (!r->prompted || !r->drawing.unit || strcmp(r->drawing.unit, "passage") != 0)
+        return "";
+    return strchr(text, '\n') ? "passage titled" : "passage";
+}
+
 /* <i>text</i>, or <mark> if it was chosen. */
 static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int feature,
                        const char *text) {
     const sis__choice *choice = sis__choices_find(&m->choices, feature);
     const char *tag = choice ? "mark" : "i";
     sis__buf_printf(b, "<%s", tag);
-    sis__choice_class(b, choice, is_human(r, m->human, feature));
+    sis__choice_class(b, choice, is_human(r, m->human, feature), passage_class(r, text));
     if (choice)
         sis__buf_printf(b, " data-k=\"%zu\" title=\"subset %zu, rank %zu of %zu\"",
                         choice->subset + 1, choice->subset + 1, choice->rank + 1, choice->of);
@@ -102,14 +109,23 @@ static const char *many(const sis_record *r) {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
+/* What a subset is called in the list: a passage by its title. */
+static void add_item(sis__buf *b, const sis_record *r, const char *text) {
+    char *line = strndup(text, r->prompted ? strcspn(text, "\n") : strlen(text));
+    if (line)
+        sis__html_clip(b, line, r->drawing.unit ? SENTENCE_MOST : WORD_MOST);
+    else
+        b->error = SIS_E_NOMEM;
+    free(line);
+}
+
 static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"words\">",
                     k % SIS__SUBSET_COLOURS, k + 1);
     for (size_t i = 0; i < s->n && i < LISTED_MOST; i++) {
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
-        sis__html_clip(b, e->record.drawing.words[s->features[i]],
-                       e->record.drawing.unit ? SENTENCE_MOST : WORD_MOST);
+        add_item(b, &e->record, e->record.drawing.words[s->features[i]]);
         sis__buf_str(b, "</bdi>");
     }
     if (s->n > LISTED_MOST)
@@ -139,6 +155,15 @@ static void add_gap(sis__buf *b, const char *at, const char *end) {
     sis__buf_release(&gap);
 }
 
+/* What is never left out of a prompt. */
+static void add_fixed(sis__buf *b, const char *text) {
+    if (!text || !*text)
+        return;
+    sis__buf_str(b, "<span class=\"fixed\">");
+    sis__html_text(b, text);
+    sis__buf_str(b, "</span>");
+}
+
 /* A text, its features marked: as it was written, or the words with blanks between. keep (n_words):
  * only these, and an ellipsis for the others; NULL: all. */
 static void add_words(sis__buf *b, const sis_record *r, const marks *m, const unsigned char *keep) {
@@ -146,7 +171,9 @@ static void add_words(sis__buf *b, const sis_record *r, const marks *m, const un
     size_t n = r->drawing.n_words, character = 0;
     int whole = r->drawing.text && spans && r->drawing.n_spans == 2 * n;
     const char *at = whole ? r->drawing.text : "";
-    sis__buf_printf(b, "<p class=\"text%s%s\" dir=\"auto\">", keep ? " excerpt" : "", many(r));
+    sis__buf_printf(b, "<p class=\"text%s%s%s\" dir=\"auto\">", keep ? " excerpt" : "", many(r),
+                    r->prompted ? " prompt" : "");
+    add_fixed(b, r->prompted ? r->prompted->before : NULL);
     for (size_t i = 0; i < n; i++) {
         int shown = !keep || keep[i], follows = !keep || i == 0 || keep[i - 1];
         const char *word = whole ? skip(at, (size_t)spans[2 * i] - character) : at;
@@ -165,14 +192,27 @@ static void add_words(sis__buf *b, const sis_record *r, const marks *m, const un
     }
     if (!keep || keep[n - 1])
         add_gap(b, at, at + strlen(at));
+    add_fixed(b, r->prompted ? r->prompted->after : NULL);
     sis__buf_str(b, "</p>\n");
+}
+
+static void add_answer(sis__buf *b, const sis_prompted *p) {
+    sis__buf_str(b, "<p class=\"answer\" dir=\"auto\">");
+    sis__html_text(b, p->answer + strspn(p->answer, " "));
+    sis__buf_str(b, "</p>\n<p class=\"soft cost\">");
+    sis__html_plural(b, p->requests, "request");
+    sis__buf_str(b, ", ");
+    sis__html_plural(b, p->prompt_tokens + p->completion_tokens, "token");
+    if (p->noise > 0)
+        sis__buf_printf(b, "; scores of one question differed by up to %.2g", p->noise);
+    sis__buf_printf(b, "%s</p>\n", p->bounded ? "; some scores are upper bounds" : "");
 }
 
 int sis__card_text(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     marks m;
     int code = marks_make(r, &m);
-    unsigned char *keep = code == SIS_OK ? sis__excerpt(r) : NULL;
+    unsigned char *keep = code == SIS_OK && !r->prompted ? sis__excerpt(r) : NULL;
     if (keep) {
         add_words(b, r, &m, keep);
         sis__buf_str(b, "<details><summary>The whole text, ");
@@ -183,6 +223,8 @@ int sis__card_text(sis__buf *b, const sis__report_example *e) {
         add_words(b, r, &m, NULL);
     sis__buf_str(b, keep ? "</details>\n" : "");
     free(keep);
+    if (r->prompted)
+        add_answer(b, r->prompted);
     if (r->collection.n_subsets)
         sis__buf_str(b, "<ol class=\"subsets\">\n");
     for (size_t k = 0; k < r->collection.n_subsets; k++)
@@ -218,7 +260,7 @@ int sis__thumb_dna(sis__buf *b, const sis__report_example *e, size_t k) {
         if (sis__choices_find(&choices, f))
             sis__html_text(b, base);
         else
-            sis__buf_str(b, "<i>\xC2\xB7</i>");
+            sis__buf_str(b, "<i>N</i>");
     }
     sis__buf_printf(b, "%s</code>", end < last ? "\xE2\x80\xA6" : "");
     free(choices.items);

@@ -47,10 +47,10 @@ const sis__choice *sis__choices_find(const sis__choices *choices, int feature) {
     return found ? &choices->items[low] : NULL;
 }
 
-void sis__choice_class(sis__buf *b, const sis__choice *choice, int human) {
+void sis__choice_class(sis__buf *b, const sis__choice *choice, int human, const char *more) {
     if (choice)
-        sis__buf_printf(b, " class=\"s%zu r%zu%s\"", choice->subset % SIS__SUBSET_COLOURS,
-                        choice->rank * 4 / choice->of, human ? " h" : "");
-    else if (human)
-        sis__buf_str(b, " class=\"h\"");
+        sis__buf_printf(b, " class=\"s%zu r%zu%s%s%s\"", choice->subset % SIS__SUBSET_COLOURS,
+                        choice->rank * 4 / choice->of, human ? " h" : "", *more ? " " : "", more);
+    else if (human || *more)
+        sis__buf_printf(b, " class=\"%s%s%s\"", human ? "h" : "", human && *more ? " " : "", more);
 }

@@ -79,7 +79,7 @@ static void name_group(const sis_report *report, const groups *g, size_t k, char
         return;
     }
     if (g->by_run) {
-        snprintf(name, SIS__NAME_SIZE, "%s", sis__file_name(report->runs[k].source, NULL));
+        snprintf(name, SIS__NAME_SIZE, "%s", sis__run_name(report, k));
         return;
     }
     for (size_t i = 0; i < report->n; i++)
@@ -315,9 +315,17 @@ static int make_features(const sis_report *report, division by, const char *name
     return code == SIS_OK ? n > 0 : code;
 }
 
+/* Sentences of prompts hardly ever occur twice. */
+static int are_sentences(const sis_report *report) {
+    for (size_t i = 0; i < report->n; i++)
+        if (!report->examples[i].record.prompted)
+            return 0;
+    return 1;
+}
+
 int sis__make_features(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return make_features(report, BY_CLASS, "features", ROWS, d);
+    return are_sentences(report) ? 0 : make_features(report, BY_CLASS, "features", ROWS, d);
 }
 
 int sis__make_features_right(const sis_report *report, size_t k, sis__drawing *d) {
@@ -342,7 +350,7 @@ int sis__make_positions(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     for (size_t i = 0; i < report->n; i++)
         n += report->examples[i].look == SIS__DNA && is_wanted(&report->examples[i]);
-    if (n == 0)
+    if (n < 2)
         return 0;
     sis__drawing_begin(d, "positions", "Where chosen bases lie.", "position in the sequence",
                        "chosen bases");

@@ -89,19 +89,21 @@ static int make_series(const sis_report *report, const groups *g, sis__drawing *
         if (g->by == BY_OUTPUT)
             name_output(report, g->outputs[k], d->names[k]);
         else
-            snprintf(d->names[k], SIS__NAME_SIZE, "%s",
-                     sis__file_name(report->runs[k].source, NULL));
+            snprintf(d->names[k], SIS__NAME_SIZE, "%s", sis__run_name(report, k));
     return code;
 }
 
 static const char *group_label(const groups *g) {
-    return g->by == BY_RUN ? "results file" : "decided to be";
+    return g->by == BY_RUN ? "results" : "decided to be";
 }
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
 /* The thresholds of the runs, each once. */
 static void mark_thresholds(const sis_report *report, sis__drawing *d) {
+    int several = 0;
+    for (size_t i = 1; i < report->n_runs; i++)
+        several |= report->runs[i].threshold_low != report->runs[0].threshold_low;
     for (size_t i = 0; i < report->n_runs && d->plot.n_marks < SIS__MARKS_MOST; i++) {
         double at = report->runs[i].threshold_low;
         size_t k = 0;
@@ -109,7 +111,8 @@ static void mark_thresholds(const sis_report *report, sis__drawing *d) {
             k++;
         if (k < d->plot.n_marks)
             continue;
-        sis__format(d->mark_texts[k], sizeof d->mark_texts[k], "threshold %.4g", at);
+        sis__format(d->mark_texts[k], sizeof d->mark_texts[k], "%s%.4g", several ? "" : "threshold ",
+                    at);
         d->marks[k] = (sis__mark){.at = at, .text = d->mark_texts[k]};
         d->plot.n_marks++;
     }
@@ -228,7 +231,7 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
     else
         sis__buf_printf(&d->caption, "All %zu examples", n);
     sis__buf_str(&d->caption,
-                 ", decided or not; the dashed line is the threshold of the decision.");
+                 ", decided or not; dashed: the threshold of the decision.");
     return finish(d, collect(report, &g, d, same ? add_first_score : add_score),
                   sis__plot_histogram);
 }
@@ -275,7 +278,7 @@ int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
     d->plot.whole = d->plot.violin = 1;
     sis__buf_printf(&d->caption,
                     "%zu subset%s of %zu example%s. Boxes reach from quartile to quartile, the "
-                    "line is the median; shaded, the density.",
+                    "line is the median; shaded, the density. A bar where half or more are equal.",
                     c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_sizes), sis__plot_boxes);
 }
@@ -291,7 +294,7 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
     d->plot.whole = 1;
     sis__buf_printf(&d->caption,
                     "%zu explained example%s. Boxes reach from quartile to quartile, the line is "
-                    "the median, dots are outliers.",
+                    "the median, dots are outliers. A bar where half or more are equal.",
                     c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_number), sis__plot_boxes);
 }
@@ -412,8 +415,7 @@ int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
     d->chart = sis__plot_bars;
     int code = sis__drawing_series(d, runs, n);
     for (size_t r = 0; code == SIS_OK && r < runs; r++) {
-        snprintf(d->names[r], SIS__NAME_SIZE, "%.60s",
-                 sis__file_name(report->runs[r].source, NULL));
+        snprintf(d->names[r], SIS__NAME_SIZE, "%.60s", sis__run_name(report, r));
         for (size_t i = 0; code == SIS_OK && i < n; i++) {
             size_t count = count_decided(report, outputs[i], runs > 1 ? r : SIZE_MAX);
             all += count;

@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "report/html.h"
 #include "report/report.h"
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -27,6 +28,17 @@ const char *sis__file_name(const char *path, int *stem) {
     if (stem)
         *stem = (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
     return name;
+}
+
+void sis__html_stem(sis__buf *b, const char *path, size_t most) {
+    int stem;
+    const char *name = sis__file_name(path, &stem);
+    char *copy = strndup(name, (size_t)stem);
+    if (copy)
+        sis__html_clip(b, copy, most);
+    else
+        b->error = SIS_E_NOMEM;
+    free(copy);
 }
 
 /* 2: the same path, or none was given; 1: the same name; 0: another file. Findings are UTF-8, names

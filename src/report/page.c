@@ -4,6 +4,9 @@
  * and no request of any kind: should a text ever get through as markup, it still could do nothing.
  */
 #include "report/page.h"
+
+#include <string.h>
+
 #include "base/error.h"
 #include "report/figures.h"
 #include "report/page_files.h"
@@ -30,9 +33,10 @@ static void add_title(sis__buf *b, const sis_report *report, const char *title) 
     else if (report->n_runs != 1)
         sis__buf_printf(b, "Decisions in %zu results files", report->n_runs);
     else {
-        const char *model = report->examples[report->runs[0].first].record.model;
+        const char *model = report->examples[report->runs[0].first].record.model,
+                   *behind = strchr(model, '#'); /* a model behind an address */
         sis__buf_str(b, "Decisions of ");
-        sis__html_clip(b, sis__file_name(model, NULL), 100);
+        sis__html_stem(b, behind && behind[1] ? behind + 1 : model, 100);
     }
 }
 

@@ -29,9 +29,9 @@ typedef struct sis__choices {
 int sis__choices_make(const sis_collection *c, size_t first, size_t n, sis__choices *out);
 const sis__choice *sis__choices_find(const sis__choices *choices, int feature);
 
-/* ' class="s0 r2 h"': subset, rank from 0 (strongest) to 3, marked by a person. choice may be
- * NULL. */
-void sis__choice_class(sis__buf *b, const sis__choice *choice, int human);
+/* ' class="s0 r2 h"': subset, rank from 0 (strongest) to 3, marked by a person, and more. choice may
+ * be NULL. */
+void sis__choice_class(sis__buf *b, const sis__choice *choice, int human, const char *more);
 
 /* ---- What a value is held against ------------------------------------------------------------ */
 
@@ -109,8 +109,6 @@ int sis__page_comparisons(sis__buf *b, const sis_report *report);
  * runs in a row of its own, or all in one for n = 0. */
 int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i,
                       const size_t *runs, size_t n);
-/* The clusters by size, what is in none last: *order (n_clusters), free()d by you. */
-int sis__clusters_order(const sis__clusters *set, size_t **order);
 void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i);
 
 /* The thresholds of the picker, and per example what its walk answers to them. *n_grid is 0 if no

@@ -177,8 +177,8 @@
     all("i, mark", text).forEach((old, feature) => {
       const at = rank.get(feature), word = document.createElement(at === undefined ? "i" : "mark");
       word.textContent = old.textContent;
-      if (at !== undefined) word.className = "s0 r" + Math.floor((at * 4) / size);
-      word.classList.toggle("h", old.classList.contains("h"));
+      word.className = Array.from(old.classList).filter((name) => !/^[sr]\d/.test(name)).join(" ");
+      if (at !== undefined) word.classList.add("s0", "r" + Math.floor((at * 4) / size));
       old.replaceWith(word);
     });
     return text;
@@ -198,10 +198,7 @@
         body.append(copy);
       }
     }
-    const grid = document.createElement("div");
-    grid.className = "tables";
-    grid.append(table);
-    return grid;
+    return table;
   }
   const draw = { image: drawPicture, text: drawMarks, dna: drawMarks, table: drawRows };
 

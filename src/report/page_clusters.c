@@ -3,7 +3,8 @@
  * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their
  * motif beside the most frequent patterns, with members below; words as the patterns with how often
  * each is there; tables as the features that members share, with the range of their values. And where
- * members are from, if they are from several files. The largest come first.
+ * members are from, if they are from several files. They come in the order of the file, which sis
+ * cluster writes by size.
  */
 #include <math.h>
 #include <stdint.h>
@@ -393,38 +394,13 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
     return code;
 }
 
-typedef struct {
-    size_t at, size;
-} sized;
-
-static int by_size(const void *a, const void *b) {
-    const sized *x = (const sized *)a, *y = (const sized *)b;
-    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
-                              : (x->at > y->at) - (x->at < y->at);
-}
-
-int sis__clusters_order(const sis__clusters *set, size_t **out) {
-    size_t n = set->n_clusters - (set->found.n_noise > 0);
-    sized *sizes = SIS_NEW(sized, n);
-    *out = SIS_NEW(size_t, set->n_clusters);
-    int code = sizes && *out ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; code == SIS_OK && i < n; i++)
-        sizes[i] = (sized){i, set->clusters[i].found.size};
-    if (code == SIS_OK)
-        qsort(sizes, n, sizeof *sizes, by_size);
-    for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
-        (*out)[i] = i < n ? sizes[i].at : i; /* what is in none is the last */
-    free(sizes);
-    return code;
-}
-
 /* Subsets of one word each: the words, and how many subsets each is. */
-static void add_counts(sis__buf *b, const sis__clusters *set, const size_t *order) {
+static void add_counts(sis__buf *b, const sis__clusters *set) {
     sis__html_plural(b, set->found.n, "subset");
     sis__buf_str(b, ", each of one word. How many subsets are which:</p>\n"
                     "<ul class=\"patterns\" aria-label=\"Words\">");
     for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MOST; i++) {
-        const sis_found_cluster *f = &set->clusters[order[i]].found;
+        const sis_found_cluster *f = &set->clusters[i].found;
         sis__buf_str(b, "<li><bdi>");
         sis__html_clip(b, f->n_patterns ? f->patterns[0].text : "", 120);
         sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
@@ -435,14 +411,16 @@ static void add_counts(sis__buf *b, const sis__clusters *set, const size_t *orde
 }
 
 static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
-    size_t n = set->n_clusters - (set->found.n_noise > 0), *order;
-    int code = sis__clusters_order(set, &order);
-    sis__buf_str(b, "<h3><bdi>");
-    sis__html_clip(b, set->name, 80);
-    sis__buf_str(b, "</bdi></h3>\n<p class=\"soft\">");
-    if (code == SIS_OK && set->found.counts) {
-        add_counts(b, set, order);
-        free(order);
+    size_t n = set->n_clusters - (set->found.n_noise > 0);
+    int code = SIS_OK;
+    if (report->n_sets > 1) {
+        sis__buf_str(b, "<h3><bdi>");
+        sis__html_stem(b, set->name, 80);
+        sis__buf_str(b, "</bdi></h3>\n");
+    }
+    sis__buf_str(b, "<p class=\"soft\">");
+    if (set->found.counts) {
+        add_counts(b, set);
         return code;
     }
     sis__html_plural(b, n, "cluster");
@@ -457,13 +435,12 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
         sis__buf_str(b, " on both strands");
     if (!isnan(set->found.eps))
         sis__buf_printf(b, ", neighbours within %.4g", set->found.eps);
-    sis__buf_str(b, ". The largest first.</p>\n");
+    sis__buf_str(b, ".</p>\n");
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
         if (i < CLUSTERS_MOST || i + 1 == set->n_clusters)
-            code = add_cluster(b, report, set, order[i]);
+            code = add_cluster(b, report, set, i);
     if (set->n_clusters > CLUSTERS_MOST)
         sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MOST);
-    free(order);
     return code;
 }
 

@@ -105,8 +105,8 @@ static void add_shares(sis__buf *b, const sis__compared *c, const sis__cluster *
 
 static int add_joint(sis__buf *b, const sis_report *report, const sis__compared *c) {
     const sis__clusters *set = &c->joint;
-    size_t n = set->n_clusters - (set->found.n_noise > 0), runs[2], *order;
-    int code = sis__clusters_order(set, &order);
+    size_t n = set->n_clusters - (set->found.n_noise > 0), runs[2];
+    int code = SIS_OK;
     for (size_t k = 0; k < 2; k++)
         runs[k] = sis__side_run(report, &c->found.sides[k]);
     sis__buf_str(b, "<h3 class=\"part\">Joint clusters</h3>\n<p class=\"soft\">");
@@ -116,14 +116,13 @@ static int add_joint(sis__buf *b, const sis_report *report, const sis__compared 
     sis__buf_printf(b, " belong%s to none. Members shown are spread evenly.</p>\n",
                     set->found.n_noise == 1 ? "s" : "");
     for (size_t i = 0; code == SIS_OK && i < n && i < CLUSTERS_MOST; i++) {
-        sis__page_cluster_heading(b, set, order[i]);
-        add_shares(b, c, &set->clusters[order[i]]);
-        code = sis__page_cluster(b, report, set, order[i], runs, 2);
+        sis__page_cluster_heading(b, set, i);
+        add_shares(b, c, &set->clusters[i]);
+        code = sis__page_cluster(b, report, set, i, runs, 2);
         sis__buf_str(b, "</div>\n");
     }
     if (n > CLUSTERS_MOST)
         sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MOST);
-    free(order);
     return code;
 }
 

@@ -20,12 +20,17 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
     sis__buf_printf(b, " \xC2\xB7 %s ", sis_record_score_name(&e->record));
     sis__html_number(b, c->subsets[k].score);
-    if (e->record.guarantee && e->record.guarantee->distances &&
-        !isnan(e->record.guarantee->distances[k])) {
-        sis__buf_str(b, " \xC2\xB7 distance ");
-        sis__html_number(b, e->record.guarantee->distances[k]);
+    if (e->record.prompted && !sis_record_is_contrast(&e->record) &&
+        !isnan(c->subsets[k].without)) {
+        sis__buf_str(b, " alone, ");
+        sis__html_number(b, c->subsets[k].without);
+        sis__buf_str(b, " without it");
     }
-    if (e->record.guarantee && e->record.guarantee->kind != SIS_GUARANTEE_MASK) {
+    const sis_guarantee *g = e->record.guarantee;
+    if (sis_record_is_contrast(&e->record)) {
+        if (g && g->distances && !isnan(g->distances[k]))
+            sis__buf_printf(b, " \xC2\xB7 distance %.4g", g->distances[k]);
+    } else if (g && g->kind != SIS_GUARANTEE_MASK) {
         char promise[160];
         sis_record_promise(&e->record, k, promise, sizeof promise);
         sis__buf_str(b, " \xC2\xB7 enough <bdi>");
@@ -65,7 +70,7 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
 
 /* ---- The decision ---------------------------------------------------------------------------- */
 
-/* "score 0.98 ≥ 0.7 for 7 · 3 sufficient subsets, verified" */
+/* "score 0.98 ≥ 0.7 for class 7" */
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
@@ -88,15 +93,27 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
         sis__html_clip(b, output, 60);
         sis__buf_str(b, "</bdi></b>");
     }
-    if (c->status == SIS_STATUS_EXPLAINED) {
-        char text[160];
-        sis_record_found(r, text, sizeof text);
-        sis__buf_str(b, " \xC2\xB7 <bdi>");
-        sis__html_clip(b, text, sizeof text);
-        sis_record_rest(r, text, sizeof text);
-        sis__buf_printf(b, "</bdi> \xC2\xB7 <span class=\"soft\">%s</span>", text);
-    }
     sis__buf_str(b, "</p>\n");
+}
+
+/* What was found, and what there is without it: "3 sufficient subsets, verified. Everything masked 0.09, only the
+ * subsets masked 0.19" */
+static void add_found(sis__buf *b, const sis_record *r) {
+    char text[160];
+    sis_record_found(r, text, sizeof text);
+    sis__buf_str(b, "<p class=\"found\"><bdi>");
+    sis__html_clip(b, text, sizeof text);
+    sis__buf_str(b, "</bdi></p>\n");
+    if (sis_record_is_contrast(r))
+        return;
+    sis__buf_str(b, "<p class=\"found soft\">");
+    if (sis_record_masked_name(r)) {
+        sis__buf_printf(b, "%s ", sis_record_masked_name(r));
+        sis__html_number(b, r->collection.masked_score);
+        sis__buf_str(b, ", ");
+    }
+    sis_record_rest(r, text, sizeof text);
+    sis__buf_printf(b, "%s</p>\n", text);
 }
 
 /* Why there is nothing to see. */
@@ -138,33 +155,39 @@ static const char *status_words(sis_status status) {
     return words[status];
 }
 
+static void add_label(sis__buf *b, const sis_record *r) {
+    const char *label = r->drawing.label, *target = r->question.target_label;
+    int digit = (label[0] == '0' || label[0] == '1') && !label[1];
+    int named = digit && r->question.n_outputs == 1 && target &&
+                strspn(target, "0123456789.") < strlen(target);
+    /* 1 and 0 stand for what the output is called */
+    sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>", named && *label == '0' ? "not " : "");
+    sis__html_clip(b, named ? target : label, 40);
+    sis__buf_str(b, "</bdi></span>");
+}
+
+/* Which example, what kind of answer, and the answer. */
 static void add_heading(sis__buf *b, const sis_report *report, const sis__report_example *e) {
     const sis_record *r = &e->record;
-    sis__buf_str(b, "<header><h3><bdi>");
+    sis__buf_str(b, "<header><p class=\"whose\"><bdi>");
     sis__html_clip(b, r->id, 60);
     sis__buf_str(b, "</bdi>");
-    if (r->drawing.label) {
-        int digit =
-            (r->drawing.label[0] == '0' || r->drawing.label[0] == '1') && !r->drawing.label[1];
-        int named =
-            digit && r->question.n_outputs == 1 && r->question.target_label &&
-            strspn(r->question.target_label, "0123456789.") < strlen(r->question.target_label);
-        /* 1 and 0 stand for what the output is called */
-        sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
-                        named && r->drawing.label[0] == '0' ? "not " : "");
-        sis__html_clip(b, named ? r->question.target_label : r->drawing.label, 40);
-        sis__buf_str(b, "</bdi></span>");
-    }
-    sis__buf_printf(b, " <span class=\"tag status %s\">%s</span>",
-                    sis_status_name(r->collection.status), status_words(r->collection.status));
+    if (r->drawing.label)
+        add_label(b, r);
     if (report->n_runs > 1) {
         sis__buf_str(b, " <span class=\"tag run\"><bdi>");
         sis__html_clip(b, sis__run_name(report, e->run), 60);
         sis__buf_str(b, "</bdi></span>");
     }
-    sis__buf_str(b, "</h3>\n");
+    sis__buf_printf(b, "</p>\n<h3>%s</h3>\n", sis__record_title(r));
     if (r->collection.status != SIS_STATUS_ERROR)
         add_verdict(b, r);
+    if (r->collection.status == SIS_STATUS_EXPLAINED)
+        add_found(b, r);
+    else
+        add_reason(b, r);
+    if (r->collection.status != SIS_STATUS_ERROR)
+        sis__score_bar(b, r);
     sis__buf_str(b, "</header>\n");
 }
 
@@ -212,10 +235,6 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
     add_order(b, &e->record);
     sis__buf_str(b, ">\n");
     add_heading(b, report, e);
-    if (e->record.collection.status != SIS_STATUS_EXPLAINED)
-        add_reason(b, &e->record);
-    if (e->record.collection.status != SIS_STATUS_ERROR)
-        sis__score_bar(b, &e->record);
     sis__buf_str(b, "<div class=\"body\">\n");
     int code = sis__card_body(b, e, p);
     sis__buf_str(b, "</div>\n</article>\n");
@@ -366,7 +385,10 @@ static void add_legend(sis__buf *b, const sis_report *report) {
                         "<span class=\"swatch dark\"></span> lowers it. ");
     if (human)
         sis__buf_str(b, "<u>Underlined</u>: marked by a person. ");
-    sis__buf_str(b, "Features come most important first.</p>\n");
+    sis__buf_str(b, "Features come most important first.</p>\n<p class=\"legend soft scorebar\">"
+                    "<i class=\"masked s0\"></i> everything masked <i class=\"sub s0\"></i> a subset "
+                    "<i class=\"limit s0\"></i> threshold <i class=\"full s0\"></i> the whole "
+                    "input</p>\n");
 }
 
 static void add_pager(sis__buf *b) {

@@ -69,10 +69,12 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     double size, share;
     int code = median_size(report, &size, &share);
     sis__buf_str(b, "<div class=\"tiles\">\n");
-    add_tile(b, t.status[SIS_STATUS_EXPLAINED], "decisions explained", "of ", t.n);
+    add_tile(b, t.status[SIS_STATUS_EXPLAINED],
+             t.status[SIS_STATUS_EXPLAINED] == 1 ? "decision explained" : "decisions explained", "of ",
+             t.n);
     int kinds = sis__kinds_of(report), only = kinds & ~SIS__NOT_MINIMAL;
     char words[32];
-    snprintf(words, sizeof words, "%ss", sis__subset_word(report));
+    snprintf(words, sizeof words, "%s%s", sis__subset_word(report), t.subsets == 1 ? "" : "s");
     add_tile(b, t.subsets, words,
              kinds & (SIS__RATIONALE | SIS__NOT_MINIMAL) ? ""
              : kinds & SIS__CONTRAST                     ? "minimal"
@@ -81,7 +83,8 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     if (t.subsets) {
         sis__buf_str(b, "<div class=\"tile\"><b>");
         sis__html_number(b, size);
-        sis__buf_str(b, "</b><span>features in a subset</span><small>median, ");
+        sis__buf_printf(b, "</b><span>feature%s in a subset</span><small>median, ",
+                        size == 1 ? "" : "s");
         sis__buf_printf(b, "%.2g", 100 * share);
         sis__buf_str(b, " % of the input</small></div>\n");
     }
@@ -258,10 +261,10 @@ static void add_decided(sis__buf *b, const sis__report_run *run) {
         sis__buf_printf(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
 }
 
-static void add_cost(sis__buf *b, const sis__report_run *run, int masks) {
-    sis__html_count(b, run->evaluations);
-    sis__buf_printf(b, " %s, %.3g s", masks ? "masked copies asked about" : "evaluations",
-                    run->seconds);
+static void add_cost(sis__buf *b, const sis__report_run *run) {
+    int brief = run->seconds < 1;
+    sis__html_plural(b, run->evaluations, "evaluation");
+    sis__buf_printf(b, ", %.3g %s", run->seconds * (brief ? 1000 : 1), brief ? "ms" : "s");
 }
 
 /* What features outside a subset are, of a proof. */
@@ -282,7 +285,7 @@ static const char *fact_name(int fact, int kind) {
                                         "A masked feature becomes",
                                         "Score of the mask",
                                         "Decided",
-                                        "Collections",
+                                        "Found",
                                         "Explanations verified",
                                         "Cost"};
     int all = kind & (SIS__PROVED | SIS__CONTRAST);
@@ -334,7 +337,11 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
             sis__buf_str(b, run->subsets == 1 ? " way to lose it" : " ways to lose it");
         } else
             sis__html_plural(b, run->subsets, kind & SIS__RATIONALE ? "rationale" : "subset");
-        sis__buf_str(b, "; complete for ");
+        if (run->complete && run->complete == run->status[SIS_STATUS_EXPLAINED]) {
+            sis__buf_str(b, ", all that there are");
+            break;
+        }
+        sis__buf_str(b, "; all that there are for ");
         sis__html_count(b, run->complete);
         sis__buf_str(b, " of ");
         sis__html_plural(b, run->status[SIS_STATUS_EXPLAINED], "example");
@@ -345,7 +352,7 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         sis__html_count(b, run->status[SIS_STATUS_EXPLAINED]);
         break;
     default:
-        add_cost(b, run, !(kind & (SIS__PROVED | SIS__CONTRAST | SIS__DRAWN)));
+        add_cost(b, run);
     }
     sis__buf_str(b, "</dd>");
 }
@@ -380,30 +387,25 @@ static void add_facts(sis__buf *b, const sis_report *report, size_t run, const i
     sis__buf_str(b, "</dl>\n");
 }
 
-static void add_file(sis__buf *b, const sis_report *report, size_t run) {
-    sis__buf_str(b, "<h3><bdi>");
-    sis__html_clip(b, sis__run_name(report, run), 80);
-    sis__buf_str(b, "</bdi></h3>\n");
-}
-
 /* What all files have in common once, then a box of what differs for each. */
 static void add_runs(sis__buf *b, const sis_report *report) {
     int shared[N_FACTS], common = 0;
     for (int f = 0; f < N_FACTS; f++)
         common += shared[f] = is_shared(report, f);
     if (report->n_runs == 1) {
-        add_file(b, report, 0);
+        sis__buf_str(b, "<h3>How it was made</h3>\n");
         add_facts(b, report, 0, shared, 1);
         return;
     }
     if (common) {
-        sis__buf_printf(b, "<h3>All %zu files</h3>\n", report->n_runs);
+        sis__buf_str(b, "<h3>In common</h3>\n");
         add_facts(b, report, 0, shared, 1);
     }
     sis__buf_str(b, "<div class=\"files\">\n");
     for (size_t i = 0; i < report->n_runs; i++) {
-        sis__buf_str(b, "<div class=\"file\">");
-        add_file(b, report, i);
+        sis__buf_str(b, "<div class=\"file\"><h3><bdi>");
+        sis__html_clip(b, sis__run_name(report, i), 80);
+        sis__buf_str(b, "</bdi></h3>\n");
         add_facts(b, report, i, shared, 0);
         sis__buf_str(b, "</div>\n");
     }

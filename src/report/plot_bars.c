@@ -47,7 +47,8 @@ static void draw_bar(const sis__frame *f, const sis__plot *a, size_t series, dou
     if (v > 0)
         sis__pen_rect(f->pen, x - half, top, 2 * half, bottom - top,
                       (sis__ink){.colour = sis__legend_colour(a, series), .opacity = 0.8});
-    if (sis__text_width(text, NUMBER) > 2 * half + 4)
+    int none = v == 0 && a->n > 1 && !a->percent;
+    if (none || sis__text_width(text, NUMBER) > 2 * half + 4)
         return;
     if (!a->stacked)
         sis__pen_text(f->pen, x, top - 4, text,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Box plots, with or without the density beside them (violins).
+ * Box plots, with or without the density beside them (violins); bars where there is nothing to spread.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -96,6 +96,24 @@ static void draw_levels(const sis__frame *f, const sis__plot *a) {
     }
 }
 
+/* Where half or more have one value there is no box and no density to see: a bar of that height. */
+static int is_bar(const sis__plot *a, const sis__numbers *v) {
+    return a->whole && sis__numbers_quantile(v, 0.25) == sis__numbers_quantile(v, 0.75);
+}
+
+static void draw_bar(const sis__frame *f, const sis__numbers *v, double x, double half, int k) {
+    double at = sis__numbers_quantile(v, 0.5), top = sis__frame_y(f, at);
+    size_t dots = 0;
+    sis__pen_rect(f->pen, x - half, top, 2 * half, f->bottom - top,
+                  (sis__ink){.colour = k, .opacity = 0.45});
+    for (size_t i = 0; i < v->n && dots < DOTS_MOST; i++)
+        if (v->items[i] != at) {
+            sis__pen_dot(f->pen, x, sis__frame_y(f, v->items[i]), 2,
+                         (sis__ink){.colour = k, .opacity = 0.6});
+            dots++;
+        }
+}
+
 int sis__plot_boxes(sis__pen *p, const sis__plot *a) {
     double low = a->whole ? 0 : INFINITY, high = -INFINITY;
     const char **names = (const char **)sis__alloc(a->n, sizeof *names);
@@ -125,8 +143,12 @@ int sis__plot_boxes(sis__pen *p, const sis__plot *a) {
     for (size_t k = 0; k < a->n; k++) {
         const sis__numbers *v = &a->series[k].x;
         double x = sis__frame_x(&f, (double)k);
-        int violin = a->violin && v->n > 4;
         int colour = a->series[k].colour ? a->series[k].colour : sis__series_colour(0);
+        int bar = v->n && is_bar(a, v), violin = a->violin && v->n > 4 && !bar;
+        if (bar) {
+            draw_bar(&f, v, x, half, colour);
+            continue;
+        }
         if (violin)
             draw_violin(&f, v, x, half * 1.5, colour);
         if (v->n)

@@ -99,11 +99,15 @@ static void draw_spread(sis__pen *p, const strip *s, const sis__numbers *all, do
 
 static void draw_dots(sis__pen *p, const strip *s, const sis__plot *a, const sis__value_row *r,
                       double y) {
+    size_t n = 0;
+    for (size_t k = 0; k < a->n; k++)
+        n += r->held[k].n < DOTS_MOST ? r->held[k].n : DOTS_MOST;
+    double opacity = fmax(0.15, fmin(0.65, 4 / sqrt((double)n + 1)));
     for (size_t k = 0; k < a->n; k++)
         for (size_t i = 0; i < r->held[k].n && i < DOTS_MOST; i++) {
             double aside = (double)((i * 7 + k * 3) % 9) - 4; /* so that equal values are seen */
             sis__pen_dot(p, strip_x(s, r->held[k].items[i]), y + aside, 2.6,
-                         (sis__ink){.colour = sis__legend_colour(a, k), .opacity = 0.65});
+                         (sis__ink){.colour = sis__legend_colour(a, k), .opacity = opacity});
         }
 }
 

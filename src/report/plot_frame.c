@@ -215,6 +215,24 @@ void sis__marks_draw(const sis__frame *f, const sis__plot *a) {
 
 /* ---- Legend ---------------------------------------------------------------------------------- */
 
+/* Is there anything of the series in the plot? Bars hold a number for each, which may be 0. Colours that mean something
+ * are always told. */
+static int is_drawn(const sis__plot *a, size_t k) {
+    const sis__numbers *v = &a->series[k].x;
+    for (size_t i = 0; a->n_bars && i < v->n; i++)
+        if (v->items[i] != 0)
+            return 1;
+    return a->stacked || a->series[k].colour || (!a->n_bars && v->n > 0);
+}
+
+/* One colour needs no legend. */
+static int has_legend(const sis__plot *a) {
+    size_t n = 0;
+    for (size_t k = 0; k < a->n; k++)
+        n += (size_t)is_drawn(a, k);
+    return n > 1;
+}
+
 static void place_entry(const sis__plot *a, size_t k, double width, double *x, double *y) {
     double need = 22 + sis__text_width(a->series[k].name, SMALL);
     if (*x > 0 && *x + need > width) {
@@ -225,9 +243,11 @@ static void place_entry(const sis__plot *a, size_t k, double width, double *x, d
 
 double sis__legend_height(const sis__plot *a) {
     double x = 0, y = 0;
-    if (a->n < 2)
+    if (!has_legend(a))
         return 0;
     for (size_t k = 0; k < a->n; k++) {
+        if (!is_drawn(a, k))
+            continue;
         place_entry(a, k, 440, &x, &y);
         x += 22 + sis__text_width(a->series[k].name, SMALL) + 8;
     }
@@ -236,7 +256,9 @@ double sis__legend_height(const sis__plot *a) {
 
 void sis__legend_draw(sis__pen *p, const sis__plot *a, double left) {
     double x = 0, y = 0;
-    for (size_t k = 0; a->n > 1 && k < a->n; k++) {
+    for (size_t k = 0; has_legend(a) && k < a->n; k++) {
+        if (!is_drawn(a, k))
+            continue;
         place_entry(a, k, 440, &x, &y);
         sis__pen_rect(p, left + x, 6 + y, 10, 10, (sis__ink){.colour = sis__legend_colour(a, k)});
         sis__pen_text(p, left + x + 15, 15 + y, a->series[k].name,

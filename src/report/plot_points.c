@@ -31,22 +31,29 @@ static void draw_levels(const sis__frame *f, const sis__plot *a, sis__anchor anc
 
 /* ---- Scatter --------------------------------------------------------------------------------- */
 
-static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
-    double opacity = fmax(0.08, fmin(0.7, 12 / sqrt((double)n + 1)));
-    size_t stride = 1 + n / DOTS_MOST;
-    for (size_t k = 0; k < a->n; k++)
-        for (size_t i = 0; i < a->series[k].x.n; i += stride)
-            sis__pen_dot(f->pen, sis__frame_x(f, a->series[k].x.items[i]),
-                         sis__frame_y(f, a->series[k].y.items[i]), 3,
-                         (sis__ink){.colour = sis__series_colour(k), .opacity = opacity});
-}
-
 /* The cell of a grid over the frame that a point is in. */
 static size_t cell_of(const sis__frame *f, double x, double y) {
     double across = (sis__frame_x(f, x) - f->left) / (f->right - f->left) * ACROSS;
     double down = (sis__frame_y(f, y) - f->top) / (f->bottom - f->top) * DOWN;
     size_t column = (size_t)fmax(0, fmin(ACROSS - 1, across));
     return (size_t)fmax(0, fmin(DOWN - 1, down)) * ACROSS + column;
+}
+
+/* Dots. Those of whole numbers that would lie over one another stand side by side, as far as the next
+ * whole number leaves room. */
+static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
+    static const double STEP = 4.5;
+    double opacity = fmax(0.08, fmin(0.7, 12 / sqrt((double)n + 1)));
+    double room = a->whole ? 0.4 * (sis__frame_x(f, 1) - sis__frame_x(f, 0)) / STEP : 0;
+    size_t stride = 1 + n / DOTS_MOST, side = (size_t)fmin(room, 20), counts[ACROSS * DOWN] = {0};
+    for (size_t k = 0; k < a->n; k++)
+        for (size_t i = 0; i < a->series[k].x.n; i += stride) {
+            double x = a->series[k].x.items[i], y = a->series[k].y.items[i];
+            size_t at = counts[cell_of(f, x, y)]++ % (2 * side + 1); /* 0, -1, 1, -2, 2 ... */
+            double aside = (double)((at + 1) / 2) * (at % 2 ? -STEP : STEP);
+            sis__pen_dot(f->pen, sis__frame_x(f, x) + aside, sis__frame_y(f, y), 3,
+                         (sis__ink){.colour = sis__series_colour(k), .opacity = opacity});
+        }
 }
 
 /* Cells with more than a few points by their density, the other points as dots. */

@@ -33,8 +33,10 @@ void sis_report_free(sis_report *report) {
         sis_record_release(&report->examples[i].record);
         sis__trace_summary_release(&report->examples[i].traced);
     }
-    for (size_t i = 0; i < report->n_runs; i++)
+    for (size_t i = 0; i < report->n_runs; i++) {
         free(report->runs[i].source);
+        free(report->runs[i].stem);
+    }
     free(report->examples);
     free(report->runs);
     for (size_t i = 0; i < report->n_sets; i++)
@@ -94,11 +96,10 @@ int sis__output_is_plain(const sis_record *r) {
 }
 
 const char *sis__run_name(const sis_report *report, size_t run) {
-    const char *name = sis__file_name(report->runs[run].source, NULL);
     for (size_t i = 0; i < report->n_runs; i++)
-        if (i != run && strcmp(sis__file_name(report->runs[i].source, NULL), name) == 0)
+        if (i != run && strcmp(report->runs[i].stem, report->runs[run].stem) == 0)
             return report->runs[run].source;
-    return name;
+    return report->runs[run].stem;
 }
 
 /* ---- Kinds of subsets ------------------------------------------------------------------------ */
@@ -111,6 +112,17 @@ int sis__kind_of(const sis_record *r) {
            : !g || g->kind == SIS_GUARANTEE_MASK ? SIS__ENOUGH
            : g->kind == SIS_GUARANTEE_CHANCE     ? SIS__DRAWN | more
                                                  : SIS__PROVED | more;
+}
+
+const char *sis__record_title(const sis_record *r) {
+    int kind = sis__kind_of(r);
+    return r->collection.status == SIS_STATUS_ERROR ? "Failed"
+           : r->collection.status == SIS_STATUS_CUT ? "Cut short"
+           : !r->collection.n_subsets               ? "Nothing to explain"
+           : kind & SIS__CONTRAST                   ? "What would change it"
+           : kind & SIS__PROVED                     ? "Proof"
+           : kind & SIS__RATIONALE                  ? "Rationale"
+                                                    : "Reason";
 }
 
 int sis__kinds_of(const sis_report *report) {
@@ -139,14 +151,22 @@ static sis__report_run *find_run(sis_report *report, const char *source) {
         SIS_OK)
         return NULL;
     sis__report_run *run = &report->runs[report->n_runs];
+    int stem;
+    const char *name = sis__file_name(source, &stem);
     *run = (sis__report_run){.source = sis__strdup(source),
+                             .stem = strndup(name, (size_t)stem),
                              .first = report->n,
                              .threshold_low = INFINITY,
                              .threshold_high = -INFINITY,
                              .masked_low = INFINITY,
                              .masked_high = -INFINITY};
-    report->n_runs += run->source != NULL;
-    return run->source ? run : NULL;
+    if (run->source && run->stem) {
+        report->n_runs++;
+        return run;
+    }
+    free(run->source);
+    free(run->stem);
+    return NULL;
 }
 
 static int differs(const sis_record *a, const sis_record *b) {

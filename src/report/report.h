@@ -67,7 +67,7 @@ typedef struct sis__report_example {
 
 /* One results file. */
 typedef struct sis__report_run {
-    char *source;
+    char *source, *stem; /* its path; its name without folders and ending */
     size_t first; /* its first example */
     size_t n, status[SIS_N_STATUSES], verified, complete, subsets, traced;
     double threshold_low, threshold_high, masked_low, masked_high;
@@ -152,7 +152,11 @@ size_t sis__pixels(const sis__report_example *e);
 size_t sis__pixel_value(const sis__report_example *e, size_t pixel);
 int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
-/* What the results file is called on the page: its name without folders, if no other has it. */
+/* "Reason", "Proof", "What would change it": what a card of the record is called. */
+const char *sis__record_title(const sis_record *r);
+
+/* What the results file is called on the page: its name without folders and ending, if no other has
+ * it. */
 const char *sis__run_name(const sis_report *report, size_t run);
 
 /* ---- members.c ------------------------------------------------------------------------------- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The way of a decision as a bar: from everything masked through each subset and the threshold to the
- * whole input. The same elements and classes are made by the script of the live page.
+ * whole input. Its numbers stand in the text above it, and what the marks mean above the cards. The same elements and
+ * classes are made by the script of the live page.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include <sis/record.h>
 
@@ -50,31 +50,6 @@ static void add_dot(sis__buf *b, const scale *s, double v, const char *kind, siz
                         place(s, v));
 }
 
-static void add_word(sis__buf *b, const char *kind, size_t colour, const char *word, double v) {
-    sis__buf_printf(b, "<span><i class=\"%s s%zu\"></i> %s ", kind, colour, word);
-    sis__html_number(b, v);
-    sis__buf_str(b, "</span>");
-}
-
-/* What the marks are, with their numbers: it is what a screen reader reads. */
-static void add_words(sis__buf *b, const sis_record *r) {
-    const sis_collection *c = &r->collection;
-    char word[32];
-    sis__buf_str(b, "<p class=\"marks soft\">");
-    if (sis_record_masked_name(r))
-        add_word(b, "masked", 0, sis_record_masked_name(r), c->masked_score);
-    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++) {
-        int n = snprintf(word, sizeof word, "%s", sis_record_is_contrast(r) ? "changed" : "subset");
-        if (c->n_subsets > 1)
-            snprintf(word + n, sizeof word - (size_t)n, " %zu", k + 1);
-        add_word(b, "sub", k % SIS__SUBSET_COLOURS, word, c->subsets[k].score);
-    }
-    if (!r->question.keep)
-        add_word(b, "limit", 0, "threshold", r->question.threshold);
-    add_word(b, "full", 0, "whole input", c->score);
-    sis__buf_str(b, "</p>\n");
-}
-
 void sis__score_bar(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     scale s = find_scale(r);
@@ -93,7 +68,5 @@ void sis__score_bar(sis__buf *b, const sis_record *r) {
     add_dot(b, &s, c->score, "full", 0);
     for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
         add_dot(b, &s, c->subsets[k].score, "sub", k % SIS__SUBSET_COLOURS);
-    sis__buf_str(b, "</div>\n");
-    add_words(b, r);
-    sis__buf_str(b, "</div>\n");
+    sis__buf_str(b, "</div></div>\n");
 }

@@ -12,6 +12,7 @@
  * On a terminal the marks are colours, a hue for each subset, darker the more important; what a
  * person marked is underlined (_so_ where there are no colours).
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,19 +97,25 @@ static void print_word(const sis__text *p, const char *word, size_t room) {
     free(part);
 }
 
+/* The feature of what is never left out: the rest of a prompt. */
+static const size_t FIXED = SIZE_MAX - 1;
+
 /* A run of the text without white space, in a feature or between two. */
 typedef struct {
     const char *text;
     size_t n;
-    size_t feature;  /* SIZE_MAX: none */
+    size_t feature;  /* SIZE_MAX: none; FIXED */
     int first, last; /* of its feature */
     int apart;       /* there is white space before it */
+    int lines;       /* line ends in it, of prompts; else 0 */
 } part;
 
 typedef struct {
     part *items;
     size_t n, room;
-    int apart; /* white space since the last */
+    int apart;       /* white space since the last */
+    int keeps_lines; /* lines end where the text has them */
+    int lines;       /* line ends since the last */
 } parts;
 
 /* Cut n bytes of the text, a feature or what lies before one, at white space. */
@@ -116,8 +123,8 @@ static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
     size_t before = all->n;
     for (size_t at = 0, end; at < n; at = end) {
         size_t from = at;
-        while (from < n && strchr(" \t\r\n", text[from]))
-            from++;
+        for (; from < n && strchr(" \t\r\n", text[from]); from++)
+            all->lines += all->keeps_lines && text[from] == '\n';
         all->apart |= from > at;
         for (end = from; end < n && !strchr(" \t\r\n", text[end]);)
             end++;
@@ -129,9 +136,10 @@ static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
                                     .n = end - from,
                                     .feature = feature,
                                     .first = all->n == before,
-                                    .apart = all->apart};
+                                    .apart = all->apart,
+                                    .lines = all->lines};
         all->n++;
-        all->apart = 0;
+        all->apart = all->lines = 0;
     }
     if (all->n > before)
         all->items[all->n - 1].last = 1;
@@ -145,6 +153,19 @@ static size_t bytes_of(const char *text, size_t n) {
     while (n-- > 0 && text[at])
         at += sis__utf8_step(text + at, &c);
     return at;
+}
+
+/* A long part of a prompt that is never left out: its end, which is next to the text, or its beginning. */
+static int add_fixed(parts *all, const char *text, int tail) {
+    enum { MOST = 400 };
+    size_t n = text ? strlen(text) : 0, cut = n > MOST ? n - MOST : 0;
+    for (; cut && cut < n && ((unsigned char)text[tail ? cut : n - cut] & 0xC0) == 0x80;)
+        cut++;
+    if (cut && tail && !add_parts(all, "...", 3, FIXED))
+        return 0;
+    if (n && !add_parts(all, text + (tail ? cut : 0), n - cut, FIXED))
+        return 0;
+    return !cut || tail || add_parts(all, "...", 3, FIXED);
 }
 
 /* The whole text as it was written, or the words with blanks between. */
@@ -189,11 +210,20 @@ static void leave_out(const unsigned char *keep, parts *all) {
     all->n = n;
 }
 
+/* A prompt: what is fixed around the text. */
+static int cut_all(const sis_record *r, parts *all) {
+    if (!r->prompted)
+        return cut_text(r, all);
+    all->keeps_lines = 1;
+    return add_fixed(all, r->prompted->before, 1) && cut_text(r, all) &&
+           add_fixed(all, r->prompted->after, 0);
+}
+
 /* What is put around a part where there are no colours. */
 static void part_marks(const sis__text *p, const int *places, const part *x, char before[4],
                        char after[32]) {
     before[0] = after[0] = '\0';
-    if (x->feature == SIZE_MAX)
+    if (x->feature >= FIXED)
         return;
     plain_marks(p, places, x->feature, before, after);
     if (!x->first)
@@ -217,11 +247,15 @@ static void print_part(const sis__text *p, const int *places, const part *x, siz
     part_marks(p, places, x, before, after);
     size_t marks = strlen(before) + strlen(after);
     sis__buf_str(p->out, before);
-    if (x->feature != SIZE_MAX)
+    if (x->feature < FIXED)
         begin_mark(p, places, x->feature);
+    else if (x->feature == FIXED && p->opt->colour)
+        sis__buf_str(p->out, "\033[2m");
     print_word(p, text, room > marks ? room - marks : 0);
-    if (x->feature != SIZE_MAX)
+    if (x->feature < FIXED)
         end_mark(p, places, x->feature);
+    else if (x->feature == FIXED && p->opt->colour)
+        sis__buf_str(p->out, "\033[0m");
     sis__buf_str(p->out, after);
     free(text);
 }
@@ -237,8 +271,8 @@ static size_t run_columns(const sis__text *p, const int *places, const parts *al
 static void print_passage(const sis__text *p, const int *places) {
     size_t at = 0, most = p->width - INDENT;
     parts all = {0};
-    int good = cut_text(p->r, &all);
-    unsigned char *keep = p->opt->whole ? NULL : sis__excerpt(p->r);
+    int good = cut_all(p->r, &all);
+    unsigned char *keep = p->opt->whole || p->r->prompted ? NULL : sis__excerpt(p->r);
     if (keep)
         leave_out(keep, &all);
     free(keep);
@@ -248,9 +282,9 @@ static void print_passage(const sis__text *p, const int *places) {
         size_t columns = part_columns(p, places, x);
         size_t run = x->apart ? run_columns(p, places, &all, i) : columns;
         columns = columns < most ? columns : most;
-        int fits = at + (size_t)x->apart + (run < most ? run : columns) <= most;
+        int fits = !x->lines && at + (size_t)x->apart + (run < most ? run : columns) <= most;
         if (at && !fits) {
-            sis__buf_printf(p->out, "\n%*s", INDENT, "");
+            sis__buf_printf(p->out, "%s\n%*s", x->lines > 1 ? "\n" : "", INDENT, "");
             at = 0;
         }
         if (at && x->apart) {
@@ -264,6 +298,14 @@ static void print_passage(const sis__text *p, const int *places) {
     free(all.items);
 }
 
+/* A passage by its first line, which is its title. */
+static void print_item(const sis__text *p, const char *word, size_t room) {
+    char *line = strndup(word, strcspn(word, "\n"));
+    if (line)
+        print_word(p, line, room);
+    free(line);
+}
+
 /* The words of a subset, most important first. */
 static void print_list(const sis__text *p, size_t k) {
     const sis_subset *s = &p->r->collection.subsets[k];
@@ -274,11 +316,15 @@ static void print_list(const sis__text *p, size_t k) {
     at = (size_t)sis__format(text, sizeof text, "      %zu   score %.4g   %zu of %zu %ss%s:", k + 1,
                              s->score, s->n, p->r->collection.n_features, unit,
                              sis__text_short_of(p, k));
-    sis__buf_printf(p->out, "   %zu of %zu %ss%s:", s->n, p->r->collection.n_features, unit,
-                    sis__text_short_of(p, k));
+    int without = p->r->prompted && !sis_record_is_contrast(p->r) && !isnan(s->without);
+    if (without)
+        at += (size_t)sis__format(text, sizeof text, ", without it %.4g", s->without);
+    sis__buf_printf(p->out, "%s   %zu of %zu %ss%s:", without ? text : "", s->n,
+                    p->r->collection.n_features, unit, sis__text_short_of(p, k));
     for (size_t i = 0; i < s->n; i++) {
         const char *word = p->r->drawing.words[s->features[i]];
-        size_t columns = sis__columns(word) + (i + 1 < s->n);
+        size_t columns = strcspn(word, "\n");
+        columns = (word[columns] ? columns : sis__columns(word)) + (i + 1 < s->n);
         if (at + 1 + columns > p->width) {
             sis__buf_printf(p->out, "\n%*s", (int)indent, "");
             at = indent;
@@ -286,7 +332,7 @@ static void print_list(const sis__text *p, size_t k) {
             sis__buf_char(p->out, ' ');
             at++;
         }
-        print_word(p, word, p->width - indent - 1);
+        print_item(p, word, p->width - indent - 1);
         sis__buf_str(p->out, i + 1 < s->n ? "," : "");
         at += columns;
     }

@@ -453,8 +453,14 @@ void sis__task_prompt_record(const sis_task *t, sis_example *e, sis_record *r) {
     const sis__task_prompt *p = &t->encoding.prompts.items[e->row];
     sis_prompt_account a;
     sis_model_account(&t->model, e->row, &a);
-    e->prompted = (sis_prompted){p->before, p->after,   a.answer,        a.bounded,
-                                 a.noise,   a.requests, a.prompt_tokens, a.completion_tokens};
+    e->prompted = (sis_prompted){.before = p->before,
+                                 .after = p->after,
+                                 .answer = a.answer,
+                                 .bounded = a.bounded,
+                                 .noise = a.noise,
+                                 .requests = a.requests,
+                                 .prompt_tokens = a.prompt_tokens,
+                                 .completion_tokens = a.completion_tokens};
     r->prompted = &e->prompted;
     r->drawing.human = p->human;
     r->drawing.n_human = p->n_human;

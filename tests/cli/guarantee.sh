@@ -41,7 +41,7 @@ sis verify other.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl || grep -o 
 sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --smallest --max-subsets 2 --rows 0 -o small.jsonl
 sis show small.jsonl | head -4
 sis verify small.jsonl -m "$trees" -i "$rows" --force -o audit.jsonl
-sis report --force contrast.jsonl -o report.html && grep -c 'enough <bdi>to lose the decision' report.html
+sis report --force contrast.jsonl -o report.html && grep -c 'class="changed"' report.html
 # A share of completions: the same bytes for the same seed.
 chance() { sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee "$@" --rows 0:3 | sed 's/"seconds":[^,]*,//'; }
 chance chance:0.9 --mask "hotdeck:$rows" > chance.jsonl
@@ -109,7 +109,7 @@ for how in '--guarantee all' '--method contrast'; do
     sis explain -m "$trees" -i "$rows" -t 0.3 --below $how --rows 0:2 -o low.jsonl --force 2>&1
     sis show low.jsonl | tee low.txt | grep 'score met\|changes the score\|meet'
     sis report low.jsonl -q -o "${how##* }.html"
-    grep 'class="tile"\|class="marks\|class="verdict\|<dt>\|class="explain"\|class="banner"' "${how##* }.html" |
+    grep 'class="tile"\|class="found\|class="verdict\|<dt>\|class="explain"\|class="banner"' "${how##* }.html" |
         sed 's/<[^>]*>/ /g; s/  */ /g; s/[0-9.e-]* s $/... s/' | grep -v Model | tee -a low.txt
     grep -i mask low.txt
 done

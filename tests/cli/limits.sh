@@ -13,7 +13,7 @@ grep '"id":"2"' cut.jsonl | grep -o '"bound":{[^}]*}'
 sis verify cut.jsonl -m "cmd:$SIS_EXAMPLES/credit.sh" -i credit.csv --mask mean:credit.csv 2>&1 > audit.jsonl
 sed '3s/"bound":{"features":\[/"bound":{"features":[5];"x":[/; s/;/,/' cut.jsonl > false.jsonl
 sis verify false.jsonl -m "cmd:$SIS_EXAMPLES/credit.sh" -i credit.csv --mask mean:credit.csv 2>/dev/null | grep -o '"holds":false,"reason":"[a-z ]*'
-sis report -q cut.jsonl -o cut.html && grep -c 'cut short' cut.html
+sis report -q cut.jsonl -o cut.html && grep -c 'Cut short' cut.html
 cp cut.jsonl again.jsonl
 ask -o cut.jsonl --resume && same whole.jsonl cut.jsonl
 echo "so much time"

@@ -12,7 +12,7 @@ sed 's/,"n_outputs":[0-9]*//' two.jsonl > old.jsonl
 for f in two one old; do
     echo "== $f"
     sis show $f.jsonl | grep score.*sufficient
-    sis report $f.jsonl -q -o - | grep -o '<p class="verdict">.*sufficient subset'
+    sis report $f.jsonl -q -o - | grep -o '<p class="verdict">.*</p>'
     sis report $f.jsonl -q --mistaken -o - 2>&1 | grep -o '<article[^>]*\|sis report.*'
 done
 echo "== verify"
@@ -32,4 +32,4 @@ true
 echo "== a number for a label is called a class"
 sed 's/"n_outputs":1/&,"target_label":"1"/' one.jsonl > numbered.jsonl
 sis show numbered.jsonl | grep -o 'for class 1'
-sis report numbered.jsonl -q -o - | grep -o '<p class="verdict">.*sufficient subset'
+sis report numbered.jsonl -q -o - | grep -o '<p class="verdict">.*</p>'

@@ -69,7 +69,7 @@ sis merge part0.jsonl -o part0.jsonl 2>&1
 ls x.jsonl 2>&1
 
 echo "parts are one source"
-sis report -q part?.jsonl -o page.html && grep -o 'part[0-9]' page.html | sort -u
+sis report -q part?.jsonl -o page.html && grep -c 'How it was made' page.html
 sis cluster part?.jsonl --eps 1 --min-size 1 -q -o clusters.json > text && grep -o 'part[0-9]' clusters.json | sort -u
 sis cluster part0.jsonl part2.jsonl part0.jsonl 2>&1
 echo "nothing is overwritten by accident"

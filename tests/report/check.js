@@ -138,7 +138,7 @@ async function undecidedIsUndecided(page, file) {
     const slider = document.getElementById("threshold"), t = JSON.parse(document.getElementById("walks").textContent).t;
     slider.value = t.findIndex((x) => x >= 0.8);
     slider.dispatchEvent(new Event("input"));
-    return [...document.querySelectorAll(".card.on")].map((c) => [c.querySelector("h3 bdi").textContent,
+    return [...document.querySelectorAll(".card.on")].map((c) => [c.querySelector(".whose bdi").textContent,
       c.querySelector(".body .tag").textContent, c.querySelectorAll("mark").length,
       c.querySelector(".verdict").offsetParent !== null]);
   })()`);
@@ -248,10 +248,10 @@ async function methodsStandTogether(page, file) {
     return [...document.querySelectorAll(".card")].filter((c) => c.querySelector(".whole .spread:not(.share)")).length; })()`), 36);
   await page.open("file://" + file + "#overview");
   check("what subsets are made of", await page.evaluate(`[...document.querySelectorAll(".insight svg title, .insight svg")].length >= 3`), true);
-  check("common facts once", await page.evaluate(`document.querySelector("#overview h3").textContent`), "All 3 files");
+  check("common facts once", await page.evaluate(`document.querySelector("#overview h3").textContent`), "In common");
   check("no word is broken", await page.evaluate(`[...document.querySelectorAll("#examples .features th, #overview .facts dt")].every((e) => getComputedStyle(e).wordBreak === "normal")`), true);
   await page.open("file://" + file + "#clusters");
-  check("the largest cluster first", await page.evaluate(`[...document.querySelectorAll("#clusters h4 .tag")].map((t) => parseInt(t.textContent))`), [4, 2]);
+  check("clusters in the order of the file", await page.evaluate(`[...document.querySelectorAll("#clusters h4 .tag")].map((t) => parseInt(t.textContent))`), [4, 2]);
   check("ranges instead of values", await page.evaluate(`document.querySelector("#clusters .patterns").textContent.trim().replace(/\\s+/g, " ")`),
     "income 100 to 700job fixed, part-time employment, other \u00d7 4");
 }

@@ -74,7 +74,7 @@ static void every_kind_has_its_card(void **state) {
     }
     assert_int_equal(occurrences(html, "<article"), 5);
     assert_int_equal(occurrences(html, "<img "), 3); /* the original and two subsets */
-    assert_non_null(strstr(html, "<title>Decisions of m.onnx</title>"));
+    assert_non_null(strstr(html, "<title>Decisions of m</title>"));
     assert_non_null(strstr(html,
                            "<mark class=\"s0 r2 h\" data-k=\"1\" title=\"subset 1, rank 2 of 2\">"
                            "caf\xC3\xA9</mark>"));
