@@ -33,6 +33,7 @@ static const cli_option options[] = {
     CLI_OPTIONAL_GROUP(serve_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
     CLI_HEADING("Question"),
     {"threshold", 't', "T", CLI_STRING(serve_options, threshold), "decision: score >= T",
+     .unset = "0.5; language models: as in sis explain",
      .more = "Requests may say another one. A percentile, pNN, is that of the scores of --input."},
     {"below", 0, NULL, CLI_FLAG(serve_options, below), "explain score <= T instead"},
     CLI_GROUP(serve_options, question, cli_question, cli_output_options),
@@ -84,7 +85,6 @@ static void init(void *p) {
     sis_server_opt_init(&opt);
     cli_source_init(&o->source);
     cli_question_init(&o->question);
-    o->threshold = "0.5";
     o->host = opt.host;
     o->port = opt.port;
     o->queue = opt.queue;
@@ -99,7 +99,8 @@ static void init(void *p) {
 static char *name_of(const char *model) {
     const char *file = strncmp(model, "ort:", 4) == 0 ? model + 4 : model;
     const char *at = strncmp(model, "http", 4) == 0 ? strstr(model, "/models/") : NULL;
-    const char *from = at ? at + 8 : cli_last_part(file);
+    const char *llm = strstr(model, "/completions#");
+    const char *from = at ? at + 8 : llm ? strchr(llm, '#') + 1 : cli_last_part(file);
     char *name = strdup(strncmp(model, "cmd:", 4) == 0 ? "model" : from);
     if (name)
         name[strcspn(name, "./:#?% ")] = '\0';
@@ -123,7 +124,7 @@ static int add_model(const serve_options *o, served *s, const char *model, const
     source.model = model;
     source.open.token = NULL; /* it is what we ask for */
     cli_task_options(&source, &o->question, &m->task);
-    m->task.question.threshold = o->threshold;
+    m->task.question.threshold = o->threshold ? o->threshold : o->source.prompt ? NULL : "0.5";
     m->task.answer.search.below = o->below;
     m->task.answer.search.max_subsets = o->max_subsets;
     return CLI_DONE;
@@ -270,6 +271,8 @@ const cli_command cli_serve = {
              "Two models on a page at http://127.0.0.1:8080/."},
             {"sis serve -m credit.json -i cases.csv --mask mean:train.csv -t 0.8 --port 9000",
              "A model of a table, with the cases to choose from and a form for others."},
+            {"sis serve -m http://localhost:8080/completion --prompt prompt.txt --explain context",
+             "A language model: which sentences of the context were enough for its answer?"},
             {"sis serve --model_name credit --predictor_host credit-predictor.default "
              "--http_port 8080 --host 0.0.0.0 --mask zero",
              "As the explainer of a KServe inference service."},

@@ -249,6 +249,12 @@ typedef struct sis_task_cost {
 } sis_task_cost;
 int sis_task_estimate(const sis_task *task, sis_task_cost *out);
 
+/* The fields of the prompt of a language model, each once, in *fields (*n): free() each and the list. 0 of them for
+ * other tasks. */
+int sis_task_fields(const sis_task *task, char ***fields, size_t *n);
+/* Example i of such a task as its line of JSON; NULL for others. */
+const char *sis_task_object(const sis_task *task, size_t i);
+
 /* ---- The same question about other examples ------------------------------------------------ */
 
 /* A task like another one (model, mask, features, threshold) about all examples of `data`: for

@@ -157,15 +157,60 @@ static int parse_body(work *w) {
     return error ? error : read_ask(json_object_get(w->body, "parameters"), &w->ask);
 }
 
+/* The instances of a language model, objects, as lines of JSON. */
+static int write_objects(const work *w, sis__buf *b) {
+    const json_t *list = json_object_get(w->body, "instances"), *object;
+    size_t i, most = w->serving->opt->instances;
+    if (w->form == SIS__FORM_V2 || json_array_size(list) == 0)
+        return sis__fail(SIS_E_FORMAT, "expected {\"instances\":[{\"%s\":...},...]}",
+                         w->model->schema.explain);
+    if (json_array_size(list) > most)
+        return sis__fail(SIS_E_ARGUMENT, "%zu instances; this server takes at most %zu",
+                         json_array_size(list), most);
+    json_array_foreach(list, i, object) {
+        char *line = json_is_object(object) ? sis__json_dump(object, JSON_COMPACT) : NULL;
+        if (!line)
+            return sis__fail(SIS_E_FORMAT, "instance %zu: expected an object with the fields of "
+                                           "the prompt", i);
+        sis__buf_str(b, line);
+        sis__buf_char(b, '\n');
+        free(line);
+    }
+    sis__buf_char(b, '\0');
+    return sis__buf_error(b);
+}
+
+/* A task of its own: a language model is told its prompts. */
+static int open_prompts(work *w) {
+    sis_task_opt opt = w->model->from->task;
+    sis__buf objects;
+    sis__buf_init(&objects);
+    int error = w->ask.mask ? sis__fail(SIS_E_OPTION, "mask: parts of a prompt are left out")
+                            : write_objects(w, &objects);
+    opt.examples.input = opt.examples.rows = NULL;
+    opt.examples.objects = objects.data;
+    opt.answer.search.jobs = 1;
+    if (w->ask.method)
+        opt.answer.method = w->ask.method;
+    if (!error)
+        error = sis_task_open(&opt, &w->task);
+    sis__buf_release(&objects);
+    return error;
+}
+
+static int open_instances(work *w) {
+    int error = read_instances(w);
+    if (!error)
+        error = sis__served_task_for(w->model, &w->ask, &w->other);
+    return error ? error
+                 : sis_task_about(w->other ? w->other->task : w->model->task, w->data, &w->task);
+}
+
 /* Create the task and register it, so that the watcher can cancel it. */
 static int begin(work *w) {
     int error = parse_body(w);
     if (!error)
-        error = read_instances(w);
-    if (!error)
-        error = sis__served_task_for(w->model, &w->ask, &w->other);
-    if (!error)
-        error = sis_task_about(w->other ? w->other->task : w->model->task, w->data, &w->task);
+        error = w->model->schema.fields ? open_prompts(w) : open_instances(w);
     if (!error && w->ask.max_subsets > 0)
         error = sis_task_limit(w->task, (size_t)w->ask.max_subsets);
     int below = w->ask.below >= 0 ? w->ask.below : w->model->from->task.answer.search.below;

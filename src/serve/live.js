@@ -53,12 +53,20 @@
 
   /* ---- The editors: each shows an input and gives it back ---- */
   let editor = null;
+  /* What is there at first, if the server has no examples of its own. */
+  const STARTERS = {
+    text: "A wonderful film: the acting is superb, the story is moving, and the ending made me cry.",
+    dna: "ATTGCATCAGGTTACCGATTTGACGTACAAGTTCTGGCCACCAGGGGGCGCTACTTGACAATGCTTAGCATTCGAACTGTTTAAGCATCCGATTGCATCAG",
+    image: [[[0.25, 0.3], [0.25, 0.7]], [[0.25, 0.7], [0.8, 0.45]]], /* strokes of a seven, as shares of height and width */
+    context: "Tom works in Bergen. Mara lives in Oslo. Ines lives in Turin.",
+    question: "Where does Mara live?",
+  };
   function textEditor(letters) {
     const area = make("textarea", { id: "text", "aria-label": letters ? "Sequence of bases" : "Text", spellcheck: "false",
       class: letters ? "letters" : "", placeholder: letters ? "Paste a sequence of A C G T" : "Type or paste a text" });
     byId("input").replaceChildren(area);
     area.addEventListener("input", () => changed(area.value));
-    return { show: (v) => { area.value = v || ""; },
+    return { starter: () => STARTERS[letters ? "dna" : "text"], show: (v) => { area.value = v || ""; },
       read: (v) => letters ? v.replace(/[^ACGTN]/gi, "").toUpperCase() : v, empty: (v) => !v || !v.trim() };
   }
   /* Height, width and channels of an image's shape, and whether channels are in front. */
@@ -135,7 +143,11 @@
       changed(values);
     });
     paint();
-    return { show: (v) => { values = v ? JSON.parse(JSON.stringify(v)) : blank(shape); paint(); }, read: (v) => v,
+    const starter = () => {
+      STARTERS.image.forEach(([a, b]) => { for (let k = 0; k <= 40; k++) dot(r.h * (a[0] + (b[0] - a[0]) * k / 40), r.w * (a[1] + (b[1] - a[1]) * k / 40)); });
+      return values;
+    };
+    return { starter, show: (v) => { values = v ? JSON.parse(JSON.stringify(v)) : blank(shape); paint(); }, read: (v) => v,
       empty: (v) => !v || !JSON.stringify(v).match(/[1-9]/) };
   }
   function tableEditor(columns) {
@@ -159,22 +171,46 @@
       number.addEventListener("input", () => { if (slider) slider.value = number.value; take(number.value); });
       if (slider) slider.addEventListener("input", () => { number.value = slider.value; take(slider.value); });
       fields.append(make("label", {}, column.name, make("span", { class: "pair-of" }, slider, number)));
-      values[column.name] = known ? column.middle : 0;
+      values[column.name] = column.middle === undefined ? 0 : column.middle;
       set(values[column.name]);
       return set;
     });
     byId("input").replaceChildren(fields);
-    return { show: (v) => { values = v ? { ...v } : values; columns.forEach((c, k) => setters[k](values[c.name])); },
+    return { starter: () => values, show: (v) => { values = v ? { ...v } : values; columns.forEach((c, k) => setters[k](values[c.name])); },
       read: (v) => v || values, empty: () => false };
+  }
+  /* The fields of a prompt. It is asked about when the button is pressed: each question costs requests. */
+  function promptEditor(model) {
+    const box = make("div", { class: "prompt-fields" }), button = make("button", { type: "button", id: "explain" }, "Explain the answer");
+    let values = {};
+    const fields = [...model.fields].sort((a, b) => (b === model.explain) - (a === model.explain)).concat("answer");
+    const areas = fields.map((name) => {
+      const area = make("textarea", { id: "f-" + name, class: name === model.explain ? "main" : "", rows: name === model.explain ? 6 : 1,
+        placeholder: name === "answer" ? "empty: the model's own" : "" });
+      area.addEventListener("input", () => { values = { ...values, [name]: area.value }; changed(values); });
+      box.append(make("label", {}, name + (name === model.explain ? ", cut into " + model.unit + "s" : ""), area));
+      return area;
+    });
+    button.addEventListener("click", () => askSoon(0));
+    byId("input").replaceChildren(box, make("p", {}, button));
+    const text = (v) => v === undefined || v === null ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 1);
+    const list = (v) => { try { const got = JSON.parse(v); return Array.isArray(got) ? got : v; } catch (error) { return v; } };
+    return { waits: true, starter: () => Object.fromEntries(fields.map((name) => [name, STARTERS[name] || (name === model.explain ? STARTERS.context : "")])),
+      show: (v) => { values = { ...v }; areas.forEach((area, k) => { area.value = text(values[fields[k]]); }); },
+      read: (v) => Object.fromEntries(Object.entries(v).filter(([name, value]) => name !== "answer" || text(value).trim()).map(([name, value]) =>
+        [name, name === model.explain && typeof value === "string" ? list(value) : value])),
+      empty: (v) => !v || !text(v[model.explain]).trim() };
   }
   function arrayEditor() {
     const area = make("textarea", { id: "text", "aria-label": "Numbers", placeholder: "[0.1, 0.2, ...]", spellcheck: "false" });
     byId("input").replaceChildren(area);
     area.addEventListener("input", () => changed(area.value));
-    return { show: (v) => { area.value = v === null ? "" : typeof v === "string" ? v : JSON.stringify(v); },
+ const shape = first().shape || [];
+    return { starter: () => shape.length ? JSON.stringify(blank(shape)) : "", show: (v) => { area.value = v === null ? "" : typeof v === "string" ? v : JSON.stringify(v); },
       read: (v) => typeof v === "string" ? JSON.parse(v) : v, empty: (v) => !v || !String(v).trim() };
   }
   function openEditor(model) {
+    if (model.kind === "prompt") return promptEditor(model);
     if (model.kind === "text") return textEditor(false);
     if (model.kind === "dna") return textEditor(true);
     if (model.kind === "image" && model.shape && model.shape.length <= 3) return imageEditor(model.shape);
@@ -202,6 +238,7 @@
   const all = (selector) => Array.from(byId("answer").querySelectorAll(selector));
   async function askNow() {
     if (busy) { again = true; return; }
+    if (answers.length === 0) byId("answer").replaceChildren(make("p", { class: "reason" }, "Asking\u2026"));
     if (editor.empty(state.input)) { answers = []; shown = wanted; draw(); return; }
     busy = true;
     const number = wanted, began = performance.now();
@@ -232,11 +269,12 @@
   function changed(input) {
     state.input = input;
     remember();
-    askSoon(60);
+    if (!editor.waits) askSoon(60);
   }
 
   /* ---- Drawing ---- */
   function fail(text) {
+    byId("actions").hidden = true;
     byId("answer").replaceChildren(make("p", { class: "trouble", role: "alert" }, text));
   }
   const label = (record) => record.n_outputs > 1 || !/^1?$/.test(record.target_label || "") ? record.target_label || "output " + record.target : "";
@@ -247,6 +285,13 @@
     p.append(reached ? ", " + sign + " " : ", not " + sign + " ", short(record.threshold));
     return p;
   }
+  function found(record, subsets) {
+    const parts = [record.masked_score === undefined || record.masked_score === null ? "" : "everything masked " + short(record.masked_score),
+      subsets.length && record.rest_score !== undefined && !record.read ? "only the subsets masked " + short(record.rest_score) : ""].filter(Boolean);
+    return make("p", { class: "found soft" }, parts.join(", "));
+  }
+  const title = (record) => !(record.subsets || []).length ? "Nothing to explain" : record.method === "contrast" ? "What would change it" :
+    record.guarantee && record.guarantee !== "mask" ? "Proof" : "Reason";
   /* The same elements as src/report/score_bar.c makes. */
   function scoreBar(record, subsets) {
     const scores = [record.masked_score, record.score, record.threshold, ...subsets.map((s) => s.score)].filter((v) => typeof v === "number");
@@ -254,32 +299,38 @@
     const room = low >= 0 && high <= 1 ? null : Math.max((high - low) * 0.1, 1e-9);
     [low, high] = room === null ? [0, 1] : [low - room, high + room];
     const x = (v) => 100 * (v - low) / (high - low) + "%", from = Math.min(record.masked_score, record.score), to = Math.max(record.masked_score, record.score);
-    const marks = [["masked", 0, "everything masked", record.masked_score], ...subsets.slice(0, COLOURS).map((s, k) => ["sub", k, subsets.length > 1 ? "subset " + (k + 1) : "subset", s.score]),
-      ["limit", 0, "threshold", record.threshold], ["full", 0, "whole input", record.score]];
-    const dot = ([kind, colour, , v], at) => make("i", { class: kind + " s" + colour, style: at ? "left:" + x(v) : null });
-    const order = [...marks].sort((a, b) => (a[0] === "sub") - (b[0] === "sub"));
-    return make("div", { class: "scorebar" },
-      make("div", { class: "track", "aria-hidden": "true" }, make("b", { style: "left:" + x(from) + ";width:" + 100 * (to - from) / (high - low) + "%" }), ...order.map((m) => dot(m, true))),
-      make("p", { class: "marks soft" }, ...marks.map((m) => make("span", {}, dot(m, false), " " + m[2] + " " + short(m[3])))));
+    const dot = (kind, colour, v) => make("i", { class: kind + " s" + colour, style: "left:" + x(v) });
+    return make("div", { class: "scorebar" }, make("div", { class: "track", "aria-hidden": "true" },
+      make("b", { style: "left:" + x(from) + ";width:" + 100 * (to - from) / (high - low) + "%" }), dot("limit", 0, record.threshold),
+      dot("masked", 0, record.masked_score), dot("full", 0, record.score), ...subsets.slice(0, COLOURS).map((s, k) => dot("sub", k, s.score))));
   }
+  const legend = () => make("p", { class: "legend scorebar soft" }, ...[["masked", "everything masked"], ["sub", "a subset"], ["limit", "threshold"], ["full", "the whole input"]]
+    .flatMap(([kind, words]) => [make("i", { class: kind + " s0" }), " " + words + " "]));
   const rankOf = (subsets) => {
     const rank = new Map();
     subsets.forEach((subset, k) => subset.features.forEach((f, i) => { if (!rank.has(f)) rank.set(f, { k, r: Math.floor(4 * i / subset.features.length) }); }));
     return rank;
   };
-  const markOf = (text, at) => at ? make("mark", { class: "s" + at.k % COLOURS + " r" + at.r, "data-k": at.k + 1 }, text) : text;
+  const markOf = (text, at, more) => at ? make("mark", { class: "s" + at.k % COLOURS + " r" + at.r + (more || ""), "data-k": at.k + 1 }, text) :
+    more ? make("i", { class: more.trim() }, text) : text;
   function drawText(record, subsets) {
-    const rank = rankOf(subsets), p = make("p", { class: "text" + (subsets.length > 1 ? " many" : "") });
+    const rank = rankOf(subsets), prompt = record.answer !== undefined;
+    const p = make("p", { class: "text" + (subsets.length > 1 ? " many" : "") + (prompt ? " prompt" : "") });
+    const passage = (text) => record.unit !== "passage" ? "" : text.includes("\n") ? " passage titled" : " passage";
     const text = Array.from(record.text || ""), spans = record.spans || []; /* characters, as spans count them */
     let at = 0;
+    if (record.before) p.append(make("span", { class: "fixed" }, record.before));
     for (let f = 0; 2 * f < spans.length; f++) {
-      p.append(text.slice(at, spans[2 * f]).join(""), markOf(text.slice(spans[2 * f], spans[2 * f + 1]).join(""), rank.get(f)));
+      const word = text.slice(spans[2 * f], spans[2 * f + 1]).join("");
+      p.append(text.slice(at, spans[2 * f]).join(""), markOf(word, rank.get(f), passage(word)));
       at = spans[2 * f + 1];
     }
     if (!record.text) (record.words || []).forEach((word, f) => p.append(markOf(word, rank.get(f)), " "));
     p.append(text.slice(at).join(""));
+    if (record.after) p.append(make("span", { class: "fixed" }, record.after));
     return p;
   }
+  const drawAnswer = (record) => make("p", { class: "answer" }, record.answer.trim());
   function drawLetters(record, subsets) {
     const rank = rankOf(subsets), p = make("p", { class: "dna" }), letters = record.sequence || "";
     for (let k = 0, end; k < letters.length; k = end) {
@@ -328,16 +379,17 @@
         make("td", { class: "among" }, known ? make("span", { class: "spread", title: short(column.least) + " to " + short(column.most) },
           record.mask ? make("u", { style: x(valueOf(f, record.mask)) }) : null, make("i", { style: x(value) })) : null));
     };
-    return make("div", { class: "tables" }, ...subsets.map((subset, k) => subset.aside ? null : make("table", { class: "features" },
-      make("caption", {}, make("span", { class: "key s" + k % COLOURS + " r0" }, String(k + 1)), " scores " + short(subset.score)),
-      make("tbody", {}, ...subset.features.map(row)))).filter(Boolean));
+    return make("table", { class: "features" }, ...subsets.map((subset, k) => subset.aside ? null : make("tbody", {},
+      make("tr", { class: "group" }, make("th", { colspan: 3, scope: "rowgroup" }, make("span", { class: "key s" + k % COLOURS + " r0" }, String(k + 1)), " scores " + short(subset.score))),
+      ...subset.features.map(row))).filter(Boolean));
   }
   function listSubsets(record, subsets) {
-    const name = (f) => record.words ? record.words[f] : record.sequence ? record.sequence[f] : record.names ? record.names[f] : String(f);
+    const name = (f) => record.words ? record.words[f].split("\n")[0] : record.sequence ? record.sequence[f] : record.names ? record.names[f] : String(f);
     return make("ol", { class: "subsets" }, ...subsets.map((subset, k) => subset.aside ? null : make("li", { "data-pattern": record.sequence ? letters(record.sequence, subset.features) : null },
       make("span", { class: "key s" + k % COLOURS + " r0" }, String(k + 1)),
       record.sequence ? pattern(record.sequence, subset.features) : make("span", { class: "words" }, ...subset.features.slice(0, 40).map((f) => make("bdi", {}, name(f)))),
-      make("span", { class: "soft" }, subset.features.length + " of " + record.n_features + ", scores " + short(subset.score)))).filter(Boolean));
+      make("span", { class: "soft" }, subset.features.length + " of " + record.n_features + ", scores " + short(subset.score) +
+        (typeof subset.without === "number" ? " alone, " + short(subset.without) + " without it" : "")))).filter(Boolean));
   }
   /* From the first to the last chosen base, N for what is not chosen. */
   function letters(sequence, features) {
@@ -346,12 +398,12 @@
   }
   function pattern(sequence, features) {
     const on = new Set(features), low = Math.min(...features), high = Math.max(...features), span = make("span", { class: "pattern" });
-    for (let f = low; f <= high; f++) span.append(on.has(f) ? sequence[f] : make("i", {}, "\u00b7"));
+    for (let f = low; f <= high; f++) span.append(on.has(f) ? sequence[f] : make("i", {}, "N"));
     return span;
   }
   function drawBody(record, all) {
     const subsets = all.map((subset, k) => only === null || only === k ? subset : { ...subset, features: [], aside: true });
-    if (record.words) return [drawText(record, subsets), listSubsets(record, subsets)];
+    if (record.words) return [drawText(record, subsets), record.answer === undefined ? null : drawAnswer(record), listSubsets(record, subsets)].filter(Boolean);
     if (record.sequence) return [drawLetters(record, subsets), listSubsets(record, subsets)];
     if (record.kind === "image") return [drawPictures(record, subsets)];
     if (record.kind === "table" || record.names) return [drawTable(record, subsets)];
@@ -431,20 +483,22 @@
   }
   function drawCard(record, name) {
     const subsets = record.subsets || [], card = make("article", { class: "card", "data-status": record.status });
-    card.append(make("header", {}, make("h3", {}, answers.length > 1 ? name : subsets.length === 0 ? "Nothing to explain" :
-      record.read ? "The first subset" : subsets.length === 1 ? "One sufficient subset" : subsets.length + " sufficient subsets"),
-    record.read ? make("span", { class: "tag read" }, "read from the walk") : record.verified ? make("span", { class: "tag" }, "verified") : null));
+    card.append(make("header", {}, answers.length > 1 ? make("p", { class: "whose" }, name) : null, make("h3", {}, title(record), " ",
+      record.read ? make("span", { class: "tag read" }, "first subset, read from the walk") : record.verified && subsets.length ? make("span", { class: "tag" }, "verified") : null)));
     card.append(verdict(record));
-    if (record.status !== "error") card.append(scoreBar(record, subsets));
+    if (record.status !== "error") card.append(found(record, subsets), scoreBar(record, subsets));
     if (record.status === "explained") card.append(...[stepper(subsets), ...drawBody(record, subsets)].filter(Boolean));
-    else if (record.status !== "error") card.append(...whyNot(record));
-    card.append(make("p", { class: "soft" }, record.read ? "no new walk" : short(record.evaluations) + " evaluations, " + short(1000 * record.seconds) + " ms"));
+    else if (record.status !== "error") card.append(...whyNot(record), ...(record.answer === undefined ? [] : [drawText(record, []), drawAnswer(record)]));
+    card.append(make("p", { class: "cost soft" }, record.read ? "no new walk" : record.requests !== undefined ?
+      record.requests + " requests, " + (record.prompt_tokens + record.completion_tokens) + " tokens" : record.evaluations + " evaluations, " + short(1000 * record.seconds) + " ms"));
     return card;
   }
   let drawn = []; /* answers, or what their walks say of another threshold */
   function redraw() {
     byId("answer").replaceChildren(...drawn.map((record, k) => drawCard(record, k ? state.second : state.model)));
-    if (drawn.length === 0) byId("answer").replaceChildren(make("p", { class: "reason" }, "Nothing to explain yet."));
+    if (drawn.length === 0) byId("answer").replaceChildren(make("p", { class: "reason" }, editor && editor.waits ? "Press the button to explain the answer." : "Nothing to explain yet."));
+    else byId("answer").append(legend());
+    byId("actions").hidden = !answers.some((record) => (record.subsets || []).length);
     drawMotifs();
   }
   function draw() {
@@ -501,13 +555,22 @@
     if (model !== state.model) return;
     Object.assign(shelf, { from, count: got.count, items: got.examples });
     byId("choose").hidden = got.count === 0;
+    byId("which-examples").hidden = got.count === 0;
     listExamples();
     if (!got.count) return;
+    if (editor.waits) { startWith(0); return; } /* scores cost requests */
     const scores = (await (await ask(address(model) + ":predict", { instances: got.examples.map((e) => e.instance) })).json()).predictions;
     if (model !== state.model || from !== shelf.from) return;
     shelf.items.forEach((item, k) => { item.decided = decide(scores[k]); item.right = judge(item); });
     byId("right").parentElement.hidden = !shelf.items.some((item) => item.right !== null);
     listExamples();
+    startWith(Math.max(0, shelf.items.findIndex((item) => item.decided > 0)));
+  }
+  /* The input at first: an example that is decided. */
+  function startWith(k) {
+    if (state.input !== null) return;
+    byId("example").value = String(k);
+    takeExample();
   }
   /* The class with the highest score; of a model with one score 1 if it meets the threshold, else 0. */
   const decide = (scores) => Array.isArray(scores) && scores.length > 1 ? scores.indexOf(Math.max(...scores)) :
@@ -562,7 +625,7 @@
     Object.assign(state, { input: null, threshold: model.threshold, below: model.below, output: "", mask: "", method: "", second: "" }, kept || {});
     all2("#models button").forEach((b) => { b.setAttribute("aria-selected", String(b.dataset.name === name)); b.tabIndex = b.dataset.name === name ? 0 : -1; });
     editor = openEditor(model);
-    if (state.input === null && model.columns) state.input = editor.read(null);
+    if (state.input === null && !model.examples) state.input = editor.starter();
     editor.show(state.input);
     const names = model.labels || Array.from({ length: model.n_outputs || 1 }, (_, k) => "output " + k);
     byId("class").replaceChildren(option("", "the highest"), ...names.map((n, k) => option(String(k), n)));
@@ -571,6 +634,9 @@
     byId("method").replaceChildren(...METHODS.map((m) => option(m === "sis" ? "" : m, m)));
     const others = Array.from(about.keys()).filter((n) => n !== name && fits(n));
     byId("beside").hidden = others.length === 0;
+    byId("class").parentElement.hidden = names.length < 2;
+    byId("mask").parentElement.hidden = model.kind === "prompt";
+    byId("which-examples").hidden = true;
     byId("second").replaceChildren(option("", "no other model"), ...others.map((n) => option(n)));
     byId("class").value = String(state.output);
     byId("below").value = state.below ? "1" : "";
@@ -586,7 +652,7 @@
     draw();
     fetchExamples(0).catch((error) => fail(error.message));
     remember();
-    askSoon(0);
+    if (!editor.waits) askSoon(0);
   }
   const all2 = (selector) => Array.from(document.querySelectorAll(selector));
   function say(text) { byId("said").textContent = text; }

@@ -206,6 +206,15 @@ static int measure_columns(sis__schema *s, const sis_data *data) {
     return error;
 }
 
+/* Without examples the mask that a network carries is a value of each column. */
+static void middle_of_net(sis__schema *s, const sis_net *net) {
+    size_t n;
+    const float *mask = sis_net_mask(net, &n);
+    for (size_t k = 0; mask && n == s->n_values && k < s->n_columns; k++)
+        if (!s->columns[k].n_categories)
+            s->columns[k].middle = mask[s->columns[k].first];
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static int find_names(sis__schema *s, const sis_model *model, const sis_data *data,
@@ -246,7 +255,12 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
     const sis_data *data = sis_task_data(task);
     const sis_net *net = sis_model_document(model);
     *s = (sis__schema){0};
-    int error = find_names(s, model, data, net);
+    int error = sis_task_fields(task, &s->fields, &s->n_fields);
+    if (error || s->n_fields) {
+        s->kind = "prompt";
+        return error;
+    }
+    error = find_names(s, model, data, net);
     s->kind = kind_of(data, net, s->n_values);
     if (data)
         shape_of_data(s, data);
@@ -256,6 +270,8 @@ int sis__schema_init(sis__schema *s, const sis_task *task) {
         error = find_columns(s, data, net);
     if (!error && data && s->columns)
         error = measure_columns(s, data);
+    else if (!error && net && s->columns)
+        middle_of_net(s, net);
     if (!error)
         error = find_labels(s, model);
     if (error)
@@ -272,6 +288,7 @@ void sis__schema_release(sis__schema *s) {
     free(s->column_names);
     free_texts(s->names, s->n_values);
     free_texts(s->labels, s->n_labels);
+    free_texts(s->fields, s->n_fields);
     free(s->map);
     *s = (sis__schema){0};
 }
@@ -283,14 +300,20 @@ static void write_column(const sis__schema_column *c, sis__buf *b) {
         sis__json_texts(b, "categories", (const char *const *)c->categories, c->n_categories);
     if (isfinite(c->min)) {
         sis__json_number(b, "least", c->min);
-        sis__json_number(b, "middle", c->middle);
         sis__json_number(b, "most", c->max);
     }
+    if (isfinite(c->middle))
+        sis__json_number(b, "middle", c->middle);
     sis__buf_char(b, '}');
 }
 
 void sis__schema_write(const sis__schema *s, sis__buf *b) {
     sis__json_text(b, "kind", s->kind);
+    if (s->fields) {
+        sis__json_texts(b, "fields", (const char *const *)s->fields, s->n_fields);
+        sis__json_text(b, "explain", s->explain);
+        sis__json_text(b, "unit", s->unit);
+    }
     if (s->rank)
         sis__json_counts(b, "shape", s->dims, s->rank);
     if (s->labels)

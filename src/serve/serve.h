@@ -49,6 +49,9 @@ typedef struct sis__schema {
     int *map;     /* (n_values) the column of each */
     size_t n_labels;
     char **labels; /* of outputs */
+    size_t n_fields;
+    char **fields;              /* (n_fields) of the prompt of a language model, else NULL */
+    const char *explain, *unit; /* the field that is cut, and into what */
 } sis__schema;
 
 int sis__schema_init(sis__schema *s, const sis_task *task);

@@ -37,6 +37,8 @@ int sis__served_open(const sis_served *from, sis__served **out) {
     int error = sis_task_open(&opt, &s->task);
     if (!error)
         error = sis__schema_init(&s->schema, s->task);
+    s->schema.explain = opt.model.open.explain;
+    s->schema.unit = strcmp(opt.question.features, "each") == 0 ? "sentence" : opt.question.features;
     if (error) {
         sis__fail_in(error, "model %s", from->name);
         sis__served_drop(s);
@@ -334,8 +336,13 @@ static void write_row(const sis__schema *s, const double *values, sis__buf *b) {
 }
 
 /* An example in the form of a request. */
-static int write_instance(const sis__served *s, const sis_data *data, size_t row, sis__buf *b) {
+static int write_instance(const sis__served *s, const sis_data *data, size_t i, sis__buf *b) {
+    size_t row = sis_task_row(s->task, i);
     size_t rank;
+    if (s->schema.fields) {
+        sis__buf_str(b, sis_task_object(s->task, i));
+        return SIS_OK;
+    }
     const char *text = sis_data_text(data, row);
     if (!text)
         text = sis_data_sequence(data, row);
@@ -371,7 +378,7 @@ int sis__served_examples(const sis__served *s, size_t from, size_t count, sis__b
         sis__json_text(b, "id", sis_task_id(s->task, i, number));
         sis__json_text(b, "label", sis_data_label(data, row));
         sis__json_name(b, "instance");
-        error = write_instance(s, data, row, b);
+        error = write_instance(s, data, i, b);
         sis__buf_char(b, '}');
     }
     sis__buf_str(b, "]}");

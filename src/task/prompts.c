@@ -260,8 +260,9 @@ static int read_lines(const reader *r, const char *path, const char *bytes,
         if (error == SIS_OK)
             error = sis__reserve(&out->items, &out->room, out->n + 1, sizeof *out->items);
         if (error == SIS_OK) {
-            out->items[out->n] = (sis__task_prompt){0};
-            error = take_example(r, example, &out->items[out->n++]);
+            sis__task_prompt *p = &out->items[out->n++];
+            *p = (sis__task_prompt){.line = strndup(at, n)};
+            error = p->line ? take_example(r, example, p) : SIS_E_NOMEM;
         }
         json_decref(example);
         if (error != SIS_OK)
@@ -378,6 +379,7 @@ double sis__task_prompt_threshold(const sis_task *t) {
 void sis__task_prompts_release(sis__task_prompts *p) {
     for (size_t i = 0; i < p->n; i++) {
         sis__task_prompt *q = &p->items[i];
+        free(q->line);
         free(q->before);
         free(q->text);
         free(q->after);
@@ -406,6 +408,43 @@ int sis__task_prompt_take_answer(const sis_task *t, size_t row, const sis_record
                            "record \"%s\" is about the answer \"%.60s\", the one given is "
                            "\"%.60s\"",
                            r->id, said, p->answer);
+}
+
+/* ---- Fields --------------------------------------------------------------------------------- */
+
+static int add_field(const char *name, size_t length, char ***fields, size_t *n) {
+    for (size_t i = 0; i < *n; i++)
+        if (strlen((*fields)[i]) == length && strncmp((*fields)[i], name, length) == 0)
+            return SIS_OK;
+    char **more = sis__realloc(*fields, *n + 1, sizeof *more);
+    if (!more)
+        return SIS_E_NOMEM;
+    *fields = more;
+    if (!(more[*n] = strndup(name, length)))
+        return SIS_E_NOMEM;
+    ++*n;
+    return SIS_OK;
+}
+
+int sis_task_fields(const sis_task *t, char ***fields, size_t *n) {
+    char *template = NULL;
+    *fields = NULL;
+    *n = 0;
+    int error = sis__task_has_prompts(&t->opt) ? read_template(&t->opt, &template) : SIS_OK;
+    for (const char *at = template; error == SIS_OK && at && *at;) {
+        size_t length = field_length(at);
+        if (length)
+            error = add_field(at + 1, length - 2, fields, n);
+        at += length ? length : 1;
+    }
+    free(template);
+    return error;
+}
+
+const char *sis_task_object(const sis_task *t, size_t i) {
+    return t->encoding.prompts.items && i < t->source.n
+               ? t->encoding.prompts.items[sis__task_row(&t->source, i)].line
+               : NULL;
 }
 
 /* ---- Cost ------------------------------------------------------------------------------------ */

@@ -74,6 +74,7 @@ typedef struct sis__task_pieces {
 
 /* An example of a language model (prompts.c), texts of its own. */
 typedef struct sis__task_prompt {
+    char *line;                                /* as it was given */
     char *before, *text, *after, *answer, *id; /* the last two may be NULL */
     sis_piece *parts;                          /* (n) of text */
     size_t n, room;

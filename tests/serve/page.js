@@ -73,7 +73,14 @@ const asked = (page) => page.requests.filter((url) => url.endsWith(":explain")).
 async function texts(page, base, name) {
   await page.click(tab("imdb-cnn"));
   await settle(page);
-  check("no text yet", await page.evaluate(TEXT), "Nothing to explain yet.");
+  await settle(page, `document.querySelector("#answer mark")`);
+  check("there is a text to begin with", await page.evaluate(MARKED), (m) => m.includes("wonderful"));
+  check("the answer is in the first screen", await page.evaluate(`document.querySelector("#answer mark").getBoundingClientRect().bottom < innerHeight`), true);
+  check("options are behind a button", await page.evaluate(`!document.getElementById("threshold").checkVisibility()`), true);
+  await page.evaluate(`document.getElementById("text").value = ""; document.getElementById("text").dispatchEvent(new Event("input"))`);
+  await settle(page, `${TEXT} === "Nothing to explain yet."`);
+  check("nothing to save", await page.evaluate(`document.getElementById("actions").offsetParent === null`), true);
+  await page.evaluate(`document.getElementById("options").open = true`);
   // Answers come in the order of the questions, whatever is typed meanwhile.
   await page.evaluate(`window.order = []; new MutationObserver(() => order.push(Number(document.body.dataset.shown)))
     .observe(document.body, { attributes: true, attributeFilter: ["data-shown"] })`);
@@ -141,7 +148,10 @@ async function texts(page, base, name) {
 
 async function digits(page) {
   await page.click(tab("mnist-cnn"));
-  await settle(page);
+  await settle(page, `document.querySelectorAll("#answer .pictures figure").length > 1`);
+  check("there is a seven to begin with", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "7");
+  await page.evaluate(`document.getElementById("clear").click()`);
+  await settle(page, `${TEXT} === "Nothing to explain yet."`);
   const box = await page.evaluate(`(() => { const e = document.getElementById("canvas"); e.scrollIntoView({ block: "center" });
     const r = e.getBoundingClientRect(); return { x: r.left, y: r.top, w: r.width, h: r.height }; })()`);
   const at = (x, y) => ({ x: box.x + x * box.w, y: box.y + y * box.h, button: "left", buttons: 1, pointerType: "mouse" });
@@ -160,7 +170,7 @@ async function digits(page) {
   await set(page, "class", "");
   await set(page, "second", "mnist-mlp");
   await settle(page, `document.querySelectorAll("#answer .card").length === 2`);
-  check("two models side by side", await page.evaluate(`[...document.querySelectorAll("#answer h3")].map((h) => h.textContent)`), ["mnist-cnn", "mnist-mlp"]);
+  check("two models side by side", await page.evaluate(`[...document.querySelectorAll("#answer .whose")].map((h) => h.textContent)`), ["mnist-cnn", "mnist-mlp"]);
   await picture(page, "live-digit");
   await set(page, "second", "");
   await page.evaluate(`document.getElementById("canvas").focus()`);
@@ -176,6 +186,7 @@ async function sequences(page) {
   await settle(page);
   const left = "ACGTTGCATGCATTGACTGACCATGATCGATCCATGACTGA", right = "TGACTGATCGGATCGATTACGATCGATCAGCTAGCATGCAT";
   await page.click("#text");
+  await page.evaluate(`document.getElementById("text").select()`);
   await page.send("Input.insertText", { text: (left + "TGGCCACCAGGGGGCGCTA" + right).slice(0, 101) });
   await settle(page, `document.querySelector("#answer .logo")`);
   check("sequence", await page.evaluate(TEXT), (t) => t.includes("scores"));
@@ -210,8 +221,9 @@ async function tables(page) {
 async function kept(page, base) {
   await page.click(tab("imdb-cnn"));
   await page.click("#text");
+  await page.evaluate(`document.getElementById("text").select()`);
   await page.send("Input.insertText", { text: "A truly dreadful bore." });
-  await settle(page, `document.querySelector("#answer .card")`);
+  await settle(page, `${TEXT}.includes("dreadful") || document.querySelector("#answer .reason")`);
   const link = await page.evaluate("location.href");
   const before = await page.evaluate(`document.querySelector("#answer .verdict").textContent`);
   await page.open("about:blank");
