@@ -178,8 +178,8 @@ static int image_shape(const attack_run *c, size_t i, sis_raster *at) {
     if (is_image(example.drawing.shape, example.drawing.rank, c->a.width, at) ||
         is_image(taken.dims, taken.rank, c->a.width, at))
         return CLI_DONE;
-    return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "
-                     "channels before or behind that",
+    return cli_error("--images: example %zu is not an image; expected (height, "
+                     "width), or three channels before or after them",
                      c->a.examples[i].row);
 }
 
@@ -197,11 +197,13 @@ static int check_images(const attack_run *c) {
     char path[PATH_MAX];
     int status = CLI_DONE;
     if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
-        return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
+        return cli_error("--images: cannot create the folder %s: %s", c->o->images,
+                         strerror(errno));
     for (size_t i = 0; status == CLI_DONE && i < c->a.n; i++) {
         status = image_shape(c, i, &at);
         if (strchr(c->a.examples[i].id, '/'))
-            status = cli_error("--images: the id \"%s\" cannot name a file", c->a.examples[i].id);
+            status = cli_error("--images: the id \"%s\" cannot be used as a file name",
+                               c->a.examples[i].id);
         for (size_t k = 0; status == CLI_DONE && k < 2; k++) {
             status = image_path(c, i, k ? "-attacked" : "", path);
             if (status == CLI_DONE)

@@ -173,13 +173,12 @@ static int check_options(const cluster_options *o, const sis_clusterer *c) {
     if (status != CLI_DONE)
         return status;
     if ((o->motifs || o->matrices) && d != SIS_DISTANCE_LEVENSHTEIN)
-        return cli_usage(
-            "%s: there are matrices of DNA clusters only (distance levenshtein), these "
-            "are of distance %s",
-            o->motifs ? "--motifs" : "--matrices", sis_distance_name(d));
+        return cli_usage("%s: only DNA clusters (distance levenshtein) have matrices; "
+                         "these have distance %s",
+                         o->motifs ? "--motifs" : "--matrices", sis_distance_name(d));
     if (o->means && d != SIS_DISTANCE_ENERGY && d != SIS_DISTANCE_ENERGY_SQRT)
-        return cli_usage("--means: there are mean images of image clusters only (distance energy), "
-                         "these are of distance %s",
+        return cli_usage("--means: only image clusters (distance energy) have mean "
+                         "images; these have distance %s",
                          sis_distance_name(d));
     return CLI_DONE;
 }
@@ -203,7 +202,7 @@ static int write_matrices(const sis_clustering *c, const char *path) {
 static int write_means(const sis_clustering *c, const char *path) {
     size_t dims[4] = {c->n_clusters, 2, c->height, c->width}, each = 2 * c->height * c->width;
     if (c->n_clusters == 0)
-        return cli_error("--means: there are no clusters");
+        return cli_error("--means: no clusters were found");
     double *all = cli_grab(c->n_clusters * each, sizeof *all);
     for (size_t k = 0; all && k < c->n_clusters; k++)
         memcpy(all + k * each, c->clusters[k].mean, each * sizeof *all);
@@ -222,8 +221,8 @@ static int write_json(const sis_clustering *c, const char *path) {
 static int show(const cluster_options *o, const sis_clustering *c) {
     int status = CLI_DONE;
     if (c->several_outputs)
-        cli_note(o->common.quiet, "these are decisions for several outputs of the model, clustered "
-                                  "together; --target looks at one of them");
+        cli_note(o->common.quiet, "decisions about several outputs are clustered together; use "
+                                  "--target to choose one");
     if (o->clustering.curve)
         status = cli_curve_write(c, o->clustering.curve);
     if (status == CLI_DONE && o->matrices)

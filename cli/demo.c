@@ -69,7 +69,7 @@ static int find_models(char out[CLI_PATH_MAX]) {
             strcpy(out, places[i]);
             return CLI_DONE;
         }
-    return cli_error("the models are not where they belong; say where with SIS_MODELS=FOLDER");
+    return cli_error("cannot find the shipped models; set SIS_MODELS=FOLDER");
 }
 
 static int write_text(const stage *s, const char *name, const char *text) {

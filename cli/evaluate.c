@@ -77,7 +77,7 @@ static void init(void *p) {
 
 static int check_usage(const eval_options *o, const cli_list *args) {
     if (!o->source.model != !o->source.input)
-        return cli_usage("--%s: --model and --input belong together",
+        return cli_usage("--%s: give --model and --input together",
                          o->source.model ? "model" : "input");
     if (args->n == 0 && !o->imputation)
         return cli_usage("expected at least one results file");
@@ -92,12 +92,12 @@ static int check_usage(const eval_options *o, const cli_list *args) {
                                                            : o->yardsticks ? "yardsticks"
                                                                            : "imputation");
     if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
-        return cli_usage("--%s is for --model and --input", o->question.mask ? "mask" : "features");
+        return cli_usage("--%s needs --model and --input", o->question.mask ? "mask" : "features");
     if (o->second_mask && !o->robust)
-        return cli_usage("--second-mask is for --robust");
+        return cli_usage("--second-mask needs --robust");
     if ((strcmp(o->question.target, "top") != 0 || o->question.target_index) && !o->imputation)
-        return cli_usage("--target is for --imputation; results say themselves which "
-                         "output they are about");
+        return cli_usage("--target needs --imputation; otherwise the results name "
+                         "their output");
     return CLI_DONE;
 }
 

@@ -367,7 +367,7 @@ static int explain_all(cli_explaining *w) {
     int error = sis__processes_now ? explain_there(w) : explain_here(w);
     cli_progress_end(&w->bar);
     if (w->late && error == SIS_E_CANCELLED)
-        return cli_error("the time of the run is over (--time-limit-total)");
+        return cli_error("--time-limit-total: the run has reached its time limit");
     return w->broken ? CLI_FAILED : cli_fail(error);
 }
 
@@ -391,19 +391,19 @@ static void remark_class(const cli_explaining *w) {
     int quiet = w->o->common.quiet;
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0 && sis_task_model(w->task)->n_outputs == 1)
         cli_note(quiet,
-                 "with everything %s example %s is on the same side of %g already: take another %s",
+                 "with everything %s, example %s is already on the same side "
+                 "of %g: use another %s",
                  outside(w->o)->words, ahead->id, sis_task_threshold(w->task),
                  outside(w->o)->option);
     else if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(quiet,
-                 "with everything %s the output is on top already, by %.4g (example %s): take "
-                 "another %s, or "
-                 "another --target",
+                 "with everything %s, the output is already the highest, by "
+                 "%.4g (example %s): use another %s or another --target",
                  outside(w->o)->words, ahead->score, ahead->id, outside(w->o)->option);
     else if (w->counts[SIS_STATUS_NOT_DECIDED] > 0)
         cli_note(quiet,
-                 "the output is on top nowhere: behind by %.4g at least, in example %s; take "
-                 "another --target",
+                 "the output is the highest in no example; at best it is %.4g "
+                 "below the highest, in example %s: use another --target",
                  -behind->score, behind->id);
 }
 
@@ -428,8 +428,8 @@ static void remark(const cli_explaining *w) {
     }
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(o->common.quiet,
-                 "with everything %s the score is %.4g, already %s %g (example %s): take "
-                 "another --threshold or %s",
+                 "with everything %s, the score is %.4g, already %s %g "
+                 "(example %s): use another --threshold or %s",
                  outside(o)->words, w->first[SIS_STATUS_DEFAULT_DECISION].score, sign, t,
                  w->first[SIS_STATUS_DEFAULT_DECISION].id, outside(o)->option);
 }
@@ -447,8 +447,8 @@ static void conclude(const cli_explaining *w) {
     if (w->counts[SIS_STATUS_EXPLAINED] + w->counts[SIS_STATUS_CUT] == 0 && !o->resume)
         remark(w);
     if (!o->output && isatty(STDOUT_FILENO))
-        cli_note(o->common.quiet, "to read records, put | sis show - behind the command, or write "
-                                  "them to a file with --output");
+        cli_note(o->common.quiet, "to read records, append \"| sis show -\" to the command, or "
+                                  "write them to a file with --output");
 }
 
 /* The records of all that is to be done. */
@@ -459,7 +459,7 @@ static int explain(cli_explaining *w) {
     cli_interrupt_names(w->o->output);
     status = explain_all(w);
     if (status == CLI_FAILED && w->o->output && !w->broken)
-        cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
+        cli_note(0, "the records found so far are in %s; use --resume to continue", w->o->output);
     if (status == CLI_DONE && (w->unsettled || w->provenance_anew))
         status =
             cli_fail(w->lines.n ? sis_lines_settle_noted(&w->lines, w->o->output, w->provenance)
@@ -498,9 +498,10 @@ static int run(const void *p, const cli_list *args) {
     int own_threshold =
         o->source.prompt && !(o->source.score && strcmp(o->source.score, "logprob") == 0);
     if (!o->threshold && !keeps_class(o) && !own_threshold)
-        return cli_usage("--threshold T is missing: decision: score >= T, or percentile pNN");
+        return cli_usage("--threshold T is missing: the decision is score >= T; T is "
+                         "a number or a percentile pNN");
     if (o->resume && !o->output)
-        return cli_usage("--resume goes on with a file: name it with --output");
+        return cli_usage("--resume needs --output: the file to continue");
     fill_options(&w, &opt);
     w.jobs = opt.answer.search.jobs;
     int status = cli_shard_find(o->shard, &opt.examples.shard, &opt.examples.shards);

@@ -92,8 +92,8 @@ static int run(const void *p, const cli_list *args) {
     else
         sis_export_cancel(x.e);
     if (status == CLI_DONE && strcmp(o->to, "bed") == 0 && left_out == x.n)
-        status = cli_error("no record is of DNA with subsets and an id that carries coordinates, "
-                           "as chr1:100-200 does");
+        status = cli_error("no record of DNA has subsets and an id with coordinates, "
+                           "such as chr1:100-200");
     status = cli_output_close(&x.out, status);
     if (status == CLI_DONE)
         tell(o, &x, left_out);

@@ -27,8 +27,7 @@
 
 static int joined(char out[CLI_PATH_MAX], const char *a, const char *between, const char *b) {
     int n = snprintf(out, CLI_PATH_MAX, "%s%s%s", a, between, b);
-    return n >= 0 && n < CLI_PATH_MAX ? CLI_DONE
-                                      : cli_error("the path %.60s... is too long for a file", a);
+    return n >= 0 && n < CLI_PATH_MAX ? CLI_DONE : cli_error("the path %.60s... is too long", a);
 }
 
 int cli_path(char out[CLI_PATH_MAX], const char *folder, const char *name) {
@@ -45,7 +44,7 @@ int cli_make_folder(const char *path) {
             continue;
         *p = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return cli_error("cannot make the folder %s: %s", part, strerror(errno));
+            return cli_error("cannot create the folder %s: %s", part, strerror(errno));
         *p = c;
         if (c == '\0')
             return CLI_DONE;
@@ -58,7 +57,7 @@ int cli_work_begin(char folder[CLI_PATH_MAX]) {
         return CLI_FAILED;
     if (mkdtemp(folder)) /* gone after Ctrl-C, too */
         return cli_fail(sis__temporary_add(folder));
-    int status = cli_error("cannot make a temporary folder %s: %s", folder, strerror(errno));
+    int status = cli_error("cannot create a temporary folder %s: %s", folder, strerror(errno));
     folder[0] = '\0';
     return status;
 }
@@ -138,11 +137,12 @@ static int run_client(const char *work, char *const *argv, const char *advice) {
     if (status == 0)
         return CLI_DONE;
     if (status == NOT_INSTALLED)
-        return cli_error("the program %s is not installed; install it, or give a folder that has "
-                         "the files with --from",
+        return cli_error("the program %s is not installed; install it, or name a "
+                         "folder with the files by --from",
                          argv[0]);
     last_words(log, said, sizeof said);
-    return cli_error("%s failed%s%s%s; %s, or give a folder that has the files with --from",
+    return cli_error("%s failed%s%s%s; %s, or name a folder with the files by "
+                     "--from",
                      argv[0], *said ? " (" : "", said, *said ? ")" : "", advice);
 }
 
@@ -157,7 +157,7 @@ static int find_file(const char *work, const char *end, char out[CLI_PATH_MAX]) 
     }
     if (folder)
         closedir(folder);
-    return status == CLI_DONE ? CLI_DONE : cli_error("the client left no file *%s behind", end);
+    return status == CLI_DONE ? CLI_DONE : cli_error("the download has no file *%s", end);
 }
 
 int cli_fetch_npm(const char *work, const char *package) {

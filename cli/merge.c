@@ -44,8 +44,8 @@ static int tell_missing(const absent *a, const sis_lines *l) {
     for (size_t i = 0; i < a->n && i < NAMED; i++)
         used +=
             (size_t)snprintf(list + used, sizeof list - used, "%s%zu", i ? ", " : "", a->rows[i]);
-    return cli_error("%zu of %zu examples are missing: %s%s; %sgo on with their parts (--resume) "
-                     "and merge again",
+    return cli_error("%zu of %zu examples are missing: %s%s; %scontinue their "
+                     "parts with --resume and merge again",
                      a->n, a->n + l->n, list, a->n > NAMED ? ", ..." : "",
                      l->torn ? "a part ends in the middle of a record; " : "");
 }
@@ -71,7 +71,7 @@ static int run(const void *p, const cli_list *args) {
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_fail(sis_lines_add(&l, args->items[i]));
     if (status == CLI_DONE && l.n == 0)
-        status = cli_error("there is nothing to merge: no records");
+        status = cli_error("the parts contain no records");
     if (status == CLI_DONE)
         status = cli_fail(sis_lines_sort(&l, count_missing, &missing));
     if (status == CLI_DONE)

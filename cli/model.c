@@ -271,7 +271,7 @@ static int run(const void *p, const cli_list *args) {
     const char *path = args->items[0];
     sis_model model;
     if (strncmp(path, "cmd:", 4) == 0)
-        return cli_error("%s is a program; expected a file: FILE.onnx, FILE.json, FILE.ubj or "
+        return cli_error("%s is a program; expected FILE.onnx, FILE.json, FILE.ubj or "
                          "FILE.txt",
                          path);
     char said[1024];

@@ -186,7 +186,7 @@ static int unknown(const parser *p, const char *name) {
     names[n] = NULL;
     const char *nearest = cli_nearest(name, names);
     if (now && cli_option_find(p->command->options, now, strlen(now)))
-        return cli_usage("--%.*s is called --%s now", (int)strcspn(name, "="), name, now);
+        return cli_usage("--%.*s was renamed to --%s", (int)strcspn(name, "="), name, now);
     if (nearest)
         return cli_usage("unknown option --%s; did you mean --%s?", name, nearest);
     return cli_usage("unknown option --%s; see: %s %s --help", name, cli_current()->name,
@@ -211,7 +211,7 @@ static const char *next_value(parser *p, const found *f) {
         cli_usage("%s: expected %s, found %s (if that is the value, write %s=%s)", f->spelled,
                   f->option->metavar, next, f->spelled, next);
     else
-        cli_usage("%s: expected %s after it", f->spelled, f->option->metavar);
+        cli_usage("%s: expected %s", f->spelled, f->option->metavar);
     return NULL;
 }
 
@@ -310,7 +310,7 @@ static int check_args(const parser *p) {
     if (p->args->n > command->max_args)
         return cli_usage("unexpected argument \"%s\"%s; see: %s %s --help",
                          p->args->items[command->max_args],
-                         command->max_args ? "" : ": everything is given by options here",
+                         command->max_args ? "" : ": this command takes options only",
                          cli_current()->name, command->name);
     if (p->args->n < command->min_args)
         return cli_usage("expected %s; see: %s %s --help", command->args, cli_current()->name,

@@ -102,9 +102,7 @@ int cli_refuse_overwriting_input(const char *path) {
     }
     if (!found && cli_running_now.args)
         found = any_names(cli_running_now.args, path, &output, folders);
-    return found ? cli_error("writing %s would overwrite what is read from it; name another file",
-                             path)
-                 : CLI_DONE;
+    return found ? cli_error("%s is both input and output; name another output", path) : CLI_DONE;
 }
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
@@ -118,8 +116,9 @@ int cli_refuse_existing(const char *path) {
     const cli_option *resume = cli_option_find(cli_running_now.command->options, "resume", 6);
     if (resume && cli_flag_given(cli_running_now.command, cli_running_now.options, "resume"))
         return CLI_DONE;
-    return cli_error("%s is there already; %sgive --force to overwrite it, or name another file",
-                     path, resume ? "give --resume to go on with it, " : "");
+    return cli_error("%s exists already; %sgive --force to overwrite it, or name "
+                     "another file",
+                     path, resume ? "give --resume to continue it, " : "");
 }
 
 int cli_refuse_output(const char *path) {

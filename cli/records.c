@@ -21,7 +21,7 @@ int cli_where_holds(cli_where *w, const sis_record *r) {
 
 void cli_where_tell(const cli_where *w, int quiet) {
     if (w->asked && !w->held)
-        cli_note(quiet, "--where: holds of none of %zu record%s", w->asked,
+        cli_note(quiet, "--where: matches none of %zu record%s", w->asked,
                  w->asked == 1 ? "" : "s");
 }
 
@@ -48,7 +48,7 @@ int cli_records_each(const char *path, size_t most, cli_where *where, cli_visit 
         status = cli_fail(found);
     else if (n == 0 && most > 0 &&
              !sis_results_once(path)) /* what fills a pipe speaks for itself */
-        status = cli_error("%s: holds no records", path);
+        status = cli_error("%s: contains no records", path);
     return status;
 }
 

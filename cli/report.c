@@ -93,10 +93,9 @@ static int is_mistaken(const sis_record *r) {
         return 0;
     int right = sis_record_is_right(r);
     if (right < 0)
-        cli_error(
-            "--mistaken: record \"%s\" does not say what its output is called; explain with a "
-            "model that has labels (sis.labels)",
-            r->id);
+        cli_error("--mistaken: record \"%s\" has no label for its output; use "
+                  "a model with labels (sis.labels)",
+                  r->id);
     return right < 0 ? -1 : !right;
 }
 
@@ -253,7 +252,7 @@ static int draw(const sis_report *report, sis_figure_format format,
 static int write_figures(const sis_report *report, const report_options *o) {
     figure_folder folder = {.o = o};
     if (mkdir(o->figures, 0777) != 0 && errno != EEXIST)
-        return cli_error("--figures: cannot make %s: %s", o->figures, strerror(errno));
+        return cli_error("--figures: cannot create %s: %s", o->figures, strerror(errno));
     int status =
         draw(report, (sis_figure_format)cli_figure_format(o->format), write_figure, &folder);
     if (status == CLI_DONE)
@@ -327,9 +326,10 @@ static int write_selection(const sis_report *report, selection *s) {
             status = draw(report, (sis_figure_format)s->format, write_chosen, s);
         for (size_t i = 0; wanted && status == CLI_DONE && i < s->n; i++)
             if (s->items[i].format == s->format && !s->items[i].found)
-                status = cli_error("--figure: there is nothing to draw \"%.*s\" of; there are %s",
+                status = cli_error("--figure: these results have no figure \"%.*s\"; they have "
+                                   "%s",
                                    s->items[i].name_length, s->items[i].text,
-                                   s->used ? s->names : "no figures at all");
+                                   s->used ? s->names : "no figures");
     }
     return status;
 }
@@ -367,8 +367,8 @@ static int check_paths(const report_options *o, const cli_list *args) {
     chosen_figure c;
     for (size_t k = 0; o->output && k < sizeof figures / sizeof *figures; k++)
         if (cli_ends_in(o->output, figures[k]))
-            return cli_usage("--output: the page is HTML, found \"%s\"; %s files are figures: "
-                             "--figures DIR --format %s",
+            return cli_usage("--output: expected FILE.html, found \"%s\"; for %s figures "
+                             "use --figures DIR --format %s",
                              o->output, figures[k], figures[k] + 1);
     for (size_t i = 0; status == CLI_DONE && i < o->chosen.n; i++)
         status = choose(o->chosen.items[i], &c);

@@ -133,7 +133,7 @@ static int add_model(const serve_options *o, served *s, const char *model, const
 /* The predictor of a KServe explainer. */
 static int add_predictor(const serve_options *o, served *s) {
     if (!o->model_name || !o->predictor_host)
-        return cli_usage("--model_name and --predictor_host are given together");
+        return cli_usage("--model_name and --predictor_host: give both or neither");
     size_t n = strlen(o->model_name) + strlen(o->predictor_host) + 32;
     s->address = malloc(n);
     if (!s->address)
@@ -149,7 +149,9 @@ static int add_models(const serve_options *o, served *s) {
     if (!s->models || !s->names)
         return CLI_FAILED;
     if (o->names.n && o->names.n != o->models.n)
-        return cli_usage("%zu --name for %zu --model; expected as many", o->names.n, o->models.n);
+        return cli_usage("--name: %zu names for %zu models; expected one for each "
+                         "--model",
+                         o->names.n, o->models.n);
     for (size_t k = 0; status == CLI_DONE && k < o->models.n; k++)
         status = add_model(o, s, o->models.items[k], o->names.n ? o->names.items[k] : NULL);
     if (status == CLI_DONE && (o->model_name || o->predictor_host))
@@ -174,7 +176,7 @@ static int over;
 
 static int take_signal(int number) {
     if (number == SIGHUP) {
-        cli_note(0, "loading the models again");
+        cli_note(0, "reloading the models");
         cli_fail(sis_server_reload(server));
         return 1;
     }
@@ -217,7 +219,7 @@ static int read_token(const char *path, char *token, size_t size) {
 }
 
 static void tell(const serve_options *o) {
-    cli_note(o->common.quiet, "listening at http://%s:%u/ - Ctrl-C ends it",
+    cli_note(o->common.quiet, "listening at http://%s:%u/ - press Ctrl-C to stop",
              strchr(o->host, ':') ? "[::1]" : o->host, sis_server_port(server));
 }
 

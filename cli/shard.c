@@ -74,8 +74,8 @@ static int array_place(const array_names *n, place *p) {
         count = (last - first) / step + 1;
     if (step == 0 || id < first || (id - first) % step || (id - first) / step >= count ||
         (last != SIZE_MAX && (last - first) / step + 1 != count))
-        return cli_usage("--shard auto: the tasks of this array are not numbered evenly (task %zu, "
-                         "%zu tasks from %zu on); write --shard I/N with the numbers you mean",
+        return cli_usage("--shard auto: the tasks of this array have no constant step "
+                         "(task %zu, %zu tasks from %zu); give --shard I/N",
                          id, count, first);
     *p = (place){(id - first) / step, count};
     return CLI_DONE;
@@ -106,10 +106,12 @@ static int find_auto(place *p) {
     if (status != CLI_DONE)
         return status;
     if (!found)
-        return cli_usage("--shard auto: nothing in the environment numbers this process (srun, "
-                         "mpirun, an array of jobs); write --shard I/N");
+        return cli_usage("--shard auto: no variable of srun, mpirun or a job array "
+                         "numbers this process; give --shard I/N");
     if (rank.at >= rank.of || rank.of > SIZE_MAX / 2 / array.of)
-        return cli_usage("--shard auto: the environment says process %zu of %zu", rank.at, rank.of);
+        return cli_usage("--shard auto: the environment says process %zu of %zu; give "
+                         "--shard I/N",
+                         rank.at, rank.of);
     *p = (place){array.at * rank.of + rank.at, array.of * rank.of};
     return CLI_DONE;
 }
@@ -128,8 +130,8 @@ int cli_shard_find(const char *text, size_t *shard, size_t *shards) {
         if (!slash || !whole(first, &p.at) || !whole(slash + 1, &p.of))
             return cli_usage("--shard: expected I/N such as 0/8, or auto; found \"%s\"", text);
         if (p.at >= p.of)
-            return cli_usage("--shard: there is no part %zu of %zu; they count from 0 to %zu", p.at,
-                             p.of, p.of ? p.of - 1 : 0);
+            return cli_usage("--shard: no part %zu of %zu; expected 0 to %zu", p.at, p.of,
+                             p.of ? p.of - 1 : 0);
     }
     *shard = p.at;
     *shards = p.of;

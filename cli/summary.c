@@ -136,7 +136,7 @@ static int draw(const summary_options *o, const sis_report *report) {
                                     write_figure, &f);
     if (status != CLI_DONE)
         return status < 0 ? cli_fail(status) : status;
-    return f.drawn ? CLI_DONE : cli_error("--plot: there are no subsets to draw");
+    return f.drawn ? CLI_DONE : cli_error("--plot: the records have no subsets");
 }
 
 static int check_figure(const summary_options *o) {

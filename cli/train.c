@@ -163,7 +163,8 @@ static int settle(const train_options *o, sis_training_set *s) {
         s->arch.hidden = o->hidden;
     int dna = strcmp(s->arch.name, "dna-cnn") == 0;
     if ((o->words || (o->length && !dna)) && !s->vocabulary)
-        return cli_usage("--words is for texts, --length for texts and DNA; %s takes others",
+        return cli_usage("--words needs texts, --length needs texts or DNA; %s takes "
+                         "neither",
                          s->arch.name);
     const char *wrong = sis_arch_check(&s->arch);
     wrong = wrong ? wrong : sis_train_opt_check(p);
@@ -183,7 +184,8 @@ static int remark_names(int quiet, const sis_data *data) {
         count = v > 0 && map[v] == map[v - 1] ? count + 1 : 1;
         if (rows > 1 && count == rows)
             cli_note(quiet,
-                     "column \"%s\" is different in every row; if it only names them: --id %s",
+                     "column \"%s\" is different in every row; if it is an id, "
+                     "give --id %s",
                      names[map[v]], names[map[v]]);
     }
     free(map);

@@ -111,10 +111,10 @@ static int count_records(audit *a) {
         size_t before = a->n;
         if (sis_results_once(a->paths->items[i])) {
             a->n = SIZE_MAX;
-            return sis__processes_now ? cli_error("%s: the records of a pipe cannot be shared out "
-                                                  "among processes; name a file",
-                                                  a->paths->items[i])
-                                      : CLI_DONE;
+            return sis__processes_now
+                       ? cli_error("%s: several processes cannot read one pipe; name a file",
+                                   a->paths->items[i])
+                       : CLI_DONE;
         }
         int found = sis_results_open(a->paths->items[i], &file);
         while (found >= 0 && (found = sis_results_skip(file)) > 0)
@@ -123,7 +123,7 @@ static int count_records(audit *a) {
         if (found < 0)
             return cli_fail(found);
         if (a->n == before)
-            return cli_error("%s: holds no records", a->paths->items[i]);
+            return cli_error("%s: contains no records", a->paths->items[i]);
     }
     return CLI_DONE;
 }
@@ -284,7 +284,7 @@ static int conclude(const audit *a) {
     if (a->records == 0 && a->o->where)
         return cli_error("--where holds of no record");
     if (audited == 0)
-        return cli_error("there is nothing to verify: %zu records, %zu of status error", a->records,
+        return cli_error("no record can be verified: %zu records, %zu of status error", a->records,
                          a->errors);
     cli_note(a->o->common.quiet, "%zu of %zu records hold", a->hold, audited);
     if (a->within_noise)
@@ -292,7 +292,7 @@ static int conclude(const audit *a) {
                  "%zu claims are contradicted by less than the noise of the scores",
                  a->within_noise);
     if (a->others && a->hold < audited)
-        cli_note(a->o->common.quiet, "%zu of them were made with another model than %s", a->others,
+        cli_note(a->o->common.quiet, "%zu of them were made with a model other than %s", a->others,
                  a->o->source.model);
     if (a->errors)
         cli_note(a->o->common.quiet, "%zu records of status error were left out", a->errors);
@@ -302,7 +302,7 @@ static int conclude(const audit *a) {
                  "scores is %.2g on average (more --samples make it smaller)",
                  a->kept, a->drawn, a->deviation / (double)a->drawn);
     if (a->o->exhaustive)
-        cli_note(a->o->common.quiet, "%zu subsets have a smaller sufficient part", a->smaller);
+        cli_note(a->o->common.quiet, "%zu subsets have a smaller sufficient subset", a->smaller);
     return a->hold == audited ? CLI_DONE : CLI_FAILED;
 }
 
@@ -396,7 +396,7 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
     *taken = !given && option->from_results != CLI_NOT_FROM_RESULTS && (!file || is_named(o, file));
     if (*taken || given || option->required)
         return CLI_DONE;
-    return cli_usage("%s was made with %s, and a file that only the results name is not opened: "
+    return cli_usage("%s was made with %s, a file that only the results name; "
                      "give the option yourself, or --trust",
                      path, word);
 }
@@ -455,7 +455,7 @@ static int verify_as_provenance(const verify_options *o, const cli_list *args) {
     if (status == CLI_DONE && !has_source && (!o->trust || !provenance.n_command))
         status = lacks_source(args->items[0], &provenance);
     if (status == CLI_DONE && o->trust && provenance.n_command) {
-        cli_note(0, "%s is trusted with its command:", args->items[0]);
+        cli_note(0, "--trust: running the command of %s:", args->items[0]);
         print_command(&provenance);
     }
     if (status == CLI_DONE && provenance.n_command)
@@ -482,8 +482,8 @@ static int run(const void *p, const cli_list *args) {
         return verify_as_provenance(o, args);
     if (o->source.model && o->source.input)
         return verify_all(o, args);
-    return cli_usage("--model MODEL and --input FILE are missing; only a file that can be read "
-                     "twice says how it was made, and %s is a pipe",
+    return cli_usage("--model MODEL and --input FILE are missing; they cannot be "
+                     "taken from %s, which is a pipe",
                      args->items[0]);
 }
 

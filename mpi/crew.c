@@ -85,7 +85,7 @@ int crew_start(crew *c, const sis__work *w) {
     sis__buf_init(&c->answers);
     return pthread_create(&c->thread, NULL, run, c) == 0
                ? SIS_OK
-               : sis__fail(SIS_E_NOMEM, "no thread can be started");
+               : sis__fail(SIS_E_NOMEM, "cannot start a thread");
 }
 
 int crew_put(crew *c, const size_t *things, size_t n) {

@@ -9,7 +9,7 @@
 #   OUT/paper.md      figures and tables under the numbers that they have in the paper
 #   OUT/figures/      the figures as files: figure-7.svg, ...
 #
-# and the results files they are made of. A results file that is there already is gone on with, so a script
+# and the results files they are made of. A results file that exists already is gone on with, so a script
 # can be stopped and started again.
 set -eu
 sis=${SIS:-sis}
@@ -152,7 +152,7 @@ figure() {
         return
     fi
     case $said in
-    *"there is nothing to draw"* | *"cannot open $out/"*"No such file"*) printf 'Nothing to draw of these examples.\n' >> "$paper" ;;
+    *"these results have no figure"* | *"cannot open $out/"*"No such file"*) printf 'Nothing to draw of these examples.\n' >> "$paper" ;;
     *)
         printf '%s\n' "$said" >&2
         exit 1

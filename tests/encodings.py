@@ -231,10 +231,10 @@ def trees(folder):
     encode = hot(WORDS, drop="first")
     encoded = encode(plain, fit=True)
     model, _ = boosted(encoded, y, folder, list(encoded.columns))
-    refused("drop", folder, model, plain, (), "is not among the known categories: ")
+    refused("drop", folder, model, plain, (), "unknown category ")
     encoded = dummies(WORDS)(plain, fit=True)
     model, _ = boosted(encoded, y, folder, list(encoded.columns))
-    refused("unseen", folder, model, strange, (), '"tent" is not among the known categories')
+    refused("unseen", folder, model, strange, (), 'unknown category "tent"')
 
 
 def pipelines(folder):

@@ -104,14 +104,14 @@ fails() {
     run 2 explain -q -m "cmd:$source/tests/cli/models/moody.sh 59,[^a]*" -i many.csv --mask zero -t 30000 --jobs 1 \
         -o failed.jsonl >log 2>&1 && fail "a model that fails: exit status 0"
     grep -q 'example .*ended with exit status 1' log || fail "a model that fails: $(cat log)"
-    grep -q -- '--resume goes on' log || fail "--resume is not named"
+    grep -q -- 'use --resume' log || fail "--resume is not named"
     # The last example fails while the other threads of its process wait for more.
     for n in 1 2; do
         run $n explain -q -m "cmd:./last.sh" -i many.csv --mask zero -t 30000 --max-subsets 1 --jobs 3 --rows 54:60 -o last$n.jsonl >log 2>&1
         [ $? = 1 ] && grep -q 'example 59: .*ended with exit status 1' log || fail "the last example fails, $n processes: $(cat log)"
     done
     run 2 explain -q -m credit.onnx -i many.csv -t 0.6 --time-limit-total 0.000000001 -o late.jsonl >log 2>&1 && fail "late: exit status 0"
-    grep -q 'time-limit-total' log && grep -q -- '--resume goes on' log || fail "late: $(cat log)"
+    grep -q 'time-limit-total' log && grep -q -- 'use --resume' log || fail "late: $(cat log)"
     run 2 explain -m absent.onnx -i many.csv -t 0.6 >log 2>&1 && fail "no model: exit status 0"
     [ "$(grep -c 'cannot open absent.onnx' log)" = 1 ] || fail "no model: $(cat log)"
 }

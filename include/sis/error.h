@@ -22,11 +22,11 @@ extern "C" {
     X(IO, -3, "input or output failed")                                                            \
     X(FORMAT, -4, "malformed data")                                                                \
     X(MODEL, -5, "the model failed")                                                               \
-    X(NAN, -6, "the model answered NaN")                                                           \
+    X(NAN, -6, "the model returned NaN")                                                           \
     X(CANCELLED, -7, "cancelled")                                                                  \
     X(UNSUPPORTED, -8, "not supported")                                                            \
     X(OPTION, -9, "an option that makes no sense")                                                 \
-    X(UNSTABLE, -10, "the model answers differently when it is asked again")
+    X(UNSTABLE, -10, "the model returned another score for the same row")
 
 enum sis_error {
     SIS_OK = 0,

@@ -227,7 +227,7 @@ class Explainer:
         if count == 1 and len(names) == 2:
             return names[1:]
         if len(names) != count:
-            raise Error("target_names: %d are given, the model has %d outputs" % (len(names), count))
+            raise Error("target_names: %d names for %d outputs; expected one for each" % (len(names), count))
         return names
 
     def _outputs(self, scores, which, n):
@@ -239,7 +239,7 @@ class Explainer:
             return scores.argmax(axis=1)
         asked = [given] * n if np.ndim(given) == 0 else list(given)
         if len(asked) != n:
-            raise Error("%s: %d are given for %d examples" % (name, len(asked), n))
+            raise Error("%s: %d values for %d examples; expected one for each" % (name, len(asked), n))
         asked = [asked[i] for i in which]
         if name == "target" and labels:
             return np.array([position_of(o, labels) for o in asked], dtype=int)
@@ -254,18 +254,18 @@ class Explainer:
         if np.ndim(threshold) == 0 or np.size(threshold) == 1:
             return [self._limit(threshold, scores, outputs)] * n
         if np.shape(threshold) != (n,):
-            raise Error("threshold: expected one number, or one for each of %d examples; here are %d" % (n, np.size(threshold)))
+            raise Error("threshold: expected one number, or one for each of %d examples, found %d" % (n, np.size(threshold)))
         return [self._limit(t, scores, outputs) for t in threshold]
 
     def _limit(self, threshold, scores, outputs):
         if self.keep == "class":
             if threshold is not None:
-                raise Error("threshold: that a class stays on top needs none")
+                raise Error("threshold: leave it out with keep=\"class\"")
             if scores.shape[1] < 2:
                 raise Error("keep=\"class\": the model has one output; give a threshold")
             return 0.0
         if threshold is None:
-            raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
+            raise Error("threshold is missing: give a number, or \"p90\" for the "
                         "90th percentile of the scores")
         if isinstance(threshold, str):
             try:
@@ -362,7 +362,7 @@ class Explainer:
         encoder = _inputs.encoder_for(X, self.background if others is None else others, self.tokenizer, self.features)
         rows = encoder.rows(X)
         if len(rows) == 0:
-            raise Error("X: there are no examples")
+            raise Error("X: has no examples")
         n, threshold = len(rows), self.threshold if threshold is None else threshold
         if ids is None:
             ids = X.index if _inputs.is_frame(X) and X.index.is_unique else range(n)
@@ -417,7 +417,7 @@ class Explainer:
     def _ask_itself(self, judge, reason="its converted copy answers differently"):
         """The copy is of no use: from now on the model itself is called."""
         if self.for_all:
-            raise Error("what the library makes of %s answers differently from it, so nothing can be proved "
+            raise Error("the library's copy of %s returns other scores, so it cannot prove anything "
                         "about it" % self.bound.name)
         own = self.bound.own
         own.engine += ": " + reason
@@ -444,10 +444,10 @@ class Explainer:
 
     def _work(self, core, judge, examples):
         if self.guarantee not in ("mask", "all"):
-            raise Error("guarantee=%r: expected \"mask\" or \"all\"; \"chance:P\" is for files: give X "
+            raise Error("guarantee=%r: expected \"mask\" or \"all\"; for \"chance:P\" give X "
                         "as a pathlib.Path and mask=\"hotdeck:FILE\"" % (self.guarantee,))
         if self.refine:
-            raise Error("refine is for files of images: give X as a pathlib.Path")
+            raise Error("refine needs files of images: give X as a pathlib.Path")
         domain = self.domain if isinstance(self.domain, str) else "given"
 
         def collect(by, part, run, lines):
@@ -534,12 +534,12 @@ def feature_of(name, names, n, option):
         return list(names).index(str(name))
     if isinstance(name, (int, np.integer)) and 0 <= name < n:
         return int(name)
-    raise Error("%s: no feature is called %r" % (option, name))
+    raise Error("%s: no feature is named %r" % (option, name))
 
 
 def position_of(target, labels):
     if str(target) not in labels:
-        raise Error("target=%r: the model has no such label; expected %s%s, or a position as target_index"
+        raise Error("target=%r: no such label; expected %s%s, or a position as target_index"
                     % (target, ", ".join(labels[:10]), ", ..." if len(labels) > 10 else ""))
     return labels.index(str(target))
 
@@ -567,7 +567,7 @@ def one_each(given, what, n):
         raise Error("%s=%r: expected one for each of %d examples" % (what, given, n))
     given = [str(v) for v in given]
     if len(given) != n:
-        raise Error("%s: %d are given for %d examples" % (what, len(given), n))
+        raise Error("%s: %d values for %d examples; expected one for each" % (what, len(given), n))
     return given
 
 
@@ -741,15 +741,15 @@ class FileTask:
     def run(self, append, tell, lines, exhaustive):
         e = self.explainer
         if self.threshold is None and e.keep == "score" and (self.model is None or self.model.score == "logprob"):
-            raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
+            raise Error("threshold is missing: give a number, or \"p90\" for the "
                         "90th percentile of the scores")
         if not isinstance(e.tokenizer, (str, os.PathLike, type(None))):
-            raise Error("tokenizer: of a network file it is the path of vocab.txt or tokenizer.json")
+            raise Error("tokenizer: expected the path of vocab.txt or tokenizer.json for a network file")
         mask, samples, seed = self.mask()
         if np.ndim(self.threshold) > 0:
-            raise Error("threshold: of texts, sequences and files it is one for all examples")
+            raise Error("threshold: expected one for all examples, for texts, sequences and files")
         if e.target_names is not None:
-            raise Error("target_names: of texts, sequences and files the outputs are called what the network says")
+            raise Error("target_names: leave it out for texts, sequences and files; the network names its outputs")
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
                           lines, name=e.bound.name, mask=mask, seed=seed,
                           threshold=None if self.threshold is None else str(self.threshold),

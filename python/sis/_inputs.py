@@ -52,7 +52,7 @@ class HotDeck:
 
     def __init__(self, background: Any = None, samples: int = 32, seed: int = 1, rows: bool = False) -> None:
         if samples < 1:
-            raise Error("HotDeck: samples is at least 1")
+            raise Error("HotDeck: samples: expected at least 1")
         self.background, self.samples, self.seed, self.rows = background, int(samples), int(seed), bool(rows)
 
     def draw(self, width: int, rows: Optional[np.ndarray] = None, owner: Optional[np.ndarray] = None) -> np.ndarray:
@@ -60,7 +60,7 @@ class HotDeck:
         rows = np.ascontiguousarray(self.background if rows is None else rows, dtype=float)
         rows = rows.reshape(len(rows), -1)
         if rows.shape[1] != width or len(rows) == 0:
-            raise Error("HotDeck: the background has %d values in a row, the examples have %d"
+            raise Error("HotDeck: the background has %d values in a row, but the examples have %d"
                         % (rows.shape[1] if len(rows) else 0, width))
         owner = np.arange(width) if owner is None else owner
         drawn = _core.draw(rows, len(rows), np.ascontiguousarray(owner, dtype=np.intc), self.samples, self.seed, self.rows)
@@ -94,8 +94,8 @@ class Grid:
         elif len(shape) == 3 and shape[2] in (1, 3, 4):
             height, width, spread = shape[0], shape[1], (..., None)
         else:
-            raise Error("Grid is for images: (height, width), or with 1, 3 or 4 channels first or "
-                        "last; these are %s" % (tuple(shape),))
+            raise Error("Grid needs images: (height, width), or with 1, 3 or 4 channels first or "
+                        "last, found %s" % (tuple(shape),))
         down, across = np.arange(height)[:, None], np.arange(width)
         if self.patch:
             part = down // self.patch * -(-width // self.patch) + across // self.patch
@@ -114,7 +114,7 @@ def feature_map(features, axis, shape, names):
             raise Error("give features= or axis=, not both")
         axes = np.atleast_1d(axis).tolist()
         if not all(isinstance(a, int) and -len(shape) <= a < len(shape) for a in axes):
-            raise Error("axis=%r: an example has the axes 0 to %d" % (axis, len(shape) - 1))
+            raise Error("axis=%r: expected 0 to %d, an axis of an example" % (axis, len(shape) - 1))
         axes = [a % len(shape) for a in axes]
         kept = [1 if d in axes else n for d, n in enumerate(shape)]
         numbers = np.arange(int(np.prod(kept))).reshape(kept)
@@ -129,7 +129,7 @@ def feature_map(features, axis, shape, names):
         return features.map(shape), None
     if isinstance(features, np.ndarray) and features.dtype.kind in "iu":
         if features.size != width:
-            raise Error("features: the map has %d numbers, an example has %d values"
+            raise Error("features: the map has %d numbers, but an example has %d values"
                         % (features.size, width))
         return features.astype(np.intc).ravel(), None
     return grouped(features, width, names)
@@ -162,7 +162,7 @@ def grouped(features, width, names):
         for m in members:
             at = number.get(m, m if isinstance(m, (int, np.integer)) else None)
             if at is None or not -width <= at < width:
-                raise Error("features: there is no column %r" % (m,))
+                raise Error("features: no column %r" % (m,))
             if found[at] >= 0:
                 raise Error("features: column %r is in two groups" % (m,))
             found[at] = k
@@ -194,7 +194,7 @@ class Encoder:
                         'training data' % (spec,))
         rows = np.asarray(self.rows(background, "background"))
         if len(rows) == 0:
-            raise Error("background: there are no rows in it")
+            raise Error("background: has no rows")
         return rows
 
     def center(self, spec, rows):
@@ -262,7 +262,7 @@ def from_tensor(x):
 def numbers(x, what):
     """An array of finite or missing numbers as float64; objects and texts are refused."""
     if hasattr(x, "to_frame") and x.dtype == object:
-        raise Error("%s: a row of a frame whose columns have several types is given as frame.iloc[[i]]" % what)
+        raise Error("%s: give one row of a frame as frame.iloc[[i]], not frame.iloc[i]" % what)
     if hasattr(x, "toarray"):
         raise Error("%s: this matrix is sparse; give %s.toarray()" % (what, what))
     try:
@@ -296,7 +296,7 @@ class ArrayEncoder(Encoder):
         x = numbers(x, what)
         x = x[None] if x.shape == self.shape else x
         if x.shape[1:] != self.shape:
-            raise Error("%s: the examples have shape %s, here is %s" % (what, self.shape, x.shape[1:]))
+            raise Error("%s: expected shape %s as in the examples, found %s" % (what, self.shape, x.shape[1:]))
         return np.ascontiguousarray(x, dtype=np.float64).reshape(len(x), self.width)
 
     def batch(self, rows):
@@ -340,10 +340,10 @@ class FrameEncoder(Encoder):
         self.shape = (self.width,)
         twice = [c for k, c in enumerate(self.columns) if c in self.columns[:k]]
         if twice:
-            raise Error("X: two columns are called %r; a feature needs a name of its own" % (twice[0],))
+            raise Error("X: two columns are named %r; rename one" % (twice[0],))
         for c, d in zip(self.columns, self.dtypes):
             if getattr(d, "kind", "") in "Mm" or str(d).startswith("period"):
-                raise Error("X: column %r holds dates or times; replace it by numbers, such as the days since a "
+                raise Error("X: column %r contains dates or times; replace it by numbers, such as the days since a "
                             "date, the year or the month, or leave it out" % (c,))
         self.categories = [None if is_number(d) else self.known(c, frame, background)
                            for c, d in zip(self.columns, self.dtypes)]
@@ -378,7 +378,7 @@ class FrameEncoder(Encoder):
                 try:
                     seen |= set(part[c][part[c].notna()].unique())
                 except TypeError:
-                    raise Error("%s: column %r holds neither numbers nor words" % (what, c)) from None
+                    raise Error("%s: column %r contains neither numbers nor words" % (what, c)) from None
         return first + sorted(seen.difference(first), key=str)
 
     def rows(self, frame, what="X"):
@@ -389,7 +389,7 @@ class FrameEncoder(Encoder):
         out = np.empty((len(frame), self.width))
         for k, c in enumerate(self.columns):
             if c not in frame.columns:
-                raise Error("%s: there is no column %r; the examples have it" % (what, c))
+                raise Error("%s: no column %r, which the examples have" % (what, c))
             if self.categories[k] is None:
                 try:
                     out[:, k] = frame[c].to_numpy(dtype=float, na_value=np.nan)
@@ -400,7 +400,7 @@ class FrameEncoder(Encoder):
                 out[:, k] = [place.get(v, np.nan) for v in frame[c]]
                 strange = frame[c][np.isnan(out[:, k]) & frame[c].notna().to_numpy()]
                 if len(strange):
-                    raise Error("%s: column %r: %r is in neither X nor background" % (what, c, strange.iloc[0]))
+                    raise Error("%s: column %r: unknown category %r: it is in neither X nor background" % (what, c, strange.iloc[0]))
         return out
 
     def batch(self, rows):
@@ -444,7 +444,7 @@ class FrameEncoder(Encoder):
                 continue
             places = masks[:, k][~np.isnan(masks[:, k])]
             if number or not np.isin(places, np.arange(len(known))).all():
-                raise Error("mask: column %r holds categories, and a number is none of them; give \"mean\" "
+                raise Error("mask: column %r contains categories, not numbers; give \"mean\" "
                             "(the most frequent one), or a dict with a value for each column" % (self.columns[k],))
         return masks
 
@@ -523,7 +523,7 @@ class TextEncoder(Encoder):
         if spec is None or spec == "remove":
             return np.full((1, width), np.nan)
         if not isinstance(spec, str):
-            raise Error('mask of texts: expected "remove" or the word that stands for a masked one')
+            raise Error('mask: for texts, expected "remove" or the word that replaces a masked one')
         self.stand_in = spec + " "
         return np.full((1, width), -1.0)
 
@@ -538,5 +538,5 @@ def encoder_for(x, background=None, tokenizer=None, features=None):
     if is_texts(x):
         return TextEncoder(x, tokenizer, features)
     if tokenizer is not None:
-        raise Error("tokenizer= is for texts")
+        raise Error("tokenizer= needs texts")
     return ArrayEncoder(x)

@@ -104,7 +104,7 @@ class LLM:
         rows: List[Any] = [X] if isinstance(X, (str, Mapping)) else list(X)
         rows = [dict(r) if isinstance(r, Mapping) else {self.explain: r} for r in rows]
         if not rows:
-            raise Error("X: there are no examples")
+            raise Error("X: has no examples")
         if ids is not None and len(ids) != len(rows):
             raise Error("ids: %d are given for %d examples" % (len(ids), len(rows)))
         try:

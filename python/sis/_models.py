@@ -114,16 +114,16 @@ class Called:
                     y.ravel().tolist()) else np.asarray("no numbers")
             y = np.ascontiguousarray(y, dtype=np.float64)
         except (TypeError, ValueError):
-            raise Error("the model answered %s; expected numbers, a score (or a list of scores) "
+            raise Error("the model returned %s; expected numbers, a score (or a list of scores) "
                         "for each of %d inputs" % (type(answer).__name__, n)) from None
         if y.ndim == 0 or len(y) != n:
-            raise Error("the model was given %d inputs and answered %s; expected (%d,) or "
+            raise Error("the model was given %d inputs and returned %s; expected (%d,) or "
                         "(%d, outputs)" % (n, "shape %s" % (y.shape,), n, n))
         if y.size == 0:
-            raise Error("the model answered shape %s, without a score" % (y.shape,))
+            raise Error("the model returned shape %s, without a score" % (y.shape,))
         y = y.reshape(n, -1)
         if outputs is not None and y.shape[1] != outputs:
-            raise Error("the model answered %d scores for an input, and %d for another"
+            raise Error("the model returned %d scores for one input and %d for another"
                         % (y.shape[1], outputs))
         return y
 
@@ -187,8 +187,8 @@ def ort_model(spec):
     inputs, names = session.get_inputs(), [o.name for o in session.get_outputs() if output in (None, o.name)]
     floats = [o.name for o in session.get_outputs() if o.type in ("tensor(float)", "tensor(double)") and o.name in names]
     if len(inputs) != 1 or inputs[0].type not in ORT_TYPES or not names:
-        raise Error("%s: the Python package onnxruntime runs networks of one input of numbers here; set SIS_ORT to "
-                    "the library of ONNX Runtime for others" % spec)
+        raise Error("%s: the Python package onnxruntime runs networks with one numeric input; for others set SIS_ORT to "
+                    "the library of ONNX Runtime" % spec)
     dims = [d for d in inputs[0].shape[1:]]
 
     def call(batch):
@@ -278,7 +278,7 @@ class TorchModule:
         if not self.integers:
             return x.to(self.floats) if x.is_floating_point() else x
         if x.is_floating_point() and not bool((x == x.round()).all()):
-            raise Error("the module takes integers, and X or a masked copy of it holds %r: give a mask of "
+            raise Error("the module takes integers, but X or a masked copy of it contains %r: give a mask of "
                         "whole numbers" % float(x[x != x.round()][0]))
         return x.to(self.integers)
 
@@ -286,8 +286,8 @@ class TorchModule:
         with evaluating(self.module), self.torch.no_grad():
             y = self.module(self.tensor(batch))
         if not hasattr(y, "detach"):
-            raise Error("the module answered %s; expected a tensor of scores: wrap it in a function that "
-                        "picks one" % type(y).__name__)
+            raise Error("the module returned %s; expected a tensor of scores: wrap it in a function that "
+                        "returns one" % type(y).__name__)
         return y
 
     def branches(self, example):
@@ -448,7 +448,7 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, row
     if isinstance(model, (str, os.PathLike)):
         return open_file(os.fspath(model), timeout, normalize)
     if normalize is not None:
-        raise Error("normalize: of a network file; normalise inside your own model")
+        raise Error("normalize needs a network file; normalise inside your own model")
     family, name = kind_of(model), type(model).__name__
     if any(c.__module__.startswith("torch.") and c.__name__ == "Module" for c in type(model).__mro__):
         return torch_model(model, example, batch_size, convert, whole)
@@ -464,5 +464,5 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, row
         return copy
     if callable(model):
         return Called(model, getattr(model, "__name__", name), None, batch_size)
-    raise Error("a model is a callable on a batch, a file or address, a scikit-learn estimator, a "
-                "torch module, or a booster of XGBoost or LightGBM; this is %s" % name)
+    raise Error("model: expected a callable on a batch, a file or address, a scikit-learn estimator, a "
+                "torch module, or a booster of XGBoost or LightGBM, found %s" % name)

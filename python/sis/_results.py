@@ -203,8 +203,8 @@ def within_domain(results, options):
         if not named or given != domain:
             raise Error("verify: these results are about domain=%r; leave domain out" % domain)
     elif named:
-        raise Error("verify: these results are about domain=%r, which their records do not hold; give domain "
-                    "as it was then" % domain)
+        raise Error("verify: these results are about domain=%r, which their records do not contain; give domain "
+                    "as it was" % domain)
     return dict(options, guarantee="all", domain=given)
 
 
@@ -216,7 +216,7 @@ def check_values(e, example):
         return
     values = np.array([np.nan if v is None else v for v in values], dtype=float)
     if not np.array_equal(values, np.ravel(shown["values"]), equal_nan=True):
-        raise Error("verify: record %r was made of another input than the one given; give the same X" % e.id)
+        raise Error("verify: record %r was made with another input; give the same X" % e.id)
 
 
 def claim(line):
@@ -507,7 +507,7 @@ class Clusters:
     def __getitem__(self, k: int) -> List[Subset]:
         """The subsets of cluster k."""
         if not -len(self) <= k < len(self):
-            raise IndexError("there are %d clusters" % len(self))
+            raise IndexError("no such cluster; there are %d" % len(self))
         k %= len(self)
         return [self.results[i].subsets[s] for (i, s), c in zip(self.members, self.labels) if c == k]
 

@@ -138,15 +138,15 @@ static int take_scores(PyObject *answer, size_t n, size_t outputs, double *score
     if (fits)
         memcpy(scores, b.buf, (size_t)b.len);
     else
-        PyErr_Format(Error, "the model answered %zd bytes of scores, %zu were expected", b.len,
+        PyErr_Format(Error, "the model returned %zd bytes of scores, expected %zu", b.len,
                      most * sizeof *scores);
     PyBuffer_Release(&b);
     while (fits && at < most && !isnan(scores[at]))
         at++;
     if (fits && at < most)
         PyErr_Format(Error,
-                     "the model answered NaN for input %zu of a batch of %zu; an explanation needs "
-                     "scores that are numbers",
+                     "the model returned NaN for input %zu of a batch of %zu; "
+                     "every score must be a number",
                      at / outputs, n);
     return fits && at == most ? 0 : -1;
 }
@@ -243,7 +243,7 @@ static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn|n", names, &call, &outputs, &values, &rows))
         return -1;
     if (outputs < 1 || values < 0 || rows < 0 || m->opened || m->call) {
-        PyErr_SetString(Error, "a model has at least one output, and is made once");
+        PyErr_SetString(Error, "a model needs at least one output and is initialised once");
         return -1;
     }
     m->call = Py_NewRef(call);
@@ -345,7 +345,7 @@ static int rows_get(PyObject *o, size_t n, rows_in *r) {
     if (r->width * n * sizeof(double) == (size_t)r->b.len && r->width > 0)
         return 0;
     PyBuffer_Release(&r->b);
-    PyErr_SetString(Error, "rows of doubles are expected");
+    PyErr_SetString(Error, "expected rows of doubles");
     return -1;
 }
 
@@ -584,7 +584,8 @@ typedef struct {
     sis_record record; /* all but the collection */
     size_t *shape;
     const char **names, **value_names, **words;
-    Py_buffer buffers[N_BUFFERS]; /* values, mask, feature map; the same as shown; what other values may
+    Py_buffer
+        buffers[N_BUFFERS]; /* values, mask, feature map; the same as shown; what other values may
                                      be; how contrasts change them. buf NULL: none */
 } example;
 
@@ -619,7 +620,7 @@ static const char *text_of(PyObject *o) {
     Py_ssize_t n;
     const char *text = PyUnicode_AsUTF8AndSize(o, &n);
     if (text && strlen(text) != (size_t)n) {
-        PyErr_SetString(Error, "a text, name, id or label holds a null character");
+        PyErr_SetString(Error, "a text, name, id or label contains a null character");
         return NULL;
     }
     return text;
@@ -650,7 +651,7 @@ static int texts_item(PyObject *dict, const char *key, const char ***texts, size
     if (!list)
         return 0;
     if (!PyList_Check(list)) {
-        PyErr_Format(Error, "%s is a list of str", key);
+        PyErr_Format(Error, "%s: expected a list of str", key);
         return -1;
     }
     *n = (size_t)PyList_Size(list);
@@ -700,7 +701,7 @@ static int shown_read(PyObject *dict, example *e) {
         return -1;
     if ((n_map && n_map != r->drawing.n_values) || (n_mask && n_mask != r->drawing.n_values) ||
         (n_names && n_names != r->drawing.n_values)) {
-        PyErr_SetString(Error, "what is shown has as many values as names and features of them");
+        PyErr_SetString(Error, "shown: expected as many values as names and features");
         return -1;
     }
     r->drawing.values = (const double *)e->buffers[SHOWN_VALUES].buf;
@@ -758,8 +759,8 @@ static int example_read(PyObject *dict, example *e) {
         (n_missing && n_missing != in->n_values) || n_scale != n_step ||
         (n_scale && n_scale != in->n_values) ||
         (n_fixed && n_fixed != features_of(in->n_values, &e->buffers[MAP]))) {
-        PyErr_SetString(Error, "an example needs id, model, values, a mask of as many (or several "
-                               "times as many) values, and a feature map of as many");
+        PyErr_SetString(Error, "an example needs id, model, values, a feature map of the "
+                               "same length, and a mask of that length or a multiple of it");
         return -1;
     }
     in->values = (const double *)e->buffers[VALUES].buf;
@@ -774,7 +775,7 @@ static int example_read(PyObject *dict, example *e) {
 
 static int examples_read(PyObject *list, examples *e) {
     if (!PyList_Check(list)) {
-        PyErr_SetString(Error, "examples are a list of dicts");
+        PyErr_SetString(Error, "examples: expected a list of dicts");
         return -1;
     }
     e->n = (size_t)PyList_Size(list);
@@ -788,7 +789,7 @@ static int examples_read(PyObject *list, examples *e) {
         PyObject *dict = PyList_GetItem(list, (Py_ssize_t)i);
         if (!PyDict_Check(dict) || example_read(dict, &e->items[i]) != 0) {
             if (!PyErr_Occurred())
-                PyErr_SetString(Error, "an example is a dict");
+                PyErr_SetString(Error, "example: expected a dict");
             return -1;
         }
         e->inputs[i] = e->items[i].input;
@@ -989,20 +990,20 @@ static PyObject *spread(PyObject *self, PyObject *rows) {
 
 /* collect(model, examples, done, progress, *, ...): done(i, line) for each in order. */
 static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model",      "examples", "done",   "progress", "below",  "max_subsets",
-                            "memory",     "jobs",     "exact",  "trace",    "method", "for_all",
-                            "keep_class", "smallest", "domain", "together", "cheapest", NULL};
+    static char *names[] = {"model",       "examples", "done",       "progress", "below",
+                            "max_subsets", "memory",   "jobs",       "exact",    "trace",
+                            "method",      "for_all",  "keep_class", "smallest", "domain",
+                            "together",    "cheapest", NULL};
     PyObject *list;
     Py_ssize_t most = 0, memory = 0;
     job j = {0};
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOO|pnnippzpppzip", names, ModelType, &j.m,
-                                     &list, &j.done, &j.progress, &j.opt.below, &most, &memory,
-                                     &j.opt.jobs, &j.opt.exact, &j.trace, &j.method, &j.for_all,
-                                     &j.keep_class, &j.smallest, &j.domain, &j.together,
-                                     &j.cheapest))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!OOO|pnnippzpppzip", names, ModelType, &j.m, &list, &j.done,
+            &j.progress, &j.opt.below, &most, &memory, &j.opt.jobs, &j.opt.exact, &j.trace,
+            &j.method, &j.for_all, &j.keep_class, &j.smallest, &j.domain, &j.together, &j.cheapest))
         return NULL;
     j.opt.threshold = 0; /* each example has its own */
     j.opt.max_subsets = most > 0 ? (size_t)most : 0;
@@ -1056,7 +1057,7 @@ static int file_task_data(file_task *e) {
         texts_of(e->labels, &labels, &n_labels) == 0) {
         sis_data_with with = {.name = "X", .ids = ids, .labels = labels};
         if ((ids && n_ids != n) || (labels && n_labels != n))
-            PyErr_SetString(Error, "there are as many ids and labels as examples");
+            PyErr_SetString(Error, "ids and labels: expected one for each example");
         else
             error = strcmp(e->kind, "dna") == 0 ? sis_data_from_sequences(texts, n, &with, &e->data)
                                                 : sis_data_from_texts(texts, n, &with, &e->data);
@@ -1162,8 +1163,8 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     sis_opt *search = &e.opt.answer.search;
     if (!out ||
         !PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOzzzzzKzzp", names, ModelType, &e.j.m, &e.strings,
-            &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model.spec,
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOzzzzzKzzp", names, ModelType, &e.j.m,
+            &e.strings, &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model.spec,
             &e.opt.question.threshold, &e.opt.question.mask, &e.opt.question.target, &search->below,
             &most, &memory, &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
             &e.opt.examples.tokenizer, &features, &e.opt.examples.fit, &e.opt.answer.method,

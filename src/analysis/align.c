@@ -50,8 +50,9 @@ static int write_rationale(const char *sequence, size_t length, const int *featu
     memset(bases, UNKNOWN, length);
     for (size_t i = 0; i < n; i++) {
         if (features[i] < 0 || (size_t)features[i] >= length)
-            return sis__fail(SIS_E_ARGUMENT, "feature %d is none of the %zu bases of the sequence",
-                             features[i], length);
+            return sis__fail(SIS_E_ARGUMENT,
+                             "feature %d is not one of the %zu bases of the sequence", features[i],
+                             length);
         char letter = sequence[features[i]];
         const char *at = letter ? strchr(BASES, letter) : NULL;
         if (!at && letter != 'N')
@@ -99,7 +100,7 @@ int sis_motif_align(const sis_motif *motif, const char *sequence, const int *fea
     size_t length = strlen(sequence);
     *out = (sis_alignment){.likelihood = -INFINITY};
     if (motif->length == 0 || motif->length > length)
-        return sis__fail(SIS_E_ARGUMENT, "motif %s has %zu positions, the sequence %zu",
+        return sis__fail(SIS_E_ARGUMENT, "motif %s has %zu positions, but the sequence has %zu",
                          motif->name, motif->length, length);
     unsigned char *bases = SIS_NEW(unsigned char, length);
     strand s = {.length = motif->length,

@@ -154,8 +154,8 @@ static int agree(sis_clusterer *c, const sis_record *r, const char *source) {
     sis_kind kind = sis_kind_of(r->drawing.kind);
     if (c->points && c->kind != kind)
         return sis__fail(SIS_E_FORMAT,
-                         "%s: record \"%s\" is of kind \"%s\", those before of kind \"%s\"; only "
-                         "subsets of one kind can be clustered together",
+                         "%s: record \"%s\" has kind \"%s\", earlier ones have kind "
+                         "\"%s\"; cluster one kind at a time",
                          source, r->id, sis_kind_name(kind), sis_kind_name(c->kind));
     if (c->points)
         return SIS_OK;
@@ -236,15 +236,14 @@ int sis__clusterer_check(const sis_clusterer *c, const char *verb) {
     if (c->n > 0)
         return SIS_OK;
     if (c->n_records == 0)
-        return sis__fail(SIS_E_ARGUMENT, "there is nothing to %s: no records", verb);
+        return sis__fail(SIS_E_ARGUMENT, "cannot %s: the results contain no records", verb);
     if (c->other_outputs)
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "there is nothing to %s: no record is of %s %s, %zu are of other outputs%s", verb,
-            o->target ? "--target" : "--target-index", o->target ? o->target : o->target_index,
-            c->other_outputs, o->target ? "; a position is --target-index N" : "");
+        return sis__fail(SIS_E_ARGUMENT, "cannot %s: no record has %s %s, %zu have other targets%s",
+                         verb, o->target ? "--target" : "--target-index",
+                         o->target ? o->target : o->target_index, c->other_outputs,
+                         o->target ? "; for a position use --target-index N" : "");
     return sis__fail(SIS_E_ARGUMENT,
-                     "there is nothing to %s: of %zu record%s none is explained (%zu not "
+                     "cannot %s: none of %zu record%s is explained (%zu not "
                      "decided, %zu default decisions, %zu errors)",
                      verb, c->n_records, c->n_records == 1 ? "" : "s",
                      c->statuses[SIS_STATUS_NOT_DECIDED], c->statuses[SIS_STATUS_DEFAULT_DECISION],

@@ -164,8 +164,8 @@ static const double *take_matrix(sis__fields *f, size_t *n) {
     for (size_t i = 0; v && i < *n && f->code == SIS_OK; i++)
         if (!(v[i] >= 0) || *n % 4 != 0)
             f->code = sis__fail(SIS_E_FORMAT,
-                                "field \"%smatrix\": expected four numbers from 0 on "
-                                "for each position",
+                                "field \"%smatrix\": expected four numbers >= 0 for each "
+                                "position",
                                 f->prefix);
     return v;
 }

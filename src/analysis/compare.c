@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/record.h>
 #include <sis/handle.h>
+#include <sis/record.h>
 
 #include "analysis/clustering.h"
 #include "base/error.h"
@@ -34,18 +34,17 @@ typedef struct {
 static int check_record(const sis__side *s, const sis_record *r) {
     if (r->question.keep || sis_record_is_contrast(r))
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: record \"%s\" is of %s; sis compare asks whether subsets meet a "
+                         "%s: record \"%s\" was made with %s; sis compare needs a "
                          "threshold",
                          s->of.name, r->id,
                          r->question.keep ? "--keep class, which has no threshold"
-                                          : "--method contrast, whose subsets lose the decision");
+                                          : "--method contrast, whose subsets change the decision");
     if (s->of.n > 0 && (r->question.threshold != s->threshold || r->question.below != s->below))
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "%s: record \"%s\" is of a decision %s %g, those before %s %g; compare one "
-            "decision at a time",
-            s->of.name, r->id, r->question.below ? "<=" : ">=", r->question.threshold,
-            s->below ? "<=" : ">=", s->threshold);
+        return sis__fail(SIS_E_ARGUMENT,
+                         "%s: record \"%s\" has the decision %s %g, earlier ones %s "
+                         "%g; compare one decision at a time",
+                         s->of.name, r->id, r->question.below ? "<=" : ">=", r->question.threshold,
+                         s->below ? "<=" : ">=", s->threshold);
     return SIS_OK;
 }
 
@@ -74,15 +73,14 @@ static int choose_records(comparison *c, size_t side, const sis_records *from) {
             sis_record_is_target(&from->items[i], o->target, o->target_index))
             error = add_record(c, side, &from->items[i]);
     if (error == SIS_OK && s->of.n == 0)
-        return sis__fail(SIS_E_ARGUMENT, "%s: there is nothing to compare: no records%s%s%s",
-                         s->of.name,
+        return sis__fail(SIS_E_ARGUMENT, "%s: cannot compare: no records%s%s%s", s->of.name,
                          o->target         ? " of --target "
                          : o->target_index ? " of --target-index "
                                            : "",
                          o->target         ? o->target
                          : o->target_index ? o->target_index
                                            : "",
-                         o->target ? "; a position is --target-index N" : "");
+                         o->target ? "; for a position use --target-index N" : "");
     return error == SIS_OK ? sis_records_index(&s->of, 1) : error;
 }
 
@@ -92,7 +90,8 @@ static int choose_all(comparison *c, const sis_records sides[2]) {
         error = choose_records(c, k, &sides[k]);
     if (error == SIS_OK && c->sides[0].below != c->sides[1].below)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s holds decisions %s, %s decisions %s: they cannot be compared",
+                         "%s has decisions %s, %s has decisions %s; compare the same "
+                         "decisions",
                          c->sides[0].of.name, c->sides[0].below ? "<=" : ">=", c->sides[1].of.name,
                          c->sides[1].below ? "<=" : ">=");
     return error == SIS_OK ? sis__clusterer_check(c->clusterer, "compare") : error;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/handle.h>
 #include <sis/example.h>
+#include <sis/handle.h>
 
 #include "analysis/compare.h"
 #include "base/error.h"
@@ -34,8 +34,8 @@ static int find_output(const sis__side *by, size_t n_outputs, const sis_record *
     *output = r->question.target;
     return r->question.target < n_outputs
                ? SIS_OK
-               : sis__fail(SIS_E_ARGUMENT, "record \"%s\" is about output %zu, %s has %zu", r->id,
-                           r->question.target, by->model_name, n_outputs);
+               : sis__fail(SIS_E_ARGUMENT, "record \"%s\" is about output %zu, but %s has %zu",
+                           r->id, r->question.target, by->model_name, n_outputs);
 }
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
@@ -67,9 +67,7 @@ static int find_mask(const sis__side *by, const sis_record *r, mask *m) {
     m->values = r->drawing.mask;
     return m->values
                ? SIS_OK
-               : sis__fail(SIS_E_ARGUMENT,
-                           "record \"%s\": neither %s nor %s say what a missing feature looks "
-                           "like to %s",
+               : sis__fail(SIS_E_ARGUMENT, "record \"%s\": neither %s nor %s gives a mask for %s",
                            r->id, by->of.name, by->model_name, by->model_name);
 }
 
@@ -212,7 +210,7 @@ static int encode_values(const sis__side *by, const sis_record *r, const int *ke
         return sis__fail(SIS_E_ARGUMENT, "record \"%s\" has no values, so it cannot be scored",
                          r->id);
     if (wanted && wanted != r->drawing.n_values)
-        return sis__fail(SIS_E_ARGUMENT, "record \"%s\" has %zu values, %s takes %zu", r->id,
+        return sis__fail(SIS_E_ARGUMENT, "record \"%s\" has %zu values, but %s takes %zu", r->id,
                          r->drawing.n_values, by->model_name, wanted);
     int error = token ? SIS_OK : find_mask(by, r, &m);
     if (error != SIS_OK)

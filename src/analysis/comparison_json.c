@@ -112,7 +112,7 @@ static void take_decisions(sis__fields *f, sis_comparison *c) {
     for (int k = 0; k < SIS_N_DECISIONS; k++) {
         sis__take_count(&in, DECISIONS[k], SIS__OPTIONAL, &c->decisions[k]);
         if (c->decisions[k] > c->common)
-            sis__fields_wrong(&in, DECISIONS[k], "no more than are common",
+            sis__fields_wrong(&in, DECISIONS[k], "at most the number in common",
                               json_object_get(in.object, DECISIONS[k]));
     }
     sis__leave(f, &in);

@@ -116,8 +116,7 @@ static double energy_distance(const sis__row *a, const sis__row *b) {
 int sis_points_distance(const sis_points *points, size_t a, size_t b, double *out) {
     *out = 0;
     if (a >= points->n || b >= points->n)
-        return sis__fail(SIS_E_ARGUMENT, "there is no point %zu; there are %zu", a > b ? a : b,
-                         points->n);
+        return sis__fail(SIS_E_ARGUMENT, "no point %zu; there are %zu", a > b ? a : b, points->n);
     if (points->distance == SIS_DISTANCE_CUSTOM) {
         *out = a == b ? 0 : points->custom(points->ctx, a, b);
         return isnan(*out) ? sis__fail(SIS_E_NAN, "the distance of points %zu and %zu is NaN", a, b)

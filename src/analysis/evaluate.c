@@ -44,28 +44,30 @@ static int same_model(const char *a, const char *b) {
 static int check_uniform(const sis_records *f) {
     const sis_record *first = f->items;
     if (f->n == 0)
-        return sis__fail(SIS_E_FORMAT, "%s: is empty; expected records as sis explain writes them",
+        return sis__fail(SIS_E_FORMAT, "%s: is empty; expected records written by sis explain",
                          f->name);
     if (sis_record_is_contrast(first))
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: it is of --method contrast, whose subsets lose the decision; sis "
-                         "evaluate compares what keeps it",
+                         "%s: was made with --method contrast, whose subsets change "
+                         "the decision; sis evaluate needs subsets that keep it",
                          f->name);
     for (size_t i = 1; i < f->n; i++) {
         const sis_record *r = &f->items[i];
         if (strcmp(r->question.method, first->question.method) != 0)
             return sis__fail(SIS_E_ARGUMENT,
-                             "%s: record \"%s\" is of method %s, the first is of %s; expected one "
+                             "%s: record \"%s\" has method %s, the first has %s; give one "
                              "file for each method",
                              f->name, r->id, r->question.method, first->question.method);
         if (strcmp(r->question.constraint ? r->question.constraint : "",
                    first->question.constraint ? first->question.constraint : ""))
             return sis__fail(SIS_E_ARGUMENT,
-                             "%s: record \"%s\" was made under another --constraint than the "
-                             "first; expected one file for each",
+                             "%s: record \"%s\" has another --constraint than the first; "
+                             "give one file for each",
                              f->name, r->id);
         if (!same_model(r->model, first->model))
-            return sis__fail(SIS_E_ARGUMENT, "%s: record \"%s\" is of model %s, the first is of %s",
+            return sis__fail(SIS_E_ARGUMENT,
+                             "%s: record \"%s\" has model %s, the first has %s; give one "
+                             "file for each model",
                              f->name, r->id, r->model, first->model);
     }
     return SIS_OK;
@@ -102,8 +104,8 @@ static const char *difference(const sis_record *a, const sis_record *b) {
 
 static int lacks(const sis_records *which, const sis_records *has, const char *id) {
     return sis__fail(SIS_E_ARGUMENT,
-                     "%s has no record \"%s\", which %s has; methods are compared on the same "
-                     "examples",
+                     "%s has no record \"%s\", but %s has; compare methods on the "
+                     "same examples",
                      which->name, id, has->name);
 }
 
@@ -111,8 +113,9 @@ static int lacks(const sis_records *which, const sis_records *has, const char *i
 static int check_pair(const sis_records *a, const sis_records *b) {
     if (!same_model(a->items[0].model, b->items[0].model))
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s is of model %s, %s of %s; methods are compared on one model", a->name,
-                         a->items[0].model, b->name, b->items[0].model);
+                         "%s was made with model %s, %s with %s; compare methods on "
+                         "one model",
+                         a->name, a->items[0].model, b->name, b->items[0].model);
     for (size_t i = 0; i < a->n; i++) {
         const sis_record *r = &a->items[i], *other = sis_records_find(b, r->id);
         const char *field = other ? difference(r, other) : NULL;
@@ -120,8 +123,8 @@ static int check_pair(const sis_records *a, const sis_records *b) {
             return lacks(b, a, r->id);
         if (field)
             return sis__fail(SIS_E_ARGUMENT,
-                             "record \"%s\": field \"%s\" differs between %s and %s; methods are "
-                             "compared on the same decisions",
+                             "record \"%s\": field \"%s\" differs between %s and %s; "
+                             "compare methods on the same decisions",
                              r->id, field, a->name, b->name);
     }
     for (size_t i = 0; i < b->n; i++)
@@ -196,8 +199,7 @@ static int choose_subjects(sis__evaluation *ev) {
             ev->subjects[ev->n_subjects++] =
                 (sis__subject){.record = &first->items[i], .human_score = NAN, .qhs = NAN};
     if (ev->n_subjects == 0)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "there is nothing to compare: no example is explained in %s",
+        return sis__fail(SIS_E_ARGUMENT, "cannot compare: no example is explained in %s",
                          ev->n_methods > 1 ? "every file" : first->name);
     return SIS_OK;
 }
@@ -266,8 +268,7 @@ static int align(const sis__evaluation *ev, sis_rated *x) {
     const sis_record *r = ev->subjects[x->example].record;
     sis_alignment at;
     if (!r->drawing.sequence)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--motif: record \"%s\" has no sequence; motifs are compared with DNA",
+        return sis__fail(SIS_E_ARGUMENT, "--motif: record \"%s\" has no sequence; motifs need DNA",
                          r->id);
     int error =
         sis_motif_align(&ev->motifs.items[0], r->drawing.sequence, x->features, x->n_features, &at);
@@ -286,8 +287,8 @@ static int measure_motif(sis__evaluation *ev) {
     if (error != SIS_OK)
         return sis__fail_in(error, "--motif");
     if (ev->motifs.n != 1)
-        return sis__fail(SIS_E_ARGUMENT, "--motif: %s holds %zu motifs; say which with %s:ID", text,
-                         ev->motifs.n, text);
+        return sis__fail(SIS_E_ARGUMENT, "--motif: %s contains %zu motifs; choose one with %s:ID",
+                         text, ev->motifs.n, text);
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++)
         for (size_t i = 0; error == SIS_OK && i < ev->methods[k].n_items; i++)
             error = align(ev, &ev->methods[k].items[i]);
@@ -335,8 +336,8 @@ static int measure_human(sis__evaluation *ev) {
         n += (size_t)sis__is_marked(ev->subjects[e].record);
     if (n == 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--human: no explained record of %s has features that a person marked "
-                         "(field \"human\"); explain an input that has them",
+                         "--human: no explained record of %s has the field \"human\"; "
+                         "explain an input that has it",
                          ev->methods[0].file->name);
     for (size_t k = 0; k < ev->n_methods; k++) {
         const sis__method *m = &ev->methods[k];

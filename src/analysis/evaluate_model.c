@@ -141,11 +141,10 @@ static int find_input(const sis__evaluation *ev, const sis__method *m, const sis
     const char *path = m->file->name;
     *at = sis_task_find(ev->all.task, r->id);
     if (*at == SIZE_MAX)
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "%s: record \"%s\" is of no example that was asked for; give the --input, --id and "
-            "--rows it was made with",
-            path, r->id);
+        return sis__fail(SIS_E_ARGUMENT,
+                         "%s: record \"%s\" is not among the selected examples; give "
+                         "the --input, --id and --rows it was made with",
+                         path, r->id);
     int error = sis_task_match(ev->all.task, &ev->all.examples[*at], r);
     if (error != SIS_OK)
         return sis__fail_in(error, "%s", path);
@@ -155,8 +154,8 @@ static int find_input(const sis__evaluation *ev, const sis__method *m, const sis
     return (size_t)n == r->collection.n_features
                ? SIS_OK
                : sis__fail(SIS_E_ARGUMENT,
-                           "%s: record \"%s\" has %zu features, the input has %ld; give the same "
-                           "--features",
+                           "%s: record \"%s\" has %zu features, but the input has %ld; "
+                           "give the same --features",
                            path, r->id, r->collection.n_features, n);
 }
 
@@ -185,11 +184,10 @@ static int check_whole(const sis__evaluation *ev, size_t e, double score) {
     const sis_record *r = ev->subjects[e].record;
     if (agree(r->collection.score, score))
         return SIS_OK;
-    return sis__fail(
-        SIS_E_ARGUMENT,
-        "%s: record \"%s\" has a score of %g, this model gives %g; give the --model it "
-        "was made with (%s)",
-        ev->methods[0].file->name, r->id, r->collection.score, score, r->model);
+    return sis__fail(SIS_E_ARGUMENT,
+                     "%s: record \"%s\" has the score %g, but this model returns "
+                     "%g; give the --model it was made with (%s)",
+                     ev->methods[0].file->name, r->id, r->collection.score, score, r->model);
 }
 
 size_t sis__n_alone(const sis__evaluation *ev, size_t e) {
@@ -212,9 +210,9 @@ static int check_part(const sis__method *m, sis_rated *x, double score) {
     double *of = x->measures;
     if (!agree(of[SIS_MEASURE_SCORE], score))
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: record \"%s\": subset %zu alone has a score of %g, the model gives "
-                         "%g now; give the --mask, --features, --samples and --seed it was made "
-                         "with",
+                         "%s: record \"%s\": subset %zu has the score %g, but the "
+                         "model returns %g; give the --mask, --features, --samples "
+                         "and --seed it was made with",
                          m->file->name, r->id, x->subset, of[SIS_MEASURE_SCORE], score);
     of[SIS_MEASURE_SCORE] = score;
     of[SIS_MEASURE_SUFFICIENT] = sis__is_enough(r, score);

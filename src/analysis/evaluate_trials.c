@@ -46,11 +46,10 @@ static int open_deck(sis__evaluation *ev, const char *option) {
             continue;
         first = n == 0 ? i : first;
         if (!anywhere && !same_shape(l, first, i))
-            return sis__fail(
-                SIS_E_ARGUMENT,
-                "%s puts in what other examples have in the same place, but \"%s\" has "
-                "another shape than \"%s\"; take examples of one shape (--rows)",
-                option, l->examples[i].id, l->examples[first].id);
+            return sis__fail(SIS_E_ARGUMENT,
+                             "%s takes values from other examples, but \"%s\" has another "
+                             "shape than \"%s\"; choose examples of one shape with --rows",
+                             option, l->examples[i].id, l->examples[first].id);
         ev->donors[n++] = l->inputs[i];
     }
     return sis_deck_new(ev->donors, n, anywhere ? SIS_DECK_ANYWHERE : SIS_DECK_FEATURES, &ev->deck);

@@ -125,8 +125,8 @@ static int name_group(const sis_groups *g, const sis_record *r, char *text, size
     *place = end == was || *end ? NAN : x;
     snprintf(text, size, "%s", was);
     if (g->n_cuts && isnan(*place) && strcmp(was, "missing") != 0)
-        return sis__fail(SIS_E_OPTION, "--by: %s is no number: record \"%s\" has \"%s\"", g->column,
-                         r->id, was);
+        return sis__fail(SIS_E_OPTION, "--by: %s is not a number: record \"%s\" has \"%s\"",
+                         g->column, r->id, was);
     if (g->n_cuts && !isnan(*place))
         name_cut(g, x, text, size, place);
     return SIS_OK;

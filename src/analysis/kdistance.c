@@ -154,8 +154,8 @@ static int finish(const curve *c, size_t n_different, sis_kdistances *out) {
     }
     if (out->n == 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "no eps can be found: none of the %zu points looked at has "
-                         "%zu others with anything in common",
+                         "cannot choose eps: none of the %zu points examined has %zu "
+                         "neighbours with anything in common",
                          n, c->min_size - 1);
     qsort(out->values, out->n, sizeof *out->values, farthest_first);
     out->knee = find_knee(out->values, out->n);
@@ -209,8 +209,8 @@ int sis_kdistances_find(const sis_points *points, const sis_cluster_opt *opt, si
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
     if (points->n == 0 || opt->min_size > points->n)
         return sis__fail(SIS_E_ARGUMENT,
-                         "no eps can be found: a core point has %zu neighbours, itself among "
-                         "them, and the number of points is %zu",
+                         "cannot choose eps: a core point needs %zu neighbours, "
+                         "itself included, but there are only %zu points",
                          opt->min_size, points->n);
     int code = sis__space_new(points, NAN, &s);
     if (code != SIS_OK)

@@ -78,7 +78,7 @@ static int take_provenance(sis_lines *l, const char *path, const char *json) {
     if (error == SIS_OK)
         error = compare_runs(&l->provenance, &provenance, &same);
     if (error == SIS_OK && !same)
-        error = sis__fail(SIS_E_FORMAT, "%s and %s are not parts of one run: made with %s",
+        error = sis__fail(SIS_E_FORMAT, "%s and %s are not parts of one run: they differ in %s",
                           l->provenance_by, path, difference(&l->provenance, &provenance));
     sis_provenance_release(&provenance);
     free(text);
@@ -97,7 +97,7 @@ static int find_row(const sis_record *r, const char *path, size_t *row) {
     errno = 0;
     *row = strtoul(r->id, &end, 10);
     if (errno || *end || strchr("+- ", *r->id))
-        return sis__fail(SIS_E_FORMAT, "%s: record \"%s\" does not say which example it is of",
+        return sis__fail(SIS_E_FORMAT, "%s: record \"%s\" does not say which example it explains",
                          path, r->id);
     return SIS_OK;
 }
@@ -114,8 +114,8 @@ static int add_record(sis_lines *l, const sis_record *r, sis_line line) {
     int error = r->provenance ? take_provenance(l, path, r->provenance) : SIS_OK;
     if (error == SIS_OK && !l->provenance_json)
         return sis__fail(SIS_E_FORMAT,
-                         "%s: does not say how it was made, as files of older versions do not; its "
-                         "order is not known",
+                         "%s: has no provenance, so its order is unknown; it was "
+                         "written by an older version",
                          path);
     if (error == SIS_OK)
         error = find_row(r, path, &line.row);
@@ -193,12 +193,12 @@ static int find_order(const sis_lines *l, size_t **rows, size_t *n) {
 static int place_line(const sis_lines *l, size_t i, size_t *slots) {
     const sis_line *line = &l->items[i];
     if (line->row >= l->provenance.examples)
-        return sis__fail(SIS_E_FORMAT, "%s: holds example %zu, but the input had %zu",
+        return sis__fail(SIS_E_FORMAT, "%s: has example %zu, but the input has only %zu",
                          l->paths[line->file], line->row, l->provenance.examples);
     size_t *slot = &slots[line->row];
     const sis_line *before = *slot ? &l->items[*slot - 1] : NULL;
     if (before && (!before->retryable || before->file != line->file))
-        return sis__fail(SIS_E_FORMAT, "example %zu is in %s and in %s; take one of them out",
+        return sis__fail(SIS_E_FORMAT, "example %zu is in %s and in %s; remove one of them",
                          line->row, l->paths[before->file], l->paths[line->file]);
     *slot = i + 1;
     return SIS_OK;
@@ -223,7 +223,7 @@ static int arrange(sis_lines *l, const size_t *rows, size_t n_rows, size_t *slot
     l->n = l->room = n;
     for (size_t row = 0; row < l->provenance.examples; row++)
         if (slots[row])
-            return sis__fail(SIS_E_FORMAT, "example %zu was not asked for by --rows %s", row,
+            return sis__fail(SIS_E_FORMAT, "example %zu is not selected by --rows %s", row,
                              l->provenance.rows);
     return SIS_OK;
 }

@@ -135,7 +135,7 @@ static int others_last(const sis_part *part, size_t n_features, int *all, size_t
         int f = part->features[i];
         if (f < 0 || (size_t)f >= n_features) {
             free(inside);
-            return sis__fail(SIS_E_ARGUMENT, "feature %d is none of the %zu of the input", f,
+            return sis__fail(SIS_E_ARGUMENT, "feature %d is not one of the %zu of the input", f,
                              n_features);
         }
         inside[f] = 1;
@@ -183,7 +183,7 @@ int sis_stability_measure(const sis_model *model, const sis_part *part, const si
     if (n_features < 0)
         return (int)n_features;
     if (part->without)
-        return sis__fail(SIS_E_ARGUMENT, "a rationale is what is left, not what is masked");
+        return sis__fail(SIS_E_ARGUMENT, "a rationale must not contain masked features");
     memset(held, 0, SIS_N_CUTS * sizeof *held);
     int *lists = (int *)sis__alloc_raw(n + 1, (size_t)n_features * sizeof *lists);
     sis_part *parts = SIS_NEW(sis_part, n);

@@ -216,7 +216,7 @@ int sis__motif_of(const double *counts, const sis__laid *laid, size_t n, const c
 /* The strings of *p where they agree best. */
 static int lay_strings(pile *p) {
     if (p->n == 0)
-        return sis__fail(SIS_E_ARGUMENT, "there are no strings to align");
+        return sis__fail(SIS_E_ARGUMENT, "no strings to align");
     if (p->turned)
         memset(p->turned, 0, p->n);
     int code = pile_new(p);

@@ -34,7 +34,7 @@ int sis_distance_find(const char *name, sis_distance *out) {
             *out = (sis_distance)k;
             return SIS_OK;
         }
-    return sis__fail(SIS_E_ARGUMENT, "there is no distance \"%s\"", name);
+    return sis__fail(SIS_E_ARGUMENT, "unknown distance \"%s\"", name);
 }
 
 sis_distance sis_distance_of_kind(const char *kind) {
@@ -50,7 +50,7 @@ sis_distance sis_distance_of_kind(const char *kind) {
 int sis_points_new(sis_distance distance, sis_points **out) {
     *out = NULL;
     if ((unsigned)distance >= SIS_DISTANCE_CUSTOM)
-        return sis__fail(SIS_E_ARGUMENT, "there is no distance number %d", (int)distance);
+        return sis__fail(SIS_E_ARGUMENT, "unknown distance number %d", (int)distance);
     sis_points *p = SIS_NEW(sis_points, 1);
     void *start = NULL;
     if (!p || sis__reserve(&start, &p->start_room, 1, sizeof *p->start) != SIS_OK) {
@@ -67,7 +67,7 @@ int sis_points_new(sis_distance distance, sis_points **out) {
 int sis_points_new_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out) {
     *out = NULL;
     if (!distance)
-        return sis__fail(SIS_E_ARGUMENT, "a distance is missing");
+        return sis__fail(SIS_E_ARGUMENT, "the distance function is missing");
     sis_points *p = SIS_NEW(sis_points, 1);
     if (!p)
         return SIS_E_NOMEM;
@@ -127,10 +127,10 @@ int sis__row_order(const sis__row *a, const sis__row *b) {
  * added before end_row. */
 static int begin_row(sis_points *p, sis_distance a, sis_distance b, size_t n) {
     if (p->distance != a && p->distance != b)
-        return sis__fail(SIS_E_ARGUMENT, "points of distance %s are made of something else",
+        return sis__fail(SIS_E_ARGUMENT, "points of distance %s are built from other data",
                          sis_distance_name(p->distance));
     if (n == 0)
-        return sis__fail(SIS_E_ARGUMENT, "a point has at least one item");
+        return sis__fail(SIS_E_ARGUMENT, "a point needs at least one item");
     size_t used = p->start[p->n];
     int code = sis__reserve(&p->start, &p->start_room, p->n + 2, sizeof *p->start);
     if (code == SIS_OK)
@@ -192,7 +192,7 @@ int sis_points_add_words(sis_points *points, const char *const *words, size_t n)
 
 int sis_points_add_letters(sis_points *points, const char *letters, size_t n) {
     if (n > LETTERS_MOST)
-        return sis__fail(SIS_E_ARGUMENT, "a string of %zu letters; the longest is %d", n,
+        return sis__fail(SIS_E_ARGUMENT, "a string of %zu letters; expected at most %d", n,
                          LETTERS_MOST);
     int code = begin_row(points, SIS_DISTANCE_LEVENSHTEIN, SIS_DISTANCE_LEVENSHTEIN, n);
     if (code != SIS_OK)
@@ -209,7 +209,7 @@ int sis_points_add_pixels(sis_points *points, const int *places, size_t n) {
     for (size_t k = 0; k < n && code == SIS_OK; k++) {
         int y = places[2 * k], x = places[2 * k + 1];
         if (y < 0 || x < 0 || y > PLACE_MOST || x > PLACE_MOST)
-            code = sis__fail(SIS_E_ARGUMENT, "a pixel in row %d, column %d; expected 0 to %d", y, x,
+            code = sis__fail(SIS_E_ARGUMENT, "a pixel at row %d, column %d; expected 0 to %d", y, x,
                              PLACE_MOST);
         items[k] = (uint32_t)y << 16 | ((uint32_t)x & 0xFFFF);
     }
@@ -242,7 +242,7 @@ static int number_cells(sis_points *p, const char *const *names, const double *v
     qsort(cells, n, sizeof *cells, by_name);
     for (size_t k = 1; k < n; k++)
         if (cells[k].name == cells[k - 1].name)
-            return sis__fail(SIS_E_ARGUMENT, "a name is there twice");
+            return sis__fail(SIS_E_ARGUMENT, "a name occurs twice");
     return SIS_OK;
 }
 

@@ -38,7 +38,7 @@ int sis_records_index(sis_records *s, int once) {
     free(ids);
     const char *twice = error == SIS_OK && once ? sis__ids_twice(index) : NULL;
     return twice ? sis__fail(SIS_E_FORMAT,
-                             "%s: holds two records \"%s\"; an example may be there once", s->name,
+                             "%s: has two records \"%s\"; expected one for each example", s->name,
                              twice)
                  : error;
 }

@@ -42,7 +42,7 @@ static int begin(trial *t, const sis_part *part, const sis_robust_opt *o, uint64
     if (n < 0)
         return (int)n;
     if (part->without)
-        return sis__fail(SIS_E_ARGUMENT, "a rationale is what is left, not what is masked");
+        return sis__fail(SIS_E_ARGUMENT, "a rationale must not contain masked features");
     t->part = part;
     t->n_features = (size_t)n;
     t->masks = (double *)sis__alloc_raw(o->samples, in->n_values * sizeof *t->masks);
@@ -93,7 +93,7 @@ static int spread(trial *t, const sis_robust_opt *o, sis_part *parts) {
     size_t s;
     for (size_t i = 0; i < t->part->n; i++)
         if (t->part->features[i] < 0 || (size_t)t->part->features[i] >= t->n_features)
-            return sis__fail(SIS_E_ARGUMENT, "feature %d is none of the %zu of the input",
+            return sis__fail(SIS_E_ARGUMENT, "feature %d is not one of the %zu of the input",
                              t->part->features[i], t->n_features);
     for (s = 0; s < o->samples; s++) {
         t->decked[s] = *in;
@@ -109,8 +109,8 @@ static int spread(trial *t, const sis_robust_opt *o, sis_part *parts) {
     if (!has_neighbours(o))
         return SIS_OK;
     if (o->height > t->n_features / o->width || o->height * o->width != t->n_features)
-        return sis__fail(SIS_E_ARGUMENT, "%zu features do not lie in %zu rows of %zu",
-                         t->n_features, o->height, o->width);
+        return sis__fail(SIS_E_ARGUMENT, "%zu features do not form %zu rows of %zu", t->n_features,
+                         o->height, o->width);
     keep_rationale(t);
     int code = sis_features_around(o->height, o->width, t->part->features, t->part->n, o->distance,
                                    t->is_kept);

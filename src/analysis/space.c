@@ -162,7 +162,7 @@ static int build(sis__space *s) {
 int sis__space_new(const sis_points *points, double eps, sis__space *out) {
     *out = (sis__space){.points = points, .metric = metric_of(points->distance), .eps = eps};
     if (points->n >= UINT32_MAX)
-        return sis__fail(SIS_E_UNSUPPORTED, "more than four thousand million points");
+        return sis__fail(SIS_E_UNSUPPORTED, "more than 2^32 points");
     int code = build(out);
     if (code == SIS_OK && out->metric->index_new)
         code = out->metric->index_new(out);

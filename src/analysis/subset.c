@@ -73,7 +73,7 @@ static char base_of(char c) {
 /* The first and the last base of subset k. */
 static int find_span(const sis_record *record, size_t k, int *first, int *last) {
     if (!record->drawing.sequence || k >= record->collection.n_subsets)
-        return sis__fail(SIS_E_FORMAT, "record \"%.100s\": has no %s", record->id ? record->id : "",
+        return sis__fail(SIS_E_FORMAT, "record \"%.100s\" has no %s", record->id ? record->id : "",
                          record->drawing.sequence ? "such subset" : "sequence");
     const sis_subset *s = &record->collection.subsets[k];
     *first = INT_MAX;
@@ -316,6 +316,6 @@ int sis_points_add_subset(sis_points *points, const sis_record *record, size_t k
         return add_cells(points, record, s);
     default:
         return sis__fail(SIS_E_ARGUMENT,
-                         "points of a distance of one's own are not made of records");
+                         "points of a custom distance cannot be built from records");
     }
 }

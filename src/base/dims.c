@@ -39,7 +39,8 @@ int sis__dims_fit(const size_t *dims, size_t rank, const size_t *wanted, size_t 
         return SIS_OK;
     sis__dims_text(dims, rank, found);
     sis__dims_text(wanted, n, taken);
-    return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; the model takes %s", found, taken);
+    return sis__fail(SIS_E_ARGUMENT, "the array has shape %s, but the model takes %s", found,
+                     taken);
 }
 
 int sis__dims_row(const long long *declared, size_t rank, size_t n, size_t *out) {

@@ -49,7 +49,7 @@ static int grow(sis__names *names) {
 
 static int append(sis__names *names, const void *bytes, size_t n, uint64_t hash) {
     if (names->n >= UINT32_MAX - 1)
-        return sis__fail(SIS_E_UNSUPPORTED, "more than four thousand million different words");
+        return sis__fail(SIS_E_UNSUPPORTED, "more than 2^32 different words");
     int code =
         sis__reserve(&names->entries, &names->entries_room, names->n + 1, sizeof *names->entries);
     if (code == SIS_OK)

@@ -102,9 +102,7 @@ int sis__replace_never(const char *path) {
 int sis__replace_check(const char *path) {
     errno = 0;
     return is_guarded(path)
-               ? sis__fail(SIS_E_IO,
-                           "writing %s would overwrite what is read from it; name another file",
-                           path)
+               ? sis__fail(SIS_E_IO, "%s is both input and output; name another output", path)
                : SIS_OK;
 }
 

@@ -79,10 +79,10 @@ static int find_named(const sis__declared *inputs, size_t n, const char *name, s
         if (strcmp(inputs[*main].name, name) == 0)
             return inputs[*main].given
                        ? sis__fail(SIS_E_ARGUMENT,
-                                   "input %.60s is to be explained and is given (--with)", name)
+                                   "input %.60s: give it to --explain or to --with, not both", name)
                        : SIS_OK;
-    return sis__fail(SIS_E_ARGUMENT, "the model has no input %.60s to explain; its first is %.60s",
-                     name, n ? inputs[0].name : "(none)");
+    return sis__fail(SIS_E_ARGUMENT, "the model has no input %.60s; its first is %.60s", name,
+                     n ? inputs[0].name : "(none)");
 }
 
 /* All other inputs that the caller does not set must follow from the main one. */
@@ -93,8 +93,8 @@ static int follow_main(const sis__declared *inputs, size_t n, size_t main, sis__
         roles[i].follow = sis__follow_named(inputs[i].name);
         if (roles[i].follow == SIS__FOLLOWS_NOT || inputs[i].kind >= SIS__INPUT_TEXTS)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model takes input %.60s beside %.60s; give it a value (--with "
-                             "%.60s=...)",
+                             "the model also takes input %.60s besides %.60s; give it a "
+                             "value with --with %.60s=...",
                              inputs[i].name, inputs[main].name, inputs[i].name);
     }
     return SIS_OK;
@@ -123,8 +123,8 @@ static int refuse_part(const sis__declared *inputs, size_t n, size_t i) {
     while (k < n && (inputs[k].given || has_rows(&inputs[k])))
         k++;
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "the model has %zu inputs, and %.60s %s; say which is explained (--explain "
-                     "NAME) and give the others (--with NAME=FILE)",
+                     "the model has %zu inputs, and %.60s %s; choose one with "
+                     "--explain NAME and give the others with --with NAME=FILE",
                      n, inputs[k < n ? k : i].name,
                      k < n ? "has no axis for rows" : "leaves a size free");
 }
@@ -140,13 +140,13 @@ static int share_row(const sis__declared *inputs, size_t n, sis__input_role *rol
     }
     if (left == 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "the model has no input that is not given (--with), so that rows have "
-                         "nowhere to go");
+                         "--with gives a value to every input of the model; leave out "
+                         "the one that takes the rows");
     for (size_t i = 0; i < n; i++) {
         if (inputs[i].given)
             continue;
         if (inputs[i].kind == SIS__INPUT_OTHER)
-            return sis__fail(SIS_E_UNSUPPORTED, "input %.60s is no tensor with a shape",
+            return sis__fail(SIS_E_UNSUPPORTED, "input %.60s is not a tensor with a shape",
                              inputs[i].name);
         roles[i] = (sis__input_role){.part = at, .count = count_values(&inputs[i], *counted)};
         if (roles[i].count == 0)

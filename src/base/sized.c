@@ -19,13 +19,13 @@ static size_t size_of(const void *s) {
 static int check(const sis__sized *type, const void *s, size_t room) {
     size_t size = size_of(s);
     if (size < sizeof size)
-        return sis__fail(SIS_E_ARGUMENT, "%s: its size is not set; call %s first", type->name,
+        return sis__fail(SIS_E_ARGUMENT, "%s: the size is not set; call %s first", type->name,
                          type->init);
     if (size > room)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: its size is %zu, but this version of the library knows %zu bytes; "
-                         "call %s first, and run the program with a library "
-                         "that is not older than its headers",
+                         "%s: the size is %zu, but the library knows %zu bytes; call "
+                         "%s first, and use a library that is not older than the "
+                         "headers",
                          type->name, size, type->size, type->init);
     return SIS_OK;
 }

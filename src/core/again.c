@@ -210,11 +210,10 @@ static int ask_together(asker *a) {
 static int check_clear(const asker *a, double score) {
     if (decided(a, score - a->noise) == decided(a, score + a->noise))
         return SIS_OK;
-    return sis__fail(
-        SIS_E_UNSTABLE,
-        "the model answers differently when it is asked again, by up to %.2g: too much for a "
-        "score of %.9g at the threshold %.9g",
-        a->noise, score, a->opt->threshold);
+    return sis__fail(SIS_E_UNSTABLE,
+                     "the model's scores for the same row differ by up to %.2g: "
+                     "too much for a score of %.9g at the threshold %.9g",
+                     a->noise, score, a->opt->threshold);
 }
 
 static int ask_all(asker *a) {

@@ -204,9 +204,10 @@ static int predict(batch *b, size_t n) {
 static int nan_found(const batch *b, int top) {
     size_t masked = b->n_masked + (top != NOTHING);
     if (masked == 0)
-        return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", b->in->output);
+        return sis__fail(SIS_E_NAN, "the model returned NaN for output %zu", b->in->output);
     return sis__fail(SIS_E_NAN,
-                     "the model answered NaN for output %zu with %zu of %zu features masked",
+                     "the model returned NaN for output %zu with %zu of %zu "
+                     "features masked",
                      b->in->output, masked, b->f->n);
 }
 

@@ -44,18 +44,20 @@ long sis_input_features(const sis_input *input) {
         int f = input->feature_of[i];
         if (f < -1 || (f >= 0 && (size_t)f >= input->n_values))
             return sis__fail(SIS_E_ARGUMENT,
-                             "the feature map gives value %zu the feature %d; expected -1 (never "
+                             "feature map: value %zu has feature %d; expected -1 (never "
                              "masked) to %zu",
                              i, f, input->n_values - 1);
         if (f > largest)
             largest = f;
     }
     if (largest < 0)
-        return sis__fail(SIS_E_ARGUMENT, "the feature map has no feature: every value is -1");
+        return sis__fail(SIS_E_ARGUMENT,
+                         "feature map: every value is -1 (never masked); expected at "
+                         "least one feature");
     long gap = first_gap(input, largest + 1);
     if (gap >= 0 && gap <= largest)
         return sis__fail(SIS_E_ARGUMENT,
-                         "the feature map has %ld features but none of the values is feature %ld; "
+                         "feature map: of %ld features, feature %ld has no value; "
                          "number features without gaps",
                          largest + 1, gap);
     return gap;
@@ -68,10 +70,10 @@ int sis_input_check(const sis_input *input, const sis_model *model) {
     if (!input->values || !input->mask)
         return sis__fail(SIS_E_ARGUMENT, "an input needs values and a mask");
     if (model->n_values && model->n_values != input->n_values)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, the input has %zu",
+        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, but the input has %zu",
                          model->n_values, input->n_values);
     if (input->output >= model->n_outputs)
-        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+        return sis__fail(SIS_E_ARGUMENT, "no output %zu: the model has %zu, numbered from 0",
                          input->output, model->n_outputs);
     return SIS_OK;
 }

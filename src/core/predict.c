@@ -36,8 +36,8 @@ static int cut(prediction *p, const sis_model *m, size_t n, size_t memory) {
         size_t width = p->inputs[i].n_values;
         if (m->n_values && m->n_values != width)
             return sis__example_fail(SIS_E_ARGUMENT, p->inputs, i,
-                                     "the model takes %zu values, the input has %zu", m->n_values,
-                                     width);
+                                     "the model takes %zu values, but the input has %zu",
+                                     m->n_values, width);
         if (width == 0 || !p->inputs[i].values)
             return sis__example_fail(SIS_E_ARGUMENT, p->inputs, i, "it has no values");
         int full = rows == wish || (rows + 1) * width * sizeof(double) > memory;
@@ -82,7 +82,7 @@ static int predict_chunk(void *ctx, size_t chunk, int worker) {
         scores[i] = m->link ? m->link(scores[i]) : scores[i];
         if (isnan(scores[i]))
             return sis__example_fail(SIS_E_NAN, p->inputs, from + i / outputs,
-                                     "the model answered NaN for output %zu", i % outputs);
+                                     "the model returned NaN for output %zu", i % outputs);
     }
     return error == SIS_OK ? report(p, n) : error;
 }

@@ -165,8 +165,8 @@ static int choose(sweep *w, int *feature, double *margin) {
     s->walk->wants = 0;
     for (size_t i = 0; error == SIS_OK && i < w->n_live; i++)
         if (isnan(w->margins[i]))
-            error = sis__fail(SIS_E_NAN, "the model answered NaN with feature %d masked too",
-                              w->live[i]);
+            error =
+                sis__fail(SIS_E_NAN, "the model returned NaN with feature %d masked", w->live[i]);
     if (error == SIS_OK && s->walk->tolerance > 0)
         error = judge_close_calls(w);
     if (error != SIS_OK)

@@ -57,7 +57,7 @@ static double noise_of(const auditor *a) {
  * machine now. */
 static void compare(auditor *a, const char *what, double claimed, double found) {
     if (fabs(claimed - found) > noise_of(a) + 1e-4 * (1 + fabs(found)) || isnan(claimed))
-        refute(a, "%s is said to be %.9g, found %.9g", what, claimed, found);
+        refute(a, "%s: claimed %.9g, found %.9g", what, claimed, found);
 }
 
 /* Is it so that a score does, or does not, reach the threshold, but for noise? */
@@ -137,7 +137,7 @@ static int audit_subset(auditor *a, size_t k) {
     for (size_t i = 0; i < s->n; i++) {
         int f = s->features[i];
         if (f < 0 || (size_t)f >= a->s->features.n)
-            return sis__fail(SIS_E_ARGUMENT, "subset %zu names feature %d, the input has 0 to %zu",
+            return sis__fail(SIS_E_ARGUMENT, "subset %zu names feature %d; the input has 0 to %zu",
                              k, f, a->s->features.n - 1);
         if (a->gone[f])
             refute(a, "subset %zu: feature %d is absent or in an earlier subset", k, f);
@@ -176,7 +176,7 @@ static int audit_bound(auditor *a) {
     memset(a->masked, 1, a->s->features.n);
     for (size_t i = 0; i < s->n; i++) {
         if (s->features[i] < 0 || (size_t)s->features[i] >= a->s->features.n)
-            return sis__fail(SIS_E_ARGUMENT, "the bound names feature %d, the input has 0 to %zu",
+            return sis__fail(SIS_E_ARGUMENT, "the bound names feature %d; the input has 0 to %zu",
                              s->features[i], a->s->features.n - 1);
         a->masked[s->features[i]] = 0;
     }
@@ -216,16 +216,18 @@ static int audit(auditor *a) {
     if (claim->status == SIS_STATUS_CUT && status == SIS_STATUS_EXPLAINED)
         status = SIS_STATUS_CUT;
     if (claim->status != status)
-        refute(a, "status is \"%s\", claimed is \"%s\" (score %.9g, all masked %.9g)",
+        refute(a,
+               "status: found \"%s\", claimed \"%s\" (score %.9g, all "
+               "masked %.9g)",
                sis_status_name(status), sis_status_name(claim->status), a->out->score,
                a->out->masked_score);
     compare(a, "the score", claim->score, a->out->score);
     compare(a, "the masked score", claim->masked_score, a->out->masked_score);
     if (claim->n_features != a->s->features.n)
-        refute(a, "there are said to be %zu features, the input has %zu", claim->n_features,
+        refute(a, "number of features: claimed %zu, found %zu", claim->n_features,
                a->s->features.n);
     if (claim->status == SIS_STATUS_EXPLAINED && claim->n_subsets == 0)
-        refute(a, "explained, but without a subset");
+        refute(a, "status is \"explained\", but there is no subset");
     for (size_t k = 0; error == SIS_OK && k < claim->n_subsets; k++)
         error = audit_subset(a, k);
     if (error == SIS_OK)

@@ -154,7 +154,7 @@ int sis_walk_probe(sis_walk *w, const int *features, size_t n, double *scores) {
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
         int f = features[i];
         if (f < 0 || (size_t)f >= p)
-            error = sis__fail(SIS_E_ARGUMENT, "feature %d was probed, the input has 0 to %zu", f,
+            error = sis__fail(SIS_E_ARGUMENT, "cannot probe feature %d; the input has 0 to %zu", f,
                               p - 1);
         else if (!s->masked[f] && !s->features.same[f])
             list[asked++] = f;
@@ -182,8 +182,8 @@ int sis_walk_probe(sis_walk *w, const int *features, size_t n, double *scores) {
 int sis_walk_mask(sis_walk *w, int feature, double *score) {
     sis_walk_state *s = w->state;
     if (feature < 0 || (size_t)feature >= s->features.n)
-        return sis__fail(SIS_E_ARGUMENT, "feature %d is to be masked, the input has 0 to %zu",
-                         feature, s->features.n - 1);
+        return sis__fail(SIS_E_ARGUMENT, "cannot mask feature %d; the input has 0 to %zu", feature,
+                         s->features.n - 1);
     if (!s->masked[feature] && !s->features.same[feature]) {
         int error = w->ops->mask(w, feature, &s->walked);
         if (error != SIS_OK)

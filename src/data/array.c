@@ -21,8 +21,7 @@ int sis_array_read(const char *path, sis_array *out) {
     if (code != SIS_OK)
         return code;
     if (stored.n > (size_t)1 << 28) {
-        code = sis__fail(SIS_E_FORMAT, "%s: has %zu values; expected those of one example", path,
-                         stored.n);
+        code = sis__fail(SIS_E_FORMAT, "%s: has %zu values; expected one example", path, stored.n);
         sis__packed_release(&stored);
         return code;
     }
@@ -81,8 +80,8 @@ static int copy_map(const char *path, const sis_array *from, int *map) {
         double v = from->values[i];
         if (v != floor(v) || v < -1 || v >= (double)from->n || v > INT_MAX)
             code = sis__fail(SIS_E_FORMAT,
-                             "%s: value %zu is %.17g; expected a feature, a whole number from 0 to "
-                             "%zu, or -1 for never masked",
+                             "%s: value %zu is %.17g; expected the number of a feature, 0 "
+                             "to %zu, or -1 (never masked)",
                              path, i, v, from->n - 1);
         else if ((map[i] = (int)v) >= 0)
             used[map[i]] = 1;

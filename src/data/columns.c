@@ -109,8 +109,9 @@ static int add_value(layout *l, size_t column, int category, const char *name) {
 static int too_many(const layout *l, size_t column) {
     char name[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_FORMAT,
-                     "%s, column \"%s\": more than %d different cells, and not all are numbers; "
-                     "leave the column out (type ignore), or mend the cells that are no numbers",
+                     "%s, column \"%s\": more than %d different cells, and not "
+                     "all are numbers; ignore the column (type ignore), or fix "
+                     "the cells that are not numbers",
                      l->path, sis__cell_excerpt(l->columns[column].name, name),
                      SIS__CATEGORIES_MAX);
 }
@@ -234,7 +235,7 @@ static int no_number(const layout *l, size_t column, size_t row, size_t line, ui
         *found ? "\"" : "",
         sis__cell_decimal_comma(found) ? SIS__DECIMAL_POINT
         : !c->words                    ? SIS__SAY_MISSING
-        : l->opt->n_names              ? "; a category is given as the number it had in training"
+        : l->opt->n_names              ? "; give a category as the number it had in training"
                                        : "");
 }
 
@@ -338,7 +339,8 @@ static int unknown_category(const layout *l, size_t row, size_t column, uint16_t
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
                                      sis__cell_excerpt(l->names[v] + strlen(c->name) + 1, cell));
     return sis__fail(SIS_E_FORMAT,
-                     "%s, row %zu, column \"%s\": \"%s\" is not among the known categories: %s%s",
+                     "%s, row %zu, column \"%s\": unknown category \"%s\"; "
+                     "expected %s%s",
                      l->path, row, sis__cell_excerpt(c->name, name),
                      sis__cell_excerpt(cell_text(c, found), cell), list, n > MAX ? ", ..." : "");
 }
@@ -347,8 +349,9 @@ static int unknown_category(const layout *l, size_t row, size_t column, uint16_t
 static int missing_word(const layout *l, size_t row, size_t column) {
     char name[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_FORMAT,
-                     "%s, row %zu, column \"%s\": a word is missing, and the model has no category "
-                     "for that; --missing nan sends 0 for each of its categories",
+                     "%s, row %zu, column \"%s\": the cell is empty, and the "
+                     "model has no category for that; --missing nan sends 0 for "
+                     "every category",
                      l->path, row, sis__cell_excerpt(l->columns[column].name, name));
 }
 
@@ -513,7 +516,7 @@ static int lay_out_own(layout *l) {
 static int lay_out_all(layout *l) {
     int code = l->given ? lay_out_named(l) : lay_out_own(l);
     if (code == SIS_OK && l->n == 0)
-        code = sis__fail(SIS_E_FORMAT, "%s: its columns leave nothing to explain", l->path);
+        code = sis__fail(SIS_E_FORMAT, "%s: no column is a feature", l->path);
     if (code != SIS_OK)
         return code;
     l->names = sis__strings_finish(&l->list);

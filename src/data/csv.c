@@ -67,12 +67,11 @@ static int check_names(const table *t) {
         char name[SIS__EXCERPT_SIZE];
         size_t one = (size_t)(sorted[k - 1] - t->names), other = (size_t)(sorted[k] - t->names);
         if (strcmp(*sorted[k - 1], *sorted[k]) == 0)
-            code =
-                sis__fail(SIS_E_FORMAT,
-                          "%s: columns %zu and %zu are both called \"%s\"; give each its own name, "
-                          "or say --no-header if the first line is a row",
-                          t->in.source.name, (one < other ? one : other) + 1,
-                          (one < other ? other : one) + 1, sis__cell_excerpt(*sorted[k], name));
+            code = sis__fail(SIS_E_FORMAT,
+                             "%s: columns %zu and %zu are both named \"%s\"; rename one, "
+                             "or give --no-header if the first line is a row",
+                             t->in.source.name, (one < other ? one : other) + 1,
+                             (one < other ? other : one) + 1, sis__cell_excerpt(*sorted[k], name));
     }
     free(sorted);
     return code;
@@ -87,8 +86,8 @@ static int check_blank(const table *t) {
     for (size_t k = t->width > 1; k < t->width; k++)
         if (!*t->names[k])
             return sis__fail(SIS_E_FORMAT,
-                             "%s: column %zu has no name in the header; name it, or remove it if "
-                             "it only numbers the rows",
+                             "%s: column %zu has no name in the header; name it, or "
+                             "remove it",
                              t->in.source.name, k + 1);
     return SIS_OK;
 }
@@ -161,11 +160,11 @@ static int check_separator(const table *t) {
     if (t->in.separator != ',' || !t->in.last || t->in.quoted || !found)
         return SIS_OK;
     return sis__fail(SIS_E_FORMAT,
-                     "%s: the header is a single cell, \"%s\"; cells are separated by commas here, "
-                     "%s",
+                     "%s: the header is a single cell, \"%s\"; expected commas "
+                     "between cells, %s",
                      t->in.source.name, sis__cell_excerpt(cell, header),
-                     *found == ';' ? "not by semicolons: save it with commas"
-                                   : "a table with tabs needs a name ending in .tsv");
+                     *found == ';' ? "not semicolons: save it with commas"
+                                   : "or tabs and a name ending in .tsv");
 }
 
 static int read_header(table *t) {

@@ -55,14 +55,14 @@ static int unknown_format(const char *path) {
                                                    : " or ",
                                  formats[k].extension);
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "%s: cannot tell what it holds; expected a name ending in %s, or a "
+                     "%s: unknown format; expected a name ending in %s, or a "
                      "folder of images",
                      path, list);
 }
 
 static int no_columns(const char *path, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
-    return sis__fail(SIS_E_ARGUMENT, "%s: has no columns with names, so none called \"%s\"", path,
+    return sis__fail(SIS_E_ARGUMENT, "%s: has no named columns, so no column \"%s\"", path,
                      sis__cell_excerpt(name, excerpt));
 }
 
@@ -168,7 +168,7 @@ size_t sis_data_width(const sis_data *data, size_t i) {
 
 int sis_data_values(const sis_data *data, size_t i, double *out) {
     if (i >= data->count)
-        return sis__fail(SIS_E_ARGUMENT, "%s: there is no example %zu; it holds %zu", data->name, i,
+        return sis__fail(SIS_E_ARGUMENT, "%s: no example %zu; the file has %zu", data->name, i,
                          data->count);
     int code = (data->view.rank ? sis__view_values : data->ops->values)(data, i, out);
     size_t width = sis_data_width(data, i);
@@ -250,9 +250,9 @@ size_t sis_data_full_length(const sis_data *data, size_t i) {
 
 int sis_data_words(const sis_data *data, size_t i, sis_words *words) {
     if (!data->ops->words)
-        return sis__fail(SIS_E_ARGUMENT, "%s: holds no texts", data->name);
+        return sis__fail(SIS_E_ARGUMENT, "%s: contains no texts", data->name);
     if (i >= data->count)
-        return sis__fail(SIS_E_ARGUMENT, "%s: there is no example %zu; it holds %zu", data->name, i,
+        return sis__fail(SIS_E_ARGUMENT, "%s: no example %zu; the file has %zu", data->name, i,
                          data->count);
     return data->ops->words(data, i, words);
 }
@@ -270,8 +270,8 @@ typedef struct {
 static int row_values(const sis_data *data, size_t i, double *out) {
     const row_data *d = (const row_data *)data;
     if (i >= d->rows.dims[0])
-        return sis__fail(SIS_E_ARGUMENT, "%s: example %zu was not needed, and not read", data->name,
-                         i);
+        return sis__fail(SIS_E_ARGUMENT, "%s: example %zu was not selected, so it was not read",
+                         data->name, i);
     sis__packed_row(&d->rows, i, out);
     for (size_t k = 0, n = d->rows.n / d->rows.dims[0]; d->divisor != 1 && k < n; k++)
         out[k] /= d->divisor;

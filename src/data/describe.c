@@ -162,7 +162,7 @@ static int describe_rows(const sis_data *data, sis_columns *out) {
     char name[32];
     sis_data_shape(data, 0, &rank);
     if (data->kind != SIS_KIND_ARRAY || rank != 1 || width == 0)
-        return sis__fail(SIS_E_UNSUPPORTED, "%s: holds no columns; a table does, .csv or .tsv",
+        return sis__fail(SIS_E_UNSUPPORTED, "%s: has no columns; expected a table (.csv, .tsv)",
                          data->name);
     int error = read_values(data, width, &values);
     if (error == SIS_OK)

@@ -141,8 +141,8 @@ static int plant(const sis_dna_opt *opt, sis__rng *r, char *sequence, sis_dna_si
     size_t n = strlen(sequence), k = sis__rng_below(r, opt->n_motifs);
     const sis_motif *m = &opt->motifs[k];
     if (m->length > n)
-        return sis__fail(SIS_E_ARGUMENT, "motif %s is %zu bases long, a sequence %zu", m->id,
-                         m->length, n);
+        return sis__fail(SIS_E_ARGUMENT, "motif %s is %zu bases long, but a sequence only %zu",
+                         m->id, m->length, n);
     *site = (sis_dna_site){.motif = k,
                            .start = sis__rng_below(r, n - m->length + 1),
                            .length = m->length,
@@ -159,7 +159,7 @@ static int check(const sis_dna_opt *opt, int positive) {
     double sum = 0;
     for (size_t b = 0; b < 4; b++) {
         if (!(opt->composition[b] >= 0) || !(opt->composition[b] <= 1e300))
-            return sis__fail(SIS_E_ARGUMENT, "the composition must be four shares from 0 up");
+            return sis__fail(SIS_E_ARGUMENT, "the composition must be four shares >= 0");
         sum += opt->composition[b];
     }
     if (!opt->peak && (!(sum > 0) || opt->length == 0 || opt->length > 1 << 28))
@@ -168,7 +168,7 @@ static int check(const sis_dna_opt *opt, int positive) {
     if (opt->peak && (!*opt->peak || strspn(opt->peak, letters) != strlen(opt->peak)))
         return sis__fail(SIS_E_ARGUMENT, "only a sequence of A, C, G, T and N can be shuffled");
     if (positive && opt->n_motifs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "there is no motif to plant");
+        return sis__fail(SIS_E_ARGUMENT, "no motif to plant");
     return SIS_OK;
 }
 

@@ -79,8 +79,7 @@ static int get_bases(const sis_data *data, size_t i, double *out) {
 static int no_values(const sis_data *data, size_t i, double *out) {
     (void)i;
     (void)out;
-    return sis__fail(SIS_E_ARGUMENT,
-                     "%s: holds texts; only a model with a vocabulary can turn them into numbers",
+    return sis__fail(SIS_E_ARGUMENT, "%s: contains texts; use a model with a vocabulary",
                      data->name);
 }
 

@@ -21,8 +21,9 @@ static int add_letters(const sis__lines *l, const char *line, sis__examples *e) 
         if (!strchr("ACGTN", c))
             return sis__fail(SIS_E_FORMAT,
                              (unsigned char)c >= 0x20 && (unsigned char)c < 0x7F
-                                 ? "%s, line %zu: '%c' is no base; expected A, C, G, T or N"
-                                 : "%s, line %zu: byte 0x%02x is no base; expected A, C, G, T or N",
+                                 ? "%s, line %zu: '%c' is not a base; expected A, C, G, T or N"
+                                 : "%s, line %zu: byte 0x%02x is not a base; expected A, C, G, "
+                                   "T or N",
                              l->source.name, l->number, (unsigned char)*s);
         sis__buf_char(&e->text, c);
     }
@@ -232,8 +233,8 @@ static int read_header(sis__lines *l, layout *a) {
     const char *missing = opt->label && a->label == SIS__NONE ? opt->label
                           : opt->id && a->id == SIS__NONE     ? opt->id
                                                               : NULL;
-    return missing ? sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
-                               l->source.name, sis__cell_excerpt(missing, excerpt))
+    return missing ? sis__fail(SIS_E_ARGUMENT, "%s: no column \"%s\" in the header", l->source.name,
+                               sis__cell_excerpt(missing, excerpt))
                    : SIS_OK;
 }
 

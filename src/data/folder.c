@@ -63,7 +63,7 @@ static int get_values(const sis_data *data, size_t i, double *out) {
     if (code != SIS_OK)
         return code;
     if (image.height != shape[0] || image.width != shape[1] || image.channels != shape[2])
-        code = sis__fail(SIS_E_IO, "%s: %s has changed while it was in use", data->name,
+        code = sis__fail(SIS_E_IO, "%s: %s has changed since it was first read", data->name,
                          of(data)->ids[i]);
     for (size_t k = 0, n = shape[0] * shape[1] * shape[2]; code == SIS_OK && k < n; k++)
         out[k] = image.bytes[k] / 255.0;
@@ -117,7 +117,7 @@ static int look_at(const char *path, const char *name, size_t root, size_t depth
     if (!S_ISREG(about.st_mode) || !is_image(name))
         return SIS_OK;
     if (sis__utf8_check(path + root, strlen(path + root)) != strlen(path + root))
-        return sis__fail(SIS_E_FORMAT, "%.*s: holds a file whose name is not UTF-8; rename it",
+        return sis__fail(SIS_E_FORMAT, "%.*s: contains a file whose name is not UTF-8; rename it",
                          (int)root - 1, path);
     sis__strings_add(found, path + root);
     return sis__buf_error(&found->text);

@@ -65,8 +65,7 @@ static int read_magic(sis__source *s, sis__packed *a) {
                          s->name, (unsigned)magic[0], (unsigned)magic[1], (unsigned)magic[2],
                          (unsigned)magic[3]);
     if (a->rank < 1 || a->rank > 8)
-        return sis__fail(SIS_E_FORMAT, "%s: an IDX file of %zu axes; expected 1 to 8", s->name,
-                         a->rank);
+        return sis__fail(SIS_E_FORMAT, "%s: has %zu axes; expected 1 to 8", s->name, a->rank);
     return SIS_OK;
 }
 
@@ -80,8 +79,8 @@ static int read_dims(sis__source *s, sis__packed *a) {
         }
     for (size_t d = 0; d < a->rank; d++)
         if (a->dims[d] == 0)
-            return sis__fail(SIS_E_FORMAT, "%s: axis %zu has the length 0; expected examples",
-                             s->name, d);
+            return sis__fail(SIS_E_FORMAT, "%s: axis %zu has length 0; expected examples", s->name,
+                             d);
     return SIS_OK;
 }
 

@@ -63,17 +63,16 @@ static void on_message(j_common_ptr jpeg, int level) {
 static void on_progress(j_common_ptr jpeg) {
     decoder *d = jpeg->client_data;
     if (d->jpeg.input_scan_number > PASSES_MAX)
-        stop(d, sis__fail(SIS_E_FORMAT, "%s: a JPEG image in more than %d passes", d->path,
-                          PASSES_MAX));
+        stop(d,
+             sis__fail(SIS_E_FORMAT, "%s: a JPEG image of more than %d scans; save it again as PNG",
+                       d->path, PASSES_MAX));
 }
 
 static void read_size(decoder *d) {
     struct jpeg_decompress_struct *j = &d->jpeg;
     jpeg_read_header(j, TRUE);
     if (j->jpeg_color_space == JCS_CMYK || j->jpeg_color_space == JCS_YCCK)
-        stop(d, sis__fail(SIS_E_UNSUPPORTED,
-                          "%s: a JPEG image in the colours of printers (CMYK); convert it to RGB",
-                          d->path));
+        stop(d, sis__fail(SIS_E_UNSUPPORTED, "%s: a CMYK image; convert it to RGB", d->path));
     int grey = j->jpeg_color_space == JCS_GRAYSCALE;
     j->out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
     *d->out =

@@ -159,7 +159,7 @@ static int add_id(reader *r, sis__example *x) {
     const char *field = r->form.id ? r->form.id : "id";
     int code = add_name(r, field, &x->id);
     if (code == SIS_OK && r->form.id && x->id == SIS__NONE)
-        return fail_at(r, "has no field \"%.40s\", which is to be the id", field);
+        return fail_at(r, "has no field \"%.40s\" (--id)", field);
     if (code == SIS_OK && x->id != SIS__NONE && sis__buf_error(&r->e->text) == SIS_OK &&
         sis__cell_blank(r->e->text.data + x->id))
         return fail_at(r, "field \"%.40s\": is empty; expected an id", field);
@@ -191,7 +191,7 @@ static int add_human(reader *r, sis__example *x) {
         const json_t *v = json_array_get(list, i);
         if (!json_is_integer(v) || json_integer_value(v) < 0 ||
             json_integer_value(v) >= (json_int_t)n)
-            return fail_at(r, "field \"human\": entry %zu is no number from 0 to %zu", i, n - 1);
+            return fail_at(r, "field \"human\": entry %zu is not a number from 0 to %zu", i, n - 1);
         int code = sis__examples_int(r->e, (int)json_integer_value(v));
         if (code != SIS_OK)
             return code;
@@ -202,7 +202,7 @@ static int add_human(reader *r, sis__example *x) {
     qsort(human, x->n_human, sizeof *human, sis__by_int);
     for (size_t i = 1; i < x->n_human; i++)
         if (human[i] == human[i - 1])
-            return fail_at(r, "field \"human\": %d is there twice", human[i]);
+            return fail_at(r, "field \"human\": %d occurs twice", human[i]);
     return SIS_OK;
 }
 
@@ -229,7 +229,7 @@ static int add_example(reader *r) {
     if (code == SIS_OK)
         code = add_name(r, r->form.label ? r->form.label : "label", &x->label);
     if (code == SIS_OK && r->form.label && x->label == SIS__NONE)
-        code = fail_at(r, "has no field \"%.40s\", which is to be the label", r->form.label);
+        code = fail_at(r, "has no field \"%.40s\" (--label)", r->form.label);
     if (code == SIS_OK)
         code = add_human(r, x);
     return code == SIS_OK ? sis__buf_error(&r->e->text) : code;
@@ -244,7 +244,7 @@ static int parse_line(reader *r, const sis__buf *line) {
     if (!root && json_error_code(&error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");
     if (!root && json_error_code(&error) == json_error_null_character)
-        return fail_at(r, "not a line of JSON: a text holds \\u0000 (byte %d)", error.position);
+        return fail_at(r, "not a line of JSON: a text contains \\u0000 (byte %d)", error.position);
     if (!root)
         return fail_at(r, "not a line of JSON: %s (byte %d)", sis__cell_excerpt(error.text, text),
                        error.position);

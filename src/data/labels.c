@@ -101,7 +101,8 @@ static int label_by_name(const char *path, const sis_data *data, const char **ce
         list[r] = cells[2 * r];
     int code = sis__ids_init(&names, list, rows);
     if (code == SIS_OK && sis__ids_twice(&names))
-        code = sis__fail(SIS_E_FORMAT, "%s: labels \"%.200s\" twice", path, sis__ids_twice(&names));
+        code = sis__fail(SIS_E_FORMAT, "%s: has two labels for \"%.200s\"", path,
+                         sis__ids_twice(&names));
     if (code == SIS_OK)
         code = take_named(path, data, &names, cells, labels);
     sis__ids_release(&names);
@@ -156,11 +157,11 @@ static int label_by_table(const char *path, const sis_data *data, sis__strings *
     int code = read_table(path, &t);
     size_t rows = t.rows;
     if (code == SIS_OK && rows == 0)
-        code = sis__fail(SIS_E_FORMAT, "%s: holds no labels", path);
+        code = sis__fail(SIS_E_FORMAT, "%s: contains no labels", path);
     if (code == SIS_OK && t.named != 0 && t.named != rows)
         code = sis__fail(SIS_E_FORMAT,
-                         "%s: some rows have one cell; expected a name and a label in each, or a "
-                         "label alone in each",
+                         "%s: some rows have one cell; expected name and label in "
+                         "every row, or only labels",
                          path);
     if (code != SIS_OK)
         sis__strings_release(&t.cells);

@@ -137,8 +137,7 @@ static sis__example *begin_example(sis__examples *e, const sis_data_with *with) 
 
 static int finish(sis__examples *e, const sis_data_with *with, int error, sis_data **out) {
     if (error == SIS_OK && e->base.count == 0)
-        error =
-            sis__fail(SIS_E_ARGUMENT, "%s: there are none; expected at least one", name_of(with));
+        error = sis__fail(SIS_E_ARGUMENT, "%s: is empty; expected at least one", name_of(with));
     return sis__examples_finish(e, error, out);
 }
 
@@ -216,7 +215,8 @@ static int add_sequence(sis__examples *e, const sis_data_with *with, const char 
         char c = *s >= 'a' && *s <= 'z' ? (char)(*s - 32) : *s;
         if (!strchr("ACGTN", c))
             return sis__fail(SIS_E_FORMAT,
-                             "%s, sequence %zu: byte 0x%02x is no base; expected A, C, G, T or N",
+                             "%s, sequence %zu: byte 0x%02x is not a base; expected A, C, "
+                             "G, T or N",
                              name_of(with), i, (unsigned char)*s);
         sis__buf_char(&e->text, c);
     }

@@ -79,8 +79,8 @@ static int no_value(const sis_data *data, size_t v) {
     char number[32], name[SIS__EXCERPT_SIZE];
     snprintf(number, sizeof number, "%zu", v);
     return sis__fail(SIS_E_FORMAT,
-                     "%s: column \"%s\" has no value in any row, so there is no mean to put in; "
-                     "leave it out",
+                     "%s: column \"%s\" has no value in any row, so it has no "
+                     "mean; remove it",
                      data->name, data->names ? sis__cell_excerpt(data->names[v], name) : number);
 }
 

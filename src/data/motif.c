@@ -190,8 +190,8 @@ static int by_position(const reader *r, int *yes) {
     }
     *yes = r->meme || !bases;
     return *yes && !positions ? sis__fail(SIS_E_FORMAT,
-                                          "%s: some motifs are written base by base, some position "
-                                          "by position",
+                                          "%s: some motifs have a row for each base, some for each "
+                                          "position; write all in one form",
                                           r->l.source.name)
                               : SIS_OK;
 }
@@ -226,7 +226,7 @@ static int fill(const reader *r, const matrix *m, int positions, double *counts,
 static int finish(reader *r, sis_motifs *out) {
     int positions = 0,
         code = r->n ? by_position(r, &positions)
-                    : sis__fail(SIS_E_FORMAT, "%s: holds no motifs", r->l.source.name);
+                    : sis__fail(SIS_E_FORMAT, "%s: contains no motifs", r->l.source.name);
     if (code != SIS_OK)
         return code;
     out->items = SIS_NEW(sis_motif, r->n);
@@ -365,8 +365,9 @@ int sis_motifs_pick(const sis_motifs *motifs, const char *file, const char *name
     size_t n = list_names(motifs, name, near_names, sizeof near_names);
     if (n > 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s has no motif \"%.100s\"; of its %zu, these come near: %s", file, name,
-                         motifs->n, near_names);
+                         "%s has no motif \"%.100s\"; of its %zu, the most similar "
+                         "are %s",
+                         file, name, motifs->n, near_names);
     return sis__fail(SIS_E_ARGUMENT, "%s has no motif \"%.100s\"; it has %zu: %s", file, name,
                      motifs->n, names);
 }

@@ -81,8 +81,8 @@ static int take_string(header *h, char out[SIS__EXCERPT_SIZE]) {
 static int unsupported(const header *h, const char *type) {
     char found[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "%s: holds values of type %s; expected numbers: save it as float32 or float64 "
-                     "(array.astype('float32'))",
+                     "%s: has values of type %s; save it as numbers with "
+                     "array.astype('float32')",
                      h->name, sis__cell_excerpt(type, found));
 }
 
@@ -263,7 +263,8 @@ static int read_header(sis__source *s, sis__packed *a, int *swap) {
     if (code == SIS_OK)
         code = take_header(&h);
     if (code == SIS_OK && strlen(text) != n)
-        code = sis__fail(SIS_E_FORMAT, "%s: malformed .npy header: it holds a NUL byte", s->name);
+        code =
+            sis__fail(SIS_E_FORMAT, "%s: malformed .npy header: it contains a NUL byte", s->name);
     *swap = h.swap;
     free(text);
     return code;

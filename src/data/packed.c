@@ -165,8 +165,8 @@ static int cut_off(const sis__source *s, size_t wanted, size_t got) {
 }
 
 static int goes_on(const sis__source *s, size_t wanted) {
-    return sis__fail(SIS_E_FORMAT, "%s: goes on after the %zu bytes of numbers of its shape",
-                     s->name, wanted);
+    return sis__fail(SIS_E_FORMAT, "%s: continues after the %zu bytes of its shape", s->name,
+                     wanted);
 }
 
 int sis__packed_read(sis__source *s, size_t needed, sis__packed *a) {

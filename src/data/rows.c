@@ -23,8 +23,8 @@ typedef struct {
 static int malformed(const selection *s) {
     char text[SIS__EXCERPT_SIZE];
     return sis__fail(SIS_E_FORMAT,
-                     "rows \"%s\": expected A:B, A:, :B or example numbers with commas between, "
-                     "counted from 0",
+                     "rows \"%s\": expected A:B, A:, :B or example numbers "
+                     "separated by commas, counted from 0",
                      sis__cell_excerpt(s->text, text));
 }
 
@@ -98,7 +98,7 @@ int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n) {
     *rows = NULL;
     *n = 0;
     if (count == 0)
-        return sis__fail(SIS_E_ARGUMENT, "rows: there are no examples to choose from");
+        return sis__fail(SIS_E_ARGUMENT, "rows: the input has no examples");
     size_t end = sis_rows_end(text), room = end && end < count ? end : count;
     s.seen = SIS_NEW(unsigned char, room);
     s.rows = SIS_NEW_RAW(size_t, room);

@@ -109,8 +109,8 @@ static void damaged(sis__source *s, int result) {
     else
         s->error =
             sis__fail(SIS_E_FORMAT, "%s: %s", s->name,
-                      result == Z_OK ? "the compressed file is cut off; get it again"
-                                     : "the compressed file is damaged (gzip); get it again");
+                      result == Z_OK ? "the compressed file is cut off; download it again"
+                                     : "the compressed file is damaged (gzip); download it again");
 }
 
 /* Up to n bytes unpacked; 0 at the end and after a failure. */
@@ -166,7 +166,8 @@ static int write_all(const sis__reread *r, const void *bytes, size_t n) {
         ssize_t put = write(r->fd, (const char *)bytes + done, n - done);
         if (put < 0 && errno != EINTR)
             return sis__fail(SIS_E_IO,
-                             "cannot keep %s in a temporary file: %s (TMPDIR names the folder)",
+                             "cannot store %s in a temporary file: %s (TMPDIR names the "
+                             "folder)",
                              r->name, strerror(errno));
         done += put > 0 ? (size_t)put : 0;
     }
@@ -309,13 +310,13 @@ int sis__source_check(const sis__source *s, size_t whole, size_t held) {
         return SIS_OK;
     if (s->packed != SIZE_MAX && whole / RATIO > s->packed)
         return sis__fail(SIS_E_FORMAT,
-                         "%s: its header promises %zu bytes, more than a compressed file of %zu "
-                         "bytes can hold",
+                         "%s: the header says %zu bytes, more than a compressed file "
+                         "of %zu bytes can contain",
                          s->name, whole, s->packed);
     if (held > UNPACK_MAX)
         return sis__fail(SIS_E_FORMAT,
-                         "%s: unpacks to %zu MiB, more than the %zu MiB that may be; split it, or "
-                         "take fewer examples (--rows)",
+                         "%s: unpacks to %zu MiB, the limit is %zu MiB; split it, or "
+                         "choose fewer examples with --rows",
                          s->name, held >> 20, UNPACK_MAX >> 20);
     return SIS_OK;
 }

@@ -24,7 +24,7 @@ static int next_row(sis__lines *l) {
     while ((found = sis__lines_next(l)) > 0)
         if (!sis__lines_blank(l)) {
             l->number = blank;
-            return sis__lines_fail(l, "is empty; expected a text on every line: take it out");
+            return sis__lines_fail(l, "is empty; expected a text on every line: remove the line");
         }
     return found;
 }
@@ -141,7 +141,7 @@ typedef struct {
 
 static int no_column(const sis__lines *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
-    return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header", l->source.name,
+    return sis__fail(SIS_E_ARGUMENT, "%s: no column \"%s\" in the header", l->source.name,
                      sis__cell_excerpt(name, excerpt));
 }
 
@@ -172,8 +172,8 @@ static int read_layout(sis__lines *l, layout *a) {
     if (opt->label && (!sis__cell_number(opt->label, &number) || number < 0 || number > 1000 ||
                        number != (double)(size_t)number))
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: has no header; expected the number of the column with the label, "
-                         "from 0, found \"%s\"",
+                         "%s: has no header; give the label column by number, from 0, "
+                         "found \"%s\"",
                          l->source.name, sis__cell_excerpt(opt->label, excerpt));
     a->rating = (size_t)number;
     return SIS_OK;

@@ -173,9 +173,8 @@ static int open_vocabulary(const char *path, sis_tokenizer *t) {
     t->before[0] = find(t, "[CLS]");
     t->behind[0] = find(t, "[SEP]");
     if (t->before[0] < 0 || t->behind[0] < 0 || find(t, "[UNK]") < 0)
-        return sis__fail(SIS_E_FORMAT,
-                         "has no [CLS], [SEP] and [UNK]; expected the vocab.txt of a BERT model, a "
-                         "token a line, or a tokenizer.json");
+        return sis__fail(SIS_E_FORMAT, "has no [CLS], [SEP] and [UNK]; expected the vocab.txt of a "
+                                       "BERT model or a tokenizer.json");
     t->n_before = t->n_behind = 1;
     sis__ids_release(&t->by_word);
     bert = json_pack("{s:s,s:b}", "type", "BertNormalizer", "lowercase", !has_capitals(t));
@@ -207,7 +206,7 @@ static int take_words(sis_tokenizer *t, json_t *vocab) {
         return SIS_E_NOMEM;
     json_object_foreach(vocab, word, id) {
         if (!is_id(id))
-            return wrong("field model.vocab: expected whole numbers from 0 on");
+            return wrong("field model.vocab: expected whole numbers >= 0");
         t->words[t->n] = word;
         t->ids[t->n++] = (int32_t)json_integer_value(id);
     }
@@ -364,7 +363,7 @@ static int take_model(sis_tokenizer *t, const json_t *model) {
 static int put_around(sis_tokenizer *t, int32_t id, int behind) {
     size_t *n = behind ? &t->n_behind : &t->n_before;
     if (id < 0 || *n == SPECIALS_MAX)
-        return wrong("field post_processor: names a token that is not known, or too many");
+        return wrong("field post_processor: unknown token, or too many tokens");
     (behind ? t->behind : t->before)[(*n)++] = id;
     return SIS_OK;
 }
@@ -413,8 +412,8 @@ static int take_processor(sis_tokenizer *t, const json_t *p, int depth) {
     }
     if (!type || strcmp(type, "Sequence") != 0 || !list || depth > 4)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "its post_processor \"%s\" is not known; give token "
-                         "ids (.npy)",
+                         "its post_processor \"%s\" is not supported; give token ids "
+                         "(.npy)",
                          sis__cell_excerpt(type ? type : "", excerpt));
     for (size_t i = 0; code == SIS_OK && i < json_array_size(list); i++)
         code = take_processor(t, json_array_get(list, i), depth + 1);
@@ -429,7 +428,8 @@ static int check_cuts(const sis__cuts *cuts) {
     for (size_t k = 0; k < cuts->n; k++) {
         if (cut && cuts->items[k] < SIS__CUT_BERT)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "its pre_tokenizer changes what it has cut; give token ids (.npy)");
+                             "its pre_tokenizer rewrites pieces after splitting, which is "
+                             "not supported; give token ids (.npy)");
         cut |= cuts->items[k] >= SIS__CUT_BERT;
     }
     return SIS_OK;
@@ -484,8 +484,9 @@ int sis_tokenizer_read(const char *path, sis_tokenizer **out) {
     *out = NULL;
     if (!sis__unicode_known())
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "%s: this build has no tokenizers; build with libutf8proc (Debian: "
-                         "libutf8proc-dev), or give token ids (.npy)",
+                         "%s: this build has no tokenizers; install libutf8proc "
+                         "(Debian: libutf8proc-dev) and build again, or give token "
+                         "ids (.npy)",
                          path);
     sis_tokenizer *t = SIS_NEW(sis_tokenizer, 1);
     if (!t)

@@ -86,14 +86,14 @@ static int add_step(sis__cuts *cuts, const json_t *step, int depth) {
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if (strcmp(type, plain[k].name) == 0)
             return add(cuts, plain[k].kind);
-    return sis__fail(SIS_E_UNSUPPORTED, "its step \"%s\" is not known; give token ids (.npy)",
+    return sis__fail(SIS_E_UNSUPPORTED, "its step \"%s\" is not supported; give token ids (.npy)",
                      sis__cell_excerpt(type, text));
 }
 
 static int add_all(sis__cuts *cuts, const json_t *list, int depth) {
     int code = json_is_array(list) && depth < 8
                    ? SIS_OK
-                   : sis__fail(SIS_E_FORMAT, "a Sequence that is no list of steps");
+                   : sis__fail(SIS_E_FORMAT, "a Sequence without a list of steps");
     for (size_t i = 0; code == SIS_OK && i < json_array_size(list); i++)
         code = add_step(cuts, json_array_get(list, i), depth);
     return code;
@@ -334,7 +334,8 @@ int sis__cuts_apply(const sis__cuts *cuts, const char *text, size_t at, size_t n
     for (; code == SIS_OK && k < cuts->n; k++)
         code = cuts->items[k] < SIS__CUT_BERT
                    ? sis__fail(SIS_E_UNSUPPORTED,
-                               "the tokenizer adds a blank after it has cut; give token ids (.npy)")
+                               "its pre_tokenizer adds a blank after splitting, which is "
+                               "not supported; give token ids (.npy)")
                    : cut(cuts->items[k], out);
     if (code != SIS_OK) {
         free(out->items);

@@ -41,7 +41,7 @@ static int no_column(const sis__column *columns, size_t n, const char *path, con
     for (size_t k = 0, used = 0; k < n && k < MAX && used < sizeof list; k++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "",
                                  sis__cell_excerpt(columns[k].name, name));
-    return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header: %s%s", path,
+    return sis__fail(SIS_E_ARGUMENT, "%s: no column \"%s\" in the header: %s%s", path,
                      sis__cell_excerpt(wanted, name), list, n > MAX ? ", ..." : "");
 }
 
@@ -77,8 +77,8 @@ static int set_categories(const finder *f, const char *list) {
         }
         if (n == 0 || n >= sizeof name)
             return sis__fail(SIS_E_ARGUMENT,
-                             "%s: columns of categories: expected names with commas between, found "
-                             "\"%.60s\"",
+                             "%s: --categorical: expected names separated by commas, "
+                             "found \"%.60s\"",
                              f->path, list);
         memcpy(name, list, n);
         name[n] = '\0';
@@ -140,9 +140,8 @@ static int take_line(const finder *f, const sis__lines *l) {
     if (k == SIZE_MAX && is_aside(l->line.data))
         return SIS_OK;
     if (k == SIZE_MAX)
-        return sis__fail(
-            SIS_E_FORMAT, "%s, line %zu: begins with the name of no column of %s: \"%s\"",
-            l->source.name, l->number, f->path, sis__cell_excerpt(l->line.data, excerpt));
+        return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s has no column \"%s\"", l->source.name,
+                         l->number, f->path, sis__cell_excerpt(l->line.data, excerpt));
     const char *word = l->line.data + length;
     word += strspn(word, " \t");
     size_t n = strcspn(word, " \t");
@@ -152,8 +151,8 @@ static int take_line(const finder *f, const sis__lines *l) {
             return SIS_OK;
         }
     return sis__fail(SIS_E_FORMAT,
-                     "%s, line %zu: expected number, category, ignore, id or label behind the name "
-                     "of the column, found \"%s\"",
+                     "%s, line %zu: expected number, category, ignore, id or "
+                     "label after the name of the column, found \"%s\"",
                      l->source.name, l->number, sis__cell_excerpt(word, excerpt));
 }
 
@@ -189,7 +188,7 @@ static int check_single(const finder *f, sis__column_type type, const char *what
     size_t n = 0;
     for (size_t k = 0; k < f->n; k++)
         n += f->columns[k].type == type;
-    return n > 1 ? sis__fail(SIS_E_ARGUMENT, "%s: %zu columns are to be the %s; expected one",
+    return n > 1 ? sis__fail(SIS_E_ARGUMENT, "%s: %zu columns have the type %s; expected one",
                              f->path, n, what)
                  : SIS_OK;
 }

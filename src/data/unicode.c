@@ -140,7 +140,8 @@ int sis__unicode_normalize(sis__chars *list, int compose, int compatible) {
     (void)list;
     (void)compose;
     (void)compatible;
-    return sis__fail(SIS_E_UNSUPPORTED, "this build knows nothing of characters");
+    return sis__fail(SIS_E_UNSUPPORTED, "this build has no Unicode tables; install libutf8proc "
+                                        "(Debian: libutf8proc-dev) and build again");
 }
 
 #endif

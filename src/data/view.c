@@ -68,7 +68,7 @@ static int check_axes(const sis_data *data, const char *layout, size_t rank) {
     if (layout && strcmp(layout, "chw") != 0 && strcmp(layout, "hwc") != 0)
         return sis__fail(SIS_E_OPTION, "--layout: expected chw or hwc, found \"%s\"", layout);
     if (data->kind != SIS_KIND_ARRAY && data->kind != SIS_KIND_IMAGE)
-        return sis__fail(SIS_E_ARGUMENT, "%s: --kind image is for arrays; it holds %s", data->name,
+        return sis__fail(SIS_E_ARGUMENT, "%s: --kind image needs arrays, found %s", data->name,
                          data->kind == SIS_KIND_TABLE ? "a table"
                          : data->kind == SIS_KIND_DNA ? "DNA"
                                                       : "texts");
@@ -93,8 +93,8 @@ int sis__data_as_images(sis_data *data, const char *layout) {
     int first = channels_first(dims, layout);
     if (first < 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: where are the channels of images of shape (%zu, %zu, %zu)? Say "
-                         "--layout chw or hwc",
+                         "%s: images of shape (%zu, %zu, %zu) may have their channels "
+                         "first or last; give --layout chw or hwc",
                          data->name, dims[0], dims[1], dims[2]);
     if (first)
         data->view = (sis__image_view){.rank = 3, .shape = {dims[1], dims[2], dims[0]}, .chw = 1};
@@ -107,7 +107,8 @@ int sis__data_fit(sis_data *data, const size_t size[3]) {
     size_t resized = 0, own[3];
     if (data->kind != SIS_KIND_IMAGE)
         return sis__fail(SIS_E_ARGUMENT,
-                         "%s: --fit is for images; say --kind image if the arrays are some",
+                         "%s: --fit needs images; give --kind image if the arrays are "
+                         "images",
                          data->name);
     for (size_t k = 0; k < 3; k++)
         if (size[k] == 0 || size[k] > SIS__SIDE_MAX)

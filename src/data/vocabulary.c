@@ -163,8 +163,8 @@ static int is_unknown(const char *word) {
 static int add_list(sis_vocabulary *v, const json_t *list) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *word = json_string_value(json_array_get(list, i));
-        int code =
-            word ? append(v, word) : sis__fail(SIS_E_FORMAT, "vocabulary: entry %zu is no text", i);
+        int code = word ? append(v, word)
+                        : sis__fail(SIS_E_FORMAT, "vocabulary: entry %zu is not text", i);
         if (code != SIS_OK)
             return code;
         if (i > 0 && !v->unknown && is_unknown(word))

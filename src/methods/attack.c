@@ -179,7 +179,7 @@ static int look(attack *a) {
         row *r = &a->rows[a->moving[k]];
         measure_lead(a, r, a->margins + k * a->outputs);
         if (isnan(r->lead))
-            return sis__fail(SIS_E_NAN, "the network answered NaN");
+            return sis__fail(SIS_E_NAN, "the network returned NaN");
         if (r->lead < a->opt->confidence)
             continue;
         r->led = 1;
@@ -386,7 +386,8 @@ static int check(const sis_net *net, const double *rows, size_t n, const size_t 
                          "real values, such as an image");
     for (size_t i = 0; i < n; i++) {
         if (targets[i] >= (outputs == 1 ? 2 : outputs))
-            return sis__fail(SIS_E_ARGUMENT, "example %zu: target %zu, the network has %zu", i,
+            return sis__fail(SIS_E_ARGUMENT,
+                             "example %zu: no target %zu; the network has %zu outputs", i,
                              targets[i], outputs == 1 ? 2 : outputs);
         for (size_t v = i * width; v < (i + 1) * width; v++)
             if (!(rows[v] >= opt->low && rows[v] <= opt->high))

@@ -107,8 +107,8 @@ static int lend(const sis_input *from, int lent, const sis_input *in, int missin
     }
     if (a < from->n_values || b < in->n_values)
         return sis__fail(SIS_E_ARGUMENT,
-                         "hot-deck: features differ in how many values they have; only features "
-                         "alike can take each other's place");
+                         "hot-deck: features have different numbers of values; they "
+                         "must have equally many");
     return SIS_OK;
 }
 
@@ -143,7 +143,9 @@ int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples
         return (int)n;
     int anywhere = deck->kind == SIS_DECK_ANYWHERE;
     if (!anywhere && input->n_values != deck->inputs[0].n_values)
-        return sis__fail(SIS_E_ARGUMENT, "hot-deck: the input has %zu values, the deck's have %zu",
+        return sis__fail(SIS_E_ARGUMENT,
+                         "hot-deck: the input has %zu values, the inputs of the deck "
+                         "have %zu",
                          input->n_values, deck->inputs[0].n_values);
     size_t *lender = SIS_NEW(size_t, (size_t)n);
     if (!lender)
@@ -224,7 +226,7 @@ static int draw_case(study *s, size_t k) {
     const sis_input *in = &d->inputs[sis__rng_below(&s->rng, d->n)];
     long n = sis_input_features(in);
     if (n <= 0)
-        return sis__fail(SIS_E_ARGUMENT, "an input of the study has no feature");
+        return sis__fail(SIS_E_ARGUMENT, "an input has no feature");
     s->features[k] = (int)sis__rng_below(&s->rng, (size_t)n);
     s->rows[k] = (double *)sis__copy(in->values, in->n_values, sizeof *in->values);
     if (!s->rows[k])
@@ -280,7 +282,7 @@ int sis_features_around(size_t height, size_t width, const int *features, size_t
                         unsigned char *keep) {
     for (size_t i = 0; i < n; i++) {
         if (width == 0 || features[i] < 0 || (size_t)features[i] / width >= height)
-            return sis__fail(SIS_E_ARGUMENT, "feature %d does not lie in %zu rows of %zu",
+            return sis__fail(SIS_E_ARGUMENT, "feature %d is outside of %zu rows of %zu",
                              features[i], height, width);
         size_t row = (size_t)features[i] / width, column = (size_t)features[i] % width;
         size_t top = row > distance ? row - distance : 0;

@@ -35,11 +35,11 @@ void sis_method_opt_init(sis_method_opt *how) {
 
 const char *sis_method_opt_check(const sis_method_opt *how) {
     if ((unsigned)how->method > SIS_METHOD_QUICK)
-        return "there is no such method";
+        return "unknown method";
     if ((unsigned)how->prefer > SIS_PREFER_NONE)
         return "there is no such preference";
     if ((unsigned)how->constraint > SIS_CONSTRAINT_TOP)
-        return "there is no such constraint";
+        return "unknown constraint";
     if (how->constraint == SIS_CONSTRAINT_TOP && how->method != SIS_METHOD_IG)
         return "the constraint top is for ig: only its attributions add up to the score";
     if (how->constraint != SIS_CONSTRAINT_SUFFICIENT && how->method >= SIS_METHOD_GRADIENT)
@@ -144,7 +144,7 @@ static int rank_by_method(sis__masked_scorer *v, const sis_method_opt *how, sis_
     case SIS_METHOD_LIME:
         return sis__lime(v, how, out);
     default:
-        return sis__fail(SIS_E_ARGUMENT, "there is no such method");
+        return sis__fail(SIS_E_ARGUMENT, "unknown method");
     }
 }
 
@@ -153,8 +153,8 @@ static int rank(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *
     for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
         if (!isfinite(out->attributions[f]) || isnan(out->importance[f]))
             error = sis__fail(SIS_E_NAN,
-                              "the attribution of feature %zu is not a finite number, "
-                              "because scores or slopes are not",
+                              "the attribution of feature %zu is not a finite number; "
+                              "scores and gradients must be finite",
                               f);
     return error;
 }
@@ -196,8 +196,9 @@ static int median_length(sis__masked_scorer *v, size_t *length) {
     v->evaluations += c.evaluations;
     sis_collection_release(&c);
     return *length ? SIS_OK
-                   : sis__fail(SIS_E_MODEL, "the input has no sufficient subsets to take the "
-                                            "length from");
+                   : sis__fail(SIS_E_MODEL,
+                               "--constraint length: the input has no sufficient subset to "
+                               "take the length from");
 }
 
 /* Result of a method. */
@@ -236,7 +237,7 @@ static int constrain(sis__masked_scorer *v, const sis_method_opt *how, const ran
         *size = top_length(r, v->opt->threshold - baseline, v->opt->below);
         return SIS_OK;
     }
-    return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
+    return sis__fail(SIS_E_ARGUMENT, "unknown constraint");
 }
 
 /* From attributions to the order. */

@@ -131,7 +131,8 @@ static int look(search *c, double *score) {
     *score = sis__sum_mean(high, low, v->features.n_samples);
     for (size_t f = 0; f < v->features.n; f++)
         if (isnan(c->value[f]))
-            return sis__fail(SIS_E_NAN, "the slope of output %zu is not a number", v->in->output);
+            return sis__fail(SIS_E_NAN, "the gradient of output %zu is not a number",
+                             v->in->output);
     return SIS_OK;
 }
 

@@ -14,16 +14,17 @@
 
 static int no_gradient(const char *method) {
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "%s needs a model with gradients, which this one has not; take a network "
-                     "(FILE.onnx), or a method that only asks for scores (sis, perturb, lime)",
+                     "%s needs gradients, which this model does not have; use a "
+                     "network (FILE.onnx), or a method without gradients (sis, "
+                     "perturb, lime)",
                      method);
 }
 
 /* A mask that removes tokens shifts the others: there is no path between mask and input. */
 static int no_path(const char *method) {
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "%s follows the way from the mask to the input, and a mask that removes "
-                     "features has none; take another mask",
+                     "%s needs points between the mask and the input, so the mask "
+                     "cannot remove features; use another mask",
                      method);
 }
 
@@ -92,7 +93,8 @@ int sis__gradient_points_slopes(sis__masked_scorer *v, const sis__gradient_point
     for (size_t i = 0; i < s->n; i++)
         if (isnan(s->scores[i]))
             return sis__fail(SIS_E_NAN,
-                             "the model answered NaN for output %zu on the way to the mask",
+                             "the model returned NaN for output %zu between the input and "
+                             "the mask",
                              s->output);
     return sis__scorer_tick(v);
 }

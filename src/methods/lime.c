@@ -47,8 +47,9 @@ static int check_size(const lime *l) {
     if (bytes <= (double)l->v->opt->memory)
         return SIS_OK;
     return sis__fail(SIS_E_ARGUMENT,
-                     "lime fits a weight to each of %zu features, which takes %.0f MiB; raise the "
-                     "memory budget or make features of several values (--features)",
+                     "lime needs a weight for each of %zu features, %.0f MiB; "
+                     "give fewer features with --features, or a larger memory "
+                     "budget",
                      l->q, bytes / 0x1p20);
 }
 

@@ -114,7 +114,7 @@ static int add_answer(sis__masked_scorer *v, size_t at, size_t s, double *margin
     double m = v->answers[at * v->model->n_outputs + v->in->output];
     double score = v->model->link ? v->model->link(m) : m;
     if (isnan(m) || isnan(score))
-        return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu with features masked",
+        return sis__fail(SIS_E_NAN, "the model returned NaN for output %zu with features masked",
                          v->in->output);
     *margin = m;
     if (v->features.n_samples == 1)

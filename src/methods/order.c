@@ -141,14 +141,14 @@ static int take_order(const sis__masked_scorer *v, const sis_method_opt *how, un
     for (size_t f = 0; f < v->features.n; f++)
         present += !v->features.absent[f];
     if (how->n_order != present)
-        return sis__fail(SIS_E_ARGUMENT, "the order has %zu features; the input has %zu",
+        return sis__fail(SIS_E_ARGUMENT, "the order has %zu features, but the input has %zu",
                          how->n_order, present);
     for (size_t k = 0; k < present; k++) {
         int f = how->order[k];
         int there = f >= 0 && (size_t)f < v->features.n && !v->features.absent[f];
         if (!there || seen[f])
             return sis__fail(SIS_E_ARGUMENT, "feature %d of the order is %s", f,
-                             there ? "in it twice" : "not in the input");
+                             there ? "in the order twice" : "not in the input");
         seen[f] = 1;
         order[k] = f;
     }

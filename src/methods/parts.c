@@ -36,7 +36,7 @@ static int flag_left(const sis_part *part, unsigned char **out) {
         int f = part->features[i];
         if (f < 0 || f >= n) {
             free(left);
-            return sis__fail(SIS_E_ARGUMENT, "feature %d is none of the %ld of the input", f, n);
+            return sis__fail(SIS_E_ARGUMENT, "feature %d is not one of the %ld of the input", f, n);
         }
         left[f] = !part->without;
     }
@@ -135,8 +135,8 @@ int sis_part_scores(const sis_model *model, const sis_part *parts, size_t n, con
     int code = SIS_OK;
     for (size_t i = 0; i < n; i++)
         if (parts[i].input->output >= model->n_outputs)
-            return sis__fail(SIS_E_ARGUMENT, "part %zu is about output %zu, the model has %zu", i,
-                             parts[i].input->output, model->n_outputs);
+            return sis__fail(SIS_E_ARGUMENT, "part %zu is about output %zu, but the model has %zu",
+                             i, parts[i].input->output, model->n_outputs);
     for (size_t first = 0; code == SIS_OK && first < n; first += b.n_parts) {
         measure(&b, parts + first, n - first);
         code = score_block(&b, parts + first, scores + first);

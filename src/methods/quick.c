@@ -308,7 +308,8 @@ static int find_order(search *c, sis_preference prefer) {
         r.importance[f] = -(double)f;
     for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
         if (isnan(r.importance[f]))
-            error = sis__fail(SIS_E_NAN, "the slope of output %zu is not a number", v->in->output);
+            error =
+                sis__fail(SIS_E_NAN, "the gradient of output %zu is not a number", v->in->output);
     if (error == SIS_OK)
         sis__order(v, r.importance, c->order, &c->n_order);
     free(r.attributions);

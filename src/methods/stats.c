@@ -70,7 +70,7 @@ static int rank(const double *x, size_t n, double slack, double *ranks, double *
 int sis_sample_percentile(const double *x, size_t n, double percent, double *out) {
     *out = NAN;
     if (!(percent >= 0 && percent <= 100))
-        return sis__fail(SIS_E_ARGUMENT, "a percentile lies between 0 and 100, not at %g", percent);
+        return sis__fail(SIS_E_ARGUMENT, "expected a percentile from 0 to 100, found %g", percent);
     if (n == 0 || has_nan(x, n))
         return SIS_OK;
     double *sorted = (double *)sis__copy(x, n, sizeof *x);

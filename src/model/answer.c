@@ -99,8 +99,8 @@ static int no_number(const sis__answer *a, const char *name, double *score) {
     *score = NAN;
     if (a->several && (*name == 'n' || *name == 'N'))
         return SIS_OK;
-    return sis__fail(SIS_E_NAN, "row %zu of %zu: the model answered %s instead of a score",
-                     a->row + 1, a->rows, name);
+    return sis__fail(SIS_E_NAN, "row %zu of %zu: expected a score, found %s", a->row + 1, a->rows,
+                     name);
 }
 
 int sis__answer_value(const sis__answer *a, double value, double *score) {

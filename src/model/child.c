@@ -354,7 +354,7 @@ static int fail_ended(sis__child *c) {
     char what[160];
     int ended = await_end(c, GRACE), status = reap(c), n = 0;
     if (!ended)
-        return fail_and_quote(c, "closed its output and went on without it");
+        return fail_and_quote(c, "closed its output but kept running");
     if (status == -1)
         n = snprintf(what, sizeof what, "ended");
     else if (WIFSIGNALED(status))
@@ -405,7 +405,7 @@ static int fail_talkative(sis__child *c, const char *line, size_t length) {
     char what[256], excerpt[128];
     sis__answer_excerpt(line, length, excerpt, sizeof excerpt);
     snprintf(what, sizeof what,
-             "wrote a line nobody asked for (only one answer a request may go to stdout): %s",
+             "wrote an unexpected line (write one line for each request to stdout): %s",
              excerpt);
     return fail_and_kill(c, what);
 }
@@ -416,7 +416,7 @@ static int start_afresh(sis__child *c) {
     sis__buf_clear(&c->answer);
     c->looked = 0;
     if (c->pid == 0)
-        return sis__fail(SIS_E_MODEL, "has failed before and is no longer there");
+        return sis__fail(SIS_E_MODEL, "failed before and is not running");
     serve(c, &(sis__buf){0}, &none, 0);
     return c->answer.len ? fail_talkative(c, c->answer.data, c->answer.len) : SIS_OK;
 }

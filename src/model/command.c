@@ -80,18 +80,17 @@ static int read_answer(command_model *m, char *line, size_t length, size_t asked
     json_t *outputs = json_object_get(a.json, "outputs");
     *answered = json_is_string(error) || json_array_size(outputs) == m->rows;
     if (json_is_string(error)) {
-        code = sis__fail(SIS_E_MODEL, "the model says: %.600s", json_string_value(error));
+        code = sis__fail(SIS_E_MODEL, "the model reports: %.600s", json_string_value(error));
     } else if (!json_is_array(outputs)) {
         sis__answer_excerpt(line, strlen(line), excerpt, sizeof excerpt);
         code =
             sis__fail(SIS_E_MODEL, "expected an object with a list \"outputs\", found %s", excerpt);
     } else if (!*answered && m->requests > 1) {
         sis__answer_excerpt(line, strlen(line), excerpt, sizeof excerpt);
-        code =
-            sis__fail(SIS_E_MODEL,
-                      "expected %zu output%s, one for each row, found %zu; only one line for each "
-                      "request may go to stdout: %s",
-                      m->rows, m->rows == 1 ? "" : "s", json_array_size(outputs), excerpt);
+        code = sis__fail(SIS_E_MODEL,
+                         "expected %zu output%s, one for each row, found %zu; write "
+                         "one line for each request to stdout: %s",
+                         m->rows, m->rows == 1 ? "" : "s", json_array_size(outputs), excerpt);
     } else {
         if (*answered && asked < m->rows) { /* nobody needs the copy's */
             json_array_remove(outputs, asked);
@@ -164,7 +163,7 @@ static int ask(command_model *m, const double *rows, size_t n_rows, size_t n_val
 static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores) {
     command_model *m = ctx;
     if (m->n_outputs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "model cmd:%.100s: its outputs were not measured",
+        return sis__fail(SIS_E_ARGUMENT, "model cmd:%.100s: the number of outputs is unknown",
                          m->command);
     for (size_t asked = 0; n_rows > 0; n_rows -= asked) {
         int code = ask(m, rows, n_rows, n_values, scores, &asked);

@@ -37,7 +37,7 @@ static int predict(void *ctx, const double *rows, size_t n, size_t n_values, dou
     const sis__forest *f = &b->forest;
     size_t k = f->n_sums;
     if (n_values != f->width)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes rows of %zu values, not %zu", f->width,
+        return sis__fail(SIS_E_ARGUMENT, "the model takes rows of %zu values, found %zu", f->width,
                          n_values);
     double *row = SIS_NEW(double, f->width), *sums = SIS_NEW(double, 2 * k);
     unsigned char *seen = SIS_NEW(unsigned char, k);
@@ -80,7 +80,7 @@ static int margins_of(forest_walk *w, const int *features, size_t n, double *mar
             sis__booster_margins(w->b, w->sums + m * k, w->rest, w->output, w->output + 1,
                                  &margins[i + m]);
             if (isnan(margins[i + m]))
-                return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", w->output);
+                return sis__fail(SIS_E_NAN, "the model returned NaN for output %zu", w->output);
         }
     }
     w->walk.evaluations += n;
@@ -265,10 +265,11 @@ static int read_booster(const char *path, sis__booster *b) {
     int error = sis__file_read(path, &bytes, &n);
     if (error)
         return error;
-    error = sis__lightgbm_is(bytes, n)  ? sis__lightgbm_parse(bytes, n, b)
-            : sis__xgboost_is(bytes, n) ? sis__xgboost_parse(bytes, n, b)
-                                        : sis__fail(SIS_E_FORMAT, "no model of XGBoost (JSON or "
-                                                                  "UBJSON) or LightGBM (text)");
+    error =
+        sis__lightgbm_is(bytes, n) ? sis__lightgbm_parse(bytes, n, b)
+        : sis__xgboost_is(bytes, n)
+            ? sis__xgboost_parse(bytes, n, b)
+            : sis__fail(SIS_E_FORMAT, "not a model of XGBoost (JSON, UBJSON) or LightGBM (text)");
     free(bytes);
     return error && error != SIS_E_NOMEM ? sis__fail_in(error, "%s", path) : error;
 }

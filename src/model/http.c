@@ -105,7 +105,7 @@ static void model_free(void *ctx) {
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 static int fail_server_says(const json_t *error) {
-    return sis__fail(SIS_E_MODEL, "the server says: %.600s", json_string_value(error));
+    return sis__fail(SIS_E_MODEL, "the server reports: %.600s", json_string_value(error));
 }
 
 static int expect_ok(const sis__web_answer *a, const char *expected) {
@@ -301,8 +301,8 @@ static int check_id(const json_t *answer, size_t number) {
     snprintf(own, sizeof own, "%zu", number);
     return !id || !*id || strcmp(id, own) == 0
                ? SIS_OK
-               : sis__fail(SIS_E_MODEL, "expected the answer to request %s, found that to %.40s",
-                           own, id);
+               : sis__fail(SIS_E_MODEL,
+                           "expected the response to request %s, found the one to %.40s", own, id);
 }
 
 /* What was answered instead. */
@@ -412,8 +412,8 @@ static int fill_tensor(http_model *m, question *q,
     for (int code; q->sent < rows; q->sent++) {
         if (b->len - before > LONGEST_TENSOR / rows && q->sent == q->asked + 1)
             return sis__fail(SIS_E_UNSUPPORTED,
-                             "the model always takes %zu rows, which are more than %zu MiB; export "
-                             "it with a free number of rows",
+                             "the model takes batches of %zu rows, more than %zu MiB; "
+                             "export it with a free number of rows",
                              rows, LONGEST_TENSOR >> 20);
         if ((code = add(m, last_row(q), q->n_values)) != SIS_OK)
             return code;
@@ -685,7 +685,7 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
     int code = SIS_OK;
     pthread_mutex_lock(&m->lock);
     if (m->n_outputs == 0)
-        code = sis__fail(SIS_E_ARGUMENT, "model %.200s: its outputs were not measured",
+        code = sis__fail(SIS_E_ARGUMENT, "model %.200s: the number of outputs is unknown",
                          m->end->address);
     for (size_t asked = 0; n_rows > 0 && code == SIS_OK; n_rows -= asked) {
         code = ask(m, rows, n_rows, n_values, scores, &asked);
@@ -709,7 +709,7 @@ static int measure(sis_model *model, const double *row, size_t n_values) {
 static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     http_model *m = ctx;
     if (m->end->has_shape && m->end->type != SIS__VALUE_BYTES)
-        return sis__fail(SIS_E_UNSUPPORTED, "model %.200s takes %s, no texts", m->end->address,
+        return sis__fail(SIS_E_UNSUPPORTED, "model %.200s takes %s, not texts", m->end->address,
                          sis__value_name(m->end->type));
     m->request.pieces = pieces;
     m->request.n_pieces = n;
@@ -720,8 +720,8 @@ static int take_rows(void *ctx, const sis_row_form *form) {
     http_model *m = ctx;
     if (m->end->has_shape || m->end->protocol == SIS__PROTOCOL_V2)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "model %.200s takes tensors, which hold no words beside numbers; rows as "
-                         "they are go to /v1/models/NAME and /invocations",
+                         "model %.200s takes tensors, which cannot mix words and "
+                         "numbers; use /v1/models/NAME or /invocations",
                          m->end->address);
     m->request.form = form;
     return SIS_OK;
@@ -762,8 +762,8 @@ static int get(http_model *m, const char *tail, json_t **json, long *status) {
 static int one_input(size_t n, const char *first, const char *second) {
     return n <= 1 ? SIS_OK
                   : sis__fail(SIS_E_UNSUPPORTED,
-                              "the model takes %zu inputs (%.40s, %.40s%s); only models of one "
-                              "input can be asked by this protocol",
+                              "the model takes %zu inputs (%.40s, %.40s%s); this protocol "
+                              "supports one",
                               n, first ? first : "?", second ? second : "?", n > 2 ? ", ..." : "");
 }
 
@@ -775,10 +775,8 @@ static int set_input(endpoint *e, const char *name, const char *type) {
         return SIS_E_NOMEM;
     return e->type != SIS__VALUE_UNKNOWN
                ? SIS_OK
-               : sis__fail(SIS_E_UNSUPPORTED,
-                           "input \"%.60s\" has the type %.20s, which is not "
-                           "known",
-                           name, type ? type : "none");
+               : sis__fail(SIS_E_UNSUPPORTED, "input \"%.60s\" has the unknown type %.20s", name,
+                           type ? type : "none");
 }
 
 static int set_output(endpoint *e, const json_t *outputs) {
@@ -815,8 +813,9 @@ static int read_v2_inputs(endpoint *e, const json_t *inputs) {
     code = sis__inputs_settle(&e->inputs, e->opt);
     if (code == SIS_OK && e->inputs.main == e->inputs.n)
         code = sis__fail(SIS_E_UNSUPPORTED,
-                         "the model takes %zu inputs (%.40s, %.40s%s); say which one is explained "
-                         "(--explain NAME) and give the others (--with NAME=FILE)",
+                         "the model takes %zu inputs (%.40s, %.40s%s); choose one "
+                         "with --explain NAME and give the others with --with "
+                         "NAME=FILE",
                          e->inputs.n, e->inputs.items[0].name, e->inputs.items[1].name,
                          e->inputs.n > 2 ? ", ..." : "");
     return code;
@@ -902,7 +901,7 @@ static int read_v1_shape(const json_t *shape, sis__shape *out, int *told) {
     size_t i;
     *told = found.rank > 0;
     if (found.rank > SIS__RANK)
-        return sis__fail(SIS_E_UNSUPPORTED, "its input has %zu axes; at most %d are known",
+        return sis__fail(SIS_E_UNSUPPORTED, "its input has %zu axes; at most %d are supported",
                          found.rank, SIS__RANK);
     json_array_foreach(dims, i, dim) {
         const char *size = json_string_value(json_object_get(dim, "size"));
@@ -967,8 +966,8 @@ static int part_output(endpoint *e) {
     }
     if (strchr(e->address, '?'))
         return sis__fail(SIS_E_ARGUMENT,
-                         "model %.*s: expected an address without \"?\"; what a server wants "
-                         "besides goes into --header",
+                         "model %.*s: expected an address without \"?\"; use --header "
+                         "for further parameters",
                          (int)strcspn(e->address, "?"), e->address);
     char *host = strstr(e->address, "://") + 3;
     while (ends_in(host, "/"))
@@ -1011,8 +1010,8 @@ static int refuse_login(const char *address) {
     return !memchr(host, '@', strcspn(host, "/?#"))
                ? SIS_OK
                : sis__fail(SIS_E_ARGUMENT,
-                           "model: the address holds a login, which would end up in results; put "
-                           "user:password into a file and name that by --token");
+                           "model: remove the login from the address, which is written "
+                           "into results; put user:password into a file for --token");
 }
 
 /* Before the model has told anything: rows of any length, of numbers that lose nothing. */
@@ -1031,8 +1030,7 @@ static int find_out(http_model *m) {
     if (code != SIS_OK)
         return code;
     if (e->protocol != SIS__PROTOCOL_V2 && (e->opt->explain || e->opt->n_with))
-        code = sis__fail(SIS_E_ARGUMENT,
-                         "--%s: only the tensors of /v2/models/NAME have inputs with names",
+        code = sis__fail(SIS_E_ARGUMENT, "--%s: only models at /v2/models/NAME have named inputs",
                          e->opt->explain ? "explain" : "with");
     else if (e->protocol == SIS__PROTOCOL_V2)
         code = open_v2(m);

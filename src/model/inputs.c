@@ -62,7 +62,7 @@ static int give(sis__model_input *in, const sis_net_tensor *t) {
     if (error)
         return error;
     if (t->type == SIS_NET_TEXTS || in->type == SIS__VALUE_BYTES)
-        return sis__fail(SIS_E_UNSUPPORTED, "input %.60s: texts cannot be given here", in->name);
+        return sis__fail(SIS_E_UNSUPPORTED, "input %.60s: texts are not supported here", in->name);
     for (size_t d = 0; d < in->given_shape.rank; d++)
         in->given_shape.dims[d] = (long long)dims[d];
     in->given = SIS_NEW_RAW(double, count);
@@ -131,7 +131,7 @@ static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__f
                   : in->follow == SIS__FOLLOWS_COUNT ? (double)tokens
                                                      : 0;
     if (most > 0 && sis__values_check(in->type, &most, 1) != SIS_OK)
-        return sis__fail(SIS_E_ARGUMENT, "input %.60s takes %s, which cannot tell %zu tokens apart",
+        return sis__fail(SIS_E_ARGUMENT, "input %.60s takes %s, too small a type for %zu tokens",
                          in->name, sis__value_name(in->type), tokens);
     *out = *main;
     if (in->follow == SIS__FOLLOWS_COUNT)
@@ -162,7 +162,8 @@ int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *t
     if (s->main == s->n)
         return n_values == sis__inputs_values(s)
                    ? sis__shape_fit(&in->shape, NULL, in->count, out)
-                   : sis__fail(SIS_E_ARGUMENT, "the model's inputs take %zu values a row, not %zu",
+                   : sis__fail(SIS_E_ARGUMENT,
+                               "the model's inputs take %zu values a row, found %zu",
                                sis__inputs_values(s), n_values);
     int error = sis__shape_fit(&s->items[s->main].shape, told, n_values, &main);
     return error == SIS_OK ? fit_follower(in, &main, out) : error;

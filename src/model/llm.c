@@ -702,8 +702,8 @@ static int find_answer(const llm_model *m, size_t number, state *s) {
         error = SIS_E_NOMEM;
     if (error == SIS_OK && (!line || !*skip_blanks(line)))
         error = sis__fail(SIS_E_MODEL,
-                          "model %.200s: it answers nothing to the whole prompt; give an answer by "
-                          "the field \"answer\" or by --answer",
+                          "model %.200s: the answer to the whole prompt is empty; give "
+                          "an answer in the field \"answer\" or with --answer",
                           e->address);
     pthread_mutex_lock(&e->lock);
     if (error == SIS_OK && !s->answer) {
@@ -762,13 +762,12 @@ static int write_question(const llm_model *m, const double *row, const char *ans
 static int check_row(const llm_model *m, const double *row, size_t n_values) {
     const session *s = m->session;
     if (!s->prompts)
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "model %.200s: a language model is asked about prompts; give --prompt FILE "
-            "and --explain FIELD",
-            m->end->address);
+        return sis__fail(SIS_E_ARGUMENT,
+                         "model %.200s: a language model needs --prompt FILE and "
+                         "--explain FIELD",
+                         m->end->address);
     if (!(row[0] >= 0 && row[0] < (double)s->n) || s->prompts[(size_t)row[0]].n + 1 != n_values)
-        return sis__fail(SIS_E_ARGUMENT, "a row of %zu values is of no prompt", n_values);
+        return sis__fail(SIS_E_ARGUMENT, "no prompt has a row of %zu values", n_values);
     return SIS_OK;
 }
 
@@ -881,7 +880,7 @@ static int account(void *ctx, size_t prompt, sis_prompt_account *out) {
     const llm_model *m = ctx;
     const session *s = m->session;
     if (prompt >= s->n)
-        return sis__fail(SIS_E_ARGUMENT, "there is no prompt %zu", prompt);
+        return sis__fail(SIS_E_ARGUMENT, "no prompt %zu", prompt);
     pthread_mutex_lock(&m->end->lock);
     *out = s->states[prompt].account;
     out->answer = s->prompts[prompt].answer ? s->prompts[prompt].answer : s->states[prompt].answer;
@@ -941,8 +940,8 @@ static int read_address(endpoint *e, const char *spec) {
     const char *host = strstr(spec, "://") + 3, *mark = strchr(spec, '#');
     if (memchr(host, '@', strcspn(host, "/?#")))
         return sis__fail(SIS_E_ARGUMENT,
-                         "model: the address holds a login, which would end up in results; put "
-                         "user:password into a file and name that by --token");
+                         "model: remove the login from the address, which is written "
+                         "into results; put user:password into a file for --token");
     e->address = sis__strdup(spec);
     e->model = sis__strdup(mark ? mark + 1 : "");
     if (!e->address || !e->model)
@@ -1002,10 +1001,9 @@ static int ask_abilities(endpoint *e, connection *c) {
     const json_t *choice =
         e->protocol == LLAMA ? json : json_array_get(json_object_get(json, "choices"), 0);
     if (error == SIS_OK && !e->echo && json_array_size(content_of(e, choice)) == 0)
-        error = sis__fail(
-            SIS_E_UNSUPPORTED,
-            "the server reports no log-probabilities (logprobs), so nothing can be told of "
-            "its decisions");
+        error = sis__fail(SIS_E_UNSUPPORTED,
+                          "the server reports no log-probabilities (logprobs); use a "
+                          "server that does");
     json_decref(json);
     return error;
 }

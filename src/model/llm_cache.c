@@ -92,11 +92,10 @@ int sis__llm_cache_put(sis__llm_cache *c, const char *key, size_t times, const j
 
 int sis__llm_cache_open(const char *path, sis__llm_cache **out) {
     *out = NULL;
-    return sis__fail(
-        SIS_E_UNSUPPORTED,
-        "--cache %s: this sis was built without SQLite; install it (Debian: libsqlite3-dev) "
-        "and build it again",
-        path);
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "--cache %s: this build has no SQLite; install it (Debian: "
+                     "libsqlite3-dev) and build again",
+                     path);
 }
 
 void sis__llm_cache_close(sis__llm_cache *c) {

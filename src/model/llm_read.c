@@ -41,8 +41,9 @@ static int finish(const sis__llm_tokens *out) {
         return sis__fail(SIS_E_MODEL, "the server reports no token of the answer");
     return isfinite(out->margin) && isfinite(out->sum)
                ? SIS_OK
-               : sis__fail(SIS_E_MODEL, "the server reports a token of the answer without the best "
-                                        "other one, or with a log-probability that is no number");
+               : sis__fail(SIS_E_MODEL,
+                           "the server reports a token of the answer without an "
+                           "alternative, or with a log-probability that is not a number");
 }
 
 /* ---- The prompt and the answer, given back --------------------------------------------------- */

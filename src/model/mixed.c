@@ -58,8 +58,8 @@ static int list_inputs(sis__mixed *c, const sis_net *net, int *single) {
     }
     return used == c->n ? SIS_OK
                         : sis__fail(SIS_E_UNSUPPORTED,
-                                    "%zu values of the network's row belong to "
-                                    "no input of a known size",
+                                    "%zu values of the network's row belong to an input of "
+                                    "unknown size",
                                     c->n - used);
 }
 
@@ -73,10 +73,10 @@ static const sis_row_column *find_column(const sis_row_form *form, const char *n
 static int take_words(struct sis__mixed_value *cell, const sis_net *net) {
     const sis_row_column *c = cell->column;
     if (!c->categories != !cell->is_word)
-        return sis__fail(SIS_E_ARGUMENT, "input %.80s takes %s, but column \"%.80s\" holds %s%s",
+        return sis__fail(SIS_E_ARGUMENT, "input %.80s takes %s, but column \"%.80s\" has %s%s",
                          cell->input, cell->is_word ? "words" : "numbers", c->name,
                          c->categories ? "words" : "numbers",
-                         cell->is_word ? "; --types FILE can call it a category" : "");
+                         cell->is_word ? "; declare it a category with --types FILE" : "");
     if (!cell->is_word)
         return SIS_OK;
     cell->words = SIS_NEW(float, c->n);
@@ -94,14 +94,13 @@ static int find_columns(sis__mixed *c, const sis_net *net, const sis_row_form *f
         cell->column = by_name       ? find_column(form, cell->input)
                        : i < form->n ? &form->columns[i]
                                      : NULL;
-        error = cell->column
-                    ? take_words(cell, net)
-                    : sis__fail(SIS_E_ARGUMENT, "there is no column for input %.80s", cell->input);
+        error = cell->column ? take_words(cell, net)
+                             : sis__fail(SIS_E_ARGUMENT, "no column for input %.80s", cell->input);
     }
     if (error == SIS_OK && form->n != c->n)
         error = sis__fail(SIS_E_ARGUMENT,
-                          "%zu columns for a model that takes %zu (columns that are no features "
-                          "are named with --label and --id)",
+                          "%zu columns, but the model takes %zu; name columns that are "
+                          "not features with --label and --id",
                           form->n, c->n);
     return error;
 }

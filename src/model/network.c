@@ -73,16 +73,14 @@ static int convert_row(const network_model *m, const double *from, size_t n, int
         row[v] = (float)from[v];
         if (whole && from[v] != floor(from[v]) && is_whole(m->net, v))
             return sis__fail(SIS_E_ARGUMENT,
-                             "value %zu of a row is %g, and goes into an input of whole numbers; "
-                             "give whole numbers, also as a mask (a mean seldom is one)",
+                             "value %zu of a row is %g, but the input takes whole "
+                             "numbers; give whole numbers, also as the mask",
                              v, from[v]);
         if (fabs(from[v]) > 1 << 24 && (double)row[v] != from[v] && is_whole(m->net, v))
-            return sis__fail(
-                SIS_E_UNSUPPORTED,
-                "value %zu of a row is %.17g, and goes into an input of whole numbers; "
-                "of these the engine tells apart those up to 16777216, ONNX Runtime "
-                "(ort:FILE.onnx) all",
-                v, from[v]);
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "value %zu of a row is %.17g; the engine supports whole "
+                             "numbers up to 16777216: use ONNX Runtime (ort:FILE.onnx)",
+                             v, from[v]);
     }
     return SIS_OK;
 }
@@ -113,11 +111,11 @@ static int check_outputs(const network_model *m, const sis_net_batch *b) {
     if (error != SIS_OK || n == m->n_outputs)
         return error;
     if (m->n_outputs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "the number of the network's scores was not measured");
+        return sis__fail(SIS_E_ARGUMENT, "the number of outputs is unknown");
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "the number of scores of this network depends on the length of its input: %zu "
-                     "before, %zu for %zu values; export it with a fixed number of outputs, or "
-                     "explain inputs of one length",
+                     "the number of scores depends on the length of the input: "
+                     "%zu before, %zu for %zu values; export the network with a "
+                     "fixed number of outputs, or explain inputs of one length",
                      m->n_outputs, n, b->n_values);
 }
 
@@ -243,7 +241,7 @@ static int network_share(void *ctx, void **out) {
 static int network_take_rows(void *ctx, const sis_row_form *form) {
     network_model *m = (network_model *)ctx;
     if (!sis_net_takes_words(m->net))
-        return sis__fail(SIS_E_UNSUPPORTED, "this network takes numbers, no words");
+        return sis__fail(SIS_E_UNSUPPORTED, "this network takes numbers, not words");
     sis__mixed_free(&m->mixed);
     return sis__mixed_init(&m->mixed, m->net, form);
 }
@@ -269,7 +267,7 @@ static void describe(network_model *m, sis_model *out) {
 static int network_take_batch(sis_model *model) {
     network_model *m = (network_model *)model->ctx;
     if (m->borrowed)
-        return sis__fail(SIS_E_UNSUPPORTED, "a model that others use takes whole batches");
+        return sis__fail(SIS_E_UNSUPPORTED, "a shared model takes whole batches");
     int error = sis_net_count_rows(m->net);
     if (error == SIS_OK)
         describe(m, model);
@@ -286,8 +284,8 @@ static int network_measure(sis_model *model, const double *row, size_t n_values)
     model->n_outputs = m->n_outputs;
     return error == SIS_OK && m->n_outputs == 0
                ? sis__fail(SIS_E_UNSUPPORTED,
-                           "how many scores this network gives depends on what "
-                           "it is asked; export it with a fixed number of outputs")
+                           "the number of scores depends on the input; export the "
+                           "network with a fixed number of outputs")
                : error;
 }
 
@@ -391,8 +389,8 @@ static sis__tokens *network_tokens(void *ctx) {
 static int network_pad_token(void *ctx, size_t id) {
     const network_model *m = (const network_model *)ctx;
     return m->borrowed ? sis__fail(SIS_E_UNSUPPORTED,
-                                   "padding is token %zu, which a model that others use cannot be "
-                                   "told; let the task open it",
+                                   "cannot set the padding token %zu of a shared model; let the "
+                                   "task open it",
                                    id)
                        : sis_net_set_padding(m->net, (int64_t)id);
 }

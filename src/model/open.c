@@ -100,16 +100,14 @@ static int check_with(const sis_model_opt *o) {
 static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     int named = kind != &sis__model_command && kind != &sis__model_forest;
     if (o->normalize && kind != &sis__model_network && kind != &sis__model_ort)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--normalize: only networks in .onnx files are given pixels "
-                         "otherwise than they are");
+        return sis__fail(SIS_E_ARGUMENT, "--normalize needs a network in an .onnx file");
     if ((o->explain || o->n_with) && !named)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--%s: only networks in .onnx files and models of v2 servers "
-                         "have inputs with names",
+                         "--%s: only networks in .onnx files and models at "
+                         "/v2/models/NAME have named inputs",
                          o->explain ? "explain" : "with");
     if ((o->score || o->cache) && kind != &sis__model_llm)
-        return sis__fail(SIS_E_ARGUMENT, "--%s: only language models behind an address have it",
+        return sis__fail(SIS_E_ARGUMENT, "--%s needs a language model behind an address",
                          o->score ? "score" : "cache");
     return check_with(o);
 }
@@ -161,7 +159,7 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
         return SIS_OK;
     const sis__model_kind *kind = kind_of(model);
     return kind ? kind->measure(model, row, n_values)
-                : sis__fail(SIS_E_ARGUMENT, "a model of your own says how many scores it gives");
+                : sis__fail(SIS_E_ARGUMENT, "the number of outputs of a custom model is fixed");
 }
 
 int sis__opened_add_label(sis__opened *opened, const char *label) {
@@ -214,7 +212,7 @@ int sis_model_pad_token(sis_model *model, size_t id, int behind) {
     const sis__model_kind *kind = kind_of(model);
     sis__tokens *t = tokens_of(model);
     if (!t || id >= t->vocabulary)
-        return sis__fail(SIS_E_ARGUMENT, "the model knows no token %zu for padding", id);
+        return sis__fail(SIS_E_ARGUMENT, "the model has no token %zu for padding", id);
     int error = id != t->pad && kind->pad_token ? kind->pad_token(model->ctx, id) : SIS_OK;
     if (error == SIS_OK) {
         t->pad = id;
@@ -269,7 +267,7 @@ int sis_model_describe(const sis_model *model, char **text) {
     const sis__model_kind *kind = kind_of(model);
     *text = NULL;
     if (!kind || !kind->describe)
-        return sis__fail(SIS_E_UNSUPPORTED, "nothing is known of what is in this model");
+        return sis__fail(SIS_E_UNSUPPORTED, "this model cannot be described");
     return kind->describe(model->ctx, text);
 }
 
@@ -286,8 +284,9 @@ int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
     const sis__model_kind *kind = kind_of(model);
     int error = kind && kind->take_texts
                     ? kind->take_texts(model->ctx, pieces, n)
-                    : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks whose "
-                                                   "input is a string take texts");
+                    : sis__fail(SIS_E_UNSUPPORTED,
+                                "only cmd: and http: models and networks with a string input "
+                                "take texts");
     return error == SIS_OK ? forget_rows(model) : error;
 }
 
@@ -295,8 +294,9 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
     const sis__model_kind *kind = kind_of(model);
     int error = kind && kind->take_rows
                     ? kind->take_rows(model->ctx, form)
-                    : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks with "
-                                                   "inputs of strings take rows with words");
+                    : sis__fail(SIS_E_UNSUPPORTED,
+                                "only cmd: and http: models and networks with string inputs "
+                                "take rows with words");
     return error == SIS_OK ? forget_rows(model) : error;
 }
 
@@ -314,14 +314,14 @@ int sis_model_account(const sis_model *model, size_t prompt, sis_prompt_account 
     const sis__model_kind *kind = kind_of(model);
     *out = (sis_prompt_account){0};
     return kind && kind->account ? kind->account(model->ctx, prompt, out)
-                                 : sis__fail(SIS_E_UNSUPPORTED, "this is no language model");
+                                 : sis__fail(SIS_E_UNSUPPORTED, "this is not a language model");
 }
 
 int sis_model_take_batch(sis_model *model) {
     const sis__model_kind *kind = kind_of(model);
     return kind && kind->take_batch
                ? kind->take_batch(model)
-               : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files are told of batches");
+               : sis__fail(SIS_E_UNSUPPORTED, "only networks in .onnx files have a batch size");
 }
 
 size_t sis_model_row_shape(const sis_model *model, sis_net_shape *shape) {
@@ -341,8 +341,7 @@ static int fit(const sis_model *model, const size_t *dims, size_t rank, sis_net_
     sis_model_row_shape(model, &wanted);
     out->rank = wanted.rank;
     return wanted.rank ? sis__dims_fit(dims, rank, wanted.dims, wanted.rank, out->dims)
-                       : sis__fail(SIS_E_UNSUPPORTED, "this model does not say what shape its rows "
-                                                      "have, so it is told of none");
+                       : sis__fail(SIS_E_UNSUPPORTED, "the shape of this model's rows is fixed");
 }
 
 int sis_model_take_shape(sis_model *model, const size_t *dims, size_t rank) {
@@ -361,8 +360,8 @@ int sis_model_share_sized(const sis_model *model, sis_model *out) {
     const sis__model_kind *kind = kind_of(model);
     void *twin = NULL;
     if (!kind || !kind->share)
-        return sis__fail(SIS_E_UNSUPPORTED, "this model has nothing to be told, so there is one "
-                                            "handle of it");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "this model has no settings, so it has only one handle");
     int error = kind->share(model->ctx, &twin);
     if (error == SIS_OK) {
         ((sis__opened *)twin)->shapes = (sis__shapes){0};

@@ -122,7 +122,7 @@ static int read_tensor(ort_model *m, ort_value *v, result_shape *shape) {
     sis__value_type type = sis__value_numbered(number);
     if (code == SIS_OK &&
         (type == SIS__VALUE_UNKNOWN || type == SIS__VALUE_BYTES || shape->rank > SIS__RANK))
-        code = sis__fail(SIS_E_UNSUPPORTED, "output \"%.60s\" holds no numbers (ONNX type %d)",
+        code = sis__fail(SIS_E_UNSUPPORTED, "output \"%.60s\" is not numeric (ONNX type %d)",
                          m->net->output, number);
     if (code == SIS_OK)
         code = sis__ort_check(sis__ort.tensor_data(v, &data));
@@ -461,7 +461,7 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
     ort_model *m = ctx;
     ort_pass p = {.filled = rows_at_once(m, n_values), .n_values = n_values};
     size_t k = m->n_outputs;
-    int code = k ? SIS_OK : sis__fail(SIS_E_ARGUMENT, "its outputs were not measured");
+    int code = k ? SIS_OK : sis__fail(SIS_E_ARGUMENT, "the number of outputs is unknown");
     pthread_mutex_lock(&m->lock);
     for (size_t first = 0; code == SIS_OK && first < n_rows; first += p.n) {
         result_shape shape;
@@ -540,11 +540,10 @@ static int check_rows(ort_model *m, const double *row, size_t n_values) {
     m->alone = !apart;
     return code != SIS_OK || apart || fit.rows == 0
                ? code
-               : sis__fail(
-                     SIS_E_UNSUPPORTED,
-                     "it always takes %zu rows, and their scores depend on each other; export "
-                     "it for one row, or give all of them as one example",
-                     fit.rows);
+               : sis__fail(SIS_E_UNSUPPORTED,
+                           "it takes batches of %zu rows whose scores depend on each "
+                           "other; export it for one row, or give them as one example",
+                           fit.rows);
 }
 
 /* A softmax gives margins only if it runs over all scores of a row and nothing else. */
@@ -629,7 +628,7 @@ static int take_rows(void *ctx, const sis_row_form *form) {
     ort_model *m = ctx;
     const sis_net *net = m->net->document;
     if (!net || !sis_net_takes_words(net))
-        return sis__fail(SIS_E_UNSUPPORTED, "this network takes numbers, no words");
+        return sis__fail(SIS_E_UNSUPPORTED, "this network takes numbers, not words");
     sis__mixed_free(&m->mixed);
     return sis__mixed_init(&m->mixed, net, form);
 }
@@ -638,7 +637,7 @@ static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     ort_model *m = ctx;
     const sis__model_inputs *inputs = &m->net->inputs;
     if (inputs->main == inputs->n || inputs->items[inputs->main].type != SIS__VALUE_BYTES)
-        return sis__fail(SIS_E_UNSUPPORTED, "this network does not take one text a row");
+        return sis__fail(SIS_E_UNSUPPORTED, "this network does not take one text for each row");
     m->pieces = pieces;
     m->n_pieces = n;
     m->texts = 1;

@@ -58,8 +58,9 @@ static int read_input(sis__ort_network *net, size_t i, const char *name) {
     sis__value_type t = sis__value_numbered(number);
     if (code == SIS_OK && (t == SIS__VALUE_UNKNOWN || shape.rank > SIS__RANK))
         code = sis__fail(SIS_E_UNSUPPORTED,
-                         "input \"%.60s\" is no tensor of numbers or texts (ONNX type %d)", name,
-                         number);
+                         "input \"%.60s\" is not a tensor of numbers or texts (ONNX "
+                         "type %d)",
+                         name, number);
     for (size_t d = 0; code == SIS_OK && d < shape.rank; d++)
         shape.dims[d] = dims[d];
     if (type)
@@ -75,7 +76,7 @@ static int read_inputs(sis__ort_network *net, const sis_model_opt *opt) {
     size_t n = 0;
     int code = sis__ort_check(sis__ort.input_count(net->session, &n));
     if (code == SIS_OK && (n == 0 || n > SIS__ORT_MAX_INPUTS))
-        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs, and 1 to %d can be fed", n,
+        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs; 1 to %d are supported", n,
                          SIS__ORT_MAX_INPUTS);
     for (size_t i = 0; i < n && code == SIS_OK; i++) {
         char *name = NULL;
@@ -119,10 +120,8 @@ static int is_called(const sis__ort_network *net, size_t i, const char *wanted, 
 
 static int no_output(const char *wanted, size_t n) {
     return wanted ? sis__fail(SIS_E_ARGUMENT,
-                              "none of its %zu outputs is called \"%.60s\" and holds "
-                              "numbers",
-                              n, wanted)
-                  : sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs holds numbers", n);
+                              "none of its %zu outputs is numeric and named \"%.60s\"", n, wanted)
+                  : sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs is numeric", n);
 }
 
 /* The one that is wanted, by name; NULL: the first output of floating point, since what stands beside

@@ -56,8 +56,8 @@ static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
         return SIS_OK;
     sis__shape_text(s, text);
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "the model takes a tensor of shape %s, always %zu rows; they may hold %zu "
-                     "values together: export it with a free number of rows",
+                     "the model takes a tensor of shape %s with %zu rows, more "
+                     "than %zu values; export it with a free number of rows",
                      text, rows, MOST_FILLED);
 }
 
@@ -89,8 +89,8 @@ int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_valu
         return SIS_OK;
     sis__shape_text(s, text);
     return sis__fail(SIS_E_ARGUMENT,
-                     "the model takes a tensor of shape %s (-1: free, the first counts the rows); "
-                     "rows of %zu values do not fit",
+                     "the model takes a tensor of shape %s (-1: free; the first "
+                     "axis counts rows); rows of %zu values do not fit",
                      text, n_values);
 }
 

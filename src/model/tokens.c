@@ -49,10 +49,10 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
             continue;
         const float *e = embedding_of(t, ids[i]);
         if (!e)
-            return sis__fail(
-                SIS_E_ARGUMENT,
-                "token %g at position %zu: the model knows whole numbers from 0 to %zu", ids[i], i,
-                t->vocabulary - 1);
+            return sis__fail(SIS_E_ARGUMENT,
+                             "token %g at position %zu: the model takes whole numbers "
+                             "from 0 to %zu",
+                             ids[i], i, t->vocabulary - 1);
         memcpy(out + to++ * t->dim, e, t->dim * sizeof *out);
     }
     for (size_t k = 0; k < n - left; k++)

@@ -76,8 +76,8 @@ static int ensure_loaded(void) {
     pthread_once(&once, load);
     return curl.is_there ? SIS_OK
                          : sis__fail(SIS_E_UNSUPPORTED,
-                                     "models behind an address need libcurl, and it is not "
-                                     "there (libcurl.so.4); install it (Debian: libcurl4)");
+                                     "models behind an address need libcurl (libcurl.so.4); "
+                                     "install it (Debian: libcurl4)");
 }
 
 /* ---- Settings -------------------------------------------------------------------------------- */
@@ -299,19 +299,19 @@ static int redirection(sis__web *w, const sis__web_answer *a, const char *from, 
         return SIS_OK;
     curl.easy_getinfo(w->curl, CURLINFO_REDIRECT_URL, &to);
     if (!to)
-        return sis__fail(SIS_E_MODEL, "HTTP %ld, a redirection that does not say where", a->status);
+        return sis__fail(SIS_E_MODEL, "HTTP %ld, a redirection without an address", a->status);
     const char *host = strstr(to, "://");
     const char *login = host ? memchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
     host = login ? login + 1 : to; /* nothing secret in a message */
     if (!w->redirects)
         return sis__fail(SIS_E_MODEL,
-                         "HTTP %ld, a redirection to %.200s; give that address, or --redirects to "
-                         "follow it",
+                         "HTTP %ld, a redirection to %.200s; give that address, or "
+                         "--redirects",
                          a->status, host);
     if (!same_host(from, to))
         return sis__fail(SIS_E_MODEL,
-                         "HTTP %ld, a redirection to another host, %.200s; it is not followed, "
-                         "since headers and tokens are not for everybody: give that address",
+                         "HTTP %ld, a redirection to another host, %.200s, which must "
+                         "not get headers and tokens; give that address",
                          a->status, host);
     *url = sis__strdup(to);
     return *url ? SIS_OK : SIS_E_NOMEM;
@@ -467,9 +467,8 @@ int sis__web_twin(const sis__web *web, sis__web **out) {
 #else
 
 static int missing(void) {
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "this sis was built without libcurl, so there are no http: models; install "
-                     "libcurl (Debian: libcurl4-openssl-dev) and build it again");
+    return sis__fail(SIS_E_UNSUPPORTED, "this build has no http: models; install libcurl (Debian: "
+                                        "libcurl4-openssl-dev) and build again");
 }
 
 int sis__web_new(const sis_model_opt *opt, sis__web **out) {

@@ -297,7 +297,7 @@ int sis__document_add_node(Sis__Onnx__Model *doc, const char *op, const char *in
     if (!error)
         error = add_names(outputs, &n->output, &n->n_output);
     if (!error && n->n_output == 0)
-        error = sis__fail(SIS_E_ARGUMENT, "operator %s without an output", op);
+        error = sis__fail(SIS_E_ARGUMENT, "operator %s has no output", op);
     if (!error && !(n->name = sis__strdup(n->output[0])))
         error = SIS_E_NOMEM;
     return error;

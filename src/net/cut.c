@@ -178,7 +178,7 @@ static void drop_weights(sis_net *net) {
 int sis_net_cut_ends(sis_net *net, sis_net_cut *cut) {
     *cut = (sis_net_cut){0};
     if (!net->document_only)
-        return sis__fail(SIS_E_ARGUMENT, "only networks of other engines are cut");
+        return sis__fail(SIS_E_ARGUMENT, "only networks of ONNX Runtime are cut");
     if (net->output >= 0)
         find_activation(net, cut);
     if (net->embedding >= 0 && !has_bodies(net->doc->graph) &&

@@ -203,8 +203,7 @@ int sis_net_mask_set(sis_net *net, const float *values, const sis_net_shape *sha
     size_t before = g->n_initializer, old = before;
     int taken = sis__graph_find(&net->graph, SIS_NET_MASK);
     if (taken >= 0 && !net->graph.values[taken].data)
-        return sis__fail(SIS_E_ARGUMENT, "the model computes or takes a value named %s itself",
-                         SIS_NET_MASK);
+        return sis__fail(SIS_E_ARGUMENT, "the model already has a value named %s", SIS_NET_MASK);
     for (size_t i = 0; i < before; i++)
         if (g->initializer[i]->name && strcmp(g->initializer[i]->name, SIS_NET_MASK) == 0)
             old = i;

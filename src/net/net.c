@@ -68,7 +68,7 @@ static int find_chosen(sis_net *net) {
         net->output = g->outputs[i];
         return v->elem_type == 0 || sis__elem_dtype(v->elem_type) <= SIS__BOOL
                    ? SIS_OK
-                   : sis__fail(SIS_E_ARGUMENT, "output %.60s holds no numbers", net->chosen);
+                   : sis__fail(SIS_E_ARGUMENT, "output %.60s is not numeric", net->chosen);
     }
     return sis__fail(SIS_E_ARGUMENT, "the model has no output %.60s; its first of %zu is %.60s",
                      net->chosen, g->n_outputs, g->n_outputs ? g->values[g->outputs[0]].name : "");
@@ -92,7 +92,7 @@ static int find_output(sis_net *net) {
     if (net->output >= 0)
         return SIS_OK;
     net->output = g->n_outputs ? g->outputs[0] : -1;
-    int error = sis__fail(SIS_E_UNSUPPORTED, "the model has no output of numbers");
+    int error = sis__fail(SIS_E_UNSUPPORTED, "the model has no numeric output");
     return net->output < 0 ? error : refuse_rows(net, error);
 }
 
@@ -197,7 +197,7 @@ static int check_runs(sis_net *net) {
     }
     error = try_rows(net, open ? guesses[0] : 1, &g);
     if (error == SIS_E_MODEL && !open)
-        return sis__fail_in(SIS_E_UNSUPPORTED, "no row could be tried out");
+        return sis__fail_in(SIS_E_UNSUPPORTED, "the network could not be run on a test row");
     int unfit = open && error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM;
     for (size_t i = 1; unfit && error && i < sizeof guesses / sizeof *guesses; i++)
         error = try_rows(net, guesses[i], &g);
@@ -288,7 +288,7 @@ int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out) {
 
 int sis_net_ready(const sis_net *net) {
     return net->refusal         ? sis__fail(SIS_E_UNSUPPORTED, "%s", net->refusal)
-           : net->document_only ? sis__fail(SIS_E_UNSUPPORTED, "another engine runs this network")
+           : net->document_only ? sis__fail(SIS_E_UNSUPPORTED, "this network runs in ONNX Runtime")
                                 : SIS_OK;
 }
 
@@ -317,8 +317,9 @@ static int parse(const void *bytes, size_t n, const char *path, int document_onl
         return error;
     const Sis__Onnx__Graph *g = ((Sis__Onnx__Model *)doc)->graph;
     if (g && g->n_sparse_initializer && !document_only)
-        error = sis__fail(SIS_E_UNSUPPORTED, "sparse tensors are not in the engine; run the model "
-                                             "in ONNX Runtime, or export it without them");
+        error =
+            sis__fail(SIS_E_UNSUPPORTED, "the engine does not support sparse tensors; export the "
+                                         "model without them, or use ONNX Runtime (ort:FILE.onnx)");
     if (!error && path)
         error = sis__external_load((Sis__Onnx__Model *)doc, path);
     if (!error)
@@ -442,7 +443,7 @@ int sis_net_count_rows(sis_net *net) {
     sis_net_input_shape(net, &s);
     if (net->counted || net->graph.n_inputs != 1 || s.rank < 2 || s.dims[0] < 2 ||
         s.dims[0] > MOST_ROWS || n == 0 || n_scores == 0)
-        return sis__fail(SIS_E_ARGUMENT, "the model was not exported for a number of rows");
+        return sis__fail(SIS_E_ARGUMENT, "the model was not exported with a free number of rows");
     float *values = SIS_NEW(float, n), *scores = SIS_NEW(float, n_scores);
     int error = values && scores ? SIS_OK : SIS_E_NOMEM;
     if (!error) {

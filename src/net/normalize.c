@@ -36,8 +36,8 @@ static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {
         *shape = (sis_net_shape){.rank = 1, .dims = {n}};
     else
         return sis__fail(SIS_E_ARGUMENT,
-                         "--normalize: %zu means are for images of %zu channels; this network does "
-                         "not take such",
+                         "--normalize: %zu means need images of %zu channels, which "
+                         "this network does not take",
                          n, n);
     return SIS_OK;
 }
@@ -48,8 +48,8 @@ static int check_numbers(const double *mean, const double *deviation, size_t n) 
     for (size_t i = 0; i < n; i++)
         if (!isfinite(mean[i]) || !isfinite(deviation[i]) || !(deviation[i] > 0))
             return sis__fail(SIS_E_ARGUMENT,
-                             "--normalize: means are numbers and deviations are above 0, found "
-                             "%g/%g",
+                             "--normalize: expected numbers as means and numbers above 0 "
+                             "as deviations, found %g/%g",
                              mean[i], deviation[i]);
     return SIS_OK;
 }
@@ -59,8 +59,8 @@ static int check_document(const Sis__Onnx__Model *doc, const char *name) {
     for (size_t i = 0; i < doc->n_opset_import; i++)
         if (!*doc->opset_import[i]->domain && doc->opset_import[i]->version < 7)
             return sis__fail(SIS_E_ARGUMENT,
-                             "--normalize: the network is of an ONNX version before "
-                             "7; export it anew");
+                             "--normalize: the ONNX version of the network is below 7; "
+                             "export it again");
     for (size_t i = 0; i < doc->graph->n_input; i++) {
         const Sis__Onnx__ValueInfo *v = doc->graph->input[i];
         if (strcmp(v->name, name) == 0 && v->type &&
@@ -68,10 +68,8 @@ static int check_document(const Sis__Onnx__Model *doc, const char *name) {
             v->type->tensor_type->elem_type == FLOATS)
             return SIS_OK;
     }
-    return sis__fail(
-        SIS_E_ARGUMENT,
-        "--normalize: this network does not take images as floats, or several inputs at "
-        "once (--explain NAME picks one)");
+    return sis__fail(SIS_E_ARGUMENT, "--normalize needs a network with one input of images as "
+                                     "floats; choose one with --explain NAME");
 }
 
 /* ---- The document -------------------------------------------------------------------------- */

@@ -117,7 +117,7 @@ int sis__attack_run(const sis__attack *a, const unsigned char *kept, double *mar
     if (!error)
         error = run(&f, kept);
     if (!error && isnan(f.margin))
-        error = sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", a->output);
+        error = sis__fail(SIS_E_NAN, "the model returned NaN for output %zu", a->output);
     *margin = f.margin;
     if (!error && row)
         memcpy(row, f.worst, f.width * sizeof *row);

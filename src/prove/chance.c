@@ -63,7 +63,7 @@ static void complete(sampler *t, const double *mask, double *row) {
 static int add_score(const sampler *t, double margin, tally *sum) {
     double score = score_of(t, margin);
     if (isnan(score))
-        return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", t->input->output);
+        return sis__fail(SIS_E_NAN, "the model returned NaN for output %zu", t->input->output);
     sum->draws++;
     sum->kept += (size_t)sis_decided(score, t->search->threshold, t->search->below);
     sis__sum_add(&sum->high, &sum->low, score);
@@ -300,12 +300,12 @@ static void sampler_release(sampler *t) {
 
 static int check_options(const sis_chance_opt *opt) {
     if (!(opt->share > 0 && opt->share < 1) || !(opt->confidence > 0 && opt->confidence < 1))
-        return sis__fail(SIS_E_ARGUMENT, "a share and a confidence lie between 0 and 1");
+        return sis__fail(SIS_E_ARGUMENT, "share and confidence: expected numbers between 0 and 1");
     return share_to_reach(opt, opt->samples / 4) <= 1
                ? SIS_OK
                : sis__fail(SIS_E_ARGUMENT,
-                           "%zu draws are too few to show a share of %g with a confidence of %g: a "
-                           "quarter of them is for the search; take more --samples",
+                           "%zu draws are too few to show a share of %g with confidence "
+                           "%g; give more --samples",
                            opt->samples, opt->share, opt->confidence);
 }
 
@@ -361,8 +361,8 @@ static int audit_subset(sampler *t, const sis_collection *claim, const sis_guara
     double low, high;
     for (size_t i = 0; i < s->n; i++)
         if ((size_t)s->features[i] >= t->n)
-            return sis__fail(SIS_E_ARGUMENT, "subset %zu names feature %d, the input has %zu", k,
-                             s->features[i], t->n);
+            return sis__fail(SIS_E_ARGUMENT, "subset %zu names feature %d, but the input has %zu",
+                             k, s->features[i], t->n);
     show_only(t, s);
     int error = draw_more(t,
                           s->n == t->n               ? 1
@@ -417,7 +417,7 @@ int sis_chance_audit(const sis_model *model, const sis_input *input, const sis_o
     *out = (sis_audit){.holds = 1};
     int error = guarantee->n_shares == claim->n_subsets
                     ? sampler_init(&t, &opt)
-                    : sis__fail(SIS_E_ARGUMENT, "there is not a share for each subset");
+                    : sis__fail(SIS_E_ARGUMENT, "expected one share for each subset");
     out->subsets = SIS_NEW(sis_subset_audit, claim->n_subsets);
     out->n_subsets = out->subsets ? claim->n_subsets : 0;
     if (!error)

@@ -77,8 +77,8 @@ static int push_weight(weight_list *l, size_t from, double w) {
         return SIS_OK;
     if (!isfinite(w) || l->count >= MAX_WEIGHTS)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "a layer has weights that are not finite or cannot be told beside what is "
-                         "added to them, or more than %zu of them",
+                         "a layer has weights that are not finite or too small beside "
+                         "their sum, or more than %zu weights",
                          MAX_WEIGHTS);
     error = sis__reserve(&l->n->read, &l->read_room, l->count + 1, sizeof *l->n->read);
     if (!error)
@@ -429,13 +429,11 @@ static int read_tensor(reading *r, int tensor, size_t *node) {
 static int unsupported(const reading *r) {
     const char *name =
         r->refused ? sis__node_name(&r->plan->graph->nodes[r->refused->node]) : "that is not there";
-    return sis__fail(
-        SIS_E_UNSUPPORTED,
-        "nothing can be proved of this network for every value because of the node "
-        "%s; it can of dense layers, convolutions, pools, sums and ReLU, of linear "
-        "models, and of trees: ensembles in ONNX files that read the input, if need be "
-        "through a Scaler or Imputer, and files of XGBoost and LightGBM",
-        name);
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "--guarantee all does not support the node %s; it supports "
+                     "dense layers, convolutions, pools, sums, ReLU, linear "
+                     "models and trees (docs/guarantees.md)",
+                     name);
 }
 
 static int read_net(reading *r) {
@@ -466,15 +464,16 @@ int sis__circuit_of_net(const sis_model *model, sis__circuit **out) {
     *out = NULL;
     if (!net || net->embedding >= 0 || sis_net_values(net) == 0)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "nothing can be proved of networks that read tokens for every value");
+                         "--guarantee all does not support networks that read tokens");
     r.c = SIS_NEW(sis__circuit, 1);
     int error = r.c ? sis__net_plan_row(net, &plan) : SIS_E_NOMEM;
     if (!error)
         error = sis__run_new(plan, &r.run);
     if (!error && (plan->tensors[net->input].dtype != SIS__F32 ||
                    plan->tensors[net->input].count != model->n_values))
-        error = sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of a network whose input is "
-                                             "not one row of floats");
+        error = sis__fail(SIS_E_UNSUPPORTED,
+                          "--guarantee all needs a network whose input is one row of "
+                          "floats");
     if (!error)
         error = sis__run_forward(r.run); /* constants that are computed lie where they belong */
     r.plan = plan;
@@ -516,8 +515,9 @@ static int read_booster(const sis__booster *b, sis__circuit *c) {
 int sis__circuit_of_linear(const sis__booster *b, sis__circuit **out) {
     *out = NULL;
     if (!b->forest.linear || b->forest.n_trees)
-        return sis__fail(SIS_E_UNSUPPORTED, "trees and linear terms in one model cannot be proved "
-                                            "about");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "--guarantee all does not support trees and linear terms in "
+                         "one model");
     sis__circuit *c = SIS_NEW(sis__circuit, 1);
     int error = c ? read_booster(b, c) : SIS_E_NOMEM;
     if (error) {

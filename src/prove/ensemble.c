@@ -110,10 +110,9 @@ static int move_test(passing *p, const sis__forest *f, sis__tree_node *n) {
     const sis__tree_node before = *n;
     p->column = n->feature;
     if (n->mode > SIS__NODE_GT)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "nothing can be proved of a tree ensemble that tests for equality (BRANCH_EQ, "
-            "BRANCH_NEQ) behind a Scaler or Imputer");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "--guarantee all does not support trees that test for "
+                         "equality (BRANCH_EQ, BRANCH_NEQ) after a Scaler or Imputer");
     float missing = pass(p, NAN);
     n->missing_yes = (unsigned char)sis__forest_yes(f, &before, (double)missing);
     n->value = turn_of(p, f, &before);
@@ -128,15 +127,14 @@ static int check_front(const sis__ensemble *e) {
         const sis__norm *m = &e->front[i]->p.norm;
         for (size_t j = 0; sis__is(e->front[i], SIS__SCALES) && j < width; j++)
             if (!(m->scale[j * m->scale_step] >= 0))
-                return sis__fail(
-                    SIS_E_UNSUPPORTED,
-                    "nothing can be proved of trees behind a Scaler whose scale %zu is "
-                    "negative or not a number",
-                    j);
+                return sis__fail(SIS_E_UNSUPPORTED,
+                                 "--guarantee all does not support trees after a Scaler whose "
+                                 "scale %zu is negative or not a number",
+                                 j);
         if (sis__is(e->front[i], SIS__IMPUTES) && !sis__imputer_of_nan(e->front[i]))
-            return sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of trees behind an Imputer "
-                                                "that replaces a number; it can if it replaces "
-                                                "missing values (NaN)");
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "--guarantee all supports trees after an Imputer only if it "
+                             "replaces missing values (NaN)");
     }
     return SIS_OK;
 }
@@ -178,15 +176,15 @@ static int view(sis__ensemble *e) {
 
 static int check_trees(const sis__trees *t) {
     if (t->post == SIS__POST_SOFTMAX_ZERO)
-        return sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of a tree ensemble that leaves "
-                                            "sums of 0 out of its softmax (SOFTMAX_ZERO)");
+        return sis__fail(SIS_E_UNSUPPORTED, "--guarantee all does not support the post_transform "
+                                            "SOFTMAX_ZERO");
     if (t->post == SIS__POST_PROBIT)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "nothing can be proved of a tree ensemble whose scores are probits");
+                         "--guarantee all does not support the post_transform PROBIT");
     if (t->forest.how == SIS__TREES_MIN || t->forest.how == SIS__TREES_MAX)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "nothing can be proved of a tree ensemble whose score is the least or the "
-                         "largest of its trees' (MIN, MAX); it can of sums and means");
+                         "--guarantee all supports tree ensembles that aggregate by "
+                         "SUM or AVERAGE, not by MIN or MAX");
     return SIS_OK;
 }
 
@@ -285,10 +283,9 @@ int sis__ensemble_cut_of(const sis__ensemble *e, const sis__ensemble_decision *d
     if (!out->of_one)
         return SIS_OK;
     if (!t->single && t->post == SIS__POST_SOFTMAX)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "of several classes only that one stays on top can be proved (--keep class), not "
-            "that its probability reaches a threshold");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "for several classes give --keep class: no proof exists for "
+                         "a threshold on a probability");
     float *scores = SIS_NEW(float, t->outputs);
     if (!scores)
         return SIS_E_NOMEM;

@@ -399,10 +399,9 @@ static int session_init(session *e) {
     e->kept_by = SIS_NEW(double, c->outputs);
     e->margins = SIS_NEW(double, e->q.model->n_outputs);
     if (c->end == SIS__END_RATIOS && !e->q.keep_class)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "of several classes whose scores are divided by their sum only that one stays "
-            "on top can be proved (--keep class), not that its score reaches a threshold");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "for several classes with normalised scores give --keep "
+                         "class: no proof exists for a threshold");
     e->slack = e->q.keep_class ? 0 : (rounded ? 1e-5 : 1e-9) * (1 + fabs(e->q.margin));
     if (!e->row || !e->kept_by || !e->margins)
         return SIS_E_NOMEM;

@@ -53,9 +53,9 @@ int sis_prover_new(const sis_model *model, sis_prover **out) {
     *out = NULL;
     if (!b && !net)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "nothing can be proved of this model for every value; it can of boosted "
-                         "trees in files of XGBoost (.json, .ubj) and LightGBM (.txt), and of "
-                         "networks (.onnx) of dense layers, convolutions and ReLU, or of trees");
+                         "--guarantee all does not support this model; it supports "
+                         "XGBoost (.json, .ubj), LightGBM (.txt), and ONNX files of "
+                         "trees, linear models or ReLU networks");
     sis_prover *p = SIS_NEW(sis_prover, 1);
     if (!p)
         return SIS_E_NOMEM;
@@ -145,7 +145,7 @@ static int score_row(query *t, const double *row, double *score) {
         margins ? t->model.predict(t->model.ctx, row, 1, t->input->n_values, margins) : SIS_E_NOMEM;
     t->evaluations++;
     if (!error && isnan(margins[output]))
-        error = sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", output);
+        error = sis__fail(SIS_E_NAN, "the model returned NaN for output %zu", output);
     *score = error ? NAN : score_of(t, margins[output]);
     free(margins);
     return error;
@@ -156,14 +156,13 @@ static int check_query(const query *t) {
     if (!t->opt->keep_class && isnan(t->opt->threshold))
         return sis__fail(SIS_E_ARGUMENT, "no threshold was set");
     if (t->input->n_values != m->n_values)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, the input has %zu",
+        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, but the input has %zu",
                          m->n_values, t->input->n_values);
     if (t->input->output >= m->n_outputs)
-        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+        return sis__fail(SIS_E_ARGUMENT, "no output %zu: the model has %zu, numbered from 0",
                          t->input->output, m->n_outputs);
     if (t->opt->keep_class && m->n_outputs < 2)
-        return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; ask for a "
-                                         "threshold");
+        return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; give a threshold");
     return SIS_OK;
 }
 
@@ -192,13 +191,13 @@ static int check_domain(const query *t) {
         int missing = opt->missing && opt->missing[j];
         if (!(low <= high) && !missing)
             return sis__fail(SIS_E_ARGUMENT,
-                             "the domain of value %zu is empty: from %.9g to %.9g; the example has "
-                             "%.9g there",
+                             "--domain: the range of value %zu is empty, from %.9g to %.9g; the "
+                             "example has %.9g",
                              j, low, high, t->input->values[j]);
         if (missing && c && !c->zero_if_missing)
             return sis__fail(SIS_E_ARGUMENT,
-                             "value %zu may be missing within the domain, and a network has no "
-                             "score for missing values; take them out of the data of the domain",
+                             "--domain: value %zu may be missing, but a network has no "
+                             "score for missing values; remove them from the data",
                              j);
     }
     return SIS_OK;
@@ -268,8 +267,8 @@ static int attack(query *t, const unsigned char *kept, double *score) {
 static int check_attack(const query *t, double score) {
     return decided(t, score) ? SIS_OK
                              : sis__fail(SIS_E_MODEL,
-                                         "a proof is refuted by a score of %.9g; this is a mistake "
-                                         "of the library, please report it",
+                                         "a proof is refuted by a score of %.9g; this is a bug of "
+                                         "sis, please report it",
                                          score);
 }
 
@@ -572,7 +571,7 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     c.left = SIS_NEW(unsigned char, t.n);
     c.nearest = SIS_NEW(double, input->n_values);
     if (!error && opt->cheapest && !p->trees)
-        error = sis__fail(SIS_E_UNSUPPORTED, "the nearest contrasts are found for trees alone");
+        error = sis__fail(SIS_E_UNSUPPORTED, "nearest contrasts need trees");
     if (!error)
         error = c.order && c.kept && c.left && c.nearest ? begin(&c) : SIS_E_NOMEM;
     out->n_features = t.n;
@@ -598,7 +597,7 @@ static int flag(const query *t, const int *features, size_t n, unsigned char *ke
     memset(kept, 0, t->n);
     for (size_t i = 0; i < n; i++) {
         if (features[i] < 0 || (size_t)features[i] >= t->n)
-            return sis__fail(SIS_E_ARGUMENT, "feature %d, the input has 0 to %zu", features[i],
+            return sis__fail(SIS_E_ARGUMENT, "no feature %d; the input has 0 to %zu", features[i],
                              t->n - 1);
         kept[features[i]] = 1;
     }
@@ -694,7 +693,7 @@ static int audit_needed(auditing *a, size_t k) {
             out->best_without_one = score;
     }
     if (!error && !out->minimal && a->guarantee->minimal)
-        refute(a, "subset %zu is not shown to need each of its features", k);
+        refute(a, "subset %zu: not every feature is shown to be necessary", k);
     return error;
 }
 
@@ -726,7 +725,7 @@ static int audit_example(auditing *a, size_t k, sis_subset_audit *out) {
     int error = score_row(a->t, row, &out->score);
     out->sufficient = !error && differs_in(a, row) && !decided(a->t, out->score);
     if (!error && !out->sufficient)
-        refute(a, "the example of contrast %zu does not show it: its score is %.9g", k, out->score);
+        refute(a, "contrast %zu: its example scores %.9g and keeps the decision", k, out->score);
     return error;
 }
 
@@ -737,7 +736,7 @@ static int find_example(auditing *a, size_t k, sis_subset_audit *out) {
     int error = examine(a->t, a->kept, &proof, &out->score);
     out->sufficient = !error && proof == SIS__PROOF_FAILS;
     if (!error && !out->sufficient)
-        refute(a, "no input was found that shows contrast %zu", k);
+        refute(a, "contrast %zu: no input was found that changes the decision", k);
     return error;
 }
 
@@ -764,7 +763,7 @@ static int audit_contrast(auditing *a, size_t k) {
         out->minimal &= proof == SIS__PROOF_HOLDS;
     }
     if (!error && !out->minimal && a->guarantee->minimal)
-        refute(a, "contrast %zu has more features than it takes", k);
+        refute(a, "contrast %zu has more features than necessary", k);
     return error;
 }
 
@@ -782,7 +781,10 @@ static int audit_subset(auditing *a, size_t k) {
         refute(a, "subset %zu does not keep the decision: other values of the rest score %.9g", k,
                out->score);
     if (!decided(a->t, s->score))
-        refute(a, "the score of subset %zu is said to be %.9g, which is not decided", k, s->score);
+        refute(a,
+               "subset %zu: the claimed score %.9g does not meet the "
+               "threshold",
+               k, s->score);
     for (size_t i = 0; i < s->n; i++) {
         if (!a->left[s->features[i]] && !a->guarantee->smallest)
             refute(a, "subset %zu: feature %d is in an earlier subset", k, s->features[i]);
@@ -843,10 +845,9 @@ static int audit(auditing *a) {
         return error;
     out->masked_score = out->rest_score = out->score;
     if (!(fabs(claim->score - out->score) <= 1e-4 * (1 + fabs(out->score))))
-        refute(a, "the score is said to be %.9g, found %.9g", claim->score, out->score);
+        refute(a, "score: claimed %.9g, found %.9g", claim->score, out->score);
     if (claim->n_features != a->t->n)
-        refute(a, "there are said to be %zu features, the input has %zu", claim->n_features,
-               a->t->n);
+        refute(a, "number of features: claimed %zu, found %zu", claim->n_features, a->t->n);
     out->complete = !decided(a->t, out->score);
     if (out->complete != (claim->status == SIS_STATUS_NOT_DECIDED))
         refute(a, "status is \"%s\", but the example is %sdecided", sis_status_name(claim->status),

@@ -40,7 +40,7 @@ static int measure(sis__prover *p) {
         uint32_t term = f->term_of[i];
         most[term] = fmax(most[term], fabs(f->weights[i]));
         if (!isfinite(f->weights[i]))
-            error = sis__fail(SIS_E_UNSUPPORTED, "a leaf is not finite; nothing can be proved");
+            error = sis__fail(SIS_E_UNSUPPORTED, "--guarantee all: a leaf is not finite");
     }
     for (size_t k = 0; !error && k < f->n_sums; k++) {
         double all = f->base ? fabs(f->base[k]) : 0;
@@ -57,8 +57,8 @@ static int measure(sis__prover *p) {
 static int prover_new(const sis__booster *b, const sis__ensemble *e, sis__prover **out) {
     *out = NULL;
     if (b->forest.depth > DEEPEST || b->forest.linear || b->forest.how > SIS__TREES_AVERAGE)
-        return sis__fail(SIS_E_UNSUPPORTED, "only sums of trees up to %d deep can be proved about",
-                         DEEPEST);
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "--guarantee all supports sums of trees up to %d levels deep", DEEPEST);
     sis__prover *p = SIS_NEW(sis__prover, 1);
     if (!p)
         return SIS_E_NOMEM;
@@ -670,16 +670,14 @@ static sis__proof run(search *s, double *example) {
 static int check_question(const sis__prover *p, const sis__prove_question *q) {
     const sis__booster *b = p->b;
     if (q->output >= b->forest.n_sums)
-        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+        return sis__fail(SIS_E_ARGUMENT, "no output %zu: the model has %zu, numbered from 0",
                          q->output, b->forest.n_sums);
     if (q->what != SIS__PROVE_CLASS && b->link == SIS__LINK_SOFTMAX)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "of several classes only that one stays on top can be proved (--keep class), not "
-            "that its probability reaches a threshold");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "for several classes give --keep class: no proof exists for "
+                         "a threshold on a probability");
     if (q->what == SIS__PROVE_CLASS && b->forest.n_sums < 2)
-        return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; ask for a "
-                                         "threshold");
+        return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; give a threshold");
     return SIS_OK;
 }
 
@@ -970,7 +968,7 @@ static int question_of_scores(const sis__prover *p, sis__prove_question *q,
                                   .output = q->output,
                                   .threshold = q->threshold};
     if (q->output >= sis__ensemble_outputs(p->e))
-        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+        return sis__fail(SIS_E_ARGUMENT, "no output %zu: the model has %zu, numbered from 0",
                          q->output, sis__ensemble_outputs(p->e));
     int error = sis__ensemble_cut_of(p->e, d, &cut);
     if (!error && cut.of_one) {
@@ -1014,7 +1012,7 @@ static int session_init(session *e, const sis__prover *p) {
     e->s.oracle = &e->oracle;
     e->s.decision = d;
     if (!error && !stays(&e->s, e->s.row))
-        error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision that is to stay");
+        error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision to keep");
     return error;
 }
 

@@ -262,7 +262,7 @@ static int hand_over(const sis__drawing *d, sis_figure_format format,
 
 static int check_format(sis_figure_format format) {
     return (unsigned)format > SIS_FIGURE_PDF
-               ? sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format)
+               ? sis__fail(SIS_E_ARGUMENT, "unknown figure format %d", (int)format)
                : SIS_OK;
 }
 

@@ -167,7 +167,7 @@ int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **ht
     *html = NULL;
     *n = 0;
     if (report->n == 0)
-        return sis__fail(SIS_E_ARGUMENT, "there is no record to report on");
+        return sis__fail(SIS_E_ARGUMENT, "no records to report");
     add_head(&b, report, o.title);
     sis__buf_str(&b, "<body>\n");
     int code = o.cards ? add_cards_alone(&b, report, o.examples) : add_whole(&b, report, &o);

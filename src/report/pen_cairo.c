@@ -85,11 +85,10 @@ static void load(void) {
 static int ensure_loaded(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
-    return cairo.is_loaded
-               ? SIS_OK
-               : sis__fail(SIS_E_UNSUPPORTED,
-                           "PNG and PDF figures need cairo, and it is not there "
-                           "(libcairo.so.2); install it (Debian: libcairo2) or write SVG");
+    return cairo.is_loaded ? SIS_OK
+                           : sis__fail(SIS_E_UNSUPPORTED,
+                                       "PNG and PDF figures need cairo (libcairo.so.2); install it "
+                                       "(Debian: libcairo2) or write SVG");
 }
 
 /* ---- The pen --------------------------------------------------------------------------------- */

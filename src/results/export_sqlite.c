@@ -219,9 +219,8 @@ int sis__sqlite_close(sis__sqlite *s, int error) {
 int sis__sqlite_open(const char *path, sis__sqlite **out) {
     (void)path;
     *out = NULL;
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "sis was built without libsqlite3 (Debian: libsqlite3-dev); csv, tsv and bed "
-                     "are there");
+    return sis__fail(SIS_E_UNSUPPORTED, "this build has no SQLite; install it (Debian: "
+                                        "libsqlite3-dev) and build again, or use csv, tsv or bed");
 }
 
 int sis__sqlite_add(sis__sqlite *s, const sis_record *r) {

@@ -58,7 +58,7 @@ static int not_json(const json_error_t *error, const char *what) {
     if (json_error_code(error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");
     if (json_error_code(error) == json_error_null_character)
-        return sis__fail(SIS_E_FORMAT, "not %s: a text holds \\u0000 (byte %d)", what,
+        return sis__fail(SIS_E_FORMAT, "not %s: a text contains \\u0000 (byte %d)", what,
                          error->position);
     return sis__fail(SIS_E_FORMAT, "not %s: %s (byte %d)", what,
                      sis__cell_excerpt(error->text, text), error->position);
@@ -68,7 +68,7 @@ int sis__json_read(const char *text, size_t n, const char *what, json_t **root) 
     json_error_t error;
     *root = NULL;
     if (memchr(text, '\0', n)) /* jansson would ignore it */
-        return sis__fail(SIS_E_FORMAT, "not %s: it holds a NUL byte", what);
+        return sis__fail(SIS_E_FORMAT, "not %s: it contains a NUL byte", what);
     if (!(*root = sis__json_load(text, n, JSON_REJECT_DUPLICATES, &error)))
         return not_json(&error, what);
     return SIS_OK;
@@ -300,7 +300,7 @@ size_t sis__take_choice(sis__fields *f, const char *name, const char *const *nam
         if (strcmp(names[i], text) == 0)
             return i;
     if (f->code == SIS_OK)
-        f->code = sis__fail(SIS_E_FORMAT, "field \"%s\": \"%s\" is none of its values", name,
+        f->code = sis__fail(SIS_E_FORMAT, "field \"%s\": unknown value \"%s\"", name,
                             sis__cell_excerpt(text, excerpt));
     return 0;
 }

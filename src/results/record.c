@@ -61,7 +61,7 @@ static int check_features(const sis_record *r, int code, const char *field, cons
     if (result == SIS_OK)
         result = find_twice(features, n, &twice);
     if (result == SIS_OK && twice >= 0)
-        result = sis__fail(code, "field \"%s\": feature %d is there twice", field, twice);
+        result = sis__fail(code, "field \"%s\": feature %d occurs twice", field, twice);
     return result;
 }
 
@@ -104,10 +104,10 @@ static int check_head(const sis_record *r, int code) {
                          r->question.target > PTRDIFF_MAX ? "target" : "evaluations");
     if (r->question.n_outputs > PTRDIFF_MAX ||
         (r->question.n_outputs && r->question.target >= r->question.n_outputs))
-        return sis__fail(code, "field \"n_outputs\": target %zu is none of %zu", r->question.target,
-                         r->question.n_outputs);
+        return sis__fail(code, "field \"n_outputs\": target %zu is not one of %zu",
+                         r->question.target, r->question.n_outputs);
     if ((unsigned)c->status >= SIS_N_STATUSES)
-        return sis__fail(code, "field \"status\": there is no status %d", (int)c->status);
+        return sis__fail(code, "field \"status\": unknown status %d", (int)c->status);
     if (!isfinite(r->question.threshold))
         return sis__fail(code, "field \"threshold\": is not a finite number");
     if (!failed && (isnan(c->score) || isnan(c->masked_score)))
@@ -143,9 +143,9 @@ static int check_guarantee(const sis_record *r, int code) {
     for (size_t k = 0; k < g->n_shares; k++)
         if (g->shares[k].kept > g->shares[k].draws || isnan(g->shares[k].low) ||
             isnan(g->shares[k].high))
-            return sis__fail(code, "field \"guarantee.subsets\": entry %zu is no share", k);
+            return sis__fail(code, "field \"guarantee.subsets\": entry %zu is not a share", k);
     return isnan(g->share) || isnan(g->confidence)
-               ? sis__fail(code, "field \"guarantee\": there is no share, or no confidence")
+               ? sis__fail(code, "field \"guarantee\": share or confidence is missing")
                : SIS_OK;
 }
 
@@ -191,7 +191,7 @@ static int check_subsets(const sis_record *r, int code) {
 
 static int check_values(const sis_record *r, int code) {
     if (!r->drawing.values && (r->drawing.mask || r->drawing.feature_map || r->drawing.value_names))
-        return sis__fail(code, "field \"%s\": there are no values it could belong to",
+        return sis__fail(code, "field \"%s\": needs the field \"values\"",
                          r->drawing.mask          ? "mask"
                          : r->drawing.feature_map ? "feature_map"
                                                   : "value_names");
@@ -201,8 +201,7 @@ static int check_values(const sis_record *r, int code) {
         (r->drawing.rank > SIS_RANK_MAX ||
          (r->drawing.values &&
           sis__packed_bytes(r->drawing.rank, r->drawing.shape, 1) != r->drawing.n_values)))
-        return sis__fail(code, "field \"shape\": is not that of the %zu values",
-                         r->drawing.n_values);
+        return sis__fail(code, "field \"shape\": does not fit the %zu values", r->drawing.n_values);
     int result = check_values_finite(code, "values", r->drawing.values,
                                      r->drawing.values ? r->drawing.n_values : 0);
     if (result == SIS_OK)
@@ -216,13 +215,13 @@ static int check_spans(const sis_record *r, int code) {
     size_t characters = 0;
     uint32_t c;
     if (!r->drawing.text)
-        return sis__fail(code, "field \"spans\": there is no text");
+        return sis__fail(code, "field \"spans\": needs the field \"text\"");
     for (const char *s = r->drawing.text; *s; characters++)
         s += sis__utf8_step(s, &c);
     for (size_t i = 0; i < r->drawing.n_spans; i++)
         if (r->drawing.spans[i] < (i ? r->drawing.spans[i - 1] : 0) ||
             (size_t)r->drawing.spans[i] > characters)
-            return sis__fail(code, "field \"spans\": %d is no place in the text, or out of order",
+            return sis__fail(code, "field \"spans\": %d is outside of the text, or out of order",
                              r->drawing.spans[i]);
     return check_count(code, "spans", r->drawing.n_spans, 2 * r->collection.n_features,
                        "end of a feature");

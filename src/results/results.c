@@ -100,10 +100,11 @@ static int refuse_line(const sis_results *r, int code) {
     if (code != SIS_E_FORMAT)
         return in_line(r, code);
     if (r->number == 1 && !begins_record(&r->line) && !has_version(&r->line))
-        return sis__fail(code, "%s: no results file; expected what sis explain --output writes",
+        return sis__fail(code, "%s: not a results file; expected the output of sis explain",
                          r->source.name);
     if (!is_whole(&r->line) && begins_record(&r->line))
-        sis__fail_in(code, "cut off (was the run interrupted? --resume finishes it)");
+        sis__fail_in(code, "cut off (if the run was interrupted, continue it with "
+                           "--resume)");
     return in_line(r, code);
 }
 
@@ -123,8 +124,7 @@ int sis_results_skip(sis_results *results) {
 /* ---- Going on ------------------------------------------------------------------------------ */
 
 static int not_ours(const sis_results *r) {
-    return sis__fail(SIS_E_FORMAT,
-                     "%s, line %zu: not a record of a results file; give --output another name",
+    return sis__fail(SIS_E_FORMAT, "%s, line %zu: not a record; name another --output",
                      r->source.name, r->number);
 }
 
@@ -159,8 +159,8 @@ int sis_resume_scan(const char *path, int (*take)(void *ctx, sis_record *record)
         return SIS_OK;
     int code = sis_results_open(path, &r);
     if (code == SIS_OK && r->source.unpack)
-        code = sis__fail(SIS_E_FORMAT, "%s: is compressed and cannot be gone on with; unpack it",
-                         path);
+        code =
+            sis__fail(SIS_E_FORMAT, "%s: is compressed and cannot be continued; unpack it", path);
     if (code == SIS_OK)
         code = scan_lines(r, take, ctx, out);
     if (code != SIS_OK)

@@ -143,12 +143,13 @@ static int read_relation(piece sign, condition *c) {
     while (k < OPERATORS && !is(sign, operators[k].text))
         k++;
     if (k == OPERATORS)
-        return bad("=, !=, <, <=, > or >= (a value that begins so goes in quotes)", sign);
+        return bad("=, !=, <, <=, > or >= (quote a value that begins with one)", sign);
     c->relation = operators[k].relation;
     if (c->relation > DIFFERENT && !is_number_field(c->field) && !c->column)
         return sis__fail(SIS_E_OPTION,
-                         "--where: expected = or !=, as %s is no number, found \"%s\"", name_of(c),
-                         operators[k].text);
+                         "--where: expected = or !=, because %s is not a number, "
+                         "found \"%s\"",
+                         name_of(c), operators[k].text);
     return SIS_OK;
 }
 
@@ -183,14 +184,15 @@ static int take_value(piece value, condition *c) {
 /* A value in quotes is what is between them. */
 static int read_value(piece text, condition *c) {
     if (text.n == 0)
-        return bad("a value behind it", (piece){name_of(c), strlen(name_of(c))});
+        return bad("a value after it", (piece){name_of(c), strlen(name_of(c))});
     int quoted = *text.at == '"' || *text.at == '\'';
     if (quoted && quoted_length(text.at) == text.n)
         return take_value((piece){text.at + 1, text.n - 2}, c);
     if (quoted)
         return bad("the end of the quotes, then \" and \" or nothing", text);
     if (holds_condition(text))
-        return bad("\" and \" between conditions (a value that looks like one goes in quotes)",
+        return bad("\" and \" between conditions (quote a value that contains "
+                   "one)",
                    text);
     return take_value(text, c);
 }
@@ -298,9 +300,9 @@ static int holds_of_column(const condition *c, const sis_record *r) {
     const char *was = f >= 0 ? sis_record_was(r, f, number) : NULL;
     if (!was)
         return sis__fail(SIS_E_OPTION,
-                         "--where: \"%s\" is no field (example or id, label, class, status, kind, "
-                         "model, method, score, threshold, feature, size) and no column of record "
-                         "\"%s\"",
+                         "--where: \"%s\" is neither a field (example or id, label, "
+                         "class, status, kind, model, method, score, threshold, "
+                         "feature, size) nor a column of record \"%s\"",
                          c->column, r->id);
     double x = sis__number(was, &end);
     if (was == number)
@@ -311,7 +313,8 @@ static int holds_of_column(const condition *c, const sis_record *r) {
         return is_text(c, was);
     if (isnan(x) && strcmp(was, "missing") != 0)
         return sis__fail(SIS_E_OPTION,
-                         "--where: expected = or !=, as %s is no number: record \"%s\" has \"%s\"",
+                         "--where: expected = or !=, because %s is not a number: "
+                         "record \"%s\" has \"%s\"",
                          c->column, r->id, was);
     return compare(c, x);
 }

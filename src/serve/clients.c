@@ -167,7 +167,7 @@ int sis__clients_start(size_t max, double seconds, sis__clients **out) {
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->changed, NULL);
     all->watching = pthread_create(&all->watcher, NULL, watch, all) == 0;
-    return all->watching ? SIS_OK : sis__fail(SIS_E_NOMEM, "no threads to be had");
+    return all->watching ? SIS_OK : sis__fail(SIS_E_NOMEM, "cannot start threads");
 }
 
 void sis__clients_stop(sis__clients *all) {

@@ -113,19 +113,19 @@ static int check_names(const json_t *body, enum sis__form form) {
     for (size_t i = 0; KNOWN[i]; i++)
         if (json_object_get(body, KNOWN[i]))
             return sis__fail(SIS_E_OPTION,
-                             "\"%s\" belongs into \"parameters\": {\"parameters\":"
-                             "{\"%s\":...}}",
+                             "put \"%s\" into \"parameters\": "
+                             "{\"parameters\":{\"%s\":...}}",
                              KNOWN[i], KNOWN[i]);
     if (asked && !json_is_object(asked))
         return sis__fail(SIS_E_FORMAT, "\"parameters\": expected an object");
     if (json_object_get(asked, "class"))
-        return sis__fail(SIS_E_OPTION, "parameters: \"class\" is called \"target\" now");
+        return sis__fail(SIS_E_OPTION, "parameters: \"class\" was renamed to \"target\"");
     for (void *at = json_object_iter((json_t *)asked); at && form != SIS__FORM_V2;
          at = json_object_iter_next((json_t *)asked, at))
         if (!is_known(json_object_iter_key(at)))
             return sis__fail(SIS_E_OPTION,
-                             "parameters: there is no \"%.40s\"; expected threshold, "
-                             "below, target, target_index, mask, method, max_subsets or trace",
+                             "parameters: unknown \"%.40s\"; expected threshold, below, "
+                             "target, target_index, mask, method, max_subsets or trace",
                              json_object_iter_key(at));
     return SIS_OK;
 }
@@ -149,10 +149,10 @@ static int parse_body(work *w) {
     json_error_t why;
     w->body = sis__json_load(w->request->body, w->request->n_body, JSON_REJECT_DUPLICATES, &why);
     if (!w->body)
-        return sis__fail(SIS_E_FORMAT, "the body is no JSON: line %d, column %d: %s", why.line,
+        return sis__fail(SIS_E_FORMAT, "the body is not JSON: line %d, column %d: %s", why.line,
                          why.column, why.text);
     if (!json_is_object(w->body))
-        return sis__fail(SIS_E_FORMAT, "the body is no JSON object");
+        return sis__fail(SIS_E_FORMAT, "the body is not a JSON object");
     int error = check_names(w->body, w->form);
     return error ? error : read_ask(json_object_get(w->body, "parameters"), &w->ask);
 }
@@ -271,7 +271,8 @@ static void conclude(work *w, int error) {
     if (!error || cut)
         return;
     if (error == SIS_E_CANCELLED)
-        sis__request_fail(r, 503, r->gone ? "the client has gone" : "the server is stopping");
+        sis__request_fail(r, 503,
+                          r->gone ? "the client has disconnected" : "the server is stopping");
     else
         fail_by_name(w, status_of(error));
 }

@@ -170,10 +170,8 @@ static int read_columns(reading *r, sis_data **out) {
     const sis__schema *s = r->schema;
     size_t dims[SIS_RANK_MAX] = {r->n, s->n_values};
     if (!s->columns)
-        return sis__fail(
-            SIS_E_FORMAT,
-            "an object without \"text\", \"words\", \"sequence\" or \"values\", and the "
-            "columns of this model are not known: start the server with --input");
+        return sis__fail(SIS_E_FORMAT, "expected \"text\", \"words\", \"sequence\" or \"values\"; "
+                                       "for named columns start the server with --input");
     double *values = SIS_NEW(double, r->n * s->n_values);
     int error = values ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; !error && i < r->n; i++)
@@ -309,7 +307,7 @@ static int tensor_shape(const json_t *tensor, size_t *rank, size_t *dims) {
     for (size_t k = 0; k < *rank; k++) {
         json_int_t n = json_integer_value(json_array_get(shape, k));
         if (n <= 0 || n > 1 << 28)
-            return sis__fail(SIS_E_FORMAT, "\"shape\": a length that is none");
+            return sis__fail(SIS_E_FORMAT, "\"shape\": expected positive lengths");
         dims[k] = (size_t)n;
     }
     return SIS_OK;
@@ -335,8 +333,8 @@ int sis__tensor_read(const json_t *tensor, const sis__schema *schema, const sis_
         return error;
     if (dims[0] > limits->instances || product(dims + 1, rank - 1) > limits->values)
         return sis__fail(SIS_E_ARGUMENT,
-                         "\"shape\": more than %zu instances, or than %zu values in one, which is "
-                         "what this server takes",
+                         "\"shape\": this server takes at most %zu instances of at "
+                         "most %zu values",
                          limits->instances, limits->values);
     if (product(dims, rank) > json_array_size(r.list) * product(dims + 1, rank - 1))
         return sis__fail(SIS_E_FORMAT, "\"data\": %zu entries do not make the shape",

@@ -83,9 +83,9 @@ void sis__serve_motifs(sis__serving *s, sis__request *r) {
     json_error_t why;
     json_t *body = sis__json_load(r->body, r->n_body, JSON_REJECT_DUPLICATES, &why);
     const json_t *patterns = json_object_get(body, "patterns");
-    int error = body ? check(patterns) : sis__fail(SIS_E_ARGUMENT, "the body is no JSON");
+    int error = body ? check(patterns) : sis__fail(SIS_E_ARGUMENT, "the body is not JSON");
     if (!s->motifs.n) {
-        sis__request_fail(r, 404, "this server has no motifs: it was started without --motifs");
+        sis__request_fail(r, 404, "this server has no motifs; start it with --motifs");
     } else if (error) {
         sis__request_fail(r, 400, NULL);
     } else {

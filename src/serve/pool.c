@@ -202,8 +202,8 @@ static void answer_late(sis__pool *p, sis__job *late) {
         late->request.cut = 1;
         atomic_fetch_add(&p->serving->metrics.counts[SIS__COUNT_CUT], 1);
         sis__request_fail(&late->request, 503,
-                          "this request has waited for others for as long as this server gives a "
-                          "request; come back later");
+                          "the request waited longer than the server's time limit; try "
+                          "again later");
         late->request.retry = 1;
         late->done(late);
     }
@@ -264,7 +264,7 @@ int sis__pool_start(sis__serving *s, sis__pool **out) {
     sis__pool_end(p);
     sis__pool_free(p);
     *out = NULL;
-    return sis__fail(SIS_E_NOMEM, "no threads to be had");
+    return sis__fail(SIS_E_NOMEM, "cannot start threads");
 }
 
 void sis__pool_end(sis__pool *p) {

@@ -210,7 +210,7 @@ static int is_get(const sis__request *r) {
 static void answer(sis__serving *s, sis__request *r, size_t route, const char *name, size_t n) {
     sis__served *model = n ? hold(s, name, n) : NULL;
     if (n && !model) {
-        sis__request_fail(r, 404, "there is no model of that name; /v1/models lists them");
+        sis__request_fail(r, 404, "unknown model; /v1/models lists the models");
         return;
     }
     if (routes[route].post ? strcmp(r->method, "POST") != 0 : !is_get(r)) {
@@ -237,8 +237,7 @@ void sis__route(sis__serving *s, sis__request *r) {
             answer(s, r, k, name, n);
             return;
         }
-    sis__request_fail(r, 404,
-                      "there is nothing at this address; docs/serve.md lists what there is");
+    sis__request_fail(r, 404, "unknown address; docs/serve.md lists the addresses");
 }
 
 size_t sis__route_model(const sis__serving *s, const sis__request *r) {

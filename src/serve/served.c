@@ -76,12 +76,12 @@ static int is_harmless(const char *mask) {
 static int check_ask(const sis__served *s, const sis__ask *ask) {
     if (ask->mask && !is_harmless(ask->mask))
         return sis__fail(SIS_E_OPTION,
-                         "mask: \"%.60s\" cannot be asked for; there are zero, mean, value:V, "
-                         "uniform, missing, pad, remove, embedding-mean, token:WORD and blur:S",
+                         "mask: expected zero, mean, value:V, uniform, missing, pad, "
+                         "remove, embedding-mean, token:WORD or blur:S, found "
+                         "\"%.60s\"",
                          ask->mask);
     if (ask->mask && strcmp(ask->mask, "mean") == 0 && !sis_task_data(s->task))
-        return sis__fail(SIS_E_OPTION, "mask: mean is the mean of the server's --input, and it has "
-                                       "none");
+        return sis__fail(SIS_E_OPTION, "mask: mean needs a server that was started with --input");
     return SIS_OK;
 }
 

@@ -31,9 +31,8 @@ void sis_server_opt_init(sis_server_opt *opt) {
 int sis_server_start(const sis_server_opt *opt, sis_server **out) {
     (void)opt;
     *out = NULL;
-    return sis__fail(SIS_E_UNSUPPORTED, "this sis was built without a server; install "
-                                        "libmicrohttpd (Debian: libmicrohttpd-dev) and build it "
-                                        "again");
+    return sis__fail(SIS_E_UNSUPPORTED, "this build has no server; install libmicrohttpd (Debian: "
+                                        "libmicrohttpd-dev) and build again");
 }
 
 unsigned sis_server_port(const sis_server *server) {
@@ -101,8 +100,8 @@ static int ensure_loaded(void) {
     pthread_once(&once, load);
     return mhd.is_there ? SIS_OK
                         : sis__fail(SIS_E_UNSUPPORTED,
-                                    "a server needs libmicrohttpd, and it is not there "
-                                    "(libmicrohttpd.so.12); install it (Debian: libmicrohttpd12)");
+                                    "sis serve needs libmicrohttpd (libmicrohttpd.so.12); "
+                                    "install it (Debian: libmicrohttpd12)");
 }
 
 /* ---- A server and its requests --------------------------------------------------------------- */
@@ -320,12 +319,12 @@ static enum MHD_Result on_headers(exchange *x) {
         return refuse(x, 400, "expected one Host and one of Content-Length and Transfer-Encoding");
     if (!host_allowed(x))
         return refuse(x, 403,
-                      "this server listens on this machine alone, as localhost; under "
-                      "another name it asks for --token");
+                      "this server answers to localhost only; start it with "
+                      "--token to allow other names");
     if (!origin_allowed(x))
         return refuse(x, 403,
-                      "this server is not asked by pages of other origins; --cors lets one "
-                      "in");
+                      "pages of other origins are not allowed; start the server "
+                      "with --cors ORIGIN");
     if (!authorized(x))
         return refuse(x, 401, "expected the header Authorization: Bearer TOKEN");
     if (is_far_too_long(x))
@@ -372,7 +371,8 @@ static enum MHD_Result dispatch(exchange *x) {
         return MHD_YES;
     mhd.resume_connection(x->connection);
     sis__request_fail(r, 503,
-                      "too many requests wait for this model already; come back in a moment");
+                      "too many requests are waiting for this model; try again "
+                      "later");
     r->retry = 1;
     x->answered = 1;
     return MHD_YES;
@@ -511,10 +511,10 @@ static int check_names(const sis_server_opt *o) {
     for (size_t k = 0; k < o->n_models; k++) {
         const char *name = o->models[k].name;
         if (!*name || name[strcspn(name, "/:?#% ")])
-            return sis__fail(SIS_E_OPTION, "--name: \"%s\" cannot stand in an address", name);
+            return sis__fail(SIS_E_OPTION, "--name: \"%s\" cannot be part of an address", name);
         for (size_t i = 0; i < k; i++)
             if (strcmp(name, o->models[i].name) == 0)
-                return sis__fail(SIS_E_OPTION, "--name: two models are called %s", name);
+                return sis__fail(SIS_E_OPTION, "--name: two models are named %s", name);
     }
     return o->n_models ? SIS_OK : sis__fail(SIS_E_OPTION, "--model: expected at least one");
 }

@@ -47,7 +47,7 @@ static void blur(const sis__task_raster *a, const double *in, double *half, doub
 int sis__task_blur(const sis_task *t, sis_example *e) {
     sis__task_raster a;
     if (!sis__task_is_image(t, e->row, &a))
-        return sis__fail(SIS_E_ARGUMENT, "--mask blur:S: example %s is no image", e->id);
+        return sis__fail(SIS_E_ARGUMENT, "--mask blur:S: example %s is not an image", e->id);
     size_t longest = a.height > a.width ? a.height : a.width;
     size_t reach = (size_t)ceil(4 * t->mask.blur);
     reach = reach < longest ? reach : longest;
@@ -73,7 +73,8 @@ int sis__task_mask_blur(sis_task *t, const char *pixels) {
                          BLUR_MOST, pixels);
     if (!sis__task_is_kind(t->source.data, "image"))
         return sis__fail(SIS_E_OPTION,
-                         "--mask blur:S: is for images; say --kind image if the arrays are some");
+                         "--mask blur:S needs images; give --kind image if the arrays "
+                         "are images");
     t->mask = (sis__task_mask){.ready = 1, .blur = s, .n_samples = 1};
     return SIS_OK;
 }

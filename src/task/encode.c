@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/text.h>
 #include <sis/files.h>
 #include <sis/handle.h>
+#include <sis/text.h>
 
 #include "base/dims.h"
 #include "base/error.h"
@@ -40,7 +40,7 @@ static int take_names(sis__task_encoding *e, const json_t *list) {
             return SIS_E_NOMEM;
     }
     if (n == 0 || !name)
-        return sis__fail(SIS_E_FORMAT, "the model's own names of its values are no list of text");
+        return sis__fail(SIS_E_FORMAT, "the names in the model's file are not a list of texts");
     e->read.names = (const char *const *)e->names;
     e->read.categorical = 1;
     return SIS_OK;
@@ -81,9 +81,7 @@ static int open_vocabulary(sis__task_encoding *e) {
 static int open_tokenizer(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
     if (!e->token)
-        return sis__fail(SIS_E_OPTION,
-                         "--tokenizer: is for networks that take token ids, which this model is "
-                         "not");
+        return sis__fail(SIS_E_OPTION, "--tokenizer needs a network that takes token ids");
     int error = sis_tokenizer_read(t->opt.examples.tokenizer, &e->tokenizer);
     if (error != SIS_OK)
         return sis__fail_in(error, "--tokenizer");
@@ -132,19 +130,17 @@ static int check_vocabulary(sis__task_encoding *e) {
     const char *json = sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY);
     const char *tokenizer = sis_net_meta_get(e->net, SIS_NET_META_TOKENIZER);
     if (!e->token)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--input: holds texts, but this model takes no token ids; only networks "
-                         "with a vocabulary or an input of strings, cmd: and http: models take "
-                         "texts");
+        return sis__fail(SIS_E_ARGUMENT, "--input: contains texts, which this model does not take; "
+                                         "use a network with a vocabulary or a string input, or a "
+                                         "cmd: or http: model");
     if (!json)
-        return sis__fail(
-            SIS_E_ARGUMENT,
-            "--input: holds texts, but this model carries no vocabulary (sis.vocabulary); "
-            "give its --tokenizer (vocab.txt, tokenizer.json), or token ids (.npy)");
+        return sis__fail(SIS_E_ARGUMENT, "--input: contains texts, but the model has no vocabulary "
+                                         "(sis.vocabulary); give its --tokenizer (vocab.txt, "
+                                         "tokenizer.json), or token ids (.npy)");
     if (tokenizer && strcmp(tokenizer, SIS_TOKENIZER) != 0)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--input: holds texts, and this model's tokenizer \"%s\" is not known; "
-                         "give token ids (.npy)",
+                         "--input: contains texts, but the model's tokenizer \"%s\" "
+                         "is not supported; give token ids (.npy)",
                          tokenizer);
     return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &e->vocabulary);
 }
@@ -160,8 +156,8 @@ static int check_columns(const sis_task *t) {
     for (size_t v = 0; v < n; v++)
         if (strcmp(names[v], wanted->names[v]) != 0)
             return sis__fail(SIS_E_ARGUMENT,
-                             "--input: value %zu is called \"%.80s\"; the model takes \"%.80s\" "
-                             "there",
+                             "--input: value %zu is named \"%.80s\"; the model expects "
+                             "\"%.80s\"",
                              v, names[v], wanted->names[v]);
     return SIS_OK;
 }
@@ -425,10 +421,9 @@ int sis__task_fit(sis_task *t) {
     sis_net_shape s;
     sis_model_row_shape(&t->model, &s);
     if (t->opt.examples.data)
-        return sis__fail(SIS_E_OPTION, "--fit: images are resized when they are read from files");
+        return sis__fail(SIS_E_OPTION, "--fit needs images in files");
     if (e->token || !image_size(&s, e->read.fit))
-        return sis__fail(SIS_E_OPTION,
-                         "--fit: this model does not say the size of the images it takes");
+        return sis__fail(SIS_E_OPTION, "--fit: this model does not state its image size");
     return SIS_OK;
 }
 
@@ -578,7 +573,7 @@ static int other_axes(const sis_array *array, const size_t *shape, size_t rank) 
     char found[SIS__DIMS_TEXT], own[SIS__DIMS_TEXT];
     sis__dims_text(array->dims, array->rank, found);
     sis__dims_text(shape, rank, own);
-    return sis__fail(SIS_E_ARGUMENT, "an array of shape %s; an example has %s", found, own);
+    return sis__fail(SIS_E_ARGUMENT, "the array has shape %s, but an example has %s", found, own);
 }
 
 int sis__task_array_order(const sis_task *t, const sis_array *array, int *order) {

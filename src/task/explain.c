@@ -30,8 +30,7 @@ int sis__task_check_examples(const sis_task *t, const size_t *which, size_t n) {
         most = which[k] > most ? which[k] : most;
     most = which || n == 0 ? most : n - 1;
     return n > 0 && most >= t->source.n
-               ? sis__fail(SIS_E_ARGUMENT, "there is no example %zu; the task has %zu", most,
-                           t->source.n)
+               ? sis__fail(SIS_E_ARGUMENT, "no example %zu; the task has %zu", most, t->source.n)
                : SIS_OK;
 }
 
@@ -197,9 +196,9 @@ static int report(void *ctx, const sis_progress *p) {
 static int prepare(sis_task *t) {
     sis_opt search = t->opt.answer.search;
     if (!t->source.data)
-        return sis__fail(SIS_E_OPTION, "--input: expected examples; this task has none");
+        return sis__fail(SIS_E_OPTION, "--input: the task has no examples");
     if (t->opt.question.plain)
-        return sis__fail(SIS_E_OPTION, "this task is for scores alone: nothing can be explained");
+        return sis__fail(SIS_E_OPTION, "this task computes scores only");
     search.threshold = t->threshold;
     const char *wrong = sis_opt_check(&search);
     return wrong ? sis__fail(SIS_E_ARGUMENT, "%s", wrong) : prepare_handles(t);

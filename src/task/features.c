@@ -22,12 +22,13 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) 
         error = sis__task_width(t, s->data, sis__task_row(s, i), &other);
         if (error == SIS_OK && other != *width)
             error = sis__fail(SIS_E_ARGUMENT,
-                              "%s: examples %zu and %zu have %zu and %zu values; it needs equally "
-                              "many",
+                              "%s: examples %zu and %zu have %zu and %zu values; expected "
+                              "equally many",
                               option, sis__task_row(s, 0), sis__task_row(s, i), *width, other);
         else if (error == SIS_OK && sis__task_other_shape(t, s->data, sis__task_row(s, i)))
             error = sis__fail(SIS_E_ARGUMENT,
-                              "%s: images %zu and %zu have different sides; it needs them alike",
+                              "%s: images %zu and %zu have different sizes; expected one "
+                              "size",
                               option, sis__task_row(s, 0), sis__task_row(s, i));
     }
     return error;
@@ -91,7 +92,7 @@ static int find_map(sis_task *t, const char *text) {
     if (sis__task_is_text_unit(text))
         return t->encoding.texts || (t->encoding.token && strcmp(text, "token") == 0)
                    ? SIS_OK
-                   : sis__fail(SIS_E_OPTION, "--features %s: is for texts", text);
+                   : sis__fail(SIS_E_OPTION, "--features %s needs texts", text);
     int error = sis__task_parts_read(text, &t->features);
     if (error == SIS_OK && !t->features.parts)
         error = sis__task_same_widths(t, "--features", &width);
@@ -102,8 +103,9 @@ static int find_map(sis_task *t, const char *text) {
     if (sis__text_ends_in(text, ".npy"))
         return map_by_file(t, text, width);
     return sis__fail(SIS_E_OPTION,
-                     "--features: expected each, axis:A or FILE.npy, of texts word, token or "
-                     "sentence, of pictures grid:N or superpixel:N, found \"%s\"",
+                     "--features: expected each, axis:A, FILE.npy, word, token or "
+                     "sentence (texts), grid:N or superpixel:N (images), found "
+                     "\"%s\"",
                      text);
 }
 
@@ -236,7 +238,7 @@ static int name_features(sis_task *t) {
 int sis__task_features_begin(sis_task *t) {
     int error = find_map(t, t->opt.question.features);
     if (error == SIS_OK && t->opt.question.refine && !t->features.parts)
-        error = sis__fail(SIS_E_OPTION, "--refine is for --features grid:N and superpixel:N");
+        error = sis__fail(SIS_E_OPTION, "--refine needs --features grid:N or superpixel:N");
     if (error != SIS_OK || sis__task_has_words(t) || t->features.parts)
         return error;
     return name_features(t);

@@ -36,7 +36,7 @@ static int put_numbers(const double *v, size_t n, sis_net_tensor *t) {
             floats[k] = (float)v[k];
         if (floats && !isfinite(floats[k])) {
             free(floats);
-            return sis__fail(SIS_E_ARGUMENT, "%g is no number that an input takes", v[k]);
+            return sis__fail(SIS_E_ARGUMENT, "%g is out of range for an input", v[k]);
         }
     }
     t->data = whole ? (const void *)whole : floats;
@@ -71,7 +71,7 @@ static int read_rows(const char *path, sis_net_tensor *t) {
     const size_t *dims = sis_data_shape(data, 0, &rank);
     n = sis_data_count(data);
     if (!dims || rank + 1 > SIS_NET_MAX_RANK)
-        error = sis__fail(SIS_E_FORMAT, "%s holds no array", path);
+        error = sis__fail(SIS_E_FORMAT, "%s contains no array", path);
     t->shape.rank = rank + 1;
     t->shape.dims[0] = n;
     for (size_t d = 0; !error && d < rank; d++)
@@ -95,7 +95,7 @@ static int read_one(const char *text, sis_net_tensor *t) {
     const char *equals = strchr(text, '=');
     char *end;
     if (!equals || equals == text || !equals[1])
-        return sis__fail(SIS_E_ARGUMENT, "%s: an input is given as NAME=FILE or NAME=NUMBER", text);
+        return sis__fail(SIS_E_ARGUMENT, "%s: expected NAME=FILE or NAME=NUMBER", text);
     char *name = SIS_NEW_RAW(char, (size_t)(equals - text) + 1);
     if (!name)
         return SIS_E_NOMEM;

@@ -40,11 +40,10 @@ static int read_kind(const char *text, sis_guarantee *g) {
 
 static int check_chance(const sis_task_opt *o, sis_guarantee *g) {
     if (strcmp(o->answer.method, "sis") != 0 && strcmp(o->answer.method, "quick") != 0)
-        return sis__fail(SIS_E_OPTION, "--guarantee chance: is for --method quick (or sis, which "
-                                       "is then searched by quick, too)");
+        return sis__fail(SIS_E_OPTION, "--guarantee chance needs --method quick or sis");
     if (!sis__task_deck_name(o->question.mask))
-        return sis__fail(SIS_E_OPTION, "--guarantee chance: draws everything else from data; say "
-                                       "from which with --mask hotdeck:FILE or rows:FILE");
+        return sis__fail(SIS_E_OPTION, "--guarantee chance needs data to draw from: give --mask "
+                                       "hotdeck:FILE or rows:FILE");
     if (!(o->question.confidence > 0 && o->question.confidence < 1))
         return sis__fail(SIS_E_OPTION, "--confidence: expected a number between 0 and 1");
     g->confidence = o->question.confidence;
@@ -54,15 +53,15 @@ static int check_chance(const sis_task_opt *o, sis_guarantee *g) {
 static int check_all(const sis_task_opt *o) {
     int contrast = strcmp(o->answer.method, "contrast") == 0;
     if (strcmp(o->answer.method, "sis") != 0 && !contrast)
-        return sis__fail(SIS_E_OPTION, "--guarantee all is for --method sis and contrast");
+        return sis__fail(SIS_E_OPTION, "--guarantee all needs --method sis or contrast");
     if (contrast && o->question.smallest)
-        return sis__fail(SIS_E_OPTION, "--smallest: contrasts come with the fewest features first "
-                                       "anyway");
+        return sis__fail(SIS_E_OPTION, "--smallest: leave it out; contrasts always start with the "
+                                       "fewest features");
     if (o->question.mask)
-        return sis__fail(SIS_E_OPTION, "--mask: with --guarantee all nothing is masked; leave it "
-                                       "out, or say with --domain what values may be");
+        return sis__fail(SIS_E_OPTION, "--mask: leave it out; with --guarantee all nothing is "
+                                       "masked (--domain limits the values)");
     if (o->answer.search.early_stop)
-        return sis__fail(SIS_E_OPTION, "--early-stop: --guarantee all selects nothing backwards");
+        return sis__fail(SIS_E_OPTION, "--early-stop does not work with --guarantee all");
     return SIS_OK;
 }
 
@@ -74,7 +73,7 @@ static int check_contrast(const sis_task_opt *o, int proved) {
                                                 : NULL;
     int contrast = strcmp(o->answer.method, "contrast") == 0;
     if (option && !(contrast && proved))
-        return sis__fail(SIS_E_OPTION, "%s is for --method contrast%s", option,
+        return sis__fail(SIS_E_OPTION, "%s needs --method contrast%s", option,
                          contrast ? " without --mask" : "");
     return SIS_OK;
 }
@@ -82,10 +81,9 @@ static int check_contrast(const sis_task_opt *o, int proved) {
 static int check_class(const sis_task_opt *o) {
     const char *m = o->answer.method;
     if (strcmp(m, "sis") != 0 && strcmp(m, "quick") != 0 && strcmp(m, "contrast") != 0)
-        return sis__fail(SIS_E_OPTION, "--keep class is for --method sis, quick and contrast");
+        return sis__fail(SIS_E_OPTION, "--keep class needs --method sis, quick or contrast");
     if (o->question.threshold || o->answer.search.below)
-        return sis__fail(SIS_E_OPTION,
-                         "--keep class: that an output stays on top needs no %s; leave it out",
+        return sis__fail(SIS_E_OPTION, "--keep class needs no %s; leave it out",
                          o->question.threshold ? "--threshold" : "--below");
     return SIS_OK;
 }
@@ -97,19 +95,19 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
         return sis__fail(SIS_E_OPTION, "--keep: expected score or class, found \"%s\"", keep);
     int error = read_kind(o->question.guarantee, &g->asked);
     if (!error && o->question.refine && g->asked.kind != SIS_GUARANTEE_MASK)
-        error = sis__fail(SIS_E_OPTION, "--refine is for --guarantee mask");
+        error = sis__fail(SIS_E_OPTION, "--refine needs --guarantee mask");
     int masked = o->question.mask || sis__task_has_prompts(o);
     if (!error && strcmp(o->answer.method, "contrast") == 0 && !masked &&
         g->asked.kind == SIS_GUARANTEE_MASK)
         g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
     if (!error && o->question.smallest && g->asked.kind != SIS_GUARANTEE_ALL)
-        error = sis__fail(SIS_E_OPTION, "--smallest is for --guarantee all");
+        error = sis__fail(SIS_E_OPTION, "--smallest needs --guarantee all");
     if (!error && g->asked.kind == SIS_GUARANTEE_CHANCE)
         error = check_chance(o, &g->asked);
     int only_audits =
         !o->question.threshold && !g->keep_class; /* records say what they guarantee */
     if (!error && o->question.domain && !only_audits && g->asked.kind != SIS_GUARANTEE_ALL)
-        error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all and --method contrast");
+        error = sis__fail(SIS_E_OPTION, "--domain needs --guarantee all or --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
         error = check_all(o);
     if (!error)
@@ -219,7 +217,7 @@ static int take_entry(sis_task *t, const char *option, const char *entry, size_t
         return sis__fail(SIS_E_OPTION, "%s: expected COLUMN=NUMBER, such as age=1, found \"%.*s\"",
                          option, (int)n, entry);
     if (feature < 0)
-        return sis__fail(SIS_E_OPTION, "%s: no feature is called \"%.*s\"", option,
+        return sis__fail(SIS_E_OPTION, "%s: no feature is named \"%.*s\"", option,
                          (int)(end - entry), entry);
     if (option[2] == 'f')
         g->fixed[feature] = 1;
@@ -297,10 +295,9 @@ int sis__task_guarantee_begin(sis_task *t) {
     size_t width = 0;
     if (g->keep_class && t->model.n_outputs == 1) {
         if (!t->model.link)
-            return sis__fail(
-                SIS_E_ARGUMENT,
-                "--keep class: the model has one output and does not say whether it is "
-                "a probability; give --threshold 0.5, or 0 if it is a margin");
+            return sis__fail(SIS_E_ARGUMENT,
+                             "--keep class: the model has one output, which may be a "
+                             "probability or a margin; give --threshold 0.5 or 0");
         g->keep_class = 0;
         g->keep_side = 1;
     }
@@ -356,8 +353,8 @@ static int proof_options(const sis__task_domain *d, const sis_input *in, sis_pro
     *box = NULL;
     if (!d->known) /* never a box of zeros, in which everything holds */
         return sis__fail(SIS_E_ARGUMENT,
-                         "--guarantee all: it is not known what values may be; give "
-                         "--domain any, data:FILE or ball:E");
+                         "--guarantee all needs --domain any, data:FILE or ball:E for "
+                         "this model");
     opt->low = d->low;
     opt->high = d->high;
     opt->missing = d->missing;
@@ -461,8 +458,8 @@ static int audited_domain(const sis_task *t, const char **domain) {
     else if (!t->opt.audit.trust &&
              !(t->opt.examples.input && sis__file_same(*domain + 5, t->opt.examples.input)))
         return sis__fail(SIS_E_OPTION,
-                         "a file that only the records name is not opened; give --domain %s "
-                         "yourself, or --trust",
+                         "only the records name the file of --domain %s; give the "
+                         "option yourself, or --trust",
                          *domain);
     return SIS_OK;
 }
@@ -482,8 +479,8 @@ static int check_domain_file(const char *domain, const sis_record *records, size
         if (provenance.domain_sha256 && sis__sha256_file(domain + 5, digest) &&
             strcmp(provenance.domain_sha256, digest) != 0)
             error = sis__fail(SIS_E_ARGUMENT,
-                              "%s is not the file of --domain that record \"%s\" was made with; "
-                              "give that one",
+                              "--domain: %s is not the file that record \"%s\" was made "
+                              "with; give that file",
                               domain + 5, records[i].id);
         sis_provenance_release(&provenance);
     }
@@ -520,8 +517,8 @@ int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input 
     search.below = r->question.below;
     if (!t->mask.deck)
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" is about draws; give the --mask hotdeck:FILE it was made "
-                         "with",
+                         "record \"%s\" was made with draws; give its --mask "
+                         "hotdeck:FILE",
                          r->id);
     return sis_chance_audit(model, in, &search, t->mask.deck->deck, &r->collection, r->guarantee,
                             out);

@@ -130,8 +130,7 @@ int sis__task_load(const sis_task *t, size_t i, const sis_model *model, size_t o
 int sis_task_load(const sis_task *t, size_t i, sis_example *out) {
     if (i >= t->source.n) {
         *out = (sis_example){0};
-        return sis__fail(SIS_E_ARGUMENT, "there is no example %zu; the task has %zu", i,
-                         t->source.n);
+        return sis__fail(SIS_E_ARGUMENT, "no example %zu; the task has %zu", i, t->source.n);
     }
     return sis__task_load(t, i, &t->model, SIZE_MAX, out);
 }

@@ -93,13 +93,12 @@ int sis__task_donors_open(const sis_task *t, const char *option, const char *pat
     for (size_t i = 0; error == SIS_OK && i < sis_data_count(d->data); i++) {
         error = sis__task_width(t, d->data, i, &width);
         if (error == SIS_OK && width != wanted)
-            error =
-                sis__fail(SIS_E_ARGUMENT, "%s: example %zu of %s has %zu values, the input has %zu",
-                          option, i, *path ? path : "the background", width, wanted);
-        else if (error == SIS_OK && sis__task_other_shape(t, d->data, i))
             error = sis__fail(SIS_E_ARGUMENT,
-                              "%s: image %zu of %s has other sides than those of the input", option,
-                              i, *path ? path : "the background");
+                              "%s: example %zu of %s has %zu values, but the input has %zu", option,
+                              i, *path ? path : "the background", width, wanted);
+        else if (error == SIS_OK && sis__task_other_shape(t, d->data, i))
+            error = sis__fail(SIS_E_ARGUMENT, "%s: image %zu of %s has another size than the input",
+                              option, i, *path ? path : "the background");
     }
     if (error != SIS_OK) {
         sis_data_free(d->read);
@@ -213,7 +212,7 @@ static int load_donors(const sis_task *t, const sis__task_donors *d, double *row
         *n += !missing;
     }
     return error == SIS_OK && *n == 0
-               ? sis__fail(SIS_E_ARGUMENT, "--mask: every row of the hot deck has an absent value")
+               ? sis__fail(SIS_E_ARGUMENT, "--mask: every row of the hot deck has a missing value")
                : error;
 }
 
@@ -252,7 +251,7 @@ static int mask_file(sis_task *t, const char *path, size_t width) {
     if (error != SIS_OK)
         return sis__fail_in(error, "--mask");
     if (a.n != width)
-        error = sis__fail(SIS_E_ARGUMENT, "--mask: %s has %zu values, an example has %zu", path,
+        error = sis__fail(SIS_E_ARGUMENT, "--mask: %s has %zu values, but an example has %zu", path,
                           a.n, width);
     int *order = error == SIS_OK ? SIS_NEW_RAW(int, width) : NULL;
     if (error == SIS_OK && !order)
@@ -289,9 +288,9 @@ static int mask_uniform(sis_task *t) {
     if (error == SIS_OK)
         error = sis__task_load_features(t, &first);
     if (error == SIS_OK && !first.input.feature_of)
-        error = sis__fail(SIS_E_ARGUMENT,
-                          "--mask uniform: features have one value each; say with --features "
-                          "which values belong together");
+        error =
+            sis__fail(SIS_E_ARGUMENT, "--mask uniform: every feature has one value; group values "
+                                      "with --features");
     if (error == SIS_OK)
         error = share_out(t, first.input.feature_of, first.input.n_values);
     sis_example_release(&first);
@@ -301,8 +300,8 @@ static int mask_uniform(sis_task *t) {
 /* A masked value is a missing one, for models that know what to do with it. */
 static int mask_missing(sis_task *t) {
     if (!t->model.missing)
-        return sis__fail(SIS_E_OPTION, "--mask missing: this model does not know missing values; "
-                                       "models of XGBoost and LightGBM do");
+        return sis__fail(SIS_E_OPTION, "--mask missing needs a model that takes missing values, "
+                                       "such as XGBoost and LightGBM");
     return sis__task_mask_fill(t, NAN);
 }
 
@@ -312,14 +311,16 @@ static int mask_own(sis_task *t, size_t width) {
     const float *own = t->encoding.net ? sis_net_mask(t->encoding.net, &n) : NULL;
     if (!own)
         return sis__fail(SIS_E_OPTION,
-                         "--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
-                         "uniform, FILE.npy, hotdeck:FILE or rows:FILE",
-                         t->opt.question.target ? "say what a missing feature looks like"
-                                                : "give the --mask the results were made with");
+                         "--mask is missing, and the model has none of its own; %s: "
+                         "mean:FILE, zero, value:V, uniform, FILE.npy, hotdeck:FILE "
+                         "or rows:FILE",
+                         t->opt.question.target ? "give one"
+                                                : "give the one the results were made with");
     if (n != width)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--mask: the model's own mask has %zu values, an example has %zu", n,
-                         width);
+                         "--mask: the model's own mask has %zu values, but an example "
+                         "has %zu",
+                         n, width);
     int error = make_rows(t, 1, n);
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         t->mask.rows[i] = own[i];
@@ -388,7 +389,7 @@ static int check_shared(const sis_task *t) {
     int any = t->mask.constant || t->mask.blur > 0;
     int error = any ? SIS_OK : sis__task_same_widths(t, "--mask", &width);
     if (error == SIS_OK && !any && width != t->mask.width)
-        error = sis__fail(SIS_E_ARGUMENT, "--mask: it is for %zu values, an example has %zu",
+        error = sis__fail(SIS_E_ARGUMENT, "--mask: it has %zu values, but an example has %zu",
                           t->mask.width, width);
     return error;
 }
@@ -414,8 +415,8 @@ int sis__task_mask_begin(sis_task *t) {
     size_t width = 0;
     int error = SIS_OK;
     if (t->opt.question.mask && !*text)
-        return sis__fail(SIS_E_OPTION, "--mask: expected a mask, found nothing; leave the option "
-                                       "out for the model's own");
+        return sis__fail(SIS_E_OPTION, "--mask: is empty; leave the option out to use the model's "
+                                       "own mask");
     if (!t->opt.question.mask && t->encoding.tokenizer) {
         error = mask_by_tokenizer(t);
         text = t->opt.question.mask ? t->opt.question.mask : "";

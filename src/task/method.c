@@ -61,7 +61,7 @@ static int check_strays(const sis_task_opt *o) {
                 {"--early-stop", "sis", o->answer.search.early_stop}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (uses[i].given && strcmp(o->answer.method, uses[i].method) != 0)
-            return sis__fail(SIS_E_OPTION, "%s is for --method %s", uses[i].option, uses[i].method);
+            return sis__fail(SIS_E_OPTION, "%s needs --method %s", uses[i].option, uses[i].method);
     return SIS_OK;
 }
 
@@ -70,20 +70,22 @@ static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     sis_constraint constraint = m->how.constraint;
     int several = m->contrast || (!m->is_sis && m->how.method >= SIS_METHOD_GRADIENT);
     if (o->answer.lengths && constraint != SIS_CONSTRAINT_LENGTH)
-        return sis__fail(SIS_E_OPTION, "--lengths is for --constraint length");
+        return sis__fail(SIS_E_OPTION, "--lengths needs --constraint length");
     if (o->answer.orders && (m->is_sis || (several && m->how.method != SIS_METHOD_QUICK) ||
                              m->contrast || o->question.refine || constraint == SIS_CONSTRAINT_TOP))
-        return sis__fail(SIS_E_OPTION, "--orders is for quick, and for perturb, ig and lime with "
+        return sis__fail(SIS_E_OPTION, "--orders needs --method quick, or perturb, ig or lime with "
                                        "--constraint sufficient or length");
     if (sis__task_minimal(m) && constraint != SIS_CONSTRAINT_SUFFICIENT)
-        return sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than %s",
+        return sis__fail(SIS_E_OPTION, "--constraint %s does not work with --method %s",
                          o->answer.constraint, o->answer.method);
     if (o->question.refine && (m->contrast || !sis__task_minimal(m) || o->answer.search.early_stop))
-        return sis__fail(SIS_E_OPTION, "--refine is for --method sis and quick");
+        return sis__fail(SIS_E_OPTION, "--refine needs --method sis or quick");
     if (m->is_sis || m->contrast)
         return SIS_OK;
     if (o->answer.search.max_subsets > 1 && !several)
-        return sis__fail(SIS_E_OPTION, "--max-subsets: %s finds one rationale an example",
+        return sis__fail(SIS_E_OPTION,
+                         "--max-subsets: leave it out; --method %s finds one "
+                         "rationale for each example",
                          o->answer.method);
     const char *wrong = sis_method_opt_check(&m->how);
     return wrong ? sis__fail(SIS_E_OPTION, "--method %s: %s", o->answer.method, wrong) : SIS_OK;
@@ -148,7 +150,7 @@ static int take_record(sis_task *t, earlier *e, const sis_record *r) {
     size_t at = sis_task_find(t, r->id);
     e->n++;
     if (e->method && strcmp(r->question.method, e->method) != 0)
-        return sis__fail(SIS_E_ARGUMENT, "%s: %s: record \"%s\" is of method %s; expected %s",
+        return sis__fail(SIS_E_ARGUMENT, "%s: %s: record \"%s\" has method %s; expected %s",
                          e->option, e->path, r->id, r->question.method, e->method);
     if (at == SIZE_MAX || e->seen[at])
         return SIS_OK;
@@ -172,7 +174,7 @@ static int read_earlier(sis_task *t, earlier *e) {
     sis_results_close(file);
     free(e->seen);
     if (error == SIS_OK && e->n == 0 && strcmp(e->path, "-") != 0)
-        error = sis__fail(SIS_E_FORMAT, "%s: holds no records", e->path);
+        error = sis__fail(SIS_E_FORMAT, "%s: contains no records", e->path);
     return error;
 }
 
@@ -182,8 +184,7 @@ int sis__task_method_begin(sis_task *t) {
     size_t n = t->source.n;
     int error = SIS_OK;
     if (o->answer.remove && !t->encoding.token)
-        return sis__fail(SIS_E_ARGUMENT, "--remove: this model takes no token ids, so there are no "
-                                         "words to take out");
+        return sis__fail(SIS_E_ARGUMENT, "--remove needs a model that takes token ids");
     if (o->answer.lengths) {
         m->lengths = SIS_NEW(size_t, n);
         earlier e = {

@@ -79,8 +79,8 @@ int sis__task_outputs_choose(sis__task_outputs *o, const char *target, const cha
         }
     if (list_labels(o, labels, sizeof labels))
         return sis__fail(SIS_E_ARGUMENT,
-                         "--target: the model has no label \"%.60s\"; expected %s%s or top, or a "
-                         "position (%s) as --target-index",
+                         "--target: no label \"%.60s\"; expected %s%s or top, or a "
+                         "position (%s) with --target-index",
                          target, o->n > 1 ? "one of " : "", labels, positions(o, last));
     return choose_position(o, "--target", target);
 }

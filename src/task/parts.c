@@ -69,7 +69,7 @@ static int open_picture(const sis_task *t, sis_example *e, picture *p) {
     int is = sis_record_raster(&r, &p->at) && pixels_of(p) * p->at.channels == e->input.n_values;
     free(own);
     if (!is)
-        return sis__fail(SIS_E_ARGUMENT, "--features %s: example %s is no picture",
+        return sis__fail(SIS_E_ARGUMENT, "--features %s: example %s is not an image",
                          t->opt.question.features, e->id ? e->id : "0");
     p->part = SIS_NEW(int, pixels_of(p));
     return p->part ? SIS_OK : SIS_E_NOMEM;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/text.h>
 #include <sis/handle.h>
+#include <sis/text.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -98,7 +98,7 @@ int sis__task_mask_pieces(sis_task *t, const char *text) {
         error = stand_in(t, text + 6, &id);
     else if (*text && strcmp(text, "remove") != 0)
         error = sis__fail(SIS_E_ARGUMENT,
-                          "--mask: a model that is given texts as they are; expected remove or "
+                          "--mask: for a model that takes texts, expected remove or "
                           "token:WORD, found \"%s\"",
                           text);
     return error == SIS_OK ? sis__task_mask_fill(t, id) : error;

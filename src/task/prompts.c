@@ -77,9 +77,9 @@ static int fill_in(const char *from, const char *to, const json_t *example, char
             return SIS_E_NOMEM;
         memcpy(name, from + 1, field - 2);
         const json_t *value = json_object_get(example, name);
-        int error = value ? SIS_OK
-                          : sis__fail(SIS_E_FORMAT,
-                                      "--prompt has {%s}, and the example has no such field", name);
+        int error = value
+                        ? SIS_OK
+                        : sis__fail(SIS_E_FORMAT, "--prompt: the example has no field {%s}", name);
         free(name);
         if (error != SIS_OK) {
             sis__buf_release(&b);
@@ -99,16 +99,16 @@ static int find_field(const char *template, const char *field, const char **from
         size_t n = field_length(at);
         if (n && is_field(at, n, field)) {
             if (*from)
-                return sis__fail(SIS_E_OPTION,
-                                 "--prompt: {%s} stands in it twice; expected it once", field);
+                return sis__fail(SIS_E_OPTION, "--prompt: {%s} occurs twice; expected it once",
+                                 field);
             *from = at;
             *to = at + n;
         }
         at += n ? n : 1;
     }
-    return *from ? SIS_OK
-                 : sis__fail(SIS_E_OPTION, "--prompt: expected {%s} in it, the field of --explain",
-                             field);
+    return *from
+               ? SIS_OK
+               : sis__fail(SIS_E_OPTION, "--prompt: expected {%s}, the field of --explain", field);
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -268,8 +268,9 @@ static int read_lines(const reader *r, const char *path, const char *bytes,
         if (error != SIS_OK)
             sis__fail_in(error, "%s: line %zu", path, line);
     }
-    return error == SIS_OK && out->n == 0 ? sis__fail(SIS_E_FORMAT, "%s: no examples", path)
-                                          : error;
+    return error == SIS_OK && out->n == 0
+               ? sis__fail(SIS_E_FORMAT, "%s: contains no examples", path)
+               : error;
 }
 
 /* As a data set of texts: the fields that are explained. */
@@ -305,13 +306,10 @@ static int find_unit(const sis_task *t, reader *r) {
 static int check_options(const sis_task *t) {
     const char *mask = t->opt.question.mask;
     if (!t->opt.model.open.explain)
-        return sis__fail(SIS_E_OPTION,
-                         "--explain FIELD is missing: the field of the examples that is cut "
-                         "into features");
+        return sis__fail(SIS_E_OPTION, "--explain FIELD is missing: the field that is split into "
+                                       "features");
     if (mask && strcmp(mask, "remove") != 0)
-        return sis__fail(SIS_E_OPTION,
-                         "--mask: parts of a prompt are left out; expected remove, found \"%s\"",
-                         mask);
+        return sis__fail(SIS_E_OPTION, "--mask: expected remove for a prompt, found \"%s\"", mask);
     return SIS_OK;
 }
 
@@ -459,8 +457,7 @@ int sis_task_estimate(const sis_task *t, sis_task_cost *out) {
     const sis__task_prompts *p = &t->encoding.prompts;
     *out = (sis_task_cost){.examples = t->source.n};
     if (!p->items)
-        return sis__fail(SIS_E_UNSUPPORTED,
-                         "--dry-run: only of language models (--prompt) the cost is estimated");
+        return sis__fail(SIS_E_UNSUPPORTED, "--dry-run needs a language model (--prompt)");
     for (size_t i = 0; i < t->source.n; i++) {
         const sis__task_prompt *q = &p->items[sis__task_row(&t->source, i)];
         double n = (double)q->n;

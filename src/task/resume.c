@@ -54,10 +54,11 @@ static int same_extent(const earlier *e, const sis_record *r) {
                          "--max-subsets as before, or name another --output",
                          r->id, e->path, c->n_subsets, c->n_subsets == 1 ? "" : "s");
     if (trace != (c->subsets[0].trace.n > 0))
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: record \"%.100s\" of %s has %s trace; %s --trace, or name another "
-                         "--output",
-                         r->id, e->path, trace ? "no" : "a", trace ? "leave out" : "give");
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "--resume: record \"%.100s\" of %s has %s trace; %s --trace, or name another "
+            "--output",
+            r->id, e->path, trace ? "no" : "a", trace ? "leave out" : "give");
     return SIS_OK;
 }
 
@@ -67,10 +68,10 @@ static int same_question(const earlier *e, const sis_record *r, sis_example *x) 
         return same_extent(e, r);
     return sis__fail(
         SIS_E_ARGUMENT,
-        "--resume: record \"%.100s\" of %s answers another question (model %s, --method "
-        "%s --threshold %g%s, output %zu, %zu features, or other ones, another constraint, input, "
-        "mask or "
-        "number of outputs); give the same options, or name another --output",
+        "--resume: record \"%.100s\" of %s was made with other options or another input (model %s, "
+        "--method %s --threshold %g%s, output %zu, %zu features); give the same ones, or name "
+        "another "
+        "--output",
         r->id, e->path, r->model, r->question.method, r->question.threshold,
         r->question.below ? " --below" : "", r->question.target, r->collection.n_features);
 }
@@ -113,7 +114,8 @@ static int make_again(const earlier *e) {
         return error;
     return sis__fail(
         SIS_E_ARGUMENT,
-        "--resume: record \"%.100s\" of %s comes out differently now; give the same --seed, --samples, "
+        "--resume: record \"%.100s\" of %s comes out differently now; give the same --seed, "
+        "--samples, "
         "--steps, --step, --baseline, --remove, --lengths and --orders as before, or name another "
         "--output",
         e->sample.id, e->path);
@@ -146,7 +148,8 @@ static int same_options(const earlier *e, const sis_provenance *was, const sis_p
         const char *before = word_of(was, options[i]);
         if (strcmp(before, word_of(is, options[i])) != 0)
             return sis__fail(SIS_E_ARGUMENT,
-                             "--resume: %s was begun with%s %s; %s, or name another --output",
+                             "--resume: %s was started with%s %s; %s, or name another "
+                             "--output",
                              e->path, before[0] ? "" : "out", before[0] ? before : options[i],
                              before[0] ? "give the same" : "leave it out");
     }
@@ -163,13 +166,13 @@ static int same_origin(const earlier *e, const sis_provenance *was, const sis_pr
                                                                                     : NULL;
     if (changed)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: the file of %s is not the one that %s was begun with; put that "
-                         "back, or name another --output",
+                         "--resume: the file of %s has changed since %s was started; "
+                         "restore it, or name another --output",
                          changed, e->path);
     if (was->shard != is->shard || was->shards != is->shards)
         return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: %s was begun with --shard %zu/%zu; give the same, or name "
-                         "another --output",
+                         "--resume: %s was started with --shard %zu/%zu; give the "
+                         "same, or name another --output",
                          e->path, was->shard, was->shards);
     return same_options(e, was, is);
 }
@@ -196,15 +199,17 @@ static int find_example(earlier *e, const sis_record *r, size_t *at) {
     if (error != SIS_OK)
         return error;
     if (*at == SIZE_MAX)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: %s holds record \"%.100s\", which is not asked for; give the "
-                         "same --input, --id and --rows, or name another --output",
-                         e->path, r->id);
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "--resume: %s contains record \"%.100s\", which is not asked for; give the "
+            "same --input, --id and --rows, or name another --output",
+            e->path, r->id);
     if (e->done[*at])
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--resume: %s holds record \"%.100s\" twice; take one of them out, or name "
-                         "another --output",
-                         e->path, r->id);
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "--resume: %s contains record \"%.100s\" twice; remove one of them, or name "
+            "another --output",
+            e->path, r->id);
     return SIS_OK;
 }
 

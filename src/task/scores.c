@@ -87,7 +87,7 @@ static int score_rows(const sis_task *t, const sis__task_source *s, const size_t
 
 int sis_task_predict(sis_task *t, const size_t *which, size_t n, sis_task_scored *done, void *ctx) {
     if (!t->source.data)
-        return sis__fail(SIS_E_OPTION, "--input: expected examples; this task has none");
+        return sis__fail(SIS_E_OPTION, "--input: the task has no examples");
     int error = sis__task_check_examples(t, which, n);
     return error ? error : score_rows(t, &t->source, which, n, done, ctx);
 }
@@ -125,9 +125,11 @@ int sis__task_threshold_find(const sis_task *t, const char *text, double *out) {
                          text);
     if (is_percentile && (v < 0 || v > 100))
         return sis__fail(SIS_E_OPTION,
-                         "--threshold: a percentile lies between p0 and p100, found \"%s\"", text);
+                         "--threshold: expected a percentile from p0 to p100, found "
+                         "\"%s\"",
+                         text);
     if (is_percentile && !t->source.data)
-        return sis__fail(SIS_E_OPTION, "--threshold: a percentile needs examples; this task has "
+        return sis__fail(SIS_E_OPTION, "--threshold: a percentile needs examples, but the task has "
                                        "none");
     if (is_percentile)
         return score_percentile(t, v, out);

@@ -44,8 +44,8 @@ static int find_missing(const sis_task_opt *o, sis__task_encoding *e, int known)
             e->drop = ways[k].value == SIS_MISSING_ALL;
             if (o->examples.data && (e->read.missing >= SIS_MISSING_MEAN))
                 return sis__fail(SIS_E_OPTION,
-                                 "--missing %s: a data set in memory says itself what is in the "
-                                 "place of absent values",
+                                 "--missing %s needs a file; fill in missing values of a data "
+                                 "set in memory yourself",
                                  o->examples.missing);
             return SIS_OK;
         }
@@ -222,8 +222,9 @@ int sis__task_drop(sis_task *t) {
     free(s->rows);
     s->rows = rows;
     if (error == SIS_OK && n == 0)
-        error = sis__fail(SIS_E_ARGUMENT, "--missing drop: every example has an absent value, so "
-                                          "none is left");
+        error =
+            sis__fail(SIS_E_ARGUMENT, "--missing drop: every example has a missing value, so none "
+                                      "is left");
     s->dropped = s->n - n;
     s->n = error == SIS_OK ? n : s->n;
     return error;
@@ -310,8 +311,9 @@ static int check_form(const sis__task_rows *r, const sis_data *data) {
     sis__task_rows_release(&own);
     return error != SIS_OK ? error
            : same          ? SIS_OK
-                  : sis__fail(SIS_E_ARGUMENT, "--input: its columns and categories are not "
-                                              "those that the model is asked about");
+                           : sis__fail(SIS_E_ARGUMENT,
+                                       "--input: its columns and categories differ from those of "
+                                                "the task");
 }
 
 void sis__task_rows_release(sis__task_rows *r) {
@@ -331,7 +333,7 @@ int sis__task_rows_begin(sis_task *t) {
     if (!r->wanted)
         return SIS_OK;
     if (!sis__task_is_kind(data, "table") || !sis_data_names(data))
-        return sis__fail(SIS_E_OPTION, "--rows-as: only rows of a table (.csv, .tsv) have columns");
+        return sis__fail(SIS_E_OPTION, "--rows-as needs a table (.csv, .tsv)");
     if (t->alike)
         return check_form(r, data);
     int error = make_form(r, data);
@@ -370,10 +372,9 @@ int sis__task_rows_check_mask(const sis_task *t) {
         column = f->columns[k].categories ? f->columns[k].name : column;
     for (size_t s = 0; !t->mask.constant && !column && s < t->mask.n_samples; s++)
         column = mixed_column(f, t->mask.rows + s * t->mask.width);
-    return column ? sis__fail(
-                        SIS_E_OPTION,
-                        "--mask: of column \"%.80s\" it is no category; rows as they are need "
-                        "one that exists: mean:FILE (the most frequent), hotdeck:FILE or rows:FILE",
-                        column)
+    return column ? sis__fail(SIS_E_OPTION,
+                              "--mask: its value for column \"%.80s\" is not a category; "
+                              "use mean:FILE (the most frequent), hotdeck:FILE or rows:FILE",
+                              column)
                   : SIS_OK;
 }

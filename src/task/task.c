@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/example.h>
 #include <sis/files.h>
 #include <sis/handle.h>
-#include <sis/example.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -171,8 +171,7 @@ static int check_options(const sis_task_opt *o, sis_task *t) {
         return sis__fail(SIS_E_OPTION, "examples.objects: expected prompt_text beside it");
     if ((o->examples.input != NULL) + (o->examples.data != NULL) + (o->examples.objects != NULL) >
         1)
-        return sis__fail(SIS_E_OPTION,
-                         "--input: there is a data set already; expected one of both");
+        return sis__fail(SIS_E_OPTION, "--input: a data set was given too; give one of them");
     if (o->examples.shards == 0 || o->examples.shard >= o->examples.shards)
         return sis__fail(SIS_E_OPTION, "--shard: expected one from 0 to %zu, found %zu",
                          o->examples.shards ? o->examples.shards - 1 : 0, o->examples.shard);
@@ -180,7 +179,7 @@ static int check_options(const sis_task_opt *o, sis_task *t) {
         return sis__fail(SIS_E_OPTION, "--seed: expected at most %lld, found %llu",
                          (long long)INT64_MAX, (unsigned long long)o->question.seed);
     if (!o->question.features || !o->answer.method || !o->answer.constraint)
-        return sis__fail(SIS_E_OPTION, "--%s: expected one, found nothing",
+        return sis__fail(SIS_E_OPTION, "--%s: is empty; expected a value",
                          !o->question.features ? "features"
                          : !o->answer.method   ? "method"
                                                : "constraint");
@@ -276,8 +275,8 @@ static int check_ids(const sis__task_source *s) {
         int error = find_example(s, id) == s->by_id[k].at
                         ? SIS_OK
                         : sis__fail(SIS_E_ARGUMENT,
-                                    "--input: two examples are called \"%s\"; give each a name of "
-                                    "its own, or choose one of them with --rows",
+                                    "--input: two examples are named \"%s\"; rename one, or "
+                                    "choose one with --rows",
                                     id);
         free(id);
         if (error != SIS_OK)
@@ -399,9 +398,7 @@ static int open_model(sis_task *t) {
     sis_prompt_account a;
     if (error == SIS_OK && !sis__task_has_prompts(&t->opt) &&
         sis_model_account(&t->model, 0, &a) != SIS_E_UNSUPPORTED)
-        error =
-            sis__fail(SIS_E_OPTION, "a language model is asked about prompts: give --prompt FILE "
-                                    "and --explain FIELD");
+        error = sis__fail(SIS_E_OPTION, "a language model needs --prompt FILE and --explain FIELD");
     return error;
 }
 
@@ -440,8 +437,8 @@ static int explain_categories(const sis_task *t, size_t n, int error) {
     char said[640];
     snprintf(said, sizeof said, "%s", sis_error_detail());
     return sis__fail(error,
-                     "%s; it was given a list of %zu values: %s%s (--rows-as values gives it rows "
-                     "as they are)",
+                     "%s; the model was given a list of %zu values: %s%s "
+                     "(--rows-as values sends rows as they are)",
                      said, n, list, n > MOST ? ", ..." : "");
 }
 
@@ -648,7 +645,7 @@ int sis_task_decide(sis_task *t, const char *threshold, int below, const char *t
         error = sis__task_outputs_choose(&t->outputs, target, target_index);
     if (error == SIS_OK && (threshold || below) &&
         (t->guarantee.keep_class || t->guarantee.keep_side))
-        error = sis__fail(SIS_E_OPTION, "--threshold: --keep class needs none");
+        error = sis__fail(SIS_E_OPTION, "--threshold: leave it out with --keep class");
     if (error == SIS_OK && threshold)
         error = sis__task_threshold_find(t, threshold, &value);
     if (error == SIS_OK)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/text.h>
 #include <sis/files.h>
 #include <sis/handle.h>
+#include <sis/text.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -355,7 +355,7 @@ static int fill_token(sis_task *t, const char *text) {
         if (strcmp(sis_vocabulary_word(words, i), text) == 0)
             id = (long)i;
     if (id < 0 && (!sis__text_whole(text, &id) || id < 0))
-        return sis__fail(SIS_E_ARGUMENT, "--mask token:%s: the %s has no such word", text,
+        return sis__fail(SIS_E_ARGUMENT, "--mask token:%s: not a word of the %s", text,
                          t->encoding.tokenizer ? "tokenizer" : "model's vocabulary");
     return sis__task_mask_fill(t, (double)id);
 }
@@ -381,10 +381,9 @@ int sis__task_mask_token(sis_task *t, const char *text) {
     size_t name = sis__task_deck_name(text);
     if (name && (text[name] || t->opt.question.background))
         return SIS_OK;
-    return sis__fail(
-        SIS_E_ARGUMENT,
-        "--mask: this model takes token ids; expected embedding-mean, zero, value:V, "
-        "pad, token:WORD, remove, FILE.npy (one embedding), hotdeck:FILE or rows:FILE, found "
-        "\"%s\"",
-        text);
+    return sis__fail(SIS_E_ARGUMENT,
+                     "--mask: for token ids, expected embedding-mean, zero, "
+                     "value:V, pad, token:WORD, remove, FILE.npy (one embedding), "
+                     "hotdeck:FILE or rows:FILE, found \"%s\"",
+                     text);
 }

@@ -308,8 +308,8 @@ int sis_arch_init(sis_arch *arch, const char *name) {
     size_t i = find(name);
     if (i == N_MAKERS)
         return sis__fail(SIS_E_ARGUMENT,
-                         "no architecture \"%s\"; there are mnist-cnn, mnist-mlp, dna-cnn, "
-                         "text-lstm, text-cnn, mlp and linear",
+                         "unknown architecture \"%s\"; expected mnist-cnn, mnist-mlp, "
+                         "dna-cnn, text-lstm, text-cnn, mlp or linear",
                          name);
     *arch = makers[i].arch;
     return SIS_OK;

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sis/text.h>
 #include <sis/files.h>
+#include <sis/text.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -34,7 +34,8 @@ static int read_file(const sis_training_set *s, sis_training_file *f, const char
     f->path = path;
     if (labels && access(labels, F_OK) != 0)
         return sis__fail(SIS_E_IO,
-                         "there is no file of labels %s; a column or field is named with --label",
+                         "cannot find the file of labels %s; to name a column or "
+                         "field use --label",
                          labels);
     opt.labels = labels;
     opt.label = labels ? NULL : opt.label;
@@ -52,11 +53,14 @@ static int read_file(const sis_training_set *s, sis_training_file *f, const char
                          path);
     int text = sis_kind_of(sis_data_kind(f->data)) == SIS_KIND_TEXT;
     if (s->arch.words && !text)
-        return sis__fail(SIS_E_FORMAT, "%s learns from texts, but %s holds none (it holds: %s)",
+        return sis__fail(SIS_E_FORMAT,
+                         "%s learns from texts, but %s contains none (it contains: %s)",
                          s->arch.name, path, sis_data_kind(f->data));
     if (!s->arch.words && text)
         return sis__fail(SIS_E_FORMAT,
-                         "%s holds texts; only text-cnn and text-lstm learn from texts", path);
+                         "%s contains texts; only text-cnn and text-lstm learn from "
+                         "texts",
+                         path);
     return SIS_OK;
 }
 
@@ -97,7 +101,8 @@ static int find_classes(sis_training_set *s) {
             continue;
         if (s->n_classes == MAX_CLASSES)
             return sis__fail(SIS_E_FORMAT,
-                             "%s: over %d different labels; give --loss mse if they are numbers",
+                             "%s: more than %d different labels; give --loss mse if they "
+                             "are numbers",
                              f->path, MAX_CLASSES);
         numbers &= is_number(label, &v);
         if (!(s->classes[s->n_classes] = sis__strdup(label)))
@@ -107,11 +112,12 @@ static int find_classes(sis_training_set *s) {
     qsort(s->classes, s->n_classes, sizeof *s->classes, numbers ? by_number : by_letters);
     if (s->n_classes < 2)
         return sis__fail(SIS_E_FORMAT,
-                         "%s: every example has the label \"%s\"; there is nothing to learn%s",
+                         "%s: every example has the label \"%s\"; training needs at "
+                         "least two labels%s",
                          f->path, s->classes[0],
                          sis_data_sequence(f->data, 0)
                              ? ": sis data dna --peaks makes sequences without it, by shuffling"
-                             : ": add examples with another");
+                             : ": add examples with another label");
     return SIS_OK;
 }
 
@@ -148,8 +154,8 @@ static int fill_row(const sis_training_set *s, const sis_training_file *f, size_
     const size_t *shape = sis_data_shape(f->data, i, &rank);
     int turn = strcmp(s->arch.name, "dna-cnn") == 0 && rank == 2 && shape[1] == 4 && shape[0] != 4;
     if (!s->vocabulary && sis_data_width(f->data, i) != width)
-        return sis__fail(SIS_E_FORMAT, "%s: example %zu has %zu values, %s takes %zu", f->path, i,
-                         sis_data_width(f->data, i), s->arch.name, width);
+        return sis__fail(SIS_E_FORMAT, "%s: example %zu has %zu values, but %s takes %zu", f->path,
+                         i, sis_data_width(f->data, i), s->arch.name, width);
     int error =
         s->vocabulary ? sis_data_words(f->data, i, words) : sis_data_values(f->data, i, values);
     if (!error && s->vocabulary)
@@ -219,7 +225,9 @@ static int choose_width(sis_training_set *s) {
     }
     f->width = sis_data_width(f->data, f->picked[0]);
     if (dna && f->width % 4)
-        return sis__fail(SIS_E_FORMAT, "%s: %zu values an example, dna-cnn takes four a base",
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: an example has %zu values; dna-cnn takes four for each "
+                         "base",
                          f->path, f->width);
     s->arch.inputs = dna ? f->width / 4 : f->width;
     return SIS_OK;
@@ -309,7 +317,7 @@ int sis_training_set_open(const sis_training_opt *from, const char *arch, sis_tr
     if (sis_arch_init(&s->arch, arch) != SIS_OK)
         return SIS_E_OPTION;
     if (from->read.label && from->labels)
-        return sis__fail(SIS_E_OPTION, "--label and --labels: labels come from one of them");
+        return sis__fail(SIS_E_OPTION, "--label and --labels: give one of them");
     int error = read_range(s);
     if (!error)
         error = read_training(s);

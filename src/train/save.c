@@ -154,8 +154,7 @@ static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char
     pass_count(s, &version);
     pass_count(s, &length);
     if (s->bad || memcmp(head, magic, sizeof head) != 0 || version != VERSION)
-        return sis__fail(SIS_E_FORMAT,
-                         "%s: not a checkpoint of a training; leave --resume out to begin anew",
+        return sis__fail(SIS_E_FORMAT, "%s: not a checkpoint; leave out --resume to start over",
                          path);
     char *found = length == what->len ? SIS_NEW(char, length + 1) : NULL;
     if (length == what->len && !found)
@@ -166,8 +165,8 @@ static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char
     free(found);
     if (!same)
         return sis__fail(SIS_E_FORMAT,
-                         "%s is the checkpoint of another training: architecture, options, seed or "
-                         "data differ",
+                         "%s is the checkpoint of another run: architecture, options, "
+                         "seed or data differ",
                          path);
     size_t epoch = 0;
     pass_count(s, &epoch);

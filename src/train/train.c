@@ -31,7 +31,8 @@ static int check_row(const sis_trainer *t, const float *row, size_t i, const cha
             return sis__fail(SIS_E_ARGUMENT, "%s row %zu: value %zu is not finite", what, i, j);
         if (t->arch.words && (v < 0 || v >= (float)t->arch.words || v != floorf(v)))
             return sis__fail(SIS_E_ARGUMENT,
-                             "%s row %zu: %g at position %zu is no token of a vocabulary of %zu",
+                             "%s row %zu: %g at position %zu is not a token of a "
+                             "vocabulary of %zu",
                              what, i, (double)v, j, t->arch.words);
     }
     return SIS_OK;
@@ -53,10 +54,10 @@ static int check_examples(const sis_trainer *t, const sis_examples *e, const cha
     size_t per = t->opt.loss == SIS_LOSS_CROSS_ENTROPY ? 1 : t->arch.outputs;
     int error = SIS_OK;
     if (e->n == 0)
-        return sis__fail(SIS_E_ARGUMENT, "there are no %s rows", what);
+        return sis__fail(SIS_E_ARGUMENT, "no %s rows", what);
     if (e->n_values != row_values(&t->arch))
-        return sis__fail(SIS_E_ARGUMENT, "%s rows have %zu values; %s takes %zu", what, e->n_values,
-                         t->arch.name, row_values(&t->arch));
+        return sis__fail(SIS_E_ARGUMENT, "%s rows have %zu values, but %s takes %zu", what,
+                         e->n_values, t->arch.name, row_values(&t->arch));
     for (size_t i = 0; i < e->n && !error; i++) {
         error = check_row(t, e->rows + i * e->n_values, i, what);
         for (size_t k = 0; k < per && !error; k++)
@@ -323,8 +324,8 @@ static int one_batch(sis_trainer *t) {
             sum += t->shards[i].losses[j];
     if (!isfinite(sum))
         return sis__fail(SIS_E_NAN,
-                         "the loss is no longer finite after %zu updates; try a smaller learning "
-                         "rate than %g, or look for extreme values in the data",
+                         "the loss is not finite after %zu updates; use a learning "
+                         "rate below %g, or remove extreme values from the data",
                          t->step, t->opt.rate);
     t->loss_sum += sum;
     t->done += n;
@@ -420,7 +421,7 @@ static int copy_param(const sis_trainer *t, sis_net *net, size_t i) {
     int error = sis_net_param_get(net, i, &p);
     const sis__trained *from = error ? NULL : trained_of(t, p.name);
     if (!from)
-        return error ? error : sis__fail(SIS_E_ARGUMENT, "parameter %s was not trained", p.name);
+        return error ? error : sis__fail(SIS_E_ARGUMENT, "unknown parameter %s", p.name);
     float *values = (float *)sis__copy(t->best + from->at, p.count, sizeof *values);
     if (!values)
         return SIS_E_NOMEM;

@@ -171,7 +171,7 @@ static char *put_utf8(char *to, unsigned long c) {
 static int put_escaped(parser *p, char **to) {
     long c = hex(p, p->at), low;
     if (c <= 0)
-        return fail(p, "four hexadecimal digits that are not all 0");
+        return fail(p, "four hexadecimal digits, not all 0");
     p->at += 4;
     if (c >= 0xd800 && c < 0xdc00 && p->end - p->at >= 6 && p->at[0] == '\\' && p->at[1] == 'u' &&
         (low = hex(p, p->at + 2)) >= 0xdc00 && low < 0xe000) {
@@ -189,7 +189,7 @@ static int put_escape(parser *p, char **to) {
         return put_escaped(p, to);
     const char *known = c ? strchr(from, c) : NULL;
     if (!known)
-        return fail(p, "one of \"\\/bfnrtu behind \\");
+        return fail(p, "one of \"\\/bfnrtu after \\");
     *(*to)++ = into[known - from];
     return SIS_OK;
 }
@@ -200,13 +200,13 @@ static int parse_string(parser *p, const char **text, size_t *n) {
     while (end < p->end && *end != '"')
         end += *end == '\\' && end + 1 < p->end ? 2 : 1;
     if (end >= p->end)
-        return fail(p, "a text that ends");
+        return fail(p, "the end of the text");
     char *to = (char *)take(p, (size_t)(end - p->at) + 1, 1);
     int error = to ? SIS_OK : SIS_E_NOMEM;
     *text = to;
     while (!error && p->at < end) {
         if (*p->at == '\0')
-            error = fail(p, "a text without zero bytes");
+            error = fail(p, "a text without NUL bytes");
         else if (*p->at != '\\')
             *to++ = *p->at++;
         else {
@@ -387,7 +387,7 @@ static int take_text(parser *p, const char **text, size_t *n) {
     if (error || !to)
         return error ? error : SIS_E_NOMEM;
     if (memchr(p->at, '\0', *n))
-        return fail(p, "a text without zero bytes");
+        return fail(p, "a text without NUL bytes");
     memcpy(to, p->at, *n);
     to[*n] = '\0';
     p->at += *n;
@@ -425,7 +425,7 @@ static int take_items(parser *p, int object, sis__doc *out) {
     if (!error && next_is(p, '#'))
         error = take_length(p, &count);
     if (!error && type && (object || count == SIZE_MAX))
-        error = fail(p, "a count behind the type of a list");
+        error = fail(p, "a count after the type of a list");
     if (error || type)
         return error ? error : take_numbers(p, type, count, out);
     if (++p->depth > DEEPEST)

@@ -125,15 +125,15 @@ static int check_node(const sis__forest *f, size_t i) {
     if (n->mode == SIS__NODE_LEAF || n->mode >= SIS__NODE_IN) {
         size_t max = n->mode == SIS__NODE_LEAF ? f->n_weights : f->n_members;
         if (n->from > n->to || n->to > max)
-            return sis__fail(SIS_E_FORMAT, "node %zu has weights or categories that are not there",
-                             i);
+            return sis__fail(SIS_E_FORMAT,
+                             "node %zu refers to weights or categories that do not exist", i);
     }
     if (n->mode == SIS__NODE_LEAF)
         return SIS_OK;
     if (n->yes >= f->n_nodes || n->no >= f->n_nodes)
-        return sis__fail(SIS_E_FORMAT, "node %zu has a child that is not there", i);
+        return sis__fail(SIS_E_FORMAT, "node %zu refers to a child that does not exist", i);
     if (n->feature >= f->width)
-        return sis__fail(SIS_E_FORMAT, "node %zu tests column %u; there are %zu", i,
+        return sis__fail(SIS_E_FORMAT, "node %zu tests column %u, but there are %zu", i,
                          (unsigned)n->feature, f->width);
     return SIS_OK;
 }
@@ -172,7 +172,7 @@ static int visit(const sis__forest *f, survey *s, size_t tree) {
         place p = s->stack[--n];
         const sis__tree_node *node = &f->nodes[p.node];
         if (s->visited[p.node]++)
-            return sis__fail(SIS_E_FORMAT, "tree %zu is no tree: node %u hangs in two places", tree,
+            return sis__fail(SIS_E_FORMAT, "tree %zu is not a tree: node %u has two parents", tree,
                              (unsigned)p.node);
         s->reached++;
         if (p.depth > f->depths[tree])
@@ -319,7 +319,7 @@ int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reach
         error = check_node(f, i);
     for (size_t i = 0; !error && i < f->n_weights; i++)
         if (f->targets[i] >= f->n_sums)
-            error = sis__fail(SIS_E_FORMAT, "a weight is for output %u; there are %zu",
+            error = sis__fail(SIS_E_FORMAT, "a weight is for output %u, but there are %zu",
                               (unsigned)f->targets[i], f->n_sums);
     for (size_t t = 0; !error && t < f->n_trees; t++)
         if (f->roots[t] >= f->n_nodes)

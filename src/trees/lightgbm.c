@@ -95,7 +95,7 @@ static double *numbers(part *p, const char *name, size_t n) {
     const char *stop = NULL, *at = p->error ? NULL : find(p, name, &stop);
     char *end;
     if (!p->error && !at && n > 0)
-        refuse(p, SIS_E_FORMAT, "there is no", name);
+        refuse(p, SIS_E_FORMAT, "missing:", name);
     if (!p->error && n > 0 && n > (size_t)(stop - at))
         refuse(p, SIS_E_FORMAT, "too few numbers in", name);
     double *to = p->error ? NULL : SIS_NEW(double, n);
@@ -200,7 +200,7 @@ static void read_objective(part *p, sis__booster *b) {
             read_parameters(p, b);
             return;
         }
-    refuse(p, SIS_E_UNSUPPORTED, "an objective that is not known:", b->objective);
+    refuse(p, SIS_E_UNSUPPORTED, "unknown objective:", b->objective);
 }
 
 /* ---- Head ------------------------------------------------------------------------------------ */
@@ -237,10 +237,10 @@ static void read_head(part *p, sis__booster *b) {
     b->forest.width = count_at(p, "max_feature_idx", SIZE_MAX) + 1;
     b->forest.n_sums = count_at(p, "num_tree_per_iteration", classes);
     if (!p->error && b->forest.width == 0)
-        refuse(p, SIS_E_FORMAT, "there is no", "max_feature_idx");
+        refuse(p, SIS_E_FORMAT, "missing:", "max_feature_idx");
     if (b->forest.n_sums == 0 || b->forest.n_sums > OUTPUTS_MAX || b->forest.width > WIDTH_MAX)
-        refuse(p, SIS_E_UNSUPPORTED, "more outputs or features than are supported:",
-               "num_tree_per_iteration, max_feature_idx");
+        refuse(p, SIS_E_UNSUPPORTED,
+               "too many outputs or features:", "num_tree_per_iteration, max_feature_idx");
     if (!p->error)
         read_objective(p, b);
     if (!p->error && b->link == SIS__LINK_SOFTMAX && b->forest.n_sums < 2)
@@ -305,7 +305,7 @@ static void fill_set(part *p, sis__forest *f, const tree *t, size_t i, sis__tree
     double from = at == SIZE_MAX ? 0 : t->boundary[at],
            to = at == SIZE_MAX ? 0 : t->boundary[at + 1];
     if (at == SIZE_MAX || !(from >= 0 && from <= to && to <= (double)t->n_words)) {
-        refuse(p, SIS_E_FORMAT, "a set of categories that is not there:", "cat_boundaries");
+        refuse(p, SIS_E_FORMAT, "a set of categories that does not exist:", "cat_boundaries");
         return;
     }
     n->mode = SIS__NODE_IN;
@@ -321,12 +321,12 @@ static void fill_split(part *p, sis__forest *f, const tree *t, size_t i) {
     double feature = t->feature[i], type = t->type[i];
     if (left == SIZE_MAX || right == SIZE_MAX || !(feature >= 0 && feature < (double)f->width) ||
         feature != floor(feature)) {
-        refuse(p, SIS_E_FORMAT, "a split with a child or a feature that is not there:",
+        refuse(p, SIS_E_FORMAT, "a split with a child or a feature that does not exist:",
                left == SIZE_MAX || right == SIZE_MAX ? "left_child, right_child" : "split_feature");
         return;
     }
     if (!(type >= 0 && type < 256) || type != floor(type) || ((unsigned)type >> 2 & 3) == 3) {
-        refuse(p, SIS_E_UNSUPPORTED, "a kind of split that is not known:", "decision_type");
+        refuse(p, SIS_E_UNSUPPORTED, "unknown kind of split:", "decision_type");
         return;
     }
     unsigned bits = (unsigned)type, missing = bits >> 2 & 3;
@@ -418,7 +418,7 @@ static int read_trees(const part *head, const char *to, sis__booster *b) {
     int error = each_tree(from, to, f, 0);
     size_t told = told_trees(head, f->n_trees);
     if (!error && f->n_trees != told)
-        error = sis__fail(SIS_E_FORMAT, "%zu trees, tree_sizes is of %zu; is the file cut off?",
+        error = sis__fail(SIS_E_FORMAT, "%zu trees, but tree_sizes lists %zu; is the file cut off?",
                           f->n_trees, told);
     else if (!error && f->n_trees % f->n_sums)
         error = sis__fail(SIS_E_FORMAT, "%zu trees for %zu outputs; is the file cut off?",

@@ -110,9 +110,9 @@ static const sis__doc *find(const sis__doc *at, const char *path) {
 static const sis__doc *want(reader *r, const sis__doc *at, const char *path, sis__doc_kind kind) {
     const sis__doc *found = r->error ? NULL : find(at, path);
     if (!r->error && !found)
-        refuse(r, SIS_E_FORMAT, "there is no", path);
+        refuse(r, SIS_E_FORMAT, "missing:", path);
     if (found && found->kind != kind) {
-        refuse(r, SIS_E_FORMAT, "not of the kind expected:", path);
+        refuse(r, SIS_E_FORMAT, "wrong type:", path);
         return NULL;
     }
     return found;
@@ -161,7 +161,7 @@ static const objective *read_objective(reader *r, const sis__doc *learner, sis__
             b->link = objectives[i].link;
             return &objectives[i];
         }
-    refuse(r, SIS_E_UNSUPPORTED, "an objective that is not known:", name->text);
+    refuse(r, SIS_E_UNSUPPORTED, "unknown objective:", name->text);
     return NULL;
 }
 
@@ -175,8 +175,7 @@ static void read_sizes(reader *r, const sis__doc *learner, sis__booster *b) {
     if (!r->error && b->forest.width == 0)
         refuse(r, SIS_E_FORMAT, "the model was trained on no features:", "num_feature is 0");
     if (b->forest.n_sums > OUTPUTS_MAX || b->forest.width > WIDTH_MAX)
-        refuse(r, SIS_E_UNSUPPORTED,
-               "more outputs or features than are supported:", "num_class, num_feature");
+        refuse(r, SIS_E_UNSUPPORTED, "too many outputs or features:", "num_class, num_feature");
     if (!r->error && b->link == SIS__LINK_SOFTMAX && b->forest.n_sums < 2)
         refuse(r, SIS_E_FORMAT, "expected two classes or more:", "num_class");
 }
@@ -299,12 +298,12 @@ static size_t words_of(reader *r, const tree *t, size_t set) {
     size_t n = index_of(t->cat_size[set], t->n_cats + 1);
     double max = -1;
     if (from == SIZE_MAX || n == SIZE_MAX || n > t->n_cats - from) {
-        refuse(r, SIS_E_FORMAT, "a set of categories that is not there:", "categories_segments");
+        refuse(r, SIS_E_FORMAT, "a set of categories that does not exist:", "categories_segments");
         return 0;
     }
     for (size_t i = from; i < from + n; i++) {
         if (index_of(t->cats[i], (size_t)1 << 24) == SIZE_MAX) {
-            refuse(r, SIS_E_FORMAT, "a category that is none:", "categories");
+            refuse(r, SIS_E_FORMAT, "an invalid category:", "categories");
             return 0;
         }
         max = fmax(max, t->cats[i]);
@@ -335,8 +334,7 @@ static void count_tree(reader *r, const sis__doc *doc, sis__forest *f) {
     for (size_t i = 0; i < t.n; i++)
         f->n_weights += t.left[i] == -1;
     if (f->n_nodes > INT32_MAX || f->n_members > MEMBERS_MAX)
-        refuse(r, SIS_E_UNSUPPORTED,
-               "more nodes or categories than are supported:", "split_indices, categories");
+        refuse(r, SIS_E_UNSUPPORTED, "too many nodes or categories:", "split_indices, categories");
 }
 
 static void fill_leaf(sis__forest *f, const tree *t, size_t i, size_t target, float drop) {
@@ -353,7 +351,7 @@ static void fill_split(reader *r, sis__forest *f, const tree *t, size_t i) {
     size_t left = index_of(t->left[i], t->n), right = index_of(t->right[i], t->n);
     size_t feature = index_of(t->feature[i], f->width);
     if (left == SIZE_MAX || right == SIZE_MAX || feature == SIZE_MAX) {
-        refuse(r, SIS_E_FORMAT, "a node with a child or a feature that is not there:",
+        refuse(r, SIS_E_FORMAT, "a node with a child or a feature that does not exist:",
                feature == SIZE_MAX ? "split_indices" : "left_children, right_children");
         return;
     }
@@ -378,7 +376,8 @@ static void fill_tree(reader *r, const sis__doc *doc, sis__forest *f, size_t tar
     for (size_t s = 0; !r->error && s < t.n_sets; s++) {
         size_t i = index_of(t.cat_node[s], t.n), words = words_of(r, &t, s);
         if (i == SIZE_MAX || t.left[i] == -1 || t.type[i] != 1)
-            refuse(r, SIS_E_FORMAT, "categories for a node that has none:", "categories_nodes");
+            refuse(r, SIS_E_FORMAT,
+                   "categories for a node without categories:", "categories_nodes");
         else
             fill_set(f, &t, s, &f->nodes[f->n_nodes + i], words);
     }
@@ -396,7 +395,7 @@ static void read_trees(reader *r, const sis__doc *booster, sis__booster *b) {
     const sis__doc *trees = find(list, "trees");
     sis__forest *f = &b->forest;
     if (!trees || (trees->kind != SIS__DOC_LIST && trees->n > 0)) {
-        refuse(r, SIS_E_FORMAT, "there is no", "list of trees");
+        refuse(r, SIS_E_FORMAT, "missing:", "list of trees");
         return;
     }
     size_t n = trees->n;
@@ -413,7 +412,7 @@ static void read_trees(reader *r, const sis__doc *booster, sis__booster *b) {
         snprintf(r->where, sizeof r->where, "tree %zu", i);
         size_t target = index_of(info[i], f->n_sums);
         if (target == SIZE_MAX)
-            refuse(r, SIS_E_FORMAT, "a class that is not there:", "tree_info");
+            refuse(r, SIS_E_FORMAT, "unknown class:", "tree_info");
         else
             fill_tree(r, &trees->items[i], f, target, drops ? (float)drops[i] : 1.0f);
     }
@@ -457,7 +456,7 @@ static void read_booster(reader *r, const sis__doc *learner, sis__booster *b) {
         return;
     int linear = strcmp(name->text, "gblinear") == 0, dart = strcmp(name->text, "dart") == 0;
     if (!linear && !dart && strcmp(name->text, "gbtree") != 0)
-        refuse(r, SIS_E_UNSUPPORTED, "a booster that is not known:", name->text);
+        refuse(r, SIS_E_UNSUPPORTED, "unknown booster:", name->text);
     b->kind = dart ? "dart" : "gbtree";
     if (linear)
         read_linear(r, booster, b);
@@ -473,12 +472,13 @@ static void read_booster(reader *r, const sis__doc *learner, sis__booster *b) {
 /* JSON of the two libraries that contains trees but is not a model file. */
 static int refuse_dump(const sis__doc *root) {
     if (root->kind == SIS__DOC_LIST && root->n && sis__doc_get(&root->items[0], "nodeid"))
-        return sis__fail(SIS_E_UNSUPPORTED, "a dump of XGBoost's trees, which lacks their classes "
-                                            "and base score; write the model with save_model()");
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "a dump of XGBoost's trees, without classes and base score; "
+                         "write the model with save_model()");
     if (sis__doc_get(root, "tree_info"))
         return sis__fail(SIS_E_UNSUPPORTED, "a dump of LightGBM; write the model as text with "
                                             "save_model()");
-    return sis__fail(SIS_E_FORMAT, "no model of XGBoost: there is no \"learner\"");
+    return sis__fail(SIS_E_FORMAT, "not a model of XGBoost: \"learner\" is missing");
 }
 
 /* The format before JSON. */
@@ -507,8 +507,8 @@ int sis__xgboost_parse(const char *bytes, size_t n, sis__booster *out) {
     out->forest.single = 1;
     if (is_old(bytes, n))
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "the old binary form of XGBoost; load it there and write it "
-                         "again with save_model(\"m.json\") or \"m.ubj\"");
+                         "the old binary format of XGBoost; load it in XGBoost and "
+                         "write it with save_model(\"m.json\")");
     int error =
         is_binary(bytes, n) ? sis__ubjson_parse(bytes, n, &d) : sis__json_parse(bytes, n, &d);
     if (error)

@@ -21,7 +21,7 @@ sed 's/"values":\[1,2,3\]/"values":[1,2,4]/' out.jsonl > false.jsonl && check
 cp out.jsonl false.jsonl && check value:1
 : > false.jsonl && check
 echo "escape sequences"
-sis explain -q -m 'cmd:read l; printf "{\"error\":\"\\\\u001b]0;x\\\\u0007\\\\u009b31m\\\\u202eend\"}\n"; read l' -i in.csv --mask zero -t 1 2>&1 | sed 's/.*says: //'
+sis explain -q -m 'cmd:read l; printf "{\"error\":\"\\\\u001b]0;x\\\\u0007\\\\u009b31m\\\\u202eend\"}\n"; read l' -i in.csv --mask zero -t 1 2>&1 | sed 's/.*reports: //'
 printf 'a\033[31m,b\302\2332J\n1,2\n' > escape.csv
 sis explain -q -m "$model" -i escape.csv --mask zero -t 1 | sis show - | grep masked
 echo "pipes are read once, and whole"

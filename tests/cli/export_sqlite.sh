@@ -4,7 +4,7 @@ sis explain -q -m "cmd:$SIS_EXAMPLES/credit.sh" -i "$SIS_EXAMPLES/credit.csv" --
     -t 0.8 --rows 0:3 -j 1 -o r.jsonl
 sed -i 's|"model":"[^"]*"|"model":"m"|' r.jsonl
 case $(sis export r.jsonl --to sqlite 2>&1) in
-*"without libsqlite3"*) echo "built without libsqlite3" && exit 77 ;;
+*"has no SQLite"*) echo "built without libsqlite3" && exit 77 ;;
 esac
 sis export r.jsonl --to sqlite 2>&1
 sis export r.jsonl --to sqlite -o r.db 2>&1

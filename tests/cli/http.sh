@@ -27,7 +27,7 @@ done
 at=http://127.0.0.1:$(cat plain)
 sis predict -m "$at/ok/v2/models/none" -i "$SIS_EXAMPLES/credit.csv" --retries 0 2>&1 | plain
 case $(sis predict -m "$at/ok/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" 2>&1) in
-*"without libcurl"*) echo "built without libcurl" && exit 77 ;;
+*"has no http: models"*) echo "built without libcurl" && exit 77 ;;
 esac
 
 echo "# without the library, which is loaded when it is needed"
@@ -35,7 +35,7 @@ echo "# without the library, which is loaded when it is needed"
 : >libcurl-gnutls.so.4
 LD_LIBRARY_PATH=. sis predict -m "$at/ok/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" 2>&1
 : >libmicrohttpd.so.12
-LD_LIBRARY_PATH=. sis serve -m "$SIS_EXAMPLES/../models/credit.onnx" --port 0 2>&1 | sed 's/this sis was built without a server.*/a server needs libmicrohttpd, and it is not there (libmicrohttpd.so.12); install it (Debian: libmicrohttpd12)/'
+LD_LIBRARY_PATH=. sis serve -m "$SIS_EXAMPLES/../models/credit.onnx" --port 0 2>&1 | sed 's/this sis was built without a server.*/sis serve needs libmicrohttpd (libmicrohttpd.so.12); install it (Debian: libmicrohttpd12)/'
 rm -f lib*.so*
 
 echo "# the same subsets as from the model itself"

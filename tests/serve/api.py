@@ -268,7 +268,7 @@ class Protocols(unittest.TestCase):
                 got = v2({"shape": [2, 4], "data": flat, "parameters": {"content_type": "np"}}, **more)
                 self.assertEqual(got["outputs"][0]["data"], wanted)
                 self.assertEqual(got.get("id"), more.get("id"))
-            self.assertEqual(server.json("/v2/models/sklearn-iris/versions/1/infer", {"inputs": []}, want=404)["error"][:5], "there")
+            self.assertEqual(server.json("/v2/models/sklearn-iris/versions/1/infer", {"inputs": []}, want=404)["error"][:5], "unkno")
             self.assertEqual(server.json("/v1/models/sklearn-iris")["ready"], True)
             self.assertEqual(sorted(server.json("/v2/models/sklearn-iris"))[:2], ["inputs", "name"])
         text = {"name": "text", "shape": [2], "datatype": "BYTES", "data": ["a visually flashy but narratively opaque and emotionally vapid exercise .", "good"]}
@@ -299,15 +299,15 @@ class Protocols(unittest.TestCase):
             self.assertIn(words, got["error"])
             self.assertNotIn("\n", got["error"])
         explain = "/v1/models/credit:explain"
-        wrong("/v1/models/nobody", None, 404, "no model of that name")
-        wrong("/v1/models/../../etc/passwd", None, 404, "nothing at this address")
+        wrong("/v1/models/nobody", None, 404, "unknown model")
+        wrong("/v1/models/../../etc/passwd", None, 404, "unknown address")
         wrong("/v1/models/text:explain", None, 405, "expected POST")
         wrong("/v1/models/text", b"{}", 405, "expected GET")
-        wrong(explain, b"", 400, "no JSON")
-        wrong(explain, b"[]", 400, "no JSON object")
-        wrong(explain, b'{"instances":[' + b"[" * 100000, 400, "no JSON")
-        wrong(explain, b'{"instances":["\xff\xfe"]}', 400, "no JSON")
-        wrong(explain, b'{"instances":[[1,2,3', 400, "no JSON")
+        wrong(explain, b"", 400, "not JSON")
+        wrong(explain, b"[]", 400, "not a JSON object")
+        wrong(explain, b'{"instances":[' + b"[" * 100000, 400, "not JSON")
+        wrong(explain, b'{"instances":["\xff\xfe"]}', 400, "not JSON")
+        wrong(explain, b'{"instances":[[1,2,3', 400, "not JSON")
         wrong(explain, {}, 400, "expected {\"instances\"")
         wrong(explain, {"instances": []}, 400, "at least one")
         wrong(explain, {"instances": {}}, 400, "at least one")
@@ -320,14 +320,14 @@ class Protocols(unittest.TestCase):
         wrong(explain, {"instances": [1] * 1001}, 400, "at most 1000")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"threshold": "p90"}}, 400, "threshold")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"target": "nobody"}}, 400, "nobody")
-        wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "mean:/etc/passwd"}}, 400, "cannot be asked for")
-        wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "hotdeck:/etc/passwd"}}, 400, "cannot be asked for")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "mean:/etc/passwd"}}, 400, "mask: expected zero")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "hotdeck:/etc/passwd"}}, 400, "mask: expected zero")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"method": "magic"}}, 400, "magic")
         wrong(explain, {"instances": [[1] * 8], "parameters": {"treshold": 0.9}}, 400, "treshold")
         wrong(explain, {"instances": [[1] * 8], "parameters": 0.9}, 400, "an object")
-        wrong(explain, {"instances": [[1] * 8], "threshold": 0.9}, 400, "belongs into")
+        wrong(explain, {"instances": [[1] * 8], "threshold": 0.9}, 400, "put \"threshold\" into")
         wrong("/v1/models/text:explain", {"instances": [3]}, 400, "")
-        wrong("/v1/models/dna:explain", {"instances": ["HELLO"]}, 400, "no base")
+        wrong("/v1/models/dna:explain", {"instances": ["HELLO"]}, 400, "not a base")
         wrong("/v1/models/dna:explain", {"instances": ["ACGT"]}, 400, "101")
         wrong("/v2/models/digit/infer", {"inputs": []}, 400, "one tensor")
         wrong("/v2/models/digit/infer", {"inputs": [{"shape": [1, 1 << 40], "data": [1]}]}, 400, "shape")
@@ -479,7 +479,7 @@ for line in sys.stdin:
                 got = [server.json(f"/v1/models/m:{what}", {"instances": [[k, 2]]}, want=502)["error"]
                        for k in (1, 2, 3, 4) for what in ("explain", "predict", "report")]
             for text in got:
-                self.assertRegex(text, r"model m, request \d+: (it failed; sis serve --log shows why|the model says: no weights in FILE)$")
+                self.assertRegex(text, r"model m, request \d+: (it failed; sis serve --log shows why|the model reports: no weights in FILE)$")
             self.assertIn("key=hidden", "".join(server.lines))
             self.assertIn("cannot open FILE", "".join(server.lines))
             self.assertNotIn(folder, "".join(got + server.lines))
@@ -489,7 +489,7 @@ for line in sys.stdin:
         with Server("-m", model("credit")) as server:
             for body in (b'{"instances":[%s\0]}' % row, b'{"instances":[%s]}\0' % row, b'{"instances":[[1]],"instances":[%s]}' % row):
                 for what in ("predict", "explain"):
-                    self.assertIn("the body is no JSON: ", server.json(f"/v1/models/credit:{what}", body, want=400)["error"])
+                    self.assertIn("the body is not JSON: ", server.json(f"/v1/models/credit:{what}", body, want=400)["error"])
 
     def test_a_long_token_is_not_cut(self):
         with tempfile.NamedTemporaryFile("w") as token:
@@ -558,7 +558,7 @@ for line in sys.stdin:
             kinds = [(g[0], g[1], g[2].split()[0]) for g in got]
             # of each: one runs, three wait until their time is up or that of the first is, two find the queue full
             self.assertEqual(kinds.count((503, "1", "too")), 4, got)
-            self.assertEqual(kinds.count((200, None, "answered")) + kinds.count((503, "1", "this")), 8, got)
+            self.assertEqual(kinds.count((200, None, "answered")) + kinds.count((503, "1", "the")), 8, got)
 
     def test_proofs_end_when_time_is_up(self):
         with Server("-m", model("mnist-mlp"), "--name", "digit", "--seconds", "0.2") as server:
@@ -631,8 +631,8 @@ for line in sys.stdin:
         def fails(*args):
             return subprocess.run([SIS, "serve", *args], capture_output=True, text=True)
         for args, words in ((["-m", "nothing.onnx"], "nothing.onnx"), ([], "--model is required"),
-                            (["-m", model("credit"), "-m", model("credit")], "two models are called credit"),
-                            (["-m", model("credit"), "--name", "a/b"], "cannot stand in an address"),
+                            (["-m", model("credit"), "-m", model("credit")], "two models are named credit"),
+                            (["-m", model("credit"), "--name", "a/b"], "cannot be part of an address"),
                             (["-m", model("credit"), "--host", "no.such.host.invalid"], "--host")):
             got = fails(*args)
             self.assertIn(got.returncode, (1, 2))

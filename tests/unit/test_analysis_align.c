@@ -70,7 +70,7 @@ static void what_cannot_be_aligned_is_refused(void **state) {
     const int first[] = {0}, outside[] = {4}, below[] = {-1};
     sis_alignment at;
     assert_int_equal(sis_motif_align(&SMALL, "A", first, 1, &at), SIS_E_ARGUMENT);
-    assert_message_has("motif AG has 2 positions, the sequence 1");
+    assert_message_has("motif AG has 2 positions, but the sequence has 1");
     assert_int_equal(sis_motif_align(&SMALL, "ACGT", outside, 1, &at), SIS_E_ARGUMENT);
     assert_int_equal(sis_motif_align(&SMALL, "ACGT", below, 1, &at), SIS_E_ARGUMENT);
     assert_int_equal(sis_motif_align(&SMALL, "XCGT", first, 1, &at), SIS_E_ARGUMENT);

@@ -120,7 +120,7 @@ static void what_cannot_be_grouped_is_refused(void **state) {
     sis_groups_free(g);
     assert_int_equal(sis_groups_new("sex:3", &g), 0);
     assert_int_equal(add_some(g), SIS_E_OPTION);
-    assert_message_has("sex is no number");
+    assert_message_has("sex is not a number");
     sis_groups_free(g);
     assert_int_equal(sis_groups_new("age:5,3", &g), 0); /* no cuts, so a column of that name */
     assert_int_equal(add_some(g), SIS_E_OPTION);

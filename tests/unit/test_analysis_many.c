@@ -125,7 +125,7 @@ static void models_score_the_subsets_of_each_other(void **state) {
     sis_comparison_release(&c);
     opt.clustering.target_index = "1";
     assert_int_equal(sis_compare(sides, &opt, &c), SIS_E_ARGUMENT);
-    assert_non_null(strstr(sis_error_detail(), "a.jsonl: there is nothing to compare"));
+    assert_non_null(strstr(sis_error_detail(), "a.jsonl: cannot compare"));
     sis_records_release(&sides[0]);
     sis_records_release(&sides[1]);
 }

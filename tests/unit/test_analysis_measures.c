@@ -97,7 +97,7 @@ static void parts_that_are_none_are_refused(void **state) {
     double score;
     sis_part part = {&PLAIN, wrong, 2, 0};
     assert_int_equal(sis_part_scores(&LINEAR, &part, 1, &opt, &score), SIS_E_ARGUMENT);
-    assert_message_has("feature 6 is none of the 6");
+    assert_message_has("feature 6 is not one of the 6");
     sis_input in = PLAIN;
     in.output = 2;
     part = (sis_part){&in, wrong, 1, 0};
@@ -250,7 +250,7 @@ static void decks_that_do_not_fit_are_refused(void **state) {
     in = PLAIN;
     in.feature_of = uneven;
     assert_int_equal(sis_deck_draw(deck, &in, 1, 1, mask), SIS_E_ARGUMENT);
-    assert_message_has("features differ in how many values");
+    assert_message_has("different numbers of values");
     sis_deck_free(deck);
 }
 
@@ -348,7 +348,7 @@ static void robustness_needs_what_it_uses(void **state) {
     robust.height = 2;
     robust.width = 4;
     assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
-    assert_message_has("6 features do not lie in 2 rows of 4");
+    assert_message_has("6 features do not form 2 rows of 4");
     robust.height = SIZE_MAX;
     assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
     robust.height = 0;

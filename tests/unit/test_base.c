@@ -26,7 +26,7 @@ static void errors_have_names_texts_and_a_message(void **state) {
     assert_string_equal(sis_error_name(SIS_E_FORMAT), "FORMAT");
     assert_string_equal(sis_error_name(0), "OK");
     assert_string_equal(sis_error_name(77), "UNKNOWN");
-    assert_string_equal(sis_error_text(SIS_E_NAN), "the model answered NaN");
+    assert_string_equal(sis_error_text(SIS_E_NAN), "the model returned NaN");
     assert_string_equal(sis_error_text(0), "success");
     assert_string_equal(sis_error_text(77), "unknown error");
     assert_int_equal(sis__fail(SIS_E_IO, "cannot read %s", "x"), SIS_E_IO);

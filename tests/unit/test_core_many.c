@@ -293,7 +293,7 @@ static void plain_scores_are_the_model_s(void **state) {
     m.predict = nan_or_failure;
     m.ctx = marks;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_NAN);
-    assert_string_equal(sis_error_detail(), "example 7: the model answered NaN for output 0");
+    assert_string_equal(sis_error_detail(), "example 7: the model returned NaN for output 0");
     m.n_values = 3;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
     m = (sis_model){.size = sizeof(sis_model), .predict = any_length, .ctx = &f};

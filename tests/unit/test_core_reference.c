@@ -119,7 +119,7 @@ static void nan_is_an_error_and_says_where(void **state) {
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_E_NAN);
     assert_string_equal(sis_error_detail(),
-                        "the model answered NaN for output 0 with 4 of 4 features masked");
+                        "the model returned NaN for output 0 with 4 of 4 features masked");
 }
 
 static void a_start_that_is_partly_masked_is_the_input(void **state) {

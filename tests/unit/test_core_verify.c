@@ -27,8 +27,8 @@ static void false_claims_are_found(void **state) {
         {SIS_STATUS_EXPLAINED, {0, 2}, {1}, 2, 1, 1, "subset 0 meets the threshold without one"},
         {SIS_STATUS_EXPLAINED, {0}, {0}, 1, 1, 0, "subset 1: feature 0 is absent or in an earlier"},
         {SIS_STATUS_EXPLAINED, {0}, {0}, 1, 0, 1, "the rest still meets the threshold (6)"},
-        {SIS_STATUS_EXPLAINED, {0}, {0}, 0, 0, 0, "without a subset"},
-        {SIS_STATUS_NOT_DECIDED, {0}, {0}, 0, 0, 0, "status is \"explained\", claimed is"},
+        {SIS_STATUS_EXPLAINED, {0}, {0}, 0, 0, 0, "there is no subset"},
+        {SIS_STATUS_NOT_DECIDED, {0}, {0}, 0, 0, 0, "status: found \"explained\", claimed"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int a[4], b[4];
@@ -72,7 +72,7 @@ static void false_scores_are_found(void **state) {
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
     double *claims[] = {&c.score, &c.masked_score, &c.rest_score, &c.subsets[1].score};
-    const char *const names[] = {"the score is", "the masked score", "of the rest", "of subset 1"};
+    const char *const names[] = {"the score:", "the masked score", "of the rest", "of subset 1"};
     for (size_t i = 0; i < 4; i++) {
         sis_audit audit;
         *claims[i] += 0.01;
@@ -197,7 +197,7 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
         const char *message;
     } cases[] = {
         {{0}, 4, SIS_OK, ""},
-        {{.noise = 1e-3}, 4, SIS_E_UNSTABLE, "answers differently when it is asked again (1"},
+        {{.noise = 1e-3}, 4, SIS_E_UNSTABLE, "another score for the same row (1"},
         {{.noise = 1e-3}, 20, SIS_E_UNSTABLE, "is dropout left on"}, /* not decided at all */
         {{.noise = 1e-9}, 4.5, SIS_OK, ""},                          /* a server's last digit */
         {{.rounding = 1e-5}, 4.5, SIS_OK, ""},                       /* and that of a batch */
@@ -208,8 +208,8 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
         /* the subset 5 + 4, without 4, is not enough by less than batches differ */
         {{.rounding = 1e-5}, 5.00008, SIS_E_UNSTABLE, "too much for a score of 5.00005"},
         /* four answers are the same by chance; alone they are always the same */
-        {{.rare = 1}, 4, SIS_E_UNSTABLE, "answers differently"},
-        {{.other = 0.1}, 4, SIS_E_UNSTABLE, "answers differently"},
+        {{.rare = 1}, 4, SIS_E_UNSTABLE, "for the same row"},
+        {{.other = 0.1}, 4, SIS_E_UNSTABLE, "for the same row"},
         /* at the threshold, a batch may round to the other side */
         {{.rounding = -1e-7}, 11, SIS_OK, ""},
     };
@@ -231,7 +231,7 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
 static int keep_status(void *ctx, size_t i, const sis_collection *c) {
     ((sis_status *)ctx)[i] = c->status;
     if (c->status == SIS_STATUS_ERROR)
-        assert_non_null(strstr(c->message, "answers differently"));
+        assert_non_null(strstr(c->message, "for the same row"));
     return 0;
 }
 

@@ -498,9 +498,9 @@ static void wrong_arguments_are_refused_in_words(void **state) {
     } cases[] = {
         {{.values = x, .mask = x, .n_values = 0}, "1 to 2147483647 values, not 0"},
         {{.mask = x, .n_values = 3}, "needs values and a mask"},
-        {{.values = x, .mask = x, .n_values = 3, .output = 1}, "output 1 was asked for"},
+        {{.values = x, .mask = x, .n_values = 3, .output = 1}, "no output 1"},
         {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){0, 2, 2}}, "feature 1"},
-        {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){-1, -1, -1}}, "no feature"},
+        {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){-1, -1, -1}}, "at least one feature"},
         {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){0, -2, 1}}, "feature -2"},
         {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){0, 3, 1}}, "feature 3"},
     };
@@ -512,7 +512,7 @@ static void wrong_arguments_are_refused_in_words(void **state) {
     sis_input good = {.values = x, .mask = x, .n_values = 3};
     m.n_values = 5;
     assert_int_equal(sis_collect(&m, &good, &opt, &c), SIS_E_ARGUMENT);
-    assert_string_equal(sis_error_detail(), "the model takes 5 values, the input has 3");
+    assert_string_equal(sis_error_detail(), "the model takes 5 values, but the input has 3");
     sis_opt_init(&opt);
     assert_string_equal(sis_opt_check(&opt), "the threshold is not set");
     assert_int_equal(sis_collect(&m, &good, &opt, &c), SIS_E_ARGUMENT);

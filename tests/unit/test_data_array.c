@@ -45,10 +45,10 @@ static void feature_maps_are_checked(void **state) {
         {{1, 2, 0, 3}, NULL},
         {{-1, -1, -1, -1}, "every value is -1"},
         {{0, 2, 2, 3}, "no value belongs to feature 1"},
-        {{0, 0.5, 1, 1}, "value 1 is 0.5; expected a feature"},
+        {{0, 0.5, 1, 1}, "value 1 is 0.5; expected the number of a feature"},
         {{0, -2, 1, 1}, "value 1 is -2"},
         {{0, 1, 2, 1e30f}, "value 3 is"},
-        {{0, 1, 2, 4}, "value 3 is 4; expected a feature, a whole number from 0 to 3"},
+        {{0, 1, 2, 4}, "value 3 is 4; expected the number of a feature, 0 to 3"},
     };
     int *map;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

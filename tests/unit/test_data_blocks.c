@@ -296,7 +296,7 @@ static void mistakes_are_the_same(void **state) {
     opt.memory = 1;
     assert_int_equal(sis_data_read(folder_text("u.csv", "v,k\n1,x\n2,y\n3,z\n4,x\n"), &opt, &data),
                      SIS_E_FORMAT);
-    assert_message_has("row 2, column \"k\": \"z\" is not among the known categories: x, y");
+    assert_message_has("row 2, column \"k\": unknown category \"z\"; expected x, y");
 }
 
 /* Each thread has its examples while it looks at them. */

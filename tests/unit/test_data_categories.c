@@ -63,9 +63,9 @@ static void categories_are_one_feature_a_column(void **state) {
     refused_with(text, &opt,
                  "row 0 (line 2), column \"race\": expected a number, found \" Other \"");
     opt.label = "absent";
-    refused_with("a\n1\n", &opt, "there is no column \"absent\"");
+    refused_with("a\n1\n", &opt, "no column \"absent\"");
     opt.label = "a";
-    refused_with("a\n1\n", &opt, "leave nothing to explain");
+    refused_with("a\n1\n", &opt, "no column is a feature");
     refused_with("a,b\n,1\n", &opt, "column \"a\": expected a label, found an empty cell");
     opt.label = NULL;
     opt.categorical = 1;
@@ -121,7 +121,7 @@ static void categories_can_be_those_of_a_model(void **state) {
     opt.names = names;
     opt.n_names = 4;
     refused_with("age,race\n5,A\n6,D\n", &opt,
-                 "row 1, column \"race\": \"D\" is not among the known categories: B, A, C");
+                 "row 1, column \"race\": unknown category \"D\"; expected B, A, C");
     refused_with("age,rice\n5,A\n", &opt, "has no column for the value \"race=B\"");
     refused_with("age,race\n5,A\nNA,A\n", &opt,
                  "row 1 (line 3), column \"age\": expected a finite number, found \"NA\"");

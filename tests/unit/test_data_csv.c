@@ -100,7 +100,7 @@ static void what_is_wrong_is_said_with_its_place(void **state) {
     refused("a,b\n1,2,3,4\n", "row 0 (line 2): expected 2 cells as in the header, found 4");
     refused("a,,c\n1,2,3\n", "column 2 has no name in the header");
     refused(",a,\n0,1,2\n", "column 3 has no name in the header; name it, or remove it");
-    refused("a,b,c,b\n1,2,3,4\n", "columns 2 and 4 are both called \"b\"");
+    refused("a,b,c,b\n1,2,3,4\n", "columns 2 and 4 are both named \"b\"");
     refused("", "is empty");
     refused("\xEF\xBB\xBF", "is empty");
     refused("\n\n\n", "is empty");
@@ -108,9 +108,9 @@ static void what_is_wrong_is_said_with_its_place(void **state) {
     refused("a,b\n\"1,2\n", "line 2: a quote is opened and never closed");
     refused("a,b\n\"1\"x,2\n", "line 2: text after a closing quote");
     refused("a;b\n1;2\n",
-            "the header is a single cell, \"a;b\"; cells are separated by commas here, "
-            "not by semicolons");
-    refused("a\tb\n1\t2\n", "a table with tabs needs a name ending in .tsv");
+            "the header is a single cell, \"a;b\"; expected commas between cells, "
+            "not semicolons");
+    refused("a\tb\n1\t2\n", "or tabs and a name ending in .tsv");
     refused("a,b\n1,\"2,5\"\n", "found \"2,5\"; write numbers with a decimal point");
     refused("a\n1\n2,3\n", "row 1 (line 3): expected 1 cell as in the header, found 2");
     refused("a\n\x1b[31mred\n", "found \"?[31mred\"");

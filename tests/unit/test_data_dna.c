@@ -105,9 +105,9 @@ static void labels_of_fasta_are_beside(void **state) {
 
 static void bad_fasta_is_said(void **state) {
     (void)state;
-    refused("a.fa", ">one\nACGT\nACXT\n", "a.fa, line 3: 'X' is no base; expected A, C, G, T or N");
-    refused("a.fa", ">one\nAC\x01T\n", "a.fa, line 2: byte 0x01 is no base");
-    refused("a.fa", ">one\nACRT\n", "line 2: 'R' is no base");
+    refused("a.fa", ">one\nACGT\nACXT\n", "a.fa, line 3: 'X' is not a base; expected A, C, G, T or N");
+    refused("a.fa", ">one\nAC\x01T\n", "a.fa, line 2: byte 0x01 is not a base");
+    refused("a.fa", ">one\nACRT\n", "line 2: 'R' is not a base");
     refused("a.fa", "ACGT\n", "a.fa, line 1: not FASTA: expected a line that begins with '>'");
     refused("a.fa", ">one\n>two\nA\n", "a.fa, line 1: a name without a sequence");
     refused("a.fa", ">one\nA\n>two\n", "a.fa, line 3: a name without a sequence");
@@ -134,7 +134,7 @@ static void tables_of_sequences_are_read(void **state) {
     refused("a.seq", "seq\tBound\n", "has a header but no sequences");
     refused("a.seq", "seq\tBound\nA\n", "line 2: expected 2 columns as in the header, found 1");
     refused("a.seq", "seq\tBound\nA\t\n", "line 2: the label is missing");
-    refused("a.seq", "seq\tBound\nAZ\t1\n", "line 2: 'Z' is no base");
+    refused("a.seq", "seq\tBound\nAZ\t1\n", "line 2: 'Z' is not a base");
     refused("a.seq", "seq\tBound\n\t1\n", "line 2: a name without a sequence");
 }
 
@@ -223,7 +223,7 @@ static void motifs_are_found_by_what_they_are_called(void **state) {
 static void bad_motifs_are_said(void **state) {
     (void)state;
     static const char *const cases[][2] = {
-        {"", "holds no motifs"},
+        {"", "contains no motifs"},
         {"1 2\n", "line 1: not a file of motifs"},
         {">\n1 2\n", "line 1: a motif without a name"},
         {">a\n1 2\n1\n", "line 3: 1 numbers; expected as many as on the line before"},
@@ -231,7 +231,7 @@ static void bad_motifs_are_said(void **state) {
         {">a\n1 -2\n", "found \"-2\""},
         {">a\n1 2\n1 2\n1 2\n", "line 1: a motif of 3 rows of 2 numbers"},
         {">a\n>b\n1\n1\n1\n1\n", "line 1: a motif of 0 rows"},
-        {">a\n1 2\n1 2\n1 2\n1 2\n>b\n1 2 3 4\n", "some motifs are written base by base"},
+        {">a\n1 2\n1 2\n1 2\n1 2\n>b\n1 2 3 4\n", "some motifs have a row for each base"},
         {">a\n0\n0\n0\n0\n", "line 1: position 0 of the motif adds up to 0"},
         {">a\nA 1 2\nT 1 2\nC 1 2\nG 1 2\n", "line 3: expected rows in the order A, C, G, T"},
         {"MEME version 4\nletter-probability matrix: w= 2\n", "line 2: a matrix before the first"},
@@ -240,7 +240,7 @@ static void bad_motifs_are_said(void **state) {
         {"MEME version 4\nMOTIF a\nletter-probability matrix: alength= 4 w= 2\n1 0 0 0\n\n1 0 0 "
          "0\n",
          "line 2: found 1 rows of the motif, its w= says 2"},
-        {"MEME version 4\n", "holds no motifs"}};
+        {"MEME version 4\n", "contains no motifs"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sis_motifs m;
         assert_int_equal(sis_motifs_read(folder_text("b.pfm", cases[i][0]), &m), SIS_E_FORMAT);
@@ -384,7 +384,7 @@ static void impossible_wishes_are_refused(void **state) {
     opt.n_motifs = 1;
     opt.length = 1;
     assert_int_equal(sis_dna_make(&opt, 0, 1, &s, &site), SIS_E_ARGUMENT);
-    assert_message_has("motif x is 2 bases long, a sequence 1");
+    assert_message_has("motif x is 2 bases long, but a sequence only 1");
     opt.length = 0;
     assert_int_equal(sis_dna_make(&opt, 0, 0, &s, NULL), SIS_E_ARGUMENT);
     opt.length = 5;

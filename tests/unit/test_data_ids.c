@@ -111,36 +111,36 @@ static void there_may_be_any_number_of_ids(void **state) {
 static void what_is_no_id_is_refused(void **state) {
     (void)state;
     refused("a.csv", "a,b\n1,2\n", "c", SIS_E_ARGUMENT,
-            "there is no column \"c\" in the header: a, b");
+            "no column \"c\" in the header: a, b");
     refused("a.csv", "a,b\n1,2\n,2\n", "a", SIS_E_FORMAT,
             "row 1 (line 3), column \"a\": expected an id, found an empty cell");
     refused("a.csv", "a,b\n\" \",2\n", "a", SIS_E_FORMAT, "expected an id, found an empty cell");
     refused("a.csv", "a,b\nx\xFF,2\n", "a", SIS_E_FORMAT, "found bytes that are not UTF-8 text");
-    refused("a.csv", "a\n1\n", "a", SIS_E_FORMAT, "leave nothing to explain");
+    refused("a.csv", "a\n1\n", "a", SIS_E_FORMAT, "no column is a feature");
     refused("a.csv", "a,b\n1,x\n", "a", SIS_E_FORMAT, "expected a number, found \"x\"");
     refused("t.tsv", "text\tcase\na fine film\tx\n", "id", SIS_E_ARGUMENT,
-            "there is no column \"id\"");
+            "no column \"id\"");
     refused("t.tsv", "text\tcase\na fine film\t \n", "case", SIS_E_FORMAT,
             "line 2: the id is empty");
     refused("t.tsv", "pos\ta fine film\n", "id", SIS_E_ARGUMENT,
             "has no header, so no column \"id\"");
     refused("a.jsonl", "{\"values\":[1]}\n", "case", SIS_E_FORMAT,
-            "line 1: has no field \"case\", which is to be the id");
+            "line 1: has no field \"case\" (--id)");
     refused("a.jsonl", "{\"values\":[1],\"id\":\"\"}\n", NULL, SIS_E_FORMAT,
             "line 1: field \"id\": is empty; expected an id");
     refused("a.jsonl", "{\"values\":[1],\"id\":[]}\n", "id", SIS_E_FORMAT,
             "expected text or a number");
     refused("a.seq", "seq\tcase\nA\t\n", "case", SIS_E_FORMAT, "line 2: the id is empty");
-    refused("a.seq", "seq\nA\n", "case", SIS_E_ARGUMENT, "there is no column \"case\"");
+    refused("a.seq", "seq\nA\n", "case", SIS_E_ARGUMENT, "no column \"case\"");
     refused("a.txt", "a fine film\n", "case", SIS_E_ARGUMENT,
-            "has no columns with names, so none called \"case\"");
-    refused("a.fa", ">a\nACGT\n", "case", SIS_E_ARGUMENT, "has no columns with names");
+            "has no named columns, so no column \"case\"");
+    refused("a.fa", ">a\nACGT\n", "case", SIS_E_ARGUMENT, "has no named columns");
     sis_data *data;
     assert_int_equal(sis_data_read(folder_text("a.fa", ">a\nACGT\n"),
                                    &(sis_data_opt){.size = sizeof(sis_data_opt), .label = "bound"},
                                    &data),
                      SIS_E_ARGUMENT);
-    assert_message_has("has no columns with names, so none called \"bound\"");
+    assert_message_has("has no named columns, so no column \"bound\"");
 }
 
 static void read_with_ids(const char *path) {

@@ -171,7 +171,7 @@ static void damage_is_said(void **state) {
     unsigned char bad[sizeof images + 1];
     memcpy(bad, images, sizeof images);
     bad[sizeof images] = 0;
-    refused(folder_write("x.idx", bad, sizeof bad), "x.idx: goes on after the 12 bytes");
+    refused(folder_write("x.idx", bad, sizeof bad), "x.idx: continues after the 12 bytes");
     refused(folder_write("x.idx", bad, 20),
             "x.idx: cut off: its shape needs 12 bytes of numbers, found 4");
     refused(folder_write("x.idx", bad, 14), "x.idx: cut off in the IDX header, after 14 bytes");
@@ -182,16 +182,16 @@ static void damage_is_said(void **state) {
             "not an IDX file: it begins with the bytes 00 00 07 03");
     bad[2] = 8;
     bad[3] = 0;
-    refused(folder_write("x.idx", bad, sizeof images), "of 0 axes");
+    refused(folder_write("x.idx", bad, sizeof images), "has 0 axes");
     bad[3] = 3;
     bad[7] = 0;
-    refused(folder_write("x.idx", bad, sizeof images), "axis 0 has the length 0");
+    refused(folder_write("x.idx", bad, sizeof images), "axis 0 has length 0");
     memset(bad + 4, 0xFF, 12);
     refused(folder_write("x.idx", bad, sizeof images), "impossibly large");
     memset(bad + 8, 0, 8);
     bad[11] = bad[15] = 1;
     refused(folder_write("x.idx", bad, sizeof images), "needs 4294967295 bytes");
-    refused(folder_gzip("x.idx.gz", bad, sizeof images, 1), "promises 4294967295 bytes");
+    refused(folder_gzip("x.idx.gz", bad, sizeof images, 1), "says 4294967295 bytes");
     refused(folder_text("x.idx", "PK\3\4 not at all"), "not an IDX file");
 }
 

@@ -244,7 +244,7 @@ static void other_folders_are_refused(void **state) {
     sis_data_opt opt = {.size = sizeof opt, .label = "x"};
     sis_data *data;
     assert_int_equal(sis_data_read(path, &opt, &data), SIS_E_ARGUMENT);
-    assert_message_has("has no columns");
+    assert_message_has("has no named columns");
     assert_int_equal(symlink(".", folder_path("empty/loop")), 0);
     data_refused(path, SIS_E_FORMAT, "more than 16 deep");
     unlink(folder_path("empty/loop"));
@@ -295,10 +295,10 @@ static void labels_may_have_a_file(void **state) {
     label_with("l.txt", "label\np\nq\nr\ns\n", "pqrs");
     labels_refused("l.txt", "p\nq\n", "has 2 labels for 4 examples");
     labels_refused("l.csv", "z,1\n", "has no label for \"cat/a.PNG\"");
-    labels_refused("l.csv", "z,1\nz,2\n", "labels \"z\" twice");
+    labels_refused("l.csv", "z,1\nz,2\n", "two labels for \"z\"");
     labels_refused("l.csv", "z,1\ny\n", "some rows have one cell");
     labels_refused("l.csv", "z,\xff\n", "not UTF-8");
-    labels_refused("l.csv", "\n", "holds no labels");
+    labels_refused("l.csv", "\n", "contains no labels");
     double numbers[] = {4, 3, 2, 0.5};
     sis_data_opt opt = {.size = sizeof opt, .labels = folder_path("l.npy")};
     sis_data *data;
@@ -353,7 +353,7 @@ static void arrays_may_be_images(void **state) {
         size_t rank, dims[5];
         const char *kind, *layout, *part;
     } wrong[] = {
-        {4, {1, 3, 4, 3}, "image", NULL, "where are the channels of images of shape (3, 4, 3)"},
+        {4, {1, 3, 4, 3}, "image", NULL, "images of shape (3, 4, 3) may have"},
         {2, {1, 5}, "image", NULL, "an example has 1 axis"},
         {2, {1, 5}, "photo", NULL, "--kind: expected image"},
         {4, {1, 3, 4, 5}, "image", "whc", "--layout: expected chw or hwc"},
@@ -368,7 +368,7 @@ static void arrays_may_be_images(void **state) {
     assert_true(sis_data_read(folder_text("t.csv", "a,b\n1,2\n"),
                               &(sis_data_opt){.size = sizeof(sis_data_opt), .kind = "image"},
                               &data) < 0);
-    assert_message_has("it holds a table");
+    assert_message_has("found a table");
 }
 
 /* ---- Other sizes --------------------------------------------------------------------------- */
@@ -441,7 +441,7 @@ static void images_fit_and_say_so(void **state) {
                                    &(sis_data_opt){.size = sizeof(sis_data_opt), .fit = {2, 2, 1}},
                                    &data),
                      SIS_E_ARGUMENT);
-    assert_message_has("--fit is for images");
+    assert_message_has("--fit needs images");
     remove_folder();
 }
 

@@ -84,7 +84,7 @@ static void missing_words_are_what_the_model_was_trained_on(void **state) {
     opt.n_names = 3;
     opt.names = without;
     refused_with(table, &opt,
-                 "row 1, column \"w\": a word is missing, and the model has no category");
+                 "row 1, column \"w\": the cell is empty, and the model has no category");
     opt.missing = SIS_MISSING_NAN;
     sis_data *data = opened(table, &opt);
     row_is(data, 1, (const double[]){0, 0, 2}, 3);
@@ -101,7 +101,7 @@ static void missing_words_are_what_the_model_was_trained_on(void **state) {
     sis_data_free(data);
     opt.names = NULL; /* the model has names for none, only a number of values */
     opt.n_values = 2;
-    refused_with(table, &opt, "a word is missing");
+    refused_with(table, &opt, "the cell is empty");
     opt.missing = SIS_MISSING_NAN;
     for (opt.memory = 0; opt.memory < 2; opt.memory++) {
         data = opened(table, &opt);
@@ -135,14 +135,14 @@ static void columns_are_what_encoders_make_of_them(void **state) {
     sis_data_free(data);
     opt.names = names;
     opt.n_names = 4;
-    refused_with(table, &opt, "row 0, column \"z_b\": \"u\" is not among");
+    refused_with(table, &opt, "row 0, column \"z_b\": unknown category \"u\"");
     data = opened("z,b,z_b\n10,True,v\n9,false,v\n", &opt);
     row_is(data, 0, (const double[]){1, 1, 0, 1}, 4);
     row_is(data, 1, (const double[]){0, 1, 1, 0}, 4);
     sis_data_free(data);
     opt.names = truths;
     opt.n_names = 1;
-    refused_with(table, &opt, "row 1, column \"b\": \"false\" is not among");
+    refused_with(table, &opt, "row 1, column \"b\": unknown category \"false\"");
     sis_data_opt_init(&opt);
     opt.categories = "b,z_b";
     data = opened(table, &opt);
@@ -224,11 +224,11 @@ static void files_without_a_header_are_seen(void **state) {
     row_is(data, 1, (const double[]){0, 1, 5, 0, 1, 4}, 6);
     sis_data_free(data);
     opt.label = "7";
-    refused_with("A11,4,4\n", &opt, "there is no column \"7\" in the header: c0, c1, c2");
+    refused_with("A11,4,4\n", &opt, "no column \"7\" in the header: c0, c1, c2");
     opt.label = NULL;
     refused_with("a,b,a\n1,2,3\n", &opt,
-                 "columns 1 and 3 are both called \"a\"; give each its own "
-                 "name, or say --no-header");
+                 "columns 1 and 3 are both named \"a\"; rename one, "
+                 "or give --no-header");
 }
 
 static void types_are_what_options_say(void **state) {
@@ -248,9 +248,9 @@ static void types_are_what_options_say(void **state) {
     opt.label = NULL;
     refused_with(table, &opt, "column \"y\": expected a number, found \"no\"");
     opt.categories = "w,z";
-    refused_with(table, &opt, "there is no column \"z\"");
+    refused_with(table, &opt, "no column \"z\"");
     opt.categories = "w,,";
-    refused_with(table, &opt, "expected names with commas between");
+    refused_with(table, &opt, "expected names separated by commas");
     opt = (sis_data_opt){.size = sizeof(sis_data_opt),
                          .types = folder_text("t.txt", "column type  missing\n"
                                                        "id\tid\n"
@@ -269,11 +269,11 @@ static void types_are_what_options_say(void **state) {
     folder_text("t.txt", "a b  numeric\n");
     refused_with(table, &opt,
                  "t.txt, line 1: expected number, category, ignore, id or label "
-                 "behind the name of the column, found \"numeric\"");
+                 "after the name of the column, found \"numeric\"");
     folder_text("t.txt", "a b  number\nab  number\n");
-    refused_with(table, &opt, "t.txt, line 2: begins with the name of no column");
+    refused_with(table, &opt, "c.csv has no column \"ab  number\"");
     folder_text("t.txt", "a label\ny label\n");
-    refused_with(table, &opt, "2 columns are to be the label");
+    refused_with(table, &opt, "2 columns have the type label");
     folder_text("t.txt", "w number\nid ignore\ny ignore\n");
     refused_with(table, &opt, "column \"w\": expected a number, found \"x\"");
 }

@@ -45,7 +45,7 @@ static void arrays_are_read_in_every_version(void **state) {
         assert_int_equal(sis_data_values(data, 1, row), 0);
         assert_true(row[0] == 4 && row[1] == 5 && row[2] == (double)0.1f);
         assert_int_equal(sis_data_values(data, 2, row), SIS_E_ARGUMENT);
-        assert_message_has("no example 2; it holds 2");
+        assert_message_has("no example 2; the file has 2");
         sis_data_free(data);
     }
     sis_data_free(NULL);
@@ -199,7 +199,7 @@ static const struct {
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000)}", SIS_E_FORMAT,
      "needs 8000000000000 bytes of numbers, found 8"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}", SIS_E_FORMAT, "found 8"},
-    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", SIS_E_FORMAT, "goes on after"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", SIS_E_FORMAT, "continues after"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': ()}", SIS_E_FORMAT, "single number"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
      "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",

@@ -123,7 +123,7 @@ static void lines_are_texts(void **state) {
         assert_null(sis_data_human(data, 0, &n));
         assert_int_equal(sis_data_width(data, 0), 0);
         assert_int_equal(sis_data_values(data, 0, &v), SIS_E_ARGUMENT);
-        assert_message_has("holds texts; only a model with a vocabulary");
+        assert_message_has("contains texts; use a model with a vocabulary");
         assert_int_equal(sis_data_words(data, 1, &w), 0);
         words_are(&w, sis_data_text(data, 1), "bad|film", "Bad|film");
         assert_int_equal(sis_data_words(data, 2, &w), SIS_E_ARGUMENT);
@@ -222,9 +222,9 @@ static void labels_stand_before_texts(void **state) {
     refused("a.tsv", "a\ttext\n", "is empty; expected a text");
     refused("a.tsv", "1 2\tx y\n1 z\tx\n", "line 2: expected numbers, then a text");
     refused("a.tsv", "a\ttext\n1\t\xFF\n", "line 2: byte 3 is not UTF-8");
-    refused_as("a.tsv", "a\ttext\n1\tx\n", 11, "zzz", "there is no column \"zzz\" in the header");
+    refused_as("a.tsv", "a\ttext\n1\tx\n", 11, "zzz", "no column \"zzz\" in the header");
     refused_as("a.tsv", "1 2\tx y\n", 8, "2", "line 1: has no number 2 in front of the text");
-    refused_as("a.tsv", "1 2\tx y\n", 8, "b", "expected the number of the column");
+    refused_as("a.tsv", "1 2\tx y\n", 8, "b", "give the label column by number");
 }
 
 static void json_lines_are_read(void **state) {
@@ -294,9 +294,9 @@ static void bad_json_lines_are_said(void **state) {
     refused("a.jsonl", "{\"words\":[\"a\",2]}\n", "word 1 is no text");
     refused("a.jsonl", "{\"values\":[1,\"a\"]}\n", "value 1 is no number");
     refused("a.jsonl", "{\"values\":[1e999]}\n", "not a line of JSON");
-    refused("a.jsonl", "{\"text\":\"a b\",\"human\":[2]}\n", "entry 0 is no number from 0 to 1");
+    refused("a.jsonl", "{\"text\":\"a b\",\"human\":[2]}\n", "entry 0 is not a number from 0 to 1");
     refused("a.jsonl", "{\"text\":\"!?\",\"human\":[0]}\n", "\"human\": the text has no words");
-    refused("a.jsonl", "{\"text\":\"a b\",\"human\":[1,1]}\n", "1 is there twice");
+    refused("a.jsonl", "{\"text\":\"a b\",\"human\":[1,1]}\n", "1 occurs twice");
     refused("a.jsonl", "{\"text\":\"a b\",\"human\":1}\n", "field \"human\": expected a list");
     refused("a.jsonl", "{\"text\":\"a\",\"id\":[]}\n", "field \"id\": expected text or a number");
     refused("a.jsonl", "{\"text\":\"a\xFF\"}\n", "line 1: not a line of JSON");

@@ -141,7 +141,7 @@ static void texts_without_words_have_none(void **state) {
     sis_data_free(data);
     assert_int_equal(sis_data_read(folder_text("v.csv", "a\n1\n"), NULL, &data), 0);
     assert_int_equal(sis_vocabulary_build(data, NULL, 0, 10, &v), SIS_E_ARGUMENT);
-    assert_message_has("holds no texts");
+    assert_message_has("contains no texts");
     sis_data_free(data);
 }
 

@@ -364,7 +364,7 @@ static void slopes_that_are_no_numbers_are_an_error(void **state) {
     sis_method_opt how = by_gradient(1);
     sis_rationale found;
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_E_NAN);
-    assert_string_equal(sis_error_detail(), "the slope of output 0 is not a number");
+    assert_string_equal(sis_error_detail(), "the gradient of output 0 is not a number");
 }
 
 int main(void) {

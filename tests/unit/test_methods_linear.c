@@ -172,10 +172,10 @@ static void models_without_gradients_are_told_so(void **state) {
     sis_rationale r;
     sis_method_opt how = method_opt(SIS_METHOD_IG);
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_UNSUPPORTED);
-    assert_message_has("ig needs a model with gradients");
+    assert_message_has("ig needs gradients");
     how = method_opt(SIS_METHOD_GRADIENT);
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_UNSUPPORTED);
-    assert_message_has("gradient needs a model with gradients");
+    assert_message_has("gradient needs gradients");
 }
 
 /* The matrix of lime's regression must fit the budget. */
@@ -192,7 +192,7 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     sis_method_opt how = method_opt(SIS_METHOD_LIME);
     sis_rationale r;
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_ARGUMENT);
-    assert_message_has("each of 3000 features, which takes 83 MiB");
+    assert_message_has("each of 3000 features, 83 MiB");
 }
 
 /* ---- Progress -------------------------------------------------------------------------------- */

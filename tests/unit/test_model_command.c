@@ -193,7 +193,7 @@ static void every_failure_says_what_happened(void **state) {
          SIS_E_MODEL, "ended with exit status 1; it said: two | three  [1m | four"},
         {"read -r l; printf '{\"outputs\":[1]}'", SIS_E_MODEL,
          "exit status 0 in the middle of an answer (no newline)"},
-        {"exec >&-; sleep 30", SIS_E_MODEL, "closed its output and went on without it"},
+        {"exec >&-; sleep 30", SIS_E_MODEL, "closed its output but kept running"},
         {ANSWER("Loading model..."), SIS_E_MODEL,
          "expected JSON and nothing else on stdout, found \"Loading model...\""},
         {ANSWER(""), SIS_E_MODEL, "found \"\""},
@@ -204,7 +204,7 @@ static void every_failure_says_what_happened(void **state) {
         {ANSWER("{\"output\":[1]}"), SIS_E_MODEL, "found \"{\"output\":[1]}\""},
         {ANSWER("{\"outputs\":1}"), SIS_E_MODEL, "expected an object with a list \"outputs\""},
         {ANSWER("{\"error\":\"weights are missing\"}"), SIS_E_MODEL,
-         "request 1: the model says: weights are missing"},
+         "request 1: the model reports: weights are missing"},
         {ANSWER("{\"outputs\":[]}"), SIS_E_MODEL, "expected 1 output, one for each row, found 0"},
         {ANSWER("{\"outputs\":[1,2]}"), SIS_E_MODEL, "found 2 (several scores a row are a list of"},
         {ANSWER("{\"outputs\":[[]]}"), SIS_E_MODEL, "row 1 of 1: expected scores, found an empty"},
@@ -213,10 +213,10 @@ static void every_failure_says_what_happened(void **state) {
         {ANSWER("{\"outputs\":[true]}"), SIS_E_MODEL, "expected a number, found true or false"},
         {ANSWER("{\"outputs\":[{}]}"), SIS_E_MODEL, "expected a number, found an object"},
         {ANSWER("{\"outputs\":[1e999]}"), SIS_E_MODEL, "expected JSON"},
-        {ANSWER("{\"outputs\":[null]}"), SIS_E_NAN, "row 1 of 1: the model answered null"},
-        {ANSWER("{\"outputs\":[NaN]}"), SIS_E_NAN, "row 1 of 1: the model answered NaN"},
-        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN, "the model answered -Infinity"},
-        {ANSWER("{\"NaN\":\"\\\\\"NaN\",\"outputs\":[NaN]}"), SIS_E_NAN, "answered NaN"},
+        {ANSWER("{\"outputs\":[null]}"), SIS_E_NAN, "row 1 of 1: expected a score, found null"},
+        {ANSWER("{\"outputs\":[NaN]}"), SIS_E_NAN, "row 1 of 1: expected a score, found NaN"},
+        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN, "expected a score, found -Infinity"},
+        {ANSWER("{\"NaN\":\"\\\\\"NaN\",\"outputs\":[NaN]}"), SIS_E_NAN, "found NaN"},
         {ANSWER("{\"outputs\":[\"NaN\"]}"), SIS_E_MODEL, "expected a number, found a string"},
         {ANSWER("{\"outputs\":[1],\"outputs\":[2]}"), SIS_E_MODEL,
          "expected JSON and nothing else"},
@@ -227,7 +227,7 @@ static void every_failure_says_what_happened(void **state) {
         {ANSWER("NaN is what it is"), SIS_E_MODEL, "found \"NaN is what it is\""},
         {"echo hello; " ANSWER("{\"outputs\":[1]}"), SIS_E_MODEL, "\"hello\""},
         {"read -r l; printf '{\"outputs\":[1]}\\nand more\\n'; cat >/dev/null", SIS_E_MODEL,
-         "wrote a line nobody asked for (only one answer a request may go to stdout): \"and more"},
+         "wrote an unexpected line (write one line for each request to stdout): \"and more"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char spec[1024];
@@ -253,7 +253,7 @@ static void later_rows_are_judged_like_the_first(void **state) {
         {"[[1,2],[3,4,5],[6,7]]", SIS_E_MODEL, "row 2 of 3: expected 2 scores, found 3"},
         {"[[1,2],3,[4,5]]", SIS_E_MODEL, "row 2 of 3: expected a list of 2 scores, found a number"},
         {"[1,2,3]", SIS_E_MODEL, "row 1 of 3: expected a list of 2 scores, found a number"},
-        {"[[1,2],[3,4],[5,Infinity]]", SIS_E_NAN, "row 3 of 3: the model answered Infinity"},
+        {"[[1,2],[3,4],[5,Infinity]]", SIS_E_NAN, "row 3 of 3: expected a score, found Infinity"},
         {"[[1,2],[3,4],[5,\"6\"]]", SIS_E_MODEL, "row 3 of 3: expected a number, found a string"},
     };
     double rows[9] = {0}, scores[6];
@@ -291,8 +291,8 @@ static void a_late_stray_line_is_noticed(void **state) {
         for (int k = 0; k < cases[i].believed; k++)
             assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK);
         assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_E_MODEL);
-        assert_message_has("only one ");
-        assert_message_has("may go to stdout"); /* noticed before or after the next answer */
+        assert_message_has("one line for each");
+        assert_message_has("to stdout"); /* noticed before or after the next answer */
         assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK); /* by a new child */
         assert_true(scores[0] == 5);
         sis_model_close(&model);
@@ -310,7 +310,7 @@ static void a_stray_line_at_the_end_is_noticed(void **state) {
     sis_model model = open_model(self("late '[[7,7],[7,7]]'"), 20);
     assert_int_equal(sis_model_measure(&model, row, 3), SIS_OK);
     assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_MODEL);
-    assert_message_has("only one ");
+    assert_message_has("one line for each");
     sis_model_close(&model);
     for (int k = 1; k < 16; k++) { /* the stray line comes with request k */
         char child[80];
@@ -355,7 +355,7 @@ static void a_child_that_miscounts_is_started_again(void **state) {
                                  20);
     assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
     assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), SIS_E_MODEL);
-    assert_message_has("request 2: expected 3 outputs, one for each row, found 2; only one line");
+    assert_message_has("request 2: expected 3 outputs, one for each row, found 2; write one line");
     assert_int_equal(model.predict(model.ctx, rows, 1, 3, scores), SIS_OK);
     assert_true(scores[0] == 1 && scores[1] == 2);
     sis_model_close(&model);
@@ -376,9 +376,9 @@ static void one_of_several_scores_may_be_nan(void **state) {
     sis_collection_release(&c);
     input.output = 1;
     assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_E_NAN);
-    assert_message_has("the model answered NaN for output 1");
+    assert_message_has("the model returned NaN for output 1");
     assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_NAN);
-    assert_message_has("the model answered NaN for output 1");
+    assert_message_has("the model returned NaN for output 1");
     sis_model_close(&model);
 }
 

@@ -198,7 +198,7 @@ static void ids_that_are_no_words_are_refused(void **state) {
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         s.rows[1] = wrong[k];
         assert_int_equal(sis_predict(&s.model, &s.inputs[0], 1, &opt, &score), SIS_E_ARGUMENT);
-        assert_message_has("at position 1: the model knows whole numbers");
+        assert_message_has("at position 1: the model takes whole numbers");
     }
     subject_close(&s);
 }

@@ -501,7 +501,7 @@ static void rows_are_cut_or_others_given(void **state) {
     opt.with = both;
     opt.n_with = 2;
     assert_int_equal(sis_model_open(spec, &opt, &model), SIS_E_ARGUMENT);
-    assert_message_has("the model has no input that is not given (--with)");
+    assert_message_has("--with gives a value to every input");
 }
 
 /* The outputs of the file are of INT32; builders declare floats. */

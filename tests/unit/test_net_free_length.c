@@ -248,7 +248,7 @@ static void scores_that_are_no_numbers_are_called_that(void **state) {
         int error = w->ops->reset(w, masked, &margin);
         if (error != SIS_OK) { /* the root of a negative number */
             assert_int_equal(error, SIS_E_NAN);
-            assert_message_has("answered NaN");
+            assert_message_has("returned NaN");
             seen++;
         }
         w->ops->free(w);

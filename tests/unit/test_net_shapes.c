@@ -99,7 +99,7 @@ static void arrays_fit_up_to_axes_of_one(void **state) {
     assert_int_equal(row.rank, 3);
     assert_memory_equal(row.dims, ((size_t[]){CHANNELS, 0, 0}), 3 * sizeof *row.dims);
     assert_int_equal(sis_model_take_shape(&model, (size_t[]){4, 9, 3}, 3), SIS_E_ARGUMENT);
-    assert_message_has("(4, 9, 3); the model takes (3, any, any)");
+    assert_message_has("(4, 9, 3), but the model takes (3, any, any)");
     sis_model_close(&model);
     sis_model_row_shape(&(sis_model){.size = sizeof(sis_model), .predict = sum_values}, &row);
     assert_int_equal(row.rank, 0);
@@ -154,7 +154,7 @@ static void shapes_that_are_none_of_the_networks_are_refused(void **state) {
     assert_int_equal(sis_net_margins(net, &b, margins), SIS_OK); /* a square */
     b.n_values = 42;
     assert_int_equal(sis_net_margins(net, &b, margins), SIS_E_UNSUPPORTED);
-    assert_message_has("leaves 2 sizes free");
+    assert_message_has("has 2 free sizes");
     sis_net_free(net);
 }
 
@@ -495,7 +495,7 @@ static void what_needs_equal_sides_says_so(void **state) {
     o.examples.rows = "0,1";
     o.question.mask = "mean";
     assert_int_equal(sis_task_open(&o, &t), SIS_E_ARGUMENT);
-    assert_message_has("different sides");
+    assert_message_has("different sizes");
     o.question.mask = "zero";
     o.question.features = "grid:4"; /* each image has its own */
     assert_int_equal(sis_task_open(&o, &t), SIS_OK);

@@ -207,8 +207,8 @@ static void trees_that_are_none_are_refused(void **state) {
     (void)state;
     refused(begin_trees(), "nodes_modes");
     refused(stump(3, 1, 2, "BRANCH_LEQ"), "feature 3 of an input of 3 columns");
-    refused(stump(0, 1, 7, "BRANCH_LEQ"), "a child that is not there");
-    refused(stump(0, 0, 2, "BRANCH_LEQ"), "hang on no root");
+    refused(stump(0, 1, 7, "BRANCH_LEQ"), "a child that does not exist");
+    refused(stump(0, 0, 2, "BRANCH_LEQ"), "belong to no tree");
     refused(stump(0, 1, 1, "BRANCH_LEQ"), "two parents");
     refused(stump(0, 1, 2, "BRANCH_MEMBER"), "BRANCH_MEMBER");
     sis_net_builder *b = stump(0, 1, 2, "BRANCH_LEQ");

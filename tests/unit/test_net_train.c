@@ -184,9 +184,9 @@ static void what_cannot_be_trained_is_refused(void **state) {
     sis_arch arch;
     assert_int_equal(sis_arch_init(&arch, "resnet"), SIS_E_ARGUMENT);
     k.rows[81] = 40;
-    expect_refused(&k, "training row 1: 40 at position 1 is no token of a vocabulary of 40");
+    expect_refused(&k, "training row 1: 40 at position 1 is not a token of a vocabulary of 40");
     k.rows[81] = 1.5f;
-    expect_refused(&k, "is no token");
+    expect_refused(&k, "is not a token");
     k.rows[81] = NAN;
     expect_refused(&k, "row 1: value 1 is not finite");
     k.rows[81] = 0;
@@ -197,7 +197,7 @@ static void what_cannot_be_trained_is_refused(void **state) {
     expect_refused(&bad, "no training rows");
     bad = k;
     bad.train.n_values = 79;
-    expect_refused(&bad, "79 values; text-cnn takes 80");
+    expect_refused(&bad, "79 values, but text-cnn takes 80");
     bad = k;
     bad.opt.loss = SIS_LOSS_CROSS_ENTROPY;
     expect_refused(&bad, "classes");

@@ -138,7 +138,7 @@ static void damaged_checkpoints_are_refused(void **state) {
     fclose(f);
     assert_int_equal(sis_trainer_new(&k.arch, &k.opt, &k.train, NULL, &t), 0);
     assert_int_equal(sis_trainer_load(t, path), SIS_E_FORMAT);
-    assert_message_has("another training");
+    assert_message_has("another run");
     remove(path);
     assert_int_equal(sis_trainer_load(t, path), SIS_E_IO);
     sis_trainer_free(t);

@@ -226,7 +226,7 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
     empty.low = low;
     empty.high = high;
     assert_int_equal(sis_prove_collect(prover, &s.input, &empty, &c, &g), SIS_E_ARGUMENT);
-    assert_message_has("the domain of value 0 is empty");
+    assert_message_has("the range of value 0 is empty");
     s.input.n_values--;
     assert_int_equal(sis_prove_collect(prover, &s.input, &opt, &c, &g), SIS_E_ARGUMENT);
     sis_prover_free(prover);

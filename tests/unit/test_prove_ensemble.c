@@ -298,8 +298,8 @@ static void other_ensembles_are_refused_in_words(void **state) {
     subject least = {.outputs = 1, .post = "NONE", .aggregate = "MIN"};
     subject largest = {.outputs = 1, .post = "NONE", .aggregate = "MAX"};
     subject zero = {.outputs = 3, .classifier = 1, .post = "SOFTMAX_ZERO"};
-    assert_refused(&least, "the least or the largest");
-    assert_refused(&largest, "the least or the largest");
+    assert_refused(&least, "not by MIN or MAX");
+    assert_refused(&largest, "not by MIN or MAX");
     assert_refused(&zero, "SOFTMAX_ZERO");
     sis__rng r;
     int holds, first = 0;

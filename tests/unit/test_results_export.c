@@ -88,7 +88,7 @@ static void conditions_hold_of_columns(void **state) {
         assert_int_equal(sis_where_holds(w, &r), cases[k].holds);
         sis_where_free(w);
     }
-    assert_message_has("no column of record \"r\"");
+    assert_message_has("nor a column of record \"r\"");
     sis_record_release(&r);
 }
 
@@ -101,13 +101,13 @@ static void conditions_that_make_no_sense_are_refused(void **state) {
         {"class=1 and ", "expected FIELD=VALUE"},
         {"=a", "expected a field or a column in front, found \"\""},
         {"age<young", "expected a number to compare with, found \"young\""},
-        {"age=", "expected a value behind it, found \"age\""},
+        {"age=", "expected a value after it, found \"age\""},
         {"sex=female or age<3", "expected \" and \" between conditions"},
         {"score=>0.5",
-         "expected =, !=, <, <=, > or >= (a value that begins so goes in quotes), found \"=>\""},
+         "expected =, !=, <, <=, > or >= (quote a value that begins with one), found \"=>\""},
         {"score<>1", "found \"<>\""},
-        {"label<3", "expected = or !=, as label is no number, found \"<\""},
-        {"size=", "expected a value behind it, found \"size\""},
+        {"label<3", "expected = or !=, because label is not a number, found \"<\""},
+        {"size=", "expected a value after it, found \"size\""},
         {"size=x", "expected a number to compare with, found \"x\""},
         {"score>nan", "expected a number to compare with"},
         {"status=Explained", "expected a status (explained, not_decided"},

@@ -62,12 +62,12 @@ static void files_are_read_record_by_record(void **state) {
     assert_int_equal(count_records(results_file(2, "{\"sis\":3}\n", NULL), &n), SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 3: field \"sis\": version 3");
     assert_int_equal(count_records(results_file(2, "{\"sis\":2,\"i", NULL), &n), SIS_E_FORMAT);
-    assert_message_has("r.jsonl, line 3: cut off (was the run interrupted? --resume");
+    assert_message_has("r.jsonl, line 3: cut off (if the run was interrupted");
     assert_int_equal(n, 2);
     assert_int_equal(count_records(results_file(2, "hello", NULL), &n), SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 3: not a record");
     assert_int_equal(count_records(results_file(0, "a,b\n1,2\n", NULL), &n), SIS_E_FORMAT);
-    assert_message_has("r.jsonl: no results file; expected what sis explain");
+    assert_message_has("r.jsonl: not a results file; expected the output of");
     assert_int_equal(count_records(results_file(0, "{\"id\":\"0\",\"sis\":2}\n", NULL), &n),
                      SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 1: field");
@@ -133,11 +133,11 @@ static void files_that_are_not_ours_are_not_cut(void **state) {
     const struct {
         const char *tail, *part;
     } cases[] = {
-        {"my thesis", "line 3: not a record of a results file"},
+        {"my thesis", "line 3: not a record"},
         {"my thesis\n", "line 3: not a record"},
         {"{\"sis\":2}\n", "line 3: field \"id\": is missing"},
         {"{\"sis\":2,\"id\"\n", "line 3: not a record"},
-        {"{\"id\":1", "line 3: not a record of a results file"},
+        {"{\"id\":1", "line 3: not a record"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(sis_resume_scan(results_file(2, cases[i].tail, NULL), NULL, NULL, &resume),

@@ -56,11 +56,11 @@ static const struct {
     {"method", "{}", "\"method\": expected text, found an object"},
     {"target", "-1", "\"target\": -1 is out of range"},
     {"target", "true", "\"target\": expected a number, found true"},
-    {"n_outputs", "3", "\"n_outputs\": target 3 is none of 3"},
+    {"n_outputs", "3", "\"n_outputs\": target 3 is not one of 3"},
     {"n_outputs", "0", "\"n_outputs\": 0 is out of range"},
     {"n_outputs", "\"9\"", "\"n_outputs\": expected a number, found text"},
     {"target_label", "1", "\"target_label\": expected text"},
-    {"direction", "\">\"", "\"direction\": \">\" is none of its values"},
+    {"direction", "\">\"", "\"direction\": unknown value \">\""},
     {"direction", NULL, "\"direction\": is missing"},
     {"direction", "1", "\"direction\": expected text"},
     {"threshold", "\"0.7\"", "\"threshold\": expected a number, found text"},
@@ -68,7 +68,7 @@ static const struct {
     {"score", NULL, "\"score\": is missing"},
     {"score", "null", "\"score\": expected a number, found null"},
     {"masked_score", "[]", "\"masked_score\": expected a number"},
-    {"status", "\"done\"", "\"status\": \"done\" is none of its values"},
+    {"status", "\"done\"", "\"status\": unknown value \"done\""},
     {"status", "0", "\"status\": expected text"},
     {"status", "\"not_decided\"", "\"subsets\": expected none with this status, found 2"},
     {"message", "\"x\"", "\"message\": the status is not \"error\""},
@@ -86,14 +86,14 @@ static const struct {
     {"[0].features", "[]", "\"subsets[0].features\": is empty"},
     {"[0].features", "[6]", "\"subsets[0].features\": 6 is not one of the 6 features"},
     {"[0].features", "[-1]", "\"subsets[0].features\": -1 is not one of"},
-    {"[0].features", "[1,2,1]", "\"subsets[0].features\": feature 1 is there twice"},
+    {"[0].features", "[1,2,1]", "\"subsets[0].features\": feature 1 occurs twice"},
     {"[0].features", "[1.0]", "\"subsets[0].features\": expected a whole number"},
     {"[0].features", "[\"1\"]", "\"subsets[0].features\": expected a number, found text"},
     {"[0].features", "[4294967296]", "\"subsets[0].features\": 4294967296 is out of range"},
     {"[0].score", NULL, "\"subsets[0].score\": is missing"},
     {"[0].score", "null", "\"subsets[0].score\": expected a number"},
     {"[0].start", "null", "\"subsets[0].start\": expected a number"},
-    {"[0].order", "[0,1,2,3,4,4]", "\"subsets[0].order\": feature 4 is there twice"},
+    {"[0].order", "[0,1,2,3,4,4]", "\"subsets[0].order\": feature 4 occurs twice"},
     {"[0].order", "[0]", "\"subsets[0].trace\": expected 1 entries as in \"order\", found 6"},
     {"[0].order", NULL, "\"subsets[0].trace\": expected 0 entries"},
     {"[0].trace", NULL, "\"subsets[0].trace\": expected 6 entries as in \"order\", found 0"},
@@ -107,11 +107,11 @@ static const struct {
     {"seconds", "-1", "\"seconds\": is not a time"},
     {"seconds", "\"1\"", "\"seconds\": expected a number"},
     {"kind", "1", "\"kind\": expected text"},
-    {"shape", "[2,3]", "\"shape\": is not that of the 8 values"},
+    {"shape", "[2,3]", "\"shape\": does not fit the 8 values"},
     {"shape", "[0,8]", "\"shape\": 0 is out of range"},
-    {"shape", "[9223372036854775807,9223372036854775807]", "\"shape\": is not that of"},
+    {"shape", "[9223372036854775807,9223372036854775807]", "\"shape\": does not fit"},
     {"shape", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,8]",
-     "\"shape\": is not that of"},
+     "\"shape\": does not fit"},
     {"values", "[1,2]", "\"mask\": expected 2 entries as in \"values\", found 8"},
     {"values", NULL, "\"mask\": expected 0 entries"},
     {"values", "[1,2,3,4,5,6,7,true]", "\"values\": expected a number, found true"},
@@ -130,13 +130,13 @@ static const struct {
     {"words", "[\"a\",\"b\"]", "\"words\": expected 6 entries, one for each feature, found 2"},
     {"words", "[]", "\"words\": expected 6 entries"},
     {"words", "[null]", "\"words\": expected text"},
-    {"spans", "[0,1]", "\"spans\": there is no text"},
+    {"spans", "[0,1]", "\"spans\": needs the field"},
     {"text", "7", "\"text\": expected text"},
     {"unit", "7", "\"unit\": expected text"},
     {"sequence", "\"ACG\"", "\"sequence\": expected 6 entries"},
     {"sequence", "[]", "\"sequence\": expected text"},
     {"human", "[6]", "\"human\": 6 is not one of the 6 features"},
-    {"human", "[1,1]", "\"human\": feature 1 is there twice"},
+    {"human", "[1,1]", "\"human\": feature 1 occurs twice"},
     {"human", "1", "\"human\": expected a list"},
 };
 
@@ -196,9 +196,9 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
     s.record.collection.seconds = NAN;
     not_written(&s, "\"seconds\"");
     s.record.collection.status = (sis_status)9;
-    not_written(&s, "no status 9");
+    not_written(&s, "unknown status 9");
     s.record.drawing.values = NULL;
-    not_written(&s, "\"mask\": there are no values");
+    not_written(&s, "\"mask\": needs the field");
     s.record.question.target = SIZE_MAX;
     not_written(&s, "\"target\": is too large");
     s.record.drawing.n_values = 0;
@@ -231,9 +231,9 @@ static void features_have_places_in_the_text(void **state) {
         size_t n;
         const char *part;
     } wrong[] = {{{0, 1}, 2, "\"spans\": expected 12 entries"},
-                 {{0, 1, 2, 4, 4, 4, 5, 6, 7, 9, 9, 9}, 12, "9 is no place in the text"},
-                 {{-1, 1, 2, 4, 4, 4, 5, 6, 7, 8, 8, 8}, 12, "-1 is no place in the text"},
-                 {{0, 2, 1, 4, 4, 4, 5, 6, 7, 8, 8, 8}, 12, "1 is no place in the text, or out"}};
+                 {{0, 1, 2, 4, 4, 4, 5, 6, 7, 9, 9, 9}, 12, "9 is outside of the text"},
+                 {{-1, 1, 2, 4, 4, 4, 5, 6, 7, 8, 8, 8}, 12, "-1 is outside of the text"},
+                 {{0, 2, 1, 4, 4, 4, 5, 6, 7, 8, 8, 8}, 12, "1 is outside of the text, or out"}};
     sis_record r;
     (void)state;
     assert_int_equal(line_with_spans(good, 12, &r), 0);

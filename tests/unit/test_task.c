@@ -349,7 +349,7 @@ static void data_in_memory_are_checked(void **state) {
     assert_int_equal(sis_data_from_texts(bad, 0, NULL, &data), SIS_E_ARGUMENT);
     assert_int_equal(sis_data_from_words(blank, &one, 1, NULL, &data), SIS_E_ARGUMENT);
     assert_int_equal(sis_data_from_sequences(letters, 1, NULL, &data), SIS_E_FORMAT);
-    assert_message_has("0x55 is no base");
+    assert_message_has("0x55 is not a base");
     assert_int_equal(sis_data_from_sequences(blank, 1, NULL, &data), SIS_E_FORMAT);
     assert_null(data);
 }
@@ -396,7 +396,7 @@ static void records_hold_what_the_core_finds(void **state) {
     assert_int_equal(n, 3);
     some[2] = ROWS;
     assert_int_equal(sis_task_choose(t, some, 3), SIS_E_ARGUMENT);
-    assert_message_has("there is no example");
+    assert_message_has("no example");
     assert_int_equal(sis_task_explain(t, ROWS, &r), SIS_E_ARGUMENT);
     assert_int_equal(sis_task_choose(t, some, 0), 0);
     assert_int_equal(sis_task_next(t, &r), 0);
@@ -635,7 +635,7 @@ static void a_task_like_another_asks_the_same(void **state) {
     sis_data *narrow;
     assert_int_equal(sis_data_from_values(rows[0], 2, dims, NULL, &narrow), 0);
     assert_int_equal(sis_task_about(t, narrow, &other), SIS_E_ARGUMENT);
-    assert_message_has("--mask: it is for 4 values, an example has 2");
+    assert_message_has("--mask: it has 4 values, but an example has 2");
     assert_null(other);
     sis_task_free(t);
     sis_data_free(narrow);
@@ -818,14 +818,14 @@ static void records_are_verified_by_the_task(void **state) {
     const char *id = records[7].id;
     records[7].id = "who";
     assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
-    assert_message_has("record \"who\" is of no example");
+    assert_message_has("record \"who\" is not among the selected");
     records[7].id = records[6].id;
     assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
-    assert_message_has("made of another input");
+    assert_message_has("made with another input");
     records[7].id = id;
     records[7].question.target = 2;
     assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
-    assert_message_has("is about output 2, the model has 2");
+    assert_message_has("is about output 2, but the model has 2");
     sis_task_free(t);
     for (size_t i = 0; i < ROWS; i++)
         sis_record_release(&records[i]);
@@ -919,7 +919,7 @@ static void what_makes_no_sense_is_refused(void **state) {
     o = good;
     o.examples.data = data;
     o.examples.input = "x.csv";
-    refused(&o, SIS_E_OPTION, "--input: there is a data set already");
+    refused(&o, SIS_E_OPTION, "--input: a data set was given too");
     o.examples.input = NULL;
     o.examples.shards = 0;
     refused(&o, SIS_E_OPTION, "--shard");
@@ -937,12 +937,12 @@ static void what_makes_no_sense_is_refused(void **state) {
     o.question.threshold = "high";
     refused(&o, SIS_E_OPTION, "--threshold: expected a number or pNN");
     o.question.threshold = "p101";
-    refused(&o, SIS_E_OPTION, "between p0 and p100");
+    refused(&o, SIS_E_OPTION, "from p0 to p100");
     o.question.threshold = "1";
     o.question.mask = "mean";
     refused(&o, SIS_E_OPTION, "--mask: expected mean:FILE");
     o.question.mask = NULL;
-    refused(&o, SIS_E_OPTION, "no mask of its own; say what a missing feature looks like");
+    refused(&o, SIS_E_OPTION, "the model has none of its own; give one");
     o.question.mask = "zero";
     o.question.target = "2";
     refused(&o, SIS_E_ARGUMENT, "--target: the model has 2 outputs; expected 0 to 1 or top");
@@ -957,7 +957,7 @@ static void what_makes_no_sense_is_refused(void **state) {
     refused(&o, SIS_E_OPTION, "--method: expected sis");
     o.answer.method = "sis";
     o.answer.constraint = "length";
-    refused(&o, SIS_E_OPTION, "for other methods than sis");
+    refused(&o, SIS_E_OPTION, "does not work with --method sis");
     o.answer.constraint = "sufficient";
     o.question.features = "all";
     refused(&o, SIS_E_OPTION, "--features: expected each");
@@ -985,7 +985,7 @@ static void columns_must_be_those_of_the_model(void **state) {
     o.model.spec = MODEL("credit.onnx");
     o.examples.data = data;
     o.question.threshold = "0.5";
-    refused(&o, SIS_E_ARGUMENT, "value 1 is called \"debt\"; the model takes \"income\" there");
+    refused(&o, SIS_E_ARGUMENT, "value 1 is named \"debt\"; the model expects \"income\"");
     sis_data_free(data);
 }
 

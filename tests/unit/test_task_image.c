@@ -89,7 +89,7 @@ static void other_blurs_are_refused(void **state) {
     refused("blur:-1", "image", "expected pixels, more than 0");
     refused("blur:9999", "image", "at most 4096");
     refused("blur:", "image", "found \"\"");
-    refused("blur:2", NULL, "say --kind image");
+    refused("blur:2", NULL, "give --kind image");
 }
 
 /* ---- Sizes --------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static void a_model_without_a_size_cannot_be_fitted(void **state) {
     sis_task_opt o = options(png(3, 3, 1), "zero");
     o.examples.fit = 1;
     assert_int_equal(sis_task_open(&o, &task), SIS_E_OPTION);
-    assert_message_has("does not say the size");
+    assert_message_has("does not state its image size");
 }
 
 static int blur_once(void *ctx) {

@@ -189,7 +189,7 @@ static void what_is_no_picture_is_refused(void **state) {
     o.question.features = "grid:2";
     assert_int_equal(sis_task_open(&o, &t), SIS_OK);
     assert_int_equal(sis_task_next(t, &r), SIS_E_ARGUMENT);
-    assert_message_has("no picture");
+    assert_message_has("not an image");
     sis_task_free(t);
     sis_data_free(data);
 }

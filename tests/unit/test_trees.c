@@ -385,9 +385,9 @@ static void refused_tree(const char *trees, const char *info, const char *part) 
 
 static void trees_that_are_none_are_refused(void **state) {
     (void)state;
-    refused_tree(TREE("[1,-1,-1]", "[1,-1,-1]", "[0,0,0]"), "[0]", "hangs in two places");
-    refused_tree(TREE("[1,0,-1]", "[2,2,-1]", "[0,0,0]"), "[0]", "hangs in two places");
-    refused_tree(TREE("[0,-1,-1]", "[2,-1,-1]", "[0,0,0]"), "[0]", "hangs in two places");
+    refused_tree(TREE("[1,-1,-1]", "[1,-1,-1]", "[0,0,0]"), "[0]", "has two parents");
+    refused_tree(TREE("[1,0,-1]", "[2,2,-1]", "[0,0,0]"), "[0]", "has two parents");
+    refused_tree(TREE("[0,-1,-1]", "[2,-1,-1]", "[0,0,0]"), "[0]", "has two parents");
     refused_tree(TREE("[1,-1,-1]", "[3,-1,-1]", "[0,0,0]"), "[0]", "child or a feature");
     refused_tree(TREE("[1,-1,-1]", "[-5,-1,-1]", "[0,0,0]"), "[0]", "child or a feature");
     refused_tree(TREE("[1,-1,-1]", "[1.5,-1,-1]", "[0,0,0]"), "[0]", "child or a feature");
@@ -407,13 +407,13 @@ static void what_is_not_supported_is_named(void **state) {
     (void)state;
     refused("m.json", "[{\"nodeid\":0,\"leaf\":1}]", "dump of XGBoost");
     refused("m.json", "{\"name\":\"tree\",\"tree_info\":[{\"tree_index\":0}]}", "dump of LightGBM");
-    refused("m.json", "{\"a\":1}", "no \"learner\"");
+    refused("m.json", "{\"a\":1}", "\"learner\" is missing");
     refused("m.json", "{\"learner\":{}}", "gradient_booster");
     refused("m.json", "{\"learner\":", "byte 11: expected a value");
-    refused("m.json", "hello", "no model of XGBoost");
+    refused("m.json", "hello", "not a model of XGBoost");
     refused("m.ubj", "{L", "more bytes");
-    refused("old.model", "binf\1\2\3", "the old binary form of XGBoost; load it there");
-    refused("m.txt", "tree\nmax_feature_idx=0\nobjective=odd\n\n", "not known: odd");
+    refused("old.model", "binf\1\2\3", "the old binary format of XGBoost; load it in XGBoost");
+    refused("m.txt", "tree\nmax_feature_idx=0\nobjective=odd\n\n", "unknown objective: odd");
     refused("m.txt", "tree\nmax_feature_idx=0\nobjective=binary sigmoid:1,5\n\n",
             "expected a number above 0: sigmoid");
     refused("m.txt", "tree\nnum_class=1\n\n", "max_feature_idx");
@@ -430,16 +430,16 @@ static void what_is_not_supported_is_named(void **state) {
     refused("m.txt",
             "tree\nmax_feature_idx=0\n\nTree=0\nnum_leaves=2\nleaf_value=1 2\nsplit_feature=0\n"
             "threshold=0\ndecision_type=2\nleft_child=0\nright_child=-1\n",
-            "hangs in two places");
+            "has two parents");
     refused("m.txt",
             "tree\nmax_feature_idx=0\ntree_sizes=9 9\r\n\nTree=0\nnum_leaves=1\nleaf_value=1\n",
-            "1 trees, tree_sizes is of 2; is the file cut off?");
+            "1 trees, but tree_sizes lists 2; is the file cut off?");
     refused("m.txt", "tree\nmax_feature_idx=0\nfeature_names=a b\n\nend of trees\n",
             "too many names in feature_names");
     refused("m.txt",
             "tree\nmax_feature_idx=1\n\nTree=0\nnum_leaves=2\nleaf_value=1 2\nsplit_feature=0.5\n"
             "threshold=0\ndecision_type=2\nleft_child=-1\nright_child=-2\n",
-            "a feature that is not there: split_feature");
+            "a feature that does not exist: split_feature");
     sis_model m;
     assert_int_equal(sis_model_open(folder_path("none.ubj"), NULL, &m), SIS_E_IO);
 }
@@ -455,7 +455,7 @@ static void deep_and_huge_claims_are_bounded(void **state) {
             "{\"learner\":{\"gradient_booster\":{\"name\":\"gbtree\",\"model\":{\"tree_info\":[],"
             "\"trees\":[]}},\"learner_model_param\":{\"num_feature\":\"2147483647\",\"num_class\":"
             "\"2147483647\"},\"objective\":{\"name\":\"multi:softprob\"}}}",
-            "more outputs or features");
+            "too many outputs or features");
     sis_model m;
     static const char counted[] = "{L\0\0\0\0\0\0\0\1a[$d#L\x7f\0\0\0\0\0\0\0";
     const char *path = folder_write("m.ubj", counted, sizeof counted - 1);

@@ -203,7 +203,9 @@ static int put_branch(Sis__Onnx__Graph *g, Sis__Onnx__Node *n, const decision *d
     Sis__Onnx__Graph *b = branch_of(n, d->truth);
     scope s = {.number = d->number};
     if (!b || b->n_input || b->n_output != n->n_output || b->n_sparse_initializer)
-        return sis__fail(SIS_E_FORMAT, "operator If (node %s): a branch that does not fit",
+        return sis__fail(SIS_E_FORMAT,
+                         "operator If (node %s): a branch has the wrong inputs or "
+                         "outputs",
                          n->name && *n->name ? n->name : "(unnamed)");
     int error = note_branch(&s, b);
     if (!error)

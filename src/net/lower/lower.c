@@ -11,8 +11,8 @@
 int sis__lower(struct Sis__Onnx__Model *doc) {
     if (doc->n_functions)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "operator %s is a function of the file; run the model in ONNX Runtime, or "
-                         "export it with its functions inlined",
+                         "operator %s is a function of the file; export the model "
+                         "with inlined functions, or use ONNX Runtime (ort:FILE.onnx)",
                          doc->functions[0]->name ? doc->functions[0]->name : "(unnamed)");
     int error = sis__lower_branches(doc);
     return error ? error : sis__recipes_apply(doc);

@@ -73,7 +73,7 @@ static int read_part(reader *r, FILE *f, int64_t offset, int64_t length, Sis__On
     struct stat st;
     const char *name = t->name ? t->name : "(unnamed)";
     if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
-        return sis__fail(SIS_E_IO, "the values of tensor %s are not in a file", name);
+        return sis__fail(SIS_E_IO, "cannot find the file with the values of tensor %s", name);
     if (length == 0)
         length = st.st_size - offset;
     if (offset > st.st_size || length < 0 || length > st.st_size - offset)
@@ -114,13 +114,13 @@ static int load_tensor(reader *r, Sis__Onnx__Tensor *t) {
     int64_t offset = number_of(t, "offset"), length = number_of(t, "length");
     if (!file || !stays_inside(file) || offset < 0 || length < 0 || t->has_raw_data)
         return sis__fail(SIS_E_FORMAT,
-                         "tensor %s keeps its values in another file, but not in one beside the "
-                         "model",
+                         "tensor %s: its values must be in a file in the same folder "
+                         "as the model",
                          name);
     FILE *f = open_beside(r, file);
     if (!f)
-        return sis__fail(SIS_E_IO, "cannot open %s beside the model, which holds tensor %s: %s",
-                         file, name, strerror(errno));
+        return sis__fail(SIS_E_IO, "cannot open %s, which contains tensor %s: %s", file, name,
+                         strerror(errno));
     int error = read_part(r, f, offset, length, t);
     fclose(f);
     if (!error)

@@ -313,7 +313,7 @@ int sis__graph_load(sis__graph *g, const Sis__Onnx__Model *doc, sis__words *word
                     sis__op_lookup find) {
     *g = (sis__graph){.borrowed_words = words != NULL, .find = find};
     if (!doc->graph)
-        return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
+        return sis__fail(SIS_E_FORMAT, "not an ONNX model: it has no graph");
     g->words = words ? words : sis__words_new();
     int error = g->words ? load(g, doc->graph, doc) : SIS_E_NOMEM;
     if (error)

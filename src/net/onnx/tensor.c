@@ -287,8 +287,8 @@ int sis__tensor_decode(const Sis__Onnx__Tensor *t, sis__words *words, sis__decod
         return error;
     if (t->data_location == SIS__ONNX__TENSOR__DATA_LOCATION__EXTERNAL || t->n_external_data)
         return sis__fail(SIS_E_UNSUPPORTED,
-                         "tensor %s keeps its values in another file; save the model with all "
-                         "values inside one file",
+                         "tensor %s: its values are in another file; save the model "
+                         "as one file",
                          name);
     if (t->segment)
         return sis__fail(SIS_E_UNSUPPORTED, "tensor %s is stored in segments", name);

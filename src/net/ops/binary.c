@@ -381,7 +381,7 @@ static int compare_forward(const sis__step *s, sis__run *r) {
         base.da = sis__din(s, r, 0);                                                               \
         base.db = sis__din(s, r, 1);                                                               \
         if (sis__tin(s, r, 1)->dtype != SIS__F32)                                                  \
-            return sis__fail(SIS_E_UNSUPPORTED, "of an integer exponent");                         \
+            return sis__fail(SIS_E_UNSUPPORTED, "an integer exponent");                            \
         run_sweep(&s->p.broadcast, base, name##_row_backward);                                     \
         return SIS_OK;                                                                             \
     }

@@ -107,7 +107,7 @@ static int imputer_shape(sis__cx *c) {
     n = x->dtype == SIS__F32 ? n : whole;
     size_t columns = x->rank ? x->dims[x->rank - 1] : 1;
     if (x->dtype > SIS__I64 || n == 0 || (n != 1 && n != columns))
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu values to put in %zu columns", n, columns);
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu values to fill in for %zu columns", n, columns);
     if (!c->error)
         *p = (imputer){floats, ints, n, missing, missing_int};
     return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
@@ -320,7 +320,7 @@ static int one_hot_encoder_forward(const sis__step *s, sis__run *r) {
         while (k > 0 && m->keys[k - 1] != id)
             k--;
         if (k == 0 && !m->missing)
-            return sis__fail(SIS_E_ARGUMENT, "a category that the model does not know");
+            return sis__fail(SIS_E_ARGUMENT, "an unknown category");
         memset(y, 0, m->n * sizeof *y);
         if (k > 0)
             y[k - 1] = 1;
@@ -348,7 +348,7 @@ static int vectorizer_shape(sis__cx *c) {
     for (size_t i = 0; i < c->step->n_inputs; i++) {
         const sis__tensor *t = sis__cx_input(c, i);
         if (!t || t->dtype > SIS__I64 || (i && rows_of(t) != rows))
-            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is no row of numbers", i);
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is not a row of numbers", i);
         rows = rows_of(t);
         width += width_of(t);
     }

@@ -12,7 +12,7 @@
 
 static const sis__graft *graft_of(sis__cx *c) {
     if (!c->node->graft)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "an operator that files do not have");
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "an internal operator");
     return c->node->graft;
 }
 
@@ -92,7 +92,7 @@ static int follow_shape(sis__cx *c) {
     if ((g->kind == SIS__GRAFT_POSITIONS && length - 1 > high) ||
         (g->kind == SIS__GRAFT_LENGTHS && length > high))
         return sis__cx_fail(c, SIS_E_ARGUMENT,
-                            "input %s takes %s, which cannot tell %lld tokens apart", v->name,
+                            "input %s takes %s, too small a type for %lld tokens", v->name,
                             sis__elem_name(v->elem_type), (long long)length);
     sis__cx_output(c, 0, v->dtype, v->rank, x->dims);
     sis__cx_elem(c, 0, v->elem_type);

@@ -38,7 +38,7 @@ int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *
 int sis__rows_read(sis__cx *c, size_t *n, size_t *width) {
     const sis__tensor *x = sis__cx_input(c, 0);
     if (x->rank < 1 || x->rank > 2 || x->dtype == SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is no table of numbers");
+        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is not a table of numbers");
     *n = x->rank == 2 ? x->dims[0] : 1;
     *width = x->dims[x->rank - 1];
     return c->error;

@@ -151,7 +151,7 @@ static int scaler_shape(sis__cx *c) {
     if (c->error)
         return c->error;
     if (x->dtype == SIS__BOOL || x->rank == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is no table of numbers");
+        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is not a table of numbers");
     m->channels = x->dims[x->rank - 1];
     m->outer = m->channels ? x->count / m->channels : 0;
     for (size_t i = 0; i < 2; i++)

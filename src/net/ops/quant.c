@@ -249,7 +249,7 @@ static int levels_shape(sis__cx *c) {
     sis__cx_float(c, 0);
     sis__cx_float(c, 1);
     if (zero && (!is_byte(zero) || !zero->data || zero->count != 1))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a zero point that is no constant of 8 bits");
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a zero point that is not an 8-bit constant");
     if (c->error)
         return c->error;
     k.zero = zero && !raw ? (int)*(const int64_t *)zero->data : 0;

@@ -22,7 +22,7 @@ static int trilu_shape(sis__cx *c) {
     size_t n = 0;
     const int64_t *given = sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &n) : NULL;
     if (x->rank < 2)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input that is no matrix");
+        sis__cx_fail(c, SIS_E_FORMAT, "an input that is not a matrix");
     if (c->error)
         return c->error;
     *p = (triangle){.rows = (int64_t)x->dims[x->rank - 2],
@@ -76,7 +76,7 @@ static int cum_sum_shape(sis__cx *c) {
     const int64_t *given = sis__cx_ints(c, 1, &n);
     size_t axis = n == 1 ? sis__cx_axis(c, given[0], x->rank) : 0;
     if (n != 1 || x->dtype > SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "one axis of numbers is wanted");
+        sis__cx_fail(c, SIS_E_FORMAT, "expected one axis of numbers");
     if (c->error)
         return c->error;
     sis__axis_around(x, axis, &p->axis);

@@ -26,7 +26,7 @@ static int never_run(const sis__step *s, sis__run *r) {
 static int need_known_texts(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     if (x->dtype != SIS__TEXT)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input that is no text");
+        sis__cx_fail(c, SIS_E_FORMAT, "an input that is not text");
     else if (!x->data)
         sis__cx_fail(c, SIS_E_UNSUPPORTED,
                      "input 0 must be constant, but it depends on the network's input");

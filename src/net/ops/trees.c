@@ -81,7 +81,7 @@ static int read_nodes(sis__cx *c, node_lists *l) {
     sis__attr_find(c, "nodes_hitrates");
     sis__attr_find(c, "nodes_hitrates_as_tensor");
     if (!l->modes || l->modes->n_strings != l->n || l->n == 0)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not have one mode for each node");
     return c->error;
 }
 
@@ -139,7 +139,8 @@ static int build_node(sis__cx *c, sis__forest *f, const node_lists *l, const nam
     n->value = l->values[i];
     n->missing_yes = (l->missing && l->missing[i]) || n->mode == SIS__NODE_NEQ;
     if (yes == SIZE_MAX || no == SIZE_MAX)
-        return sis__cx_fail(c, SIS_E_FORMAT, "node %lld of tree %lld has a child that is not there",
+        return sis__cx_fail(c, SIS_E_FORMAT,
+                            "node %lld of tree %lld has a child that does not exist",
                             (long long)l->ids[i], (long long)l->trees[i]);
     if (l->features[i] < 0 || (size_t)l->features[i] >= f->width)
         return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
@@ -298,7 +299,7 @@ static int read_ensemble(sis__cx *c, ensemble_lists *l) {
     n = tensor_of(c, "nodes_modes", SIS__I64, &data);
     l->modes = (const int64_t *)data;
     if (n != l->n || n == 0)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not have one mode for each node");
     n = tensor_of(c, "nodes_splits", SIS__F32, &data);
     l->splits = (const float *)data;
     if (n != l->n)
@@ -339,7 +340,7 @@ static int take_members(sis__cx *c, sis__forest *f, ensemble_lists *l, sis__tree
 static uint32_t child_of(sis__cx *c, sis__trees *t, const ensemble_lists *l, int64_t id, int leaf) {
     sis__forest *f = &t->forest;
     if (id < 0 || (size_t)id >= (leaf ? l->n_leaves : l->n)) {
-        sis__cx_fail(c, SIS_E_FORMAT, "a node has a child that is not there");
+        sis__cx_fail(c, SIS_E_FORMAT, "a node has a child that does not exist");
         return 0;
     }
     if (!leaf)
@@ -431,7 +432,7 @@ static int finish(sis__cx *c, sis__trees *t) {
         return c->error ? c->error : sis__cx_fail(c, error, "%s", said);
     }
     if (reached != t->forest.n_nodes)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root",
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes belong to no tree",
                             t->forest.n_nodes - reached);
     return c->error;
 }

@@ -69,7 +69,7 @@ static int attention_forward(const sis__step *s, sis__run *r) {
 
 /* Files may name it, but only plans make it. */
 static int attention_shape(sis__cx *c) {
-    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "it is no operator of files");
+    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "it is an internal operator");
 }
 
 const sis__op sis__op_fused_attention = {

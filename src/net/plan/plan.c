@@ -242,17 +242,15 @@ static int is_random(const char *type) {
 static int unsupported(const sis__node *n) {
     const char *domain = n->proto->domain ? n->proto->domain : "";
     if (is_random(n->proto->op_type))
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "operator %s (node %s) draws random numbers: the model gives another score each "
-            "time, so that none can be explained; export it as it is used for inference",
-            n->proto->op_type, sis__node_name(n));
-    return sis__fail(
-        SIS_E_UNSUPPORTED,
-        "operator %s%s%s (node %s) is not in the engine; run the model in ONNX Runtime, "
-        "or in another program through cmd:",
-        n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "", domain,
-        sis__node_name(n));
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "operator %s (node %s) draws random numbers, so its scores "
+                         "cannot be explained; export the model for inference",
+                         n->proto->op_type, sis__node_name(n));
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "operator %s%s%s (node %s) is not supported by the engine; "
+                     "use ONNX Runtime (ort:FILE.onnx) or a program (cmd:)",
+                     n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "",
+                     domain, sis__node_name(n));
 }
 
 static int outputs_known(sis__cx *c) {
@@ -402,7 +400,7 @@ static int check_output(compiler *k, int value) {
     if (!t->known)
         return sis__fail(SIS_E_ARGUMENT, "input %s was not given a shape", name);
     if (t->dtype == SIS__OTHER)
-        return sis__fail(SIS_E_UNSUPPORTED, "output %s holds no numbers", name);
+        return sis__fail(SIS_E_UNSUPPORTED, "output %s is not numeric", name);
     return SIS_OK;
 }
 

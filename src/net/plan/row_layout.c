@@ -205,7 +205,8 @@ static int row_plan(const sis_net *net, const sis__row_layout *g, int output, co
     sis__plan_spec spec = {.feeds = &feed, .n_feeds = 1, .outputs = &output, .n_outputs = 1};
     int error = sis__plan_new(net, &spec, plan);
     if (!error && !(*plan)->tensors[output].data)
-        error = sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much");
+        error =
+            sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much memory");
     return error;
 }
 
@@ -240,7 +241,7 @@ static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g
     if (error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM)
         error = SIS_E_MODEL;
     if (!error && plan->tensors[net->output].dtype == SIS__TEXT)
-        error = sis__fail(SIS_E_MODEL, "output %s holds string, not scores",
+        error = sis__fail(SIS_E_MODEL, "output %s contains strings, not scores",
                           net->graph.values[net->output].name);
     if (!error) {
         g->n_outputs = plan->tensors[net->output].count;
@@ -282,10 +283,10 @@ static int find_dims(const sis_net *net, const sis__row_form *form, sis__row_lay
     return !error ? SIS_OK
            : error == SIS_E_UNSUPPORTED
                ? sis__fail(error,
-                           "input %s leaves %zu sizes free, and a row of so many values does "
-                           "not say what they are; give images or arrays, which have a shape",
+                           "input %s has %zu free sizes, which cannot be found from the "
+                           "number of values; give images or arrays, which have a shape",
                            v->name, open)
-               : sis__fail(error, "the model takes %zu values a row, not %zu", known,
+               : sis__fail(error, "the model takes %zu values a row, found %zu", known,
                            form->n_values);
 }
 
@@ -417,7 +418,7 @@ static int measure(const sis_net *net, int embedded, sis__row_layout *g) {
     const sis__tensor *y = &one->tensors[net->output];
     g->whole = y->dtype == SIS__I64 || y->dtype == SIS__BOOL;
     if (y->dtype != SIS__F32 && !g->whole)
-        return sis__fail(SIS_E_MODEL, "output %s holds %s, not scores",
+        return sis__fail(SIS_E_MODEL, "output %s contains %s, not scores",
                          net->graph.values[net->output].name, sis__dtype_name(y->dtype));
     if (g->fixed)
         return measure_whole(g, one, y->count);

@@ -69,7 +69,7 @@ static int entry_init(sis__entry *f, const sis__net_input *s) {
         error = sis__net_input_layout(s, &g);
     f->layout = g;
     if (!error && s->output >= f->plan->tensors[s->net->pre_output].count)
-        error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",
+        error = sis__fail(SIS_E_ARGUMENT, "no output %zu: the network has %zu, numbered from 0",
                           s->output, f->plan->tensors[s->net->pre_output].count);
     if (!error)
         error = find_layer(f);

@@ -206,7 +206,7 @@ static int settle_nan(const net_walk *w, int top, double *margin) {
         return SIS_OK;
     int error = sis__net_input_margins(&w->input, w->masked, &top, 1, margin);
     if (!error && isnan(*margin))
-        error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", w->input.output);
+        error = sis__fail(SIS_E_NAN, "the network returned NaN for output %zu", w->input.output);
     return error;
 }
 
