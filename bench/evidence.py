@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Write docs/evidence.md: what README and docs claim, each with the command that shows it and what it printed.
+
+    bench/evidence.py BUILD [NAME...]      measure all, or only these; sections of others stay as they are
+    bench/evidence.py --list
+
+A section holds the claim, the command, the end of its output, the commit, the machine and the date. A command that fails
+or whose output lacks the figure leaves its section as it was, and the exit status is 1. Build with `make bench` first.
+"""
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "evidence.md"
+HEAD = """# Evidence
+
+`bench/evidence.py` writes this page; nobody types a figure here. Each section has a claim, the command that shows it, and the end of
+what the command printed. Commands run in the root of a checkout after `make bench`. Ratios come from one run, side by side; the load is
+that of the machine when the command began.
+"""
+
+# name: (claim, command, what the output must contain, lines of it that are kept)
+CHECKS = {
+    "tests": ("The fast tier runs every unit, command, document, example and Python test.",
+              "ctest --test-dir {build} -N", r"Total Tests: \d+", 1),
+    "lines": ("Size of the code, in lines.",
+              "for d in src/* cli include mpi python; do printf '%s ' $d; find $d -name '*.[ch]' -o -name '*.py' | xargs cat | wc -l; done",
+              r"cli \d+", 40),
+    "walks": ("Walks give the order and the subsets of full passes: a million random networks and inputs.",
+              "{build}/tests/walk_cases 1000000", r"1000000|1,000,000", 3),
+    "zoo": ("Networks of other people that the engine loads give ONNX Runtime's recorded answers.",
+            "{build}/tests/unit_net net_zoo", r"ok|passed|PASS", 6),
+    "networks": ("Walks on the paper's networks against ONNX Runtime.",
+                 "{build}/bench/bench_net --seconds 0.5", r"mnist-cnn", 30),
+    "transformers": ("Walks on small transformer encoders against ONNX Runtime.",
+                     "{build}/bench/bench_transformer --seconds 0.5", r"layers|encoder|tokens", 30),
+    "trees": ("Tree walks against XGBoost's own predictions.",
+              "/usr/bin/python3 bench/bench_xgboost.py {build}/sis", r"\d+ columns|columns", 12),
+    "proofs": ("Proved subsets of boosted trees beside the published sizes and times of XReason (AAAI 2022).",
+               "{build}/bench/bench_prove", r"wine|zoo", 24),
+    "core": ("Overhead of the core against a plain loop that rebuilds every masked copy.",
+             "{build}/bench/bench_core", r"\d", 8),
+    "clusters": ("Clustering without a matrix of distances against clustering with one.",
+                 "{build}/bench/bench_analysis", r"times|\d", 14),
+    "python": ("What the Python package costs and saves.",
+               "PYTHONPATH={build}/python OMP_NUM_THREADS=1 /usr/bin/python3 bench/bench_python.py", r"frame over array", 24),
+    "kills": ("A program that is killed at any moment leaves no wrong results file.",
+              "ctest --test-dir {build} -R '^cli.kills$' --output-on-failure", r"100% tests passed", 6),
+}
+
+
+def sections():
+    """The page as it is: name -> text."""
+    text = PAGE.read_text() if PAGE.exists() else ""
+    parts = re.split(r"^## (\S+)\n", text, flags=re.M)[1:]
+    return dict(zip(parts[::2], parts[1::2]))
+
+
+def machine():
+    cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    best = next((f for f in ("avx512f", "avx2", "asimd") if f in flags), "")
+    return f"{cpu.group(1) if cpu else platform.machine()} ({best}), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+
+
+def measure(name, build):
+    claim, command, wanted, kept = CHECKS[name]
+    where = machine()
+    command = command.format(build=build)
+    run = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode or not re.search(wanted, run.stdout):
+        print(f"{name}: failed, status {run.returncode}\n{run.stdout[-2000:]}", file=sys.stderr)
+        return None
+    output = "\n".join(line.rstrip().replace(f"{ROOT}/", "") for line in run.stdout.strip().splitlines()[-kept:])
+    commit = subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True).strip()
+    return (f"\n{claim}\n\n    {command}\n\n```text\n{output}\n```\n\nCommit {commit}, {datetime.date.today()}, {where}.\n\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", nargs="?", default="build")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--list", action="store_true")
+    o = parser.parse_args()
+    if o.list:
+        print("\n".join(f"{name:13} {claim}" for name, (claim, *_) in CHECKS.items()))
+        return 0
+    unknown = [n for n in o.names if n not in CHECKS]
+    if unknown:
+        parser.error(f"unknown name {unknown[0]}; see --list")
+    have, failed = sections(), 0
+    for name in o.names or CHECKS:
+        text = measure(name, o.build)
+        failed |= text is None
+        if text:
+            have[name] = text
+            PAGE.write_text(HEAD + "\n" + "".join(f"## {n}\n{have[n]}" for n in CHECKS if n in have).rstrip() + "\n")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
