@@ -171,13 +171,13 @@
       number.addEventListener("input", () => { if (slider) slider.value = number.value; take(number.value); });
       if (slider) slider.addEventListener("input", () => { number.value = slider.value; take(slider.value); });
       fields.append(make("label", {}, column.name, make("span", { class: "pair-of" }, slider, number)));
-      values[column.name] = column.middle === undefined ? 0 : column.middle;
+      values[column.name] = column.middle === undefined ? 0 : Number(column.middle.toPrecision(3));
       set(values[column.name]);
       return set;
     });
     byId("input").replaceChildren(fields);
     return { starter: () => values, show: (v) => { values = v ? { ...v } : values; columns.forEach((c, k) => setters[k](values[c.name])); },
-      read: (v) => v || values, empty: () => false };
+      read: (v) => v || values, empty: (v) => !v };
   }
   /* The fields of a prompt. It is asked about when the button is pressed: each question costs requests. */
   function promptEditor(model) {
@@ -490,7 +490,7 @@
     if (record.status === "explained") card.append(...[stepper(subsets), ...drawBody(record, subsets)].filter(Boolean));
     else if (record.status !== "error") card.append(...whyNot(record), ...(record.answer === undefined ? [] : [drawText(record, []), drawAnswer(record)]));
     card.append(make("p", { class: "cost soft" }, record.read ? "no new walk" : record.requests !== undefined ?
-      record.requests + " requests, " + (record.prompt_tokens + record.completion_tokens) + " tokens" : record.evaluations + " evaluations, " + short(1000 * record.seconds) + " ms"));
+      record.requests + " requests, " + (record.prompt_tokens + record.completion_tokens) + " tokens" : record.evaluations + (record.evaluations === 1 ? " evaluation, " : " evaluations, ") + short(1000 * record.seconds) + " ms"));
     return card;
   }
   let drawn = []; /* answers, or what their walks say of another threshold */
@@ -566,6 +566,18 @@
     listExamples();
     startWith(Math.max(0, shelf.items.findIndex((item) => item.decided > 0)));
   }
+  /* Of a table without examples: the middle of each column, moved by half to where the score is higher. */
+  async function startFromMiddle() {
+    const model = state.model, middle = { ...editor.starter() };
+    const names = Object.keys(middle).filter((name) => typeof middle[name] === "number");
+    const moved = (name, by) => ({ ...middle, [name]: Number((middle[name] * by).toPrecision(3)) });
+    const tries = names.flatMap((name) => [moved(name, 0.5), moved(name, 1.5)]);
+    const scores = (await (await ask(address(model) + ":predict", { instances: tries })).json()).predictions.map((s) => [].concat(s).pop());
+    if (model !== state.model || state.input !== null) return;
+    names.forEach((name, k) => { middle[name] = tries[2 * k + Number(scores[2 * k + 1] > scores[2 * k])][name]; });
+    editor.show(middle);
+    changed(middle);
+  }
   /* The input at first: an example that is decided. */
   function startWith(k) {
     if (state.input !== null) return;
@@ -624,8 +636,11 @@
     const model = first();
     Object.assign(state, { input: null, threshold: model.threshold, below: model.below, output: "", mask: "", method: "", second: "" }, kept || {});
     all2("#models button").forEach((b) => { b.setAttribute("aria-selected", String(b.dataset.name === name)); b.tabIndex = b.dataset.name === name ? 0 : -1; });
+    document.body.dataset.kind = model.kind;
     editor = openEditor(model);
-    if (state.input === null && !model.examples) state.input = editor.starter();
+    const unknown = state.input === null && !model.examples;
+    if (unknown && model.columns) startFromMiddle().catch((error) => fail(error.message));
+    else if (unknown) state.input = editor.starter();
     editor.show(state.input);
     const names = model.labels || Array.from({ length: model.n_outputs || 1 }, (_, k) => "output " + k);
     byId("class").replaceChildren(option("", "the highest"), ...names.map((n, k) => option(String(k), n)));
