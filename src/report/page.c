@@ -61,7 +61,7 @@ static void add_banner(sis__buf *b, const sis_report *report, const char *title)
     sis__buf_printf(b,
                     "<header class=\"banner\"><p class=\"soft\">Which part of this input %s?</p>\n"
                     "<h1><bdi>",
-                    (sis__kinds_of(report) & ~SIS__NOT_MINIMAL) == SIS__CONTRAST
+                    report->n && !(sis__kinds_of(report) & ~(SIS__CONTRASTS | SIS__NOT_MINIMAL))
                         ? "has to change to lose the decision"
                         : "was enough for the decision");
     add_title(b, report, title);

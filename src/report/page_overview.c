@@ -70,14 +70,14 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     int code = median_size(report, &size, &share);
     sis__buf_str(b, "<div class=\"tiles\">\n");
     add_tile(b, t.status[SIS_STATUS_EXPLAINED],
-             t.status[SIS_STATUS_EXPLAINED] == 1 ? "decision explained" : "decisions explained", "of ",
-             t.n);
+             t.status[SIS_STATUS_EXPLAINED] == 1 ? "decision explained" : "decisions explained",
+             "of ", t.n);
     int kinds = sis__kinds_of(report), only = kinds & ~SIS__NOT_MINIMAL;
     char words[32];
     snprintf(words, sizeof words, "%s%s", sis__subset_word(report), t.subsets == 1 ? "" : "s");
     add_tile(b, t.subsets, words,
              kinds & (SIS__RATIONALE | SIS__NOT_MINIMAL) ? ""
-             : kinds & SIS__CONTRAST                     ? "minimal"
+             : kinds & SIS__CONTRASTS                    ? "minimal"
                                                          : "disjoint, minimal",
              SIZE_MAX);
     if (t.subsets) {
@@ -332,7 +332,7 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
         add_decided(b, run);
         break;
     case 6:
-        if (kind & SIS__CONTRAST) {
+        if (kind & SIS__CONTRASTS) {
             sis__html_count(b, run->subsets);
             sis__buf_str(b, run->subsets == 1 ? " way to lose it" : " ways to lose it");
         } else
@@ -447,6 +447,11 @@ static void add_meanings(sis__buf *b, int kinds) {
         {SIS__CONTRAST,
          "A <em>contrast</em> is a set of features that can lose the decision if they "
          "alone are changed. It is proved that changing only a part of them cannot."},
+        {SIS__MASKED_CONTRAST,
+         "A <em>contrast</em> is a set of features that lose the decision if they alone are "
+         "masked. Verified means: with full passes of the model, masking the set loses the "
+         "decision, "
+         "and masking all but one of its features does not."},
         {SIS__RATIONALE,
          "A <em>rationale</em> is what another method holds to be most important. Each "
          "says by its score whether it is sufficient."},

@@ -107,11 +107,12 @@ const char *sis__run_name(const sis_report *report, size_t run) {
 int sis__kind_of(const sis_record *r) {
     const sis_guarantee *g = r->guarantee;
     int more = g && !g->minimal ? SIS__NOT_MINIMAL : 0;
-    return sis_record_is_contrast(r)             ? SIS__CONTRAST | more
-           : r->question.constraint              ? SIS__RATIONALE
-           : !g || g->kind == SIS_GUARANTEE_MASK ? SIS__ENOUGH
-           : g->kind == SIS_GUARANTEE_CHANCE     ? SIS__DRAWN | more
-                                                 : SIS__PROVED | more;
+    int masked = !g || g->kind == SIS_GUARANTEE_MASK;
+    return sis_record_is_contrast(r)         ? masked ? SIS__MASKED_CONTRAST : SIS__CONTRAST | more
+           : r->question.constraint          ? SIS__RATIONALE
+           : masked                          ? SIS__ENOUGH
+           : g->kind == SIS_GUARANTEE_CHANCE ? SIS__DRAWN | more
+                                             : SIS__PROVED | more;
 }
 
 const char *sis__record_title(const sis_record *r) {
@@ -119,7 +120,7 @@ const char *sis__record_title(const sis_record *r) {
     return r->collection.status == SIS_STATUS_ERROR ? "Failed"
            : r->collection.status == SIS_STATUS_CUT ? "Cut short"
            : !r->collection.n_subsets               ? "Nothing to explain"
-           : kind & SIS__CONTRAST                   ? "What would change it"
+           : kind & SIS__CONTRASTS                  ? "What would change it"
            : kind & SIS__PROVED                     ? "Proof"
            : kind & SIS__RATIONALE                  ? "Rationale"
                                                     : "Reason";
@@ -134,10 +135,10 @@ int sis__kinds_of(const sis_report *report) {
 
 const char *sis__subset_word(const sis_report *report) {
     int kinds = sis__kinds_of(report) & ~SIS__NOT_MINIMAL;
-    return kinds == SIS__CONTRAST                     ? "contrast"
-           : kinds == SIS__RATIONALE                  ? "rationale"
-           : kinds & (SIS__CONTRAST | SIS__RATIONALE) ? "subset"
-                                                      : "sufficient subset";
+    return kinds && !(kinds & ~SIS__CONTRASTS)         ? "contrast"
+           : kinds == SIS__RATIONALE                   ? "rationale"
+           : kinds & (SIS__CONTRASTS | SIS__RATIONALE) ? "subset"
+                                                       : "sufficient subset";
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */

@@ -68,7 +68,7 @@ typedef struct sis__report_example {
 /* One results file. */
 typedef struct sis__report_run {
     char *source, *stem; /* its path; its name without folders and ending */
-    size_t first; /* its first example */
+    size_t first;        /* its first example */
     size_t n, status[SIS_N_STATUSES], verified, complete, subsets, traced;
     double threshold_low, threshold_high, masked_low, masked_high;
     size_t evaluations;
@@ -126,10 +126,12 @@ enum {
     SIS__ENOUGH = 1, /* with everything else masked */
     SIS__DRAWN = 2,
     SIS__PROVED = 4,
-    SIS__CONTRAST = 8,
+    SIS__CONTRAST = 8, /* proved */
     SIS__RATIONALE = 16,
-    SIS__NOT_MINIMAL = 32 /* with one of the others */
+    SIS__NOT_MINIMAL = 32,    /* with one of the others */
+    SIS__MASKED_CONTRAST = 64 /* loses the decision if it is masked */
 };
+enum { SIS__CONTRASTS = SIS__CONTRAST | SIS__MASKED_CONTRAST };
 int sis__kind_of(const sis_record *r);
 int sis__kinds_of(const sis_report *report);            /* of all records, by | */
 const char *sis__subset_word(const sis_report *report); /* "sufficient subset", "contrast" ... */
