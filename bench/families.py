@@ -387,7 +387,7 @@ def main():
     p.add_argument("--held-out", action="store_true")
     p.add_argument("--keep")
     p.add_argument("--beside")
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     programs = [a.sis] + ([a.beside] if a.beside else [])
     os.environ.setdefault("NODE_PATH", os.path.join(os.path.dirname(os.path.abspath(a.sis)), "ort", "node_modules"))
     print(f"{'family':<16} {'p':>5} {'status':>10} {'ORT rows/s':>11} {'ORT s':>9}" + "".join(f" {'sis s':>8} {'ratio':>7}" for _ in programs))

@@ -226,7 +226,9 @@ static void motifs_are_laid_over_each_other(void **state) {
     static const char *const sequences[] = {"TTACGTTT", "ACGTTTTT", "TTTTACGT"};
     int features[3][4] = {{2, 3, 4, 5}, {3, 0, 2, 1}, {4, 7, 5}};
     sis_subset subsets[3] = {
-        {4, features[0], 0.9, {0}}, {4, features[1], 0.9, {0}}, {3, features[2], 0.9, {0}}};
+        {.n = 4, .features = features[0], .score = 0.9},
+        {.n = 4, .features = features[1], .score = 0.9},
+        {.n = 3, .features = features[2], .score = 0.9}};
     sis__report_example examples[3];
     sis__member members[3];
     memset(examples, 0, sizeof examples);
