@@ -10,7 +10,7 @@ sys.path.insert(0, sys.argv[1])
 try:
     import numpy
 except ImportError:
-    sys.modules["numpy"] = mock.MagicMock()
+    sys.modules["numpy"] = sys.modules["numpy.typing"] = mock.MagicMock()
 import sis
 from sis import _core as core
 
