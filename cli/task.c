@@ -173,9 +173,9 @@ void cli_source_init(cli_source *s) {
 const cli_option cli_question_options[] = {
     {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature is",
      .from_results = CLI_CHECKED_FROM_RESULTS, .unset = "the model's own",
-     .more = "mean:FILE, the feature means of a data set; zero; value:V; missing, for models of "
-             "XGBoost and LightGBM; uniform, every value of a "
-             "feature the same share of one (DNA: N); blur:S, an image's own pixels blurred by a "
+     .more = "mean:FILE, the feature means of a data set; zero; value:V; missing, for XGBoost and "
+             "LightGBM; uniform, the values of a feature share one equally (DNA: N); blur:S, an "
+             "image's own pixels blurred by a "
              "Gaussian of S pixels; FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, each feature by itself, the score being "
              "the mean over --samples draws; rows:FILE, the same with whole rows, so that features "
@@ -191,11 +191,12 @@ const cli_option cli_question_options[] = {
     {"features", 0, "F", CLI_STRING(cli_question, features),
      "masked together: word, grid:N, FILE.npy", .from_results = CLI_CHECKED_FROM_RESULTS,
      .more =
-         "each: every value is a feature, of token models every token but padding, of a colour "
-         "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
-         "example belong together (the channels of a pixel). Of texts: word (the default), with "
+         "each: every value is a feature. In colour images a feature is a pixel, in DNA a base, in "
+         "token models a token that is not padding. axis:A: values that differ only along axis A "
+         "of "
+         "an example are one feature (the channels of a pixel). Texts: word (the default), with "
          "all "
-         "tokens that it is made of; token; sentence. Of pictures: grid:N, about N equal parts; "
+         "its tokens; token; sentence. Images: grid:N, about N equal parts; "
          "superpixel:N, about N parts of pixels that look alike. FILE.npy: an array of one "
          "example's shape with a whole number for each value, the feature it belongs to, or -1 for "
          "never masked; columns put together so are called by what their names share, housing for "

@@ -71,7 +71,7 @@ class Question:
         return -self.of_masks(1 - np.eye(n)), self.asked
 
     def ablations(self, budgets):
-        """Weights of the sentences after so many prompts, ascending."""
+        """Weights of the sentences for each number of prompts; the numbers ascend."""
         rng = np.random.default_rng(len(self.example["context"]))
         masks = rng.integers(0, 2, (budgets[-1], len(self.sentences)))
         margins = self.of_masks(masks)

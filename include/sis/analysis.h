@@ -642,7 +642,7 @@ const char *sis_groups_feature(const sis_groups *g, size_t f);
 /* The share of the subsets of group i that hold feature f. */
 sis_proportion sis_groups_holds(const sis_groups *g, size_t i, size_t f);
 
-/* As JSON, a line for each group, with at most so many features; free(*json). */
+/* As JSON, one line a group, with at most this number of features; free(*json). */
 int sis_groups_format(const sis_groups *g, size_t features, char **json, size_t *n);
 
 /* ---- Points -------------------------------------------------------------------------------- */

@@ -42,9 +42,9 @@ typedef struct sis_motifs {
 int sis_motifs_read(const char *path, sis_motifs *out);
 void sis_motifs_release(sis_motifs *motifs);
 
-/* The motif of that id ("MA0139.1"), or else of that name or of an id that goes on behind a full stop or
- * underscore ("MA0139": its newest version), whatever the case; of several alike the last. NULL:
- * none. */
+/* The motif with this id ("MA0139.1"); else with this name, or with an id that continues after a full stop
+ * or underscore ("MA0139" finds its newest version). Case does not matter; if several match, the last
+ * one is returned. NULL: no match. */
 const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name);
 
 /* The same, and an error that says what `file`, where they are from, has instead. */

@@ -84,7 +84,8 @@ int sis_task_resume(sis_task *task, const char *path, const char *provenance,
                     void (*kept)(void *ctx, const sis_record *record), void *ctx,
                     sis_task_earlier *out);
 
-/* As sis_task_provenance, for records that were made without a task: what the options name, of so many examples. */
+/* As sis_task_provenance, for records that were made without a task: the provenance that the options and the number
+ * of examples give. */
 int sis_task_opt_provenance(const sis_task_opt *opt, size_t examples, const char *const *command,
                             size_t n_command, char **provenance);
 

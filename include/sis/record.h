@@ -60,7 +60,7 @@ void sis_record_promise(const sis_record *record, size_t k, char *text, size_t s
  * position? NULL: any. */
 int sis_record_is_target(const sis_record *record, const char *label, const char *position);
 
-/* Is it of method "contrast": are its subsets what it takes to lose the decision? */
+/* Are its subsets contrasts, sets of features that lose the decision if they are changed or masked? */
 int sis_record_is_contrast(const sis_record *record);
 
 /* What was found: "2 sufficient subsets, verified", "1 way to lose it, proved", "rationale by ig,

@@ -91,7 +91,6 @@ typedef struct sis_tokenizer sis_tokenizer;
 int sis_tokenizer_read(const char *path, sis_tokenizer **out); /* *out is NULL on failure */
 void sis_tokenizer_free(sis_tokenizer *tokenizer);
 
-size_t sis_tokenizer_size(const sis_tokenizer *tokenizer); /* the highest number, and one */
 const char *sis_tokenizer_word(const sis_tokenizer *tokenizer, size_t id); /* NULL: none */
 long sis_tokenizer_find(const sis_tokenizer *tokenizer, const char *word); /* -1: none */
 

@@ -81,10 +81,6 @@ const char *sis_tokenizer_word(const sis_tokenizer *t, size_t id) {
     return id < t->n_ids ? t->by_id[id] : NULL;
 }
 
-size_t sis_tokenizer_size(const sis_tokenizer *t) {
-    return t->n_ids;
-}
-
 long sis_tokenizer_special(const sis_tokenizer *t, sis_special special) {
     return t->specials[special];
 }

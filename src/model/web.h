@@ -40,7 +40,7 @@ int sis__web_new(const sis_model_opt *opt, sis__web **out);
 /* Send this token with every request. `name` is what a message calls it. */
 int sis__web_bear(sis__web *web, const char *name, const char *token);
 
-/* Stars in the place of the token or password, wherever a text that came from the server repeats it. */
+/* Replace the token and the password by stars in a text that came from the server. */
 void sis__web_hide(const sis__web *web, char *text);
 
 /* One more connection with the same settings, for another thread. */

@@ -54,7 +54,7 @@ typedef struct sis__row_form {
 int sis__row_layout_get(const sis_net *net, const sis__row_form *form, sis__row_layout **out);
 void sis__row_layout_done(const sis_net *net, sis__row_layout *g);
 
-/* Where a plan is fed with so many rows. */
+/* The inputs of a plan for this number of rows. */
 sis__feed sis__row_layout_rows(const sis__row_layout *g, size_t rows);
 
 /* A run for 2^log2_rows rows, and its return. */
