@@ -218,6 +218,7 @@ typedef struct sis_data_with {
     const char *const *features; /* with map: what each feature is called */
     const char *const *ids;      /* (examples) what they are called; NULL: by number */
     const char *const *labels;   /* (examples) */
+    void *reserved[8];
 } sis_data_with;
 
 /* As if read from a file: everything is copied, and *out is NULL on failure.

@@ -164,6 +164,7 @@ typedef struct sis_question {
     const char *target_label;
     int below; /* direction "<=" */
     double threshold;
+    void *reserved[8];
 } sis_question;
 
 /* The example as it is drawn. */
@@ -178,6 +179,8 @@ typedef struct sis_drawing {
     const char *const *names;       /* (n_names) */
     const char *const *value_names; /* (n_values) */
     const int *feature_map;         /* (n_values) */
+    const int *by_feature;          /* (n_values) with feature_map: the values, sorted by feature, so that those of
+                                       one are found quickly; sis_record_parse makes it. NULL: they are searched */
     const char *label;
     size_t n_words;
     const char *const *words; /* (n_words) */
@@ -189,6 +192,7 @@ typedef struct sis_drawing {
         full_length; /* of a sequence that was cropped or padded around its middle; 0: it was not */
     size_t n_human;
     const int *human; /* (n_human) */
+    void *reserved[8];
 } sis_drawing;
 
 /* What a record of a language model says of its prompt. */
@@ -198,6 +202,7 @@ typedef struct sis_prompted {
     int bounded;  /* some scores are upper bounds: a token was not among those reported */
     double noise; /* the largest difference between two scores of the same question */
     size_t requests, prompt_tokens, completion_tokens;
+    void *reserved[8];
 } sis_prompted;
 
 /* One line. What is absent is NULL, and its length 0. */
@@ -214,7 +219,7 @@ typedef struct sis_record {
     sis_drawing drawing;
     const sis_prompted *prompted; /* of language models, or NULL */
     const char *provenance;       /* JSON text of the object, or NULL */
-    const void *held;             /* the library's own: NULL in a record that you fill */
+    void *reserved[8];
 } sis_record;
 
 /* What `provenance` says of a file, as far as programs ask; absent texts are NULL. Released with
@@ -230,7 +235,7 @@ typedef struct sis_provenance {
     const char *kernels, *machine;
     const char *engine;   /* that computed the scores, if it is not that of sis */
     size_t shard, shards; /* 0 of 1 without a shard */
-    void *held;           /* the library's own */
+    void *reserved[8];
 } sis_provenance;
 
 /* To text (free(*json)), and from the text of a record. */

@@ -40,7 +40,9 @@
  * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
  * with the `_release` of its name, and releasing a zeroed or failed one is harmless. Growth: options
  * and models begin with their size, which their `_init` sets; fields that later versions add have
- * their defaults in programs that were compiled before. A size of 0 is refused. Errors: 0 or a
+ * their defaults in programs that were compiled before. A size of 0 is refused. Inputs and results, which
+ * stand in arrays and in each other, end with `reserved`, from which later versions take their fields: it is
+ * zero in what the library fills, and has to be in what you fill (begin with {0}). Errors: 0 or a
  * negative code of sis/error.h. Threads: there are no globals; any two calls may run at the same
  * time if their models may. Results are the same, to the bit, for any number of threads.
  */
@@ -157,6 +159,7 @@ struct sis_input {
     const unsigned char *absent; /* (n_features) nonzero: masked from the start. NULL: none */
     size_t output;               /* the model's output to explain */
     const char *name;            /* what messages call it; NULL: its number */
+    void *reserved[4];
 };
 
 /* Can this model be asked about it? 0, or SIS_E_ARGUMENT with what is missing or does not fit. The
@@ -240,6 +243,7 @@ typedef struct sis_trace {
     int *order;     /* (n) masked first ... masked last */
     double *scores; /* (n) score after order[0..k] are masked */
     double start;   /* score before any was */
+    void *reserved[2];
 } sis_trace;
 
 typedef struct sis_subset {
@@ -248,6 +252,7 @@ typedef struct sis_subset {
     double score;  /* of these features alone, by a full pass */
     sis_trace trace;
     double without; /* prompts of language models: the score of the input without these features */
+    void *reserved[4];
 } sis_subset;
 
 /* What is said of the subsets of a collection, apart from their scores. */
@@ -275,6 +280,7 @@ const char *sis_guarantee_name(sis_guarantee_kind kind);
 typedef struct sis_kept {
     size_t draws, kept;
     double low, high;
+    void *reserved[2];
 } sis_kept;
 
 typedef struct sis_guarantee {
@@ -295,6 +301,7 @@ typedef struct sis_guarantee {
     int cheapest;      /* proved that no other set of features has a nearer one than the first */
     size_t n_fixed;
     int *fixed; /* (n_fixed) features that contrasts may not change */
+    void *reserved[8];
 } sis_guarantee;
 
 void sis_guarantee_release(sis_guarantee *g);
@@ -317,6 +324,7 @@ typedef struct sis_collection {
     size_t evaluations; /* masked copies asked about: scored, or provably not the best */
     double seconds;
     double noise; /* the largest difference between two answers to one question; 0: none was seen */
+    void *reserved[8];
 } sis_collection;
 
 void sis_collection_release(sis_collection *c);
@@ -391,6 +399,7 @@ typedef struct sis_subset_audit {
     double *example_scores; /* (n_examples) */
     size_t draws;           /* masks drawn from data: fresh draws, that the search has not seen; */
     double drawn_score, drawn_error; /* the mean score with these, and its standard error */
+    void *reserved[8];
 } sis_subset_audit;
 
 typedef struct sis_audit {
@@ -403,6 +412,7 @@ typedef struct sis_audit {
     char reason[256]; /* the first that is not; "" if holds */
     size_t evaluations;
     size_t within_noise; /* claims that the scores found here contradict, but by no more than noise */
+    void *reserved[8];
 } sis_audit;
 
 /* Check the claims of a collection with full passes only: its status, every score (but for

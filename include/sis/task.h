@@ -246,6 +246,7 @@ typedef struct sis_task_cost {
     size_t examples, features; /* features of all examples */
     double prompts, tokens;    /* by the method sis */
     double quick_prompts, quick_tokens;
+    void *reserved[4];
 } sis_task_cost;
 int sis_task_estimate(const sis_task *task, sis_task_cost *out);
 

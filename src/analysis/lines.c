@@ -322,10 +322,11 @@ static char *run_of(const char *path) {
         return NULL; /* reading it will say what is wrong */
     if (sis_results_next(file, &r) > 0 && r.provenance &&
         sis_provenance_parse(r.provenance, &provenance) == SIS_OK && provenance.shards > 1) {
-        provenance.shards = 1;
-        provenance.shard = 0;
-        provenance.version = provenance.kernels = provenance.engine = provenance.machine = NULL;
-        sis_provenance_format(&provenance, &text);
+        sis_provenance run = provenance;
+        run.shards = 1;
+        run.shard = 0;
+        run.version = run.kernels = run.engine = run.machine = NULL;
+        sis_provenance_format(&run, &text);
     }
     sis_provenance_release(&provenance);
     sis_record_release(&r);

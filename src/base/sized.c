@@ -64,6 +64,13 @@ int sis__sized_copy(const sis__sized *type, void *to, const void *from) {
     return error;
 }
 
+int sis__reserved_check(const char *name, const void *reserved, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (((const char *)reserved)[i])
+            return sis__fail(SIS_E_ARGUMENT, "%s: `reserved` is not zero; begin with {0}", name);
+    return SIS_OK;
+}
+
 void sis__sized_extend(void *to, size_t room, const void *from) {
     memset(to, 0, room);
     memcpy(to, from, min_size(room, size_of(from)));

@@ -25,6 +25,11 @@ typedef struct sis__sized {
  * they are kept. A size that is not set, or larger than this library knows, is SIS_E_ARGUMENT. */
 int sis__sized_copy(const sis__sized *type, void *to, const void *from);
 
+/* `reserved` (`size` bytes) of a struct that a program fills has to be zero: later versions read fields there.
+ * SIS_E_ARGUMENT if it is not. */
+int sis__reserved_check(const char *name, const void *reserved, size_t size);
+#define SIS__RESERVED_CHECK(type, s) sis__reserved_check(#type, (s)->reserved, sizeof(s)->reserved)
+
 /* Set `to` (`room` bytes, no nested structs) to `from`, which may be shorter: keeps the size of
  * `to` and zeroes the fields that `from` does not have. */
 void sis__sized_extend(void *to, size_t room, const void *from);

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/sized.h"
 #include "core/core.h"
 
 /* The lowest feature number below n that no value has, or n. */
@@ -65,6 +66,8 @@ long sis_input_features(const sis_input *input) {
 
 int sis_input_check(const sis_input *input, const sis_model *model) {
     int error = sis__model_check(model);
+    if (error == SIS_OK)
+        error = SIS__RESERVED_CHECK(sis_input, input);
     if (error != SIS_OK)
         return error;
     if (!input->values || !input->mask)

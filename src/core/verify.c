@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/parallel.h"
+#include "base/sized.h"
 #include "core/core.h"
 
 typedef struct {
@@ -249,6 +250,8 @@ int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *gi
     sis_walk *walk;
     int error = sis__opt_take(given, &opt);
     opt.exact = 1;
+    if (error == SIS_OK)
+        error = SIS__RESERVED_CHECK(sis_collection, claim);
     if (error == SIS_OK)
         error = sis_walk_new(model, input, &opt, &walk);
     if (error != SIS_OK)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sized.h"
 #include "base/utf8.h"
 #include "data/cell.h"
 #include "data/data.h"
@@ -67,9 +68,12 @@ static int add_map(sis_data *data, const sis_data_with *with) {
 
 /* Set ids and labels. */
 static int add_known(sis_data *data, const sis_data_with *with) {
+    int error = SIS__RESERVED_CHECK(sis_data_with, with);
+    if (error != SIS_OK)
+        return error;
     if (with->map && add_map(data, with) != SIS_OK)
         return SIS_E_NOMEM;
-    int error = sis__data_set_missing(data, with->missing);
+    error = sis__data_set_missing(data, with->missing);
     if (error != SIS_OK)
         return error;
     if (with->labels) {

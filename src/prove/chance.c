@@ -130,7 +130,8 @@ static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size
         sis_share_interval(sum.kept, sum.draws, 1 - (1 - opt->confidence) / (j * (j + 1)), &low,
                            &high);
         *passed = low >= opt->share;
-        *out = (sis_kept){sum.draws, sum.kept, low, high};
+        *out = (sis_kept){
+            .draws = sum.draws, .kept = sum.kept, .low = low, .high = high};
         if (sum.draws >= max || high < opt->share)
             break;
     }
@@ -217,7 +218,7 @@ static int take_everything(sampler *t, sis_collection *c, sis_guarantee *g) {
     if (!c->subsets || !g->shares)
         return SIS_E_NOMEM;
     c->n_subsets = g->n_shares = 1;
-    g->shares[0] = (sis_kept){0, 0, 1, 1};
+    g->shares[0] = (sis_kept){.low = 1, .high = 1};
     g->minimal = 0;
     c->subsets[0].score = c->score;
     c->subsets[0].features = SIS_NEW(int, t->n);

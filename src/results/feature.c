@@ -49,14 +49,8 @@ int sis__record_index(sis_record *r) {
         order[v] = (int)v;
     sis__sort(order, r->drawing.n_values, sizeof *order, by_feature,
               (void *)(uintptr_t)r->drawing.feature_map);
-    r->held = order;
+    r->drawing.by_feature = order;
     return SIS_OK;
-}
-
-/* Values in the order of their features, which sis_record_parse adds to a feature_map, so that the
- * values of a feature are found quickly. */
-static const int *order_of(const sis_record *r) {
-    return (const int *)r->held;
 }
 
 /* Number of values that belong to features below this one. */
@@ -64,7 +58,7 @@ static size_t values_below(const sis_record *r, long feature) {
     size_t low = 0, high = r->drawing.n_values;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (r->drawing.feature_map[order_of(r)[middle]] < feature)
+        if (r->drawing.feature_map[r->drawing.by_feature[middle]] < feature)
             low = middle + 1;
         else
             high = middle;
@@ -75,8 +69,8 @@ static size_t values_below(const sis_record *r, long feature) {
 size_t sis_record_value(const sis_record *r, int feature, size_t k) {
     if (!r->drawing.feature_map)
         return (size_t)feature;
-    if (r->held)
-        return (size_t)order_of(r)[values_below(r, feature) + k];
+    if (r->drawing.by_feature)
+        return (size_t)r->drawing.by_feature[values_below(r, feature) + k];
     size_t v = 0;
     for (; v < r->drawing.n_values; v++)
         if (r->drawing.feature_map[v] == feature && k-- == 0)
@@ -86,7 +80,7 @@ size_t sis_record_value(const sis_record *r, int feature, size_t k) {
 
 size_t sis_record_values(const sis_record *r, int feature, size_t *count) {
     *count = r->drawing.values && (size_t)feature < r->drawing.n_values;
-    if (r->drawing.values && r->drawing.feature_map && r->held)
+    if (r->drawing.values && r->drawing.feature_map && r->drawing.by_feature)
         *count = values_below(r, (long)feature + 1) - values_below(r, feature);
     else if (r->drawing.values && r->drawing.feature_map) {
         *count = 0;

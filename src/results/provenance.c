@@ -4,6 +4,7 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sis/results.h>
@@ -41,41 +42,54 @@ int sis_provenance_format(const sis_provenance *m, char **json) {
 
 /* "2/8" */
 static void take_shard(sis__fields *f, sis_provenance *m) {
-    const char *text = sis__take_text_or(f, "shard", NULL);
+    char *text = sis__take_text(f, "shard", SIS__OPTIONAL);
     char rest;
     m->shards = 1;
     if (text &&
         (sscanf(text, "%zu/%zu%c", &m->shard, &m->shards, &rest) != 2 || m->shard >= m->shards) &&
         f->code == SIS_OK)
         f->code = sis__fail(SIS_E_FORMAT, "field \"shard\": expected a part such as \"2/8\"");
+    free(text);
 }
 
 int sis_provenance_parse(const char *json, sis_provenance *out) {
-    sis__fields f;
+    sis__fields f = {0};
+    json_t *root;
     *out = (sis_provenance){0};
-    sis__finding_open(&f, json, strlen(json), "how results were made", "sis explain", "version");
-    out->version = sis__take_text_or(&f, "version", NULL);
+    f.code = sis__json_read(json, strlen(json), "how results were made", &root);
+    f.object = root;
+    out->version = sis__take_text(&f, "version", SIS__REQUIRED);
     out->command = sis__take_texts(&f, "command", &out->n_command);
-    out->model_sha256 = sis__take_text_or(&f, "model_sha256", NULL);
-    out->input_sha256 = sis__take_text_or(&f, "input_sha256", NULL);
-    out->mask_sha256 = sis__take_text_or(&f, "mask_sha256", NULL);
-    out->features_sha256 = sis__take_text_or(&f, "features_sha256", NULL);
-    out->domain_sha256 = sis__take_text_or(&f, "domain_sha256", NULL);
+    out->model_sha256 = sis__take_text(&f, "model_sha256", SIS__OPTIONAL);
+    out->input_sha256 = sis__take_text(&f, "input_sha256", SIS__OPTIONAL);
+    out->mask_sha256 = sis__take_text(&f, "mask_sha256", SIS__OPTIONAL);
+    out->features_sha256 = sis__take_text(&f, "features_sha256", SIS__OPTIONAL);
+    out->domain_sha256 = sis__take_text(&f, "domain_sha256", SIS__OPTIONAL);
     sis__take_count(&f, "examples", SIS__OPTIONAL, &out->examples);
-    out->rows = sis__take_text_or(&f, "rows", NULL);
-    out->mask = sis__take_text_or(&f, "mask", NULL);
+    out->rows = sis__take_text(&f, "rows", SIS__OPTIONAL);
+    out->mask = sis__take_text(&f, "mask", SIS__OPTIONAL);
     sis__take_count(&f, "samples", SIS__OPTIONAL, &out->samples);
     sis__take_count(&f, "seed", SIS__OPTIONAL, &out->seed);
-    out->kernels = sis__take_text_or(&f, "kernels", NULL);
-    out->engine = sis__take_text_or(&f, "engine", NULL);
-    out->machine = sis__take_text_or(&f, "machine", NULL);
+    out->kernels = sis__take_text(&f, "kernels", SIS__OPTIONAL);
+    out->engine = sis__take_text(&f, "engine", SIS__OPTIONAL);
+    out->machine = sis__take_text(&f, "machine", SIS__OPTIONAL);
     take_shard(&f, out);
-    return sis__finding_close(&f, &out->held);
+    if (f.code != SIS_OK)
+        sis_provenance_release(out);
+    json_decref(root);
+    return f.code;
 }
 
 void sis_provenance_release(sis_provenance *provenance) {
     if (!provenance)
         return;
-    sis__held_free(provenance->held);
+    const void *const owned[] = {provenance->version,      provenance->command,
+                                 provenance->model_sha256, provenance->input_sha256,
+                                 provenance->mask_sha256,  provenance->features_sha256,
+                                 provenance->domain_sha256, provenance->rows,
+                                 provenance->mask,         provenance->kernels,
+                                 provenance->machine,      provenance->engine};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+        free((void *)(uintptr_t)owned[i]);
     *provenance = (sis_provenance){0};
 }

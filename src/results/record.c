@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/sized.h"
 #include "base/utf8.h"
 #include "data/packed.h"
 #include "results/fields.h"
@@ -267,7 +268,15 @@ static int check_provenance(const sis_record *r, int code) {
 }
 
 static int check_record(const sis_record *r, int code) {
-    int result = check_head(r, code);
+    int result = SIS__RESERVED_CHECK(sis_record, r);
+    if (result == SIS_OK)
+        result = SIS__RESERVED_CHECK(sis_question, &r->question);
+    if (result == SIS_OK)
+        result = SIS__RESERVED_CHECK(sis_collection, &r->collection);
+    if (result == SIS_OK)
+        result = SIS__RESERVED_CHECK(sis_drawing, &r->drawing);
+    if (result == SIS_OK)
+        result = check_head(r, code);
     if (result == SIS_OK)
         result = check_guarantee(r, code);
     if (result == SIS_OK)
@@ -802,7 +811,7 @@ void sis_record_release(sis_record *record) {
                                  record->attributions,
                                  record->completeness,
                                  record->drawing.value_names,
-                                 record->held,
+                                 record->drawing.by_feature,
                                  record->drawing.masking,
                                  record->question.domain,
                                  record->question.keep,

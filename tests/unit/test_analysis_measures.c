@@ -209,7 +209,8 @@ static void values_come_from_anywhere(void **state) {
     static double mask[N * 4];
     const int pairs[WIDTH] = {-1, 0, 1, 0, 1, -1}, own[4] = {-1, 0, 0, -1};
     const double values[4] = {1, 2, 3, 4};
-    sis_input inputs[3], in = {values, ZEROS, 4, 0, own, NULL, 0, NULL};
+    sis_input inputs[3], in = {
+                             .values = values, .mask = ZEROS, .n_values = 4, .feature_of = own};
     sis_deck *deck;
     size_t second = 0;
     lend_three(inputs);

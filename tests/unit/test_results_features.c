@@ -151,9 +151,9 @@ static void values_are_found_wherever_they_lie(void **state) {
     const int features[] = {0, 1, 2, 3, 2147483646};
     sis_record r;
     assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), SIS_OK);
-    assert_non_null(r.held);
+    assert_non_null(r.drawing.by_feature);
     sis_record plain = r;
-    plain.held = NULL;
+    plain.drawing.by_feature = NULL;
     for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
         size_t n, want;
         assert_true(sis_record_values(&r, features[i], &n) ==
