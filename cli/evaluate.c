@@ -20,39 +20,44 @@ static const cli_option options[] = {
     CLI_GROUP(eval_options, question, cli_question, cli_question_options),
     CLI_HEADING("Measures"),
     {"first", 0, NULL, CLI_FLAG(eval_options, first), "only the first subset of each example",
-     .more = "Other methods than sis give one rationale an example: this leaves as many of each."},
+     .more = "Methods other than sis give one rationale for each example. With --first, sis has "
+             "as many."},
     {"human", 0, NULL, CLI_FLAG(eval_options, human), "agreement with what people marked",
-     .more = "Of records with the field human: the share of each rationale that lies inside what "
-             "was marked; with a model, the quality of the marks QHS, the score on the marked "
-             "features alone less the score on all, and Pearson's correlation of the two."},
+     .more = "For records with the field human: the share of each rationale that people marked. "
+             "With a model also the quality of the human selection (QHS), that is, the score of "
+             "the marked features alone minus the score of the whole input, and Pearson's "
+             "correlation of the two."},
     {"motif", 0, "FILE[:ID]", CLI_STRING(eval_options, motif),
      "divergence of DNA rationales from a motif",
      .more =
          "A file of motifs (JASPAR, MEME) and, if it holds several, the id or name of one. "
-         "Each rationale, all other bases being N, is laid on the motif where that is "
-         "likeliest, on either strand; the divergence is the sum of KL(rationale || motif) over "
-         "all positions, in nats, after one per cent of uniform bases is mixed into the motif."},
-    {"robust", 0, NULL, CLI_FLAG(eval_options, robust), "do rationales hold under other masks?",
-     .more = "Each rationale is scored under a second mask, under --samples hot-deck masks drawn "
-             "from the input, with its neighbours put back (of texts, DNA and images), and with "
-             "--samples random halves of all other features put back."},
-    {"yardsticks", 0, NULL, CLI_FLAG(eval_options, yardsticks),
-     "what the field measures: AOPC, PGI, stability",
+         "Each rationale, with N for all other bases, is aligned with the motif at the most "
+         "likely position on either strand. The divergence is the sum of KL(rationale || motif) "
+         "over all positions, in nats, with one per cent of uniform bases mixed into the motif."},
+    {"robust", 0, NULL, CLI_FLAG(eval_options, robust),
+     "measure how often rationales hold with other masks",
+     .more = "Each rationale is scored with a second mask, with --samples hot-deck masks drawn "
+             "from the input, with its neighbours unmasked (texts, DNA and images), and with "
+             "--samples random halves of all other features unmasked."},
+    {"metrics", 0, NULL, CLI_FLAG(eval_options, metrics), "measure AOPC, PGI, PGU and stability",
      .more =
-         "Rankings are cut at 1, 5, 10, 20 and 50 per cent of the features: ERASER's sufficiency "
-         "and comprehensiveness, and what values drawn from the input change there (PGI, PGU, "
-         "--samples draws). How often rationales stay sufficient when such shares of all other "
-         "features come back, with an interval. With several files, whether they found the "
-         "same as the first. A ranking is the order that --trace keeps, or else the subsets."},
+         "Rankings are cut at 1, 5, 10, 20 and 50 per cent of the features. For each cut: "
+         "ERASER's sufficiency and comprehensiveness; the change of the score if these features "
+         "(PGI) or all others (PGU) take values drawn from the input, --samples times; and how "
+         "often rationales stay sufficient if this share of all other features is unmasked, with "
+         "a confidence interval. With several files, also how often a file has the same subsets "
+         "as the first. The ranking is the order stored by --trace; without it, the subsets one "
+         "after the other."},
     {"second-mask", 0, "MASK", CLI_STRING(eval_options, second_mask), "another mask for --robust",
      .unset = "zero, texts pad"},
-    {"around", 0, "N", CLI_COUNT(eval_options, around), "how far --robust puts neighbours back",
+    {"around", 0, "N", CLI_COUNT(eval_options, around), "how far away --robust unmasks neighbours",
      .min = 1, .max = 1000},
     {"imputation", 0, NULL, CLI_FLAG(eval_options, imputation),
      "compare the mask with hot-deck values",
-     .more = "An example of the input and one of its features are drawn at random, --draws times: "
-             "how much the score changes when the mask takes the feature's place, and when a value "
-             "from elsewhere in the input does. Needs no results."},
+     .more =
+         "Draws an example of the input and one of its features at random, --draws times, and "
+         "measures how much the score changes if the feature is masked, and if it takes a value "
+         "from elsewhere in the input. Needs no results."},
     {"draws", 0, "N", CLI_COUNT(eval_options, draws), "features drawn by --imputation", .min = 2,
      .max = 10000000},
     CLI_HEADING("Output"),
@@ -81,16 +86,16 @@ static int check_usage(const eval_options *o, const cli_list *args) {
                          o->source.model ? "model" : "input");
     if (args->n == 0 && !o->imputation)
         return cli_usage("expected at least one results file");
-    if (args->n == 0 && (o->human || o->motif || o->robust || o->yardsticks || o->csv))
-        return cli_usage("--%s needs a results file", o->human        ? "human"
-                                                      : o->motif      ? "motif"
-                                                      : o->robust     ? "robust"
-                                                      : o->yardsticks ? "yardsticks"
-                                                                      : "csv");
-    if (!o->source.model && (o->imputation || o->robust || o->yardsticks))
-        return cli_usage("--%s needs --model and --input", o->robust       ? "robust"
-                                                           : o->yardsticks ? "yardsticks"
-                                                                           : "imputation");
+    if (args->n == 0 && (o->human || o->motif || o->robust || o->metrics || o->csv))
+        return cli_usage("--%s needs a results file", o->human     ? "human"
+                                                      : o->motif   ? "motif"
+                                                      : o->robust  ? "robust"
+                                                      : o->metrics ? "metrics"
+                                                                   : "csv");
+    if (!o->source.model && (o->imputation || o->robust || o->metrics))
+        return cli_usage("--%s needs --model and --input", o->robust    ? "robust"
+                                                           : o->metrics ? "metrics"
+                                                                        : "imputation");
     if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
         return cli_usage("--%s needs --model and --input", o->question.mask ? "mask" : "features");
     if (o->second_mask && !o->robust)
@@ -141,7 +146,7 @@ static int evaluate(const eval_options *o, const sis_records *files, size_t n, c
     opt.first = o->first;
     opt.human = o->human;
     opt.robust = o->robust;
-    opt.metrics = o->yardsticks;
+    opt.metrics = o->metrics;
     opt.imputation = o->imputation;
     opt.motif = o->motif;
     opt.draws = o->draws;

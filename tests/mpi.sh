@@ -81,7 +81,7 @@ part audits
 compares() {
     "$sis" explain -q -m credit.onnx -i many.csv -t 0.6 --method ig -o ig.jsonl
     "$sis" explain -q -m credit.onnx -i many.csv -t 0.6 -o sis.jsonl
-    set -- sis.jsonl ig.jsonl -m credit.onnx -i many.csv --robust --yardsticks --imputation --draws 300
+    set -- sis.jsonl ig.jsonl -m credit.onnx -i many.csv --robust --metrics --imputation --draws 300
     "$sis" evaluate -q "$@" --csv whole.csv >whole
     run 3 evaluate -q --broadcast "$@" --csv spread.csv >spread
     cmp -s whole spread && cmp -s whole.csv spread.csv && echo "the same: tables of evaluate, files were sent" || fail "evaluate"

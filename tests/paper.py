@@ -19,7 +19,7 @@ import claims
 import digits
 import factors
 import minimum
-import yardsticks
+import metrics
 
 
 def check(what, good):
@@ -142,7 +142,7 @@ def test_all_fail():
     with tempfile.TemporaryDirectory() as out:
         run = subprocess.run([os.path.join(sys.argv[1], "all"), "--quick", "--data", out, "--out", out], text=True, capture_output=True,
                              env=dict(os.environ, SIS="false"))
-        check("status of a run that fails: " + run.stderr, run.returncode == 1 and "failed: dna text yardsticks mnist" in run.stderr)
+        check("status of a run that fails: " + run.stderr, run.returncode == 1 and "failed: dna text metrics mnist" in run.stderr)
         rows = json.load(open(os.path.join(out, "claims.json")))
         check("the page of a run that fails", {r["verdict"] for r in rows} == {claims.UNRUN, claims.UNTESTED})
 
@@ -191,7 +191,7 @@ def test_digits():
     check("no other digit is mistaken", "MLP, taken" not in said)
 
 
-def test_yardsticks():
+def test_metrics():
     """Lengths are those of first rationales; a p is given where it is small."""
     cuts = {"stable": [1, 1, 1, 0.5], "stable_low": [1, 1, 1, 0.25], "stable_high": [1, 1, 1, 0.75]}
     both = [{"name": n, "summary": {"length": {"median": v}, "pgi": {"mean": v, "signed_rank_p": p}, "cuts": cuts}}
@@ -202,15 +202,15 @@ def test_yardsticks():
         put(out, {"examples": [1, 2], "methods": first}, "credit-first.json")
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            yardsticks.main(out)
+            metrics.main(out)
     for line in ("Examples: credit 2.", "| sis | 1 |", "| ig | 1 |", "| ig | 4.000 (p 0.001) |", "| lime | 5.000 |", "| sis | 50.0 (25.0 to 75.0) |"):
-        check("yardsticks, %s:\n%s" % (line, said.getvalue()), line in said.getvalue())
+        check("metrics, %s:\n%s" % (line, said.getvalue()), line in said.getvalue())
     check("lengths of all subsets", "| sis | 3 |" not in said.getvalue())
 
 
 test_signed_rank()
 test_digits()
-test_yardsticks()
+test_metrics()
 test_minimum()
 test_cost()
 test_too_few()

@@ -400,7 +400,7 @@ double sis_comparison_agreement(const sis_comparison *comparison);
 
 /* ---- Evaluations: sis evaluate --json --------------------------------------------------------- */
 
-/* What is measured with --yardsticks, --human and the like, of a rationale and summed up. */
+/* What is measured with --metrics, --human and the like, of a rationale and summed up. */
 #define SIS_METRICS(X)                                                                             \
     X(STABLE, "stable")                                                                            \
     X(SUFFICIENCY, "sufficiency")                                                                  \

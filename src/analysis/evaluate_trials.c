@@ -334,7 +334,7 @@ static int keep_metrics(sis__evaluation *ev, size_t e, const double *numbers) {
 
 int sis__evaluate_metrics(sis__evaluation *ev) {
     /* Parts of prompts are left out; nothing of other prompts can take their place. */
-    int error = ev->subjects->record->prompted ? SIS_OK : open_deck(ev, "--yardsticks");
+    int error = ev->subjects->record->prompted ? SIS_OK : open_deck(ev, "--metrics");
     for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
         sis__method *m = &ev->methods[k];
         m->faithfulness = sis__held_room(ev->held, ev->n_subjects, sizeof *m->faithfulness);

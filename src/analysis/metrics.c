@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The field's yardsticks: what a ranking is worth where it is cut, how stable a subset is when
+ * Metrics from the literature: what a ranking is worth where it is cut, how stable a subset is when
  * others come back, and how two sets of features agree.
  *
  * Everything that the model is asked about one ranking, or one subset, is scored in one call.

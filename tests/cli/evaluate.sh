@@ -46,7 +46,7 @@ grep -o '<tr><td>length in[^/]*.*more.*' wide.html | sed 's/<[^>]*>/ /g'
 echo "== decisions of low scores, proofs and contrasts: nothing falls that rises, nothing is masked that is not"
 trees=$SIS_EXAMPLES/credit-trees.json rows=$SIS_EXAMPLES/credit.csv
 sis explain -q -m "$trees" -i "$rows" --mask "mean:$rows" -t 0.2 --below -o low.jsonl
-sis evaluate low.jsonl -m "$trees" -i "$rows" --mask "mean:$rows" --yardsticks --samples 4 | grep 'masking one\|: the rise\|: the fall'
+sis evaluate low.jsonl -m "$trees" -i "$rows" --mask "mean:$rows" --metrics --samples 4 | grep 'masking one\|: the rise\|: the fall'
 sis explain -q -m "$trees" -i "$rows" -t 0.3 --below --guarantee all -o proof.jsonl
 sis evaluate proof.jsonl | grep ^Score
 sis explain -q -m "$trees" -i "$rows" -t 0.3 --method contrast --rows 0 -o contrast.jsonl
@@ -59,9 +59,9 @@ sis compare keep.jsonl sis.jsonl --model-a "$model" --model-b "$model" 2>&1
 echo "== the study of masks"
 sis evaluate --imputation -m "$model" -i four.jsonl --mask zero --draws 50 --json study.json
 grep -o '"by_hotdeck":\[[^,]*,' study.json
-echo "== yardsticks"
+echo "== metrics"
 sis explain -q -m "$model" -i four.jsonl --mask zero -t 1 --method perturb --trace -o perturb.jsonl
-sis evaluate sis.jsonl perturb.jsonl -m "$model" -i four.jsonl --mask zero --human --yardsticks --samples 4 --json y.json \
+sis evaluate sis.jsonl perturb.jsonl -m "$model" -i four.jsonl --mask zero --human --metrics --samples 4 --json y.json \
     --csv y.csv | sed -n '/^Token/,$p'
 grep -o '"cuts":{[^}]*}' y.json
 cut -d , -f 1-3,22-30 y.csv
@@ -69,7 +69,7 @@ sis report sis.jsonl --evaluation y.json -q --figure stability=s.svg --figure ao
     --figure aopc-comprehensiveness=c.svg && grep -c '<svg' s.svg a.svg t.svg c.svg
 echo "== any number of jobs"
 for j in 1 3; do
-    sis evaluate sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --imputation --yardsticks \
+    sis evaluate sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --imputation --metrics \
         --draws 600 -j $j --json jobs$j.json > jobs$j
 done
 cmp jobs1 jobs3 && cmp jobs1.json jobs3.json && echo same

@@ -79,8 +79,8 @@ try "an input without model" sis.jsonl -i four.jsonl
 try "a study without model" --imputation
 try "people without results" --imputation --human -m $model -i four.jsonl --mask zero
 try "robustness without model" sis.jsonl --robust
-try "yardsticks without model" sis.jsonl --yardsticks
-try "yardsticks without results" --imputation --yardsticks -m $model -i four.jsonl --mask zero
+try "metrics without model" sis.jsonl --metrics
+try "metrics without results" --imputation --metrics -m $model -i four.jsonl --mask zero
 try "a mask without model" sis.jsonl --mask zero
 try "a second mask without --robust" sis.jsonl --second-mask zero
 try "a class without --imputation" sis.jsonl --target 0

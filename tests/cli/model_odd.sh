@@ -48,7 +48,7 @@ sis evaluate r.jsonl -q -m lines.onnx -i pictures --mask zero --jobs 2 --csv r.c
 cut -d , -f 2 r.csv | sort | uniq -c | tr -s ' '
 sis evaluate r.jsonl -q -m lines.onnx -i pictures --mask zero --second-mask value:0.5 --robust 2>&1
 sis evaluate -q -m lines.onnx -i pictures --mask zero --imputation 2>&1
-sis explain -q -m lines.onnx -i pictures --mask zero -t 0.5 --rows 0,2 | sis evaluate - -q -m lines.onnx -i pictures --mask zero --yardsticks --rows 0,2 2>&1
+sis explain -q -m lines.onnx -i pictures --mask zero -t 0.5 --rows 0,2 | sis evaluate - -q -m lines.onnx -i pictures --mask zero --metrics --rows 0,2 2>&1
 cp lines.onnx same.onnx
 sis explain -q -m same.onnx -i pictures --mask zero -t 0.5 -o same.jsonl
 sis compare -q r.jsonl same.jsonl --model-a lines.onnx --model-b same.onnx | sed -n '/^Scores/,/^$/p'

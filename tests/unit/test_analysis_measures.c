@@ -360,7 +360,7 @@ static void robustness_needs_what_it_uses(void **state) {
     sis_deck_free(deck);
 }
 
-/* ---- Yardsticks ---------------------------------------------------------------------------- */
+/* ---- Metrics ---------------------------------------------------------------------------- */
 
 static void cuts_are_rounded_up(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""yardsticks.py OUT - one table a yardstick, a column a model and a row a method, of what paper/yardsticks found."""
+"""metrics.py OUT - one table for each metric, with a column for each model and a row for each method, from the files of paper/metrics."""
 import json
 import os
 import sys
