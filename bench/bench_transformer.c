@@ -60,25 +60,29 @@ typedef struct {
 
 /* ---- Measurements ------------------------------------------------------------------------------ */
 
-/* Rows a second of one call with n rows. */
-static double pass_rate(const bench *b, size_t n, double *scores) {
-    double began = seconds_of_work();
-    const sis_net *net = sis_model_net(&b->model);
-    if (!net)
-        return b->model.predict(b->model.ctx, b->rows, n, b->length, scores) == 0
-                   ? (double)n / (seconds_of_work() - began)
-                   : NAN;
+/* Margins of n rows by a full pass of our network, from its embedded words. 0 or an error. */
+static int net_margins(const sis_net *net, const bench *b, size_t n, double *margins) {
     const float *matrix;
     size_t words, dim;
-    if (sis_net_embedding(net, &matrix, &words, &dim) != 0)
-        return NAN;
+    int error = sis_net_embedding(net, &matrix, &words, &dim);
+    if (error != SIS_OK)
+        return error;
     float *x = malloc(n * b->length * dim * sizeof *x);
     for (size_t i = 0; i < n * b->length; i++)
         memcpy(x + i * dim, matrix + (size_t)b->rows[i] * dim, dim * sizeof *x);
     sis_net_batch batch = {
         .rows = x, .n_rows = n, .n_values = b->length * dim, .embedded = 1, .jobs = cores};
-    int error = sis_net_margins(net, &batch, scores);
+    error = sis_net_margins(net, &batch, margins);
     free(x);
+    return error;
+}
+
+/* Rows a second of one call with n rows. */
+static double pass_rate(const bench *b, size_t n, double *scores) {
+    double began = seconds_of_work();
+    const sis_net *net = sis_model_net(&b->model);
+    int error = net ? net_margins(net, b, n, scores)
+                    : b->model.predict(b->model.ctx, b->rows, n, b->length, scores);
     for (size_t i = 0; i < n * b->model.n_outputs; i++)
         scores[i] = b->model.link ? b->model.link(scores[i]) : scores[i];
     return error == 0 ? (double)n / (seconds_of_work() - began) : NAN;
