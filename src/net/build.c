@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Building a network from code: the calls append to an ONNX document, which sis_net_build then
- * turns into a network exactly as if it had been read from a file. Everything is allocated the way
- * protobuf-c frees it.
+ * Build a network from code. The calls append to an ONNX document; sis_net_build() then turns the
+ * document into a network as if it had been read from a file. All memory is allocated so that
+ * protobuf-c can free it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ enum { IR_VERSION = 7, OPSET = 13, OPSET_ML = 2 };
 
 struct sis_net_builder {
     Sis__Onnx__Model *doc;
-    Sis__Onnx__Node *last; /* node that attributes go to */
-    int error;             /* of the first call that failed */
+    Sis__Onnx__Node *last; /* the node that gets attributes */
+    int error;             /* error of the first call that failed */
 };
 
 /* A new message of a type; NULL: out of memory. */
@@ -110,7 +110,7 @@ static int set_shape(Sis__Onnx__Type__Tensor *t, const sis_net_shape *shape) {
     return t->shape ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The type of a value; shape NULL: not told. */
+/* Set the type of a value. shape may be NULL: not declared. */
 static int set_type(Sis__Onnx__ValueInfo *v, int elem_type, const sis_net_shape *shape) {
     Sis__Onnx__Type *type = v->type = (Sis__Onnx__Type *)new_message(&sis__onnx__type__descriptor);
     if (!type)
@@ -151,7 +151,7 @@ int sis_net_add_output(sis_net_builder *b, const char *name) {
     return done(b, set_type(v, 1, NULL));
 }
 
-/* Other readers want to know the shape of the output; here it follows from the rest. */
+/* Other readers need the declared shape of the output; this library computes it. */
 static int tell_output_shape(sis_net *net) {
     Sis__Onnx__Graph *g = net->doc->graph;
     Sis__Onnx__ValueInfo *v = NULL;
@@ -162,7 +162,7 @@ static int tell_output_shape(sis_net *net) {
         return SIS_OK;
     sis__plan *plan;
     int error = sis__net_plan_row(net, &plan);
-    if (error) /* shapes that depend on values are nobody's to tell */
+    if (error) /* shapes that depend on values cannot be declared */
         return error == SIS_E_UNSUPPORTED ? SIS_OK : error;
     const sis__tensor *t = &plan->tensors[net->output];
     sis_net_shape shape = {.rank = t->rank};
@@ -256,7 +256,7 @@ static int add_names(const char *names, char ***items, size_t *n) {
     return SIS_OK;
 }
 
-/* Domains that node names may begin with. */
+/* Prefixes of operator names, and their domains. */
 static const struct {
     const char *prefix, *domain;
     int version;

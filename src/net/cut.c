@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network for another engine: its file with the ends cut off. The last activation is left to the
- * caller, so that saturated scores keep their order: what it reads becomes a further output. The
- * lookup of token ids in an embedding matrix goes, too, so that a masked token can be an embedding
- * of its own: its result becomes a further input. Nothing else changes, and the outputs of the file
- * stay.
+ * Prepare a network for another engine (ONNX Runtime): write its file with both ends cut off.
+ *
+ * The end: the input of the last activation becomes a further output. The caller then has margins,
+ * and saturated scores keep their order. The beginning: the lookup of token ids in an embedding
+ * matrix is removed and its result becomes a further input, so that a masked token can have any
+ * embedding. Everything else stays, including the outputs of the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 /* ---- The last activation --------------------------------------------------------------------- */
 
-/* The softmax that reads a value. */
+/* The softmax that reads this value, or NULL. */
 static const sis__node *softmax_of(const sis_net *net, int value) {
     for (size_t i = 0; i < net->graph.n_nodes; i++) {
         const sis__node *n = &net->graph.nodes[i];
@@ -30,7 +31,7 @@ static const sis__node *softmax_of(const sis_net *net, int value) {
     return NULL;
 }
 
-/* The axes that a softmax runs along. */
+/* Find the axes that the softmax runs along. */
 static void find_axes(const sis_net *net, sis_net_cut *cut) {
     const sis__node *n = softmax_of(net, net->pre_output);
     cut->to_the_end = n && n->opset < 13;
@@ -54,7 +55,7 @@ static void find_activation(const sis_net *net, sis_net_cut *cut) {
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
-/* Graphs inside nodes may read token ids by name, which would then be no ids. */
+/* Graphs inside nodes may read the token ids by name; then the lookup cannot be removed. */
 static int has_bodies(const Sis__Onnx__Graph *g) {
     for (size_t i = 0; i < g->n_node; i++)
         for (size_t k = 0; k < g->node[i]->n_attribute; k++)
@@ -70,7 +71,7 @@ static int is_output(const Sis__Onnx__Graph *g, const char *name) {
     return 0;
 }
 
-/* The message of an input of embeddings: that of the ids with an axis more. */
+/* The declaration of the embedding input: the shape of the ids with one more axis. */
 typedef struct {
     Sis__Onnx__ValueInfo info;
     Sis__Onnx__Type type;
@@ -106,7 +107,7 @@ static void describe_embedded(const sis_net *net, embedded_input *e) {
     }
 }
 
-/* All of the pointers but `left_out`, and `added` behind them (NULL: none). */
+/* A copy of the list without `left_out`, with `added` at its end (NULL: nothing). */
 static void *list_anew(void *items, size_t *n, const void *left_out, void *added) {
     void *const *from = items;
     void **to = SIS_NEW(void *, *n + 1);
@@ -120,7 +121,7 @@ static void *list_anew(void *items, size_t *n, const void *left_out, void *added
     return to;
 }
 
-/* The document with the ends cut off, as bytes. The document itself stays as it is. */
+/* Serialize the document with its ends cut off. The document itself does not change. */
 static int pack(const sis_net *net, sis_net_cut *cut) {
     Sis__Onnx__Model model = *net->doc;
     Sis__Onnx__Graph graph = *net->doc->graph;
@@ -161,7 +162,7 @@ static void free_values(Sis__Onnx__Tensor *t) {
     t->n_float_data = t->n_double_data = 0;
 }
 
-/* The other engine has them: only the mask and the embeddings are still asked for. */
+/* The other engine has the weights. Only the mask and the embeddings are still needed here. */
 static void drop_weights(sis_net *net) {
     for (size_t i = 0; i < net->graph.n_values; i++) {
         sis__value *v = &net->graph.values[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network in words: what goes in, what else the file carries, each node that is run with the shape
- * it gives and the parameters it brings, what comes out.
+ * The text that describes a network: its inputs, its metadata, every node that is run with output
+ * shape and number of parameters, and its outputs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +16,12 @@
 #include "net/plan/net.h"
 #include "net/walk/walk.h"
 
-/* What is put in words. */
+/* The network to describe. */
 typedef struct {
     const sis_net *net;
     const sis__plan *plan;
-    const sis_walk *walk;   /* NULL: nothing to say of walks */
-    const sis__note *notes; /* NULL: no incremental one */
+    const sis_walk *walk;   /* NULL: do not describe walks */
+    const sis__note *notes; /* NULL: no incremental walk */
 } words;
 
 static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
@@ -36,19 +36,19 @@ static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
     sis__buf_char(b, ')');
 }
 
-/* A name from the file, on one line whatever is in it. */
+/* Print a name from the file on one line, with control characters as '?'. */
 static void add_name(sis__buf *b, const char *name) {
     for (; name && *name; name++)
         sis__buf_char(b, (unsigned char)*name < ' ' || *name == 0x7F ? '?' : *name);
 }
 
-/* Shape of a result without the axis that counts rows. */
+/* Print the shape of a result without the batch axis. */
 static void add_result(sis__buf *b, const sis_net *net, const sis__tensor *t) {
     size_t skip = net->counted && t->rank && t->dims[0] == 1 ? 1 : 0;
     add_shape(b, t->dims + skip, t->rank - skip);
 }
 
-/* Float initializers of a step that no earlier one has used. */
+/* The number of float parameters of a step that no earlier step has used. */
 static size_t new_params(const sis_net *net, const sis__step *s, unsigned char *used) {
     size_t n = 0;
     for (size_t i = 0; i < s->n_inputs; i++) {
@@ -126,7 +126,8 @@ static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
         sis__buf_str(b, "no walk fits it in this memory: every masked copy is a full pass\n");
 }
 
-/* The inputs of the file, if there are several: parts of the row, given, or following. */
+/* List the inputs of the file if there are several: parts of the row, constants, or derived
+ * ones. */
 static void add_inputs(sis__buf *b, const sis_net *net) {
     sis_net_tensor t;
     size_t n = sis_net_inputs(net);
@@ -165,7 +166,7 @@ static void add_input(sis__buf *b, const sis_net *net) {
 
 /* ---- What the file carries ------------------------------------------------------------------- */
 
-/* "title: one, two, three", cut off where it gets long. */
+/* "title: one, two, three", truncated if it is long. */
 typedef struct {
     sis__buf *b;
     const char *title;
@@ -189,7 +190,7 @@ static void list_end(const list *l) {
     sis__buf_str(l->b, l->used ? "\n" : "");
 }
 
-/* "rate 0.001"; nothing for what is neither text nor a number. */
+/* "rate 0.001"; nothing if the value is neither text nor number. */
 static void add_member(list *l, const char *name, const json_t *value) {
     char text[128];
     if (json_is_string(value))
@@ -208,8 +209,8 @@ static json_t *load_meta(const sis_net *net, const char *name) {
     return text ? sis__json_load(text, strlen(text), 0, NULL) : NULL;
 }
 
-/* What sis_training_set_finish() wrote; of each part of the data the accuracy, or of numbers the
- * squared error. */
+/* Print what sis_training_set_finish() wrote: for each part of the data the accuracy, or the
+ * squared error if the targets are numbers. */
 static void add_training(sis__buf *b, const sis_net *net) {
     list l = {b, "trained: ", 0, 0}, options = {b, "options: ", 0, 0},
          scores = {b, "scores: ", 0, 0};

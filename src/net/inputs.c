@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks of several inputs. One is fed with rows; each other is given (a constant, from
- * sis_net_set_input), follows from the tokens (attention mask, token types, positions, lengths), or
- * is a further part of the row. The last two are computed by nodes put in front of the graph
- * (net/onnx/graft.h), so everything behind this file sees a network of one input.
- * Which input is what is decided by base/signature.h.
+ * Networks with several inputs. One input takes the rows. Each other input is
+ *
+ * - constant: its values come from sis_net_set_input();
+ * - derived from the tokens: attention mask, token types, positions, lengths;
+ * - or a further part of the row.
+ *
+ * Nodes that are put in front of the graph (net/onnx/graft.h) compute the last two, so the rest of
+ * the engine sees a network with one input. base/signature.h decides the role of each input.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,12 +48,12 @@ void sis__net_forget(sis_net *net) {
     net->chosen = NULL;
 }
 
-/* A number that an input of whole numbers, or of truth values, would change. */
+/* Would conversion to this type of integers or booleans change the number? */
 static int is_changed(sis__dtype to, double v) {
     return (to == SIS__BOOL && v != 0 && v != 1) || (to == SIS__I64 && v != floor(v));
 }
 
-/* Numbers of one of our types in another, as a row has them. */
+/* Convert the numbers to the type of the input, as for rows. */
 static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__given *g) {
     int error = SIS_OK;
     for (size_t k = 0; k < g->count && !error; k++) {
@@ -91,7 +94,7 @@ static const Sis__Onnx__ValueInfo *declared(const sis_net *net, const char *name
     return NULL;
 }
 
-/* The input as its file declares it, for the shape of a value; one of many axes has none. */
+/* Describe the input as the file declares it. An input with too many axes has no shape. */
 static void declare_info(const Sis__Onnx__ValueInfo *info, sis__declared *out) {
     const Sis__Onnx__TensorShape *shape = info->type->tensor_type->shape;
     *out = (sis__declared){.name = info->name,
@@ -138,7 +141,7 @@ static void free_given(struct sis__given *g) {
     free(g);
 }
 
-/* Take the one of that name out of the list. */
+/* Remove the input with this name from the list; NULL if there is none. */
 static struct sis__given *unlink_given(sis_net *net, const char *name) {
     for (struct sis__given **at = &net->given; *at; at = &(*at)->next)
         if (strcmp((*at)->name, name) == 0) {
@@ -150,7 +153,7 @@ static struct sis__given *unlink_given(sis_net *net, const char *name) {
     return NULL;
 }
 
-/* In the order they were given; a graph that is loaded again gets them again. */
+/* Put the constants into the graph in the order of the calls; a reloaded graph gets them again. */
 static void put_given(sis__graph *g, const struct sis__given *given) {
     for (; given; given = given->next) {
         int id = sis__graph_find(g, given->name);
@@ -171,8 +174,8 @@ static void put_given(sis__graph *g, const struct sis__given *given) {
 
 /* ---- Embeddings ------------------------------------------------------------------------------ */
 
-/* Input -> Cast or Identity, any number -> Gather from a float matrix that is an initializer; what
- * else reads it on the way may ask for its shape alone. */
+/* Match: input -> any number of Cast or Identity -> Gather from a float matrix that is an
+ * initializer. Other readers of these values may only ask for their shape. */
 void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int *embedded) {
     *embedding = *embedded = -1;
     for (int hops = 0; hops < 4; hops++) {
@@ -209,7 +212,7 @@ void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int
 
 /* ---- Nodes in front -------------------------------------------------------------------------- */
 
-/* The graph's inputs and what becomes of each. */
+/* The inputs of the graph and the role of each. */
 typedef struct {
     sis__declared *inputs; /* (n_inputs of the graph) */
     sis__input_role *roles;
@@ -227,7 +230,7 @@ static void declare_value(const sis__value *v, sis__declared *out) {
         out->dims[d] = v->dims[d];
 }
 
-/* Every input but `ids` that follows from it, or from its embeddings where it has them. */
+/* Find every other input that is derived from `ids`, or from its embeddings if it has them. */
 static size_t follow_ids(const sis_net *net, const sis__graph *g, const assignment *a, int ids) {
     static const sis__graft_kind kinds[] = {SIS__GRAFT_PART, SIS__GRAFT_PRESENT, SIS__GRAFT_ZEROS,
                                             SIS__GRAFT_POSITIONS,
@@ -254,7 +257,7 @@ static size_t follow_ids(const sis_net *net, const sis__graph *g, const assignme
     return n;
 }
 
-/* All inputs side by side in one row; how many, 0: out of memory. */
+/* Lay all inputs side by side in one row. Returns their number, 0: out of memory. */
 static size_t share_row(sis__graph *g, const assignment *a) {
     size_t n = g->n_inputs, width = 0;
     for (size_t i = 0; i < n; i++) {
@@ -314,7 +317,7 @@ int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *valu
         free_given(old);
         return SIS_OK;
     }
-    free_given(unlink_given(net, name)); /* as it was */
+    free_given(unlink_given(net, name)); /* undo */
     if (old) {
         old->next = net->given;
         net->given = old;
@@ -322,7 +325,7 @@ int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *valu
     return error;
 }
 
-/* A name that the network goes by, *at, is exchanged; it stays as it was if that leads nowhere. */
+/* Replace *at, the name of an input or output of the network, and reload; undo it on failure. */
 static int rename_in(sis_net *net, char **at, const char *name) {
     char *copy = name ? sis__strdup(name) : NULL, *old = *at;
     if (name && !copy)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a model carries besides its graph: metadata, labels, the mask, and its parameters by number.
+ * Everything in a model file besides its graph: metadata, labels and the mask; and access to the
+ * parameters by number.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -93,8 +94,8 @@ static int label_from_meta(const char *list, size_t output, char *text, size_t s
     return label ? SIS_OK : SIS_E_ARGUMENT;
 }
 
-/* Labels of a classifier node, or of the ZipMap behind it. Others than of all `outputs` (0: not known) are those of
- * a classifier inside the network. */
+/* Labels of a classifier node or of the ZipMap after it. If their number is not `outputs` (0: not
+ * known), they belong to a classifier inside the network and are ignored. */
 static int label_from_node(const sis__node *n, size_t outputs, size_t output, char *text,
                            size_t size) {
     for (size_t i = 0; n->proto && i < n->proto->n_attribute; i++) {
@@ -196,8 +197,8 @@ const float *sis_net_mask(const sis_net *net, size_t *n) {
     return NULL;
 }
 
-/* The new mask is appended and the old one taken out only when the new graph is there, so that a
- * failure leaves the network as it was. */
+/* The new mask is appended first and the old one removed when the new graph is loaded, so a failure
+ * leaves the network unchanged. */
 int sis_net_mask_set(sis_net *net, const float *values, const sis_net_shape *shape) {
     Sis__Onnx__Graph *g = net->doc->graph;
     size_t before = g->n_initializer, old = before;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A network from a file: parse the document, load the graph, find out what the network is (which
- * input and output matter, what the last activation is, whether it starts with an embedding), and
- * compile it once so that anything unsupported is refused now rather than later.
+ * Load a network from a file: parse the document, load the graph, and identify the input, the
+ * output, the last activation and an embedding at the start. The network is compiled once, so that
+ * unsupported operators are refused at load time.
  */
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@
 #include "net/plan/plan.h"
 #include "net/plan/row_layout.h"
 
-/* Rows cannot be fed: keep the message for who tries. */
+/* The network does not take rows. Keep the message for callers that feed some. */
 static int refuse_rows(sis_net *net, int error) {
     if (error != SIS_E_UNSUPPORTED)
         return error;
@@ -53,12 +53,12 @@ static int find_input(sis_net *net) {
         return sis__fail(SIS_E_UNSUPPORTED, "input %s declares no shape; export the model with one",
                          v->name);
     if (net->rows && v->rank > 0 && v->dims[0] == (int64_t)net->rows)
-        g->values[net->input].dims[0] = -1; /* one of them is a row */
+        g->values[net->input].dims[0] = -1; /* a row is a batch of one */
     net->counted = v->rank > 0 && (v->dims[0] == -1 || v->dims[0] == 1);
     return SIS_OK;
 }
 
-/* The one that the caller named. */
+/* Find the output that the caller named. */
 static int find_chosen(sis_net *net) {
     const sis__graph *g = &net->graph;
     for (size_t i = 0; i < g->n_outputs; i++) {
@@ -96,7 +96,7 @@ static int find_output(sis_net *net) {
     return net->output < 0 ? error : refuse_rows(net, error);
 }
 
-/* Is output 0 of a node what its input 0 is? */
+/* Does the node copy input 0 to output 0? */
 static int passes_on(const sis__node *n) {
     const Sis__Onnx__Node *p = n->proto;
     if (n->op_id != SIS__OP_CAST)
@@ -108,7 +108,7 @@ static int passes_on(const sis__node *n) {
     return to >= 0 && to <= INT32_MAX && sis__elem_dtype((int)to) == SIS__F32;
 }
 
-/* The node that computes a value, looking through those that pass it on. */
+/* The node that computes a value, skipping nodes that only copy it. */
 static const sis__node *producer_of(const sis__graph *g, int value) {
     while (value >= 0 && g->values[value].producer >= 0) {
         const sis__node *n = &g->nodes[g->values[value].producer];
@@ -121,7 +121,7 @@ static const sis__node *producer_of(const sis__graph *g, int value) {
     return NULL;
 }
 
-/* The last activation; confirm_final decides whether it counts. */
+/* Find the last activation; confirm_final() decides whether it is used. */
 static void find_final(sis_net *net) {
     const sis__node *n = producer_of(&net->graph, net->output);
     net->final = SIS__FINAL_NONE;
@@ -154,7 +154,7 @@ static void confirm_final(sis_net *net, const sis__row_layout *g) {
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
-/* How many sizes of a row are free. */
+/* The number of free sizes of a row. */
 static size_t free_sizes(const sis_net *net) {
     sis_net_shape s;
     size_t n = 0;
@@ -164,8 +164,8 @@ static size_t free_sizes(const sis_net *net) {
     return n;
 }
 
-/* Rows of `places` times what is fixed. Sizes that are free are alike, but for that of colours, which comes first where
- * all three are free. */
+/* Try rows whose free sizes are all `places`; if all three are free, the first is the number of
+ * channels and gets its own value. */
 static int try_rows(const sis_net *net, size_t places, sis__row_layout **g) {
     sis_net_shape s;
     size_t open = free_sizes(net), n = 1;
@@ -180,8 +180,8 @@ static int try_rows(const sis_net *net, size_t places, sis__row_layout **g) {
     return sis__row_layout_get(net, &(sis__row_form){.n_values = n, .shape = &s}, g);
 }
 
-/* Compile for the declared shape, or, where lengths are free, for the first guess that fits: what is
- * not supported then is not supported at all; that a guessed length does not fit says nothing. */
+/* Compile for the declared shape, or for the first guess that fits if sizes are free. An
+ * unsupported operator is an error; a guessed size that does not fit is not. */
 static int check_runs(sis_net *net) {
     static const size_t guesses[] = {64, 1024, 224 * 224};
     const sis__value *v = &net->graph.values[net->input];
@@ -207,7 +207,7 @@ static int check_runs(sis_net *net) {
     return unfit ? SIS_OK : error;
 }
 
-/* What the network is, from its graph. */
+/* Identify input, output, activation and embedding of the graph. */
 static int settle(sis_net *net) {
     int error = find_output(net), known = 0;
     if (!error && (known = find_input(net)) != SIS_OK && !net->refusal)
@@ -242,7 +242,7 @@ int sis__net_reload(sis_net *net) {
     sis__cache_clear(net->cache);
     net->graph = fresh;
     error = settle(net);
-    if (!error && net->refusal && !was.refusal) /* from rows to none is no way to go */
+    if (!error && net->refusal && !was.refusal) /* a change must not make the network unusable */
         error = sis_net_ready(net);
     if (!error) {
         sis__graph was_graph = was.graph;
@@ -257,7 +257,7 @@ int sis__net_reload(sis_net *net) {
     return error;
 }
 
-/* document_only: nothing of it is run, so operators stay as they are. */
+/* document_only: nothing is run, so operators are not lowered. */
 static int adopt(struct Sis__Onnx__Model *doc, int document_only, sis_net **out) {
     sis_net *net = *out = SIS_NEW(sis_net, 1);
     if (!net) {
@@ -308,7 +308,7 @@ void sis_net_free(sis_net *net) {
     free(net);
 }
 
-/* path: where values outside of the bytes may lie; NULL: nowhere. */
+/* path: the file that external data is relative to; NULL: no external data. */
 static int parse(const void *bytes, size_t n, const char *path, int document_only, sis_net **out) {
     ProtobufCMessage *doc;
     *out = NULL;
@@ -391,7 +391,7 @@ int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
 
 enum { MOST_ROWS = 4096 };
 
-/* A batch of n values; whole numbers fit everything. */
+/* Fill a batch with n integers, which are valid for every type. */
 static void fill_batch(const sis_net *net, float *values, size_t n) {
     sis__rng rng;
     sis__rng_init(&rng, 5);
@@ -400,7 +400,7 @@ static void fill_batch(const sis_net *net, float *values, size_t n) {
                                           : (float)(2 * sis__rng_uniform(&rng) - 1);
 }
 
-/* Does each row by itself, or with copies of others in its batch, score what it does in this one? */
+/* Does each row get the same scores alone, or among copies of other rows, as in this batch? */
 static int check_apart(const sis_net *net, const float *values, size_t n, const float *scores,
                        size_t n_scores) {
     size_t rows = net->rows, width = n / rows, each = 0;
@@ -419,7 +419,7 @@ static int check_apart(const sis_net *net, const float *values, size_t n, const 
     return error || same ? error : sis__fail(SIS_E_UNSUPPORTED, "rows depend on each other");
 }
 
-/* Rows by themselves; else, where the graph does not allow that, batches of their number. */
+/* Check single rows, or, if the graph does not accept them, batches of the declared size. */
 static int split_batch(sis_net *net, size_t rows, const float *values, size_t n,
                        const float *scores, size_t n_scores) {
     int error = SIS_E_UNSUPPORTED;
@@ -488,7 +488,7 @@ size_t sis_net_values(const sis_net *net) {
     return n;
 }
 
-/* What is known of rows of the declared length; -1 if there is none. */
+/* Outputs and flops for rows of the declared length; -1 if sizes are free. */
 static int ask(const sis_net *net, size_t *outputs, double *flops) {
     sis__row_layout *g;
     size_t n = sis_net_values(net);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pixels as networks of photographs want them: (value - mean) / deviation, channel by channel. Two nodes
- * in front of all others do it, so that whatever is asked of the network (scores, walks, gradients,
- * proofs) is asked about pixels.
+ * Normalisation of pixels, as networks for photographs expect it: (value - mean) / deviation for
+ * each channel. Two nodes at the start of the graph compute it, so that scores, walks, gradients
+ * and proofs are all about pixels.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static const char MEAN[] = "sis.normalize.mean", DEVIATION[] = "sis.normalize.de
 
 /* ---- What there is ------------------------------------------------------------------------- */
 
-/* The shape of the numbers, so that they go with the channels of a row. */
+/* The shape that broadcasts the numbers along the channels of a row. */
 static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {
     sis_net_shape row;
     sis_net_input_shape(net, &row);
@@ -54,7 +54,7 @@ static int check_numbers(const double *mean, const double *deviation, size_t n) 
     return SIS_OK;
 }
 
-/* Does the document have an input of floats of that name, in a version in which shapes spread? */
+/* Does the document have a float input of that name, and an opset in which shapes broadcast? */
 static int check_document(const Sis__Onnx__Model *doc, const char *name) {
     for (size_t i = 0; i < doc->n_opset_import; i++)
         if (!*doc->opset_import[i]->domain && doc->opset_import[i]->version < 7)
@@ -83,7 +83,7 @@ static int set_text(char **to, const char *text) {
     return SIS_OK;
 }
 
-/* Whoever reads `name` reads `to` from now on. */
+/* Let all nodes that read `name` read `to`. */
 static int rename_uses(Sis__Onnx__Graph *g, const char *name, const char *to) {
     int error = SIS_OK;
     for (size_t i = 0; i < g->n_node; i++)
@@ -93,7 +93,7 @@ static int rename_uses(Sis__Onnx__Graph *g, const char *name, const char *to) {
     return error;
 }
 
-/* The node comes before those that are there. */
+/* Insert a node before all others. */
 static int put_in_front(Sis__Onnx__Model *doc, const char *op, const char *from, const char *by,
                         const char *to) {
     Sis__Onnx__Graph *g = doc->graph;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention: scores of queries and keys, their softmax, and the sums of values with these weights.
- * Part of body.h, which includes it once for each instruction set.
+ * Attention: scores of queries and keys, their softmax, and the sums of values weighted by it. Part
+ * of body.h, which includes it once for each instruction set.
  *
- * A panel of queries at a time, and queries are the lanes: scores lie as (keys, lanes), so keys and
- * values are read where they are, largest values and sums run down the lanes, and the weights are the
- * right side of the second product as they stand. What a panel needs stays in the nearest caches,
- * however many queries there are.
+ * One panel of queries is computed at a time. Queries are the lanes: scores are stored as (keys,
+ * lanes), so keys and values are read in place, maxima and sums are taken per lane, and the weights
+ * are already the right operand of the second product. A panel stays in the L1 and L2 caches,
+ * whatever the number of queries.
  */
 
 /* c (rows, lanes) = a (rows, k) . b (k, lanes), a[i * below + p * next]. */
@@ -51,7 +51,7 @@ INLINE void panel_rows(size_t rows, const size_t vecs, const panel *t) {
     }
 }
 
-/* All m rows, in tiles of about the same height: low ones wait for their sums. */
+/* All m rows, in tiles of about equal height. Low tiles would wait for their own sums. */
 INLINE void panel_product(size_t m, const size_t vecs, panel t) {
     for (size_t tiles = (m + MR - 1) / MR; tiles; tiles--) {
         size_t rows = (m + tiles - 1) / tiles;
@@ -72,8 +72,8 @@ static void two_vectors(size_t m, const panel *t) {
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-/* `count` vectors of scores, `vecs` to a key, from key j on as a step changes them that treats all
- * queries alike. */
+/* Apply a step that is the same for all queries to `count` vectors of scores from key j on, `vecs`
+ * per key. */
 INLINE void change_alike(const size_t vecs, const size_t count, const sis__score_step *t, size_t j,
                          vec *x) {
     vec y[AT_ONCE];
@@ -93,7 +93,7 @@ INLINE void change_alike(const size_t vecs, const size_t count, const sis__score
     }
 }
 
-/* The same by several steps, in memory; and the largest of each lane. */
+/* Apply several steps to scores in memory, and update the maximum of each lane. */
 INLINE void change_some(const size_t vecs, const size_t count, const sis__attention *a, size_t from,
                         size_t j, float *s, vec *top) {
     vec x[AT_ONCE];
@@ -106,7 +106,7 @@ INLINE void change_some(const size_t vecs, const size_t count, const sis__attent
     }
 }
 
-/* All scores (n, lanes) by the steps from `from` on. */
+/* Apply the steps from `from` on to all scores (n, lanes). */
 INLINE void change_keys(const size_t vecs, const sis__attention *a, size_t from, float *s,
                         vec *top) {
     const size_t keys = AT_ONCE / vecs;
@@ -129,8 +129,8 @@ static void change_each(const sis__score_step *t, size_t first, size_t queries, 
         }
 }
 
-/* The steps for the queries from `first` on, up to the last that does not treat all of them alike; how many
- * that are. */
+/* Apply the steps for the queries from `first` on, up to the last step that differs between
+ * queries. Returns the number of steps applied. */
 static size_t change_first(const sis__attention *a, size_t first, size_t lanes, float *s) {
     size_t queries = a->m - first < lanes ? a->m - first : lanes, done = a->n_steps;
     while (done > 0 && !a->steps[done - 1].row)
@@ -147,7 +147,7 @@ static size_t change_first(const sis__attention *a, size_t first, size_t lanes, 
     return done;
 }
 
-/* As exponentials_of sums them up. */
+/* Add up the shares in the order of exponentials_of(). */
 INLINE vec sum_of_shares(const lane_sums *t) {
 #if VBYTES == 64
     __m512i low = (__m512i)t->low, high = (__m512i)t->high;
@@ -171,7 +171,7 @@ INLINE vec sum_of_shares(const lane_sums *t) {
     return pick(t->some != t->some, all(NAN), sum);
 }
 
-/* The exponentials of `count` vectors of scores, from a whole row of a panel on. */
+/* The exponentials of `count` vectors of scores, starting at a row of the panel. */
 INLINE void weigh(const size_t vecs, const size_t count, float *s, const vec *top, lane_sums *t) {
     vec e[AT_ONCE];
     UNROLL for (size_t i = 0; i < count; i++) e[i] = load(s + i * LANES) - top[i % vecs];
@@ -182,8 +182,8 @@ INLINE void weigh(const size_t vecs, const size_t count, float *s, const vec *to
     }
 }
 
-/* The softmax of each lane over all n <= SHARES scores, after the steps from `from` on: the bits of
- * softmax_rows. */
+/* The softmax of each lane over all n <= SHARES scores, after the steps from `from` on. Same bits
+ * as softmax_rows(). */
 INLINE void softmax_down(const size_t vecs, const sis__attention *a, size_t from, float *s) {
     vec top[2] = {all(-INFINITY), all(-INFINITY)}, share[2];
     ivec none[2];
@@ -210,7 +210,7 @@ INLINE void softmax_down(const size_t vecs, const sis__attention *a, size_t from
 /* ---- Panels -------------------------------------------------------------------------------- */
 
 #if VBYTES >= 32
-/* y (8, 8) = x (8, 8) turned, rows so far apart. */
+/* y (8, 8) = transpose of x (8, 8); the arguments are the row strides. */
 INLINE void turn_block(const float *x, size_t x_row, float *y, size_t y_row) {
     __m256 r[8], t[8];
     UNROLL for (size_t i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(x + i * x_row);
@@ -247,7 +247,7 @@ INLINE void turn_block(const float *x, size_t x_row, float *y, size_t y_row) {
 }
 #endif
 
-/* y (n, m) = x (m, n) turned: values of x lie x_col apart in a row, those of y y_col. */
+/* y (n, m) = transpose of x (m, n). x_col and y_col are the strides within rows. */
 static void turn(size_t m, size_t n, const sis__operand *x, float *y, size_t y_row, size_t y_col) {
     size_t whole_m = x->col == 1 && y_col == 1 ? m / 8 * 8 : 0, whole_n = whole_m ? n / 8 * 8 : 0;
     for (size_t i = 0; i < whole_m; i += 8)
@@ -258,7 +258,7 @@ static void turn(size_t m, size_t n, const sis__operand *x, float *y, size_t y_r
             y[j * y_row + i * y_col] = x->at[i * x->row + j * x->col];
 }
 
-/* The queries from `first` on side by side, missing ones as 0: (k, lanes). */
+/* Copy the queries from `first` on as columns (k, lanes); missing ones are 0. */
 static void gather_queries(const sis__attention *a, size_t first, size_t lanes, float *to) {
     sis__operand q = {a->q.at + first * a->q.row, a->q.row, a->q.col};
     size_t queries = a->m - first < lanes ? a->m - first : lanes;
@@ -267,7 +267,7 @@ static void gather_queries(const sis__attention *a, size_t first, size_t lanes, 
     turn(queries, a->k, &q, to, lanes, 1);
 }
 
-/* Sums (v, lanes) to where results lie. */
+/* Copy sums (v, lanes) to the result. */
 static void spread_sums(const sis__attention *a, size_t first, size_t lanes, const float *from) {
     size_t queries = a->m - first < lanes ? a->m - first : lanes;
     turn(a->v, queries, &(sis__operand){from, lanes, 1}, a->y + first * a->y_row, a->y_row,

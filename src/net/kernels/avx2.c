@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels for AVX2 with FMA. Compiled with those enabled, called only where they exist.
+ * The kernels for AVX2 with FMA: compiled with both enabled, called only on machines that have
+ * them.
  */
 #if defined(__AVX2__) && defined(__FMA__)
 #define VBYTES 32

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels for AVX-512. Compiled with it enabled, called only where it exists.
+ * The kernels for AVX-512: compiled with it enabled, called only on machines that have it.
  */
 #if defined(__AVX512F__)
 #define VBYTES 64

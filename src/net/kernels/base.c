@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels for every machine but ARMv8 (neon.c): vectors of 16 bytes, which every x86-64 has and
- * which a compiler turns into scalar code elsewhere.
+ * The kernels for all machines except ARMv8 (neon.c): vectors of 16 bytes, which every x86-64 has.
+ * On other machines the compiler turns them into scalar code.
  */
 #if !defined(__aarch64__)
 #define VBYTES 16

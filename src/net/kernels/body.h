@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels, in vectors of VBYTES bytes and tiles of MR rows. Included once by each kernels_*.c,
- * which defines VBYTES, MR and KERNELS_NAME. See kernels.h for what they compute.
+ * The kernels, written with vectors of VBYTES bytes and tiles of MR rows. avx2.c, avx512.c, base.c
+ * and neon.c each include this file once and define VBYTES, MR and KERNELS_NAME. kernels.h says
+ * what the kernels compute.
  *
  * Matrix product: c is cut into tiles of MR x 2 vectors that stay in registers while k runs. The
- * rows of a for one strip of tiles are copied side by side first (a strip of a fits the L1 cache,
- * and rows a multiple of 4096 bytes apart would evict each other), b comes packed in panels. k is cut
- * into pieces so that a strip stays small; a partial sum is kept in c between pieces, which is
- * exact, so that every element is one sum from the first to the last k, or (convolutions) each
- * piece is summed by itself and added to c. Rows that do not fill a tile run through the same code
- * with fewer rows, columns that do not are computed in a padded copy.
+ * rows of a for one strip of tiles are first copied side by side: a strip of a fits into the L1
+ * cache, and rows that are a multiple of 4096 bytes apart would evict each other. b is packed in
+ * panels. k is cut into pieces so that a strip stays small. Between pieces the partial sum is kept
+ * in c, which is exact, so every element is one sum from the first to the last k. For convolutions
+ * each piece is summed separately and added to c. Rows that do not fill a tile use the same code
+ * with fewer rows; columns that do not fill a tile are computed in a padded copy.
  *
- * Functions: exp by 2^n * polynomial, sigmoid and tanh from exp. The last vector of an array is
- * computed in a padded copy, so that an element's result does not depend on its place.
+ * Functions: exp is 2^n * polynomial; sigmoid and tanh use exp. The last vector of an array is
+ * computed in a padded copy, so an element's result does not depend on its place.
  */
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -49,7 +50,7 @@ INLINE vec all(float x) {
     return x - (vec){0};
 }
 
-/* n <= LANES values at p, the rest zero; nothing else is read or written. */
+/* n <= LANES values at p, the other lanes are 0. No memory beyond them is read or written. */
 #if VBYTES == 64
 INLINE __mmask16 lanes_below(size_t n) {
     return (__mmask16)(n >= LANES ? 0xFFFF : (1u << n) - 1);
@@ -63,7 +64,7 @@ INLINE void store_some(float *p, vec v, size_t n) {
     _mm512_mask_storeu_ps(p, lanes_below(n), (__m512)v);
 }
 
-/* The same, and `other` instead of zeros. */
+/* The same with `other` in the remaining lanes. */
 INLINE vec fill_some(const float *p, size_t n, float other) {
     return (vec)_mm512_mask_loadu_ps((__m512)all(other), lanes_below(n), p);
 }
@@ -82,7 +83,7 @@ INLINE vec fill_some(const float *p, size_t n, float other) {
     return (vec)_mm256_blendv_ps((__m256)all(other), _mm256_maskload_ps(p, there), (__m256)there);
 }
 
-/* In pieces: stores with a mask are slow on some machines. */
+/* Stored in pieces, because masked stores are slow on some machines. */
 INLINE void store_some(float *p, vec v, size_t n) {
     __m128 four = _mm256_castps256_ps128((__m256)v);
     if (n >= LANES) {
@@ -127,7 +128,7 @@ INLINE void store_some(float *p, vec v, size_t n) {
 }
 #endif
 
-/* One bit a lane that is set. */
+/* One bit for each lane that is set. */
 INLINE unsigned lanes_of(ivec which) {
 #if VBYTES == 64
     return (unsigned)_mm512_cmplt_epi32_mask((__m512i)which, _mm512_setzero_si512());
@@ -147,25 +148,26 @@ INLINE unsigned lanes_of(ivec which) {
 
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
-/* How a tile finds the rows of its left side: packed (k, MR), where they lie, or side by side (MR,
- * STEP) as they were copied, and then maybe only some terms of them. PLACED: packed, and rows of the
- * right side lie anywhere; their second vector, or (HALVES) every half of one, lies `pitch` behind. */
+/* Where a tile finds the rows of its left side: packed as (k, MR), in place, or copied as (MR,
+ * STEP), possibly only some of the terms. PLACED: packed, and rows of the right side can be
+ * anywhere; the second vector of a row, or (HALVES) each second half of a vector, is `pitch`
+ * further. */
 typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED, LINES, HALVES } left_side;
 enum { STEP = KC + LANES, MOST_VECS = 4 };
 
-/* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from what c holds, or from
- * `start`, and become c or are added to it. */
+/* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from c
+ * or from `start`; they replace c or are added to it. */
 typedef struct {
     size_t k;
     left_side left;
     const float *a, *b;
     size_t a_row;       /* IN_PLACE */
-    const int *index;   /* (k) LISTED: which rows of b these are; PLACED ...: where they begin */
-    size_t line, pitch; /* LINES, HALVES: of the right side; pitch: see left_side */
-    size_t beside[2];   /* of two panels: where the vectors of the second lie */
+    const int *index;   /* (k) LISTED: indices of the rows of b; PLACED ...: their offsets */
+    size_t line, pitch; /* LINES, HALVES: of the right side; for pitch see left_side */
+    size_t beside[2];   /* two panels: offsets of the second panel's vectors */
     const float *start; /* (rows) or NULL */
     int add;
-    const float *bias; /* (NR) added to the sums in the end, or NULL */
+    const float *bias; /* (NR) added to the final sums, or NULL */
     float *c;
     size_t ldc;
 } tile;
@@ -185,7 +187,8 @@ INLINE vec two_halves(const float *a, const float *b) {
 #endif
 }
 
-/* Vector v of a row of the right side. Two to a panel: those of the second are `beside` the first. */
+/* Vector v of a row of the right side. With two panels, the vectors of the second are at
+ * `beside`. */
 INLINE vec right_vector(const left_side left, const float *b, size_t pitch, const size_t *beside,
                         const size_t v) {
     if (left == HALVES)
@@ -226,7 +229,7 @@ INLINE void run_tile(const size_t rows, const size_t vecs, const left_side left,
         UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
             s[i][v] + x[v];
     }
-    if (left == LISTED) { /* what is left out might have turned a -0 into 0 */
+    if (left == LISTED) { /* omitted terms could have turned a -0 into 0 */
         UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] +=
             0.0f;
     }
@@ -234,7 +237,7 @@ INLINE void run_tile(const size_t rows, const size_t vecs, const left_side left,
         store(c + i * ldc + v * LANES, s[i][v]);
 }
 
-/* A case for each number of rows that a tile can have. */
+/* One case for each possible number of rows of a tile. */
 #define EACH_LOW_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #if MR > 6
 #define EACH_HEIGHT(X) EACH_LOW_HEIGHT(X) X(7) X(8) X(9) X(10) X(11) X(12)
@@ -271,8 +274,8 @@ static void run_rows(size_t rows, const tile *t) {
 }
 
 #if MR > 6
-/* Two panels at a time. A tile half as high and twice as wide has as many sums, and reads less: 10 values
- * and vectors for 24 products instead of 14. */
+/* Two panels at a time. A tile of half the height and twice the width has the same number of sums
+ * but loads less: 10 values and vectors for 24 products instead of 14. */
 static void run_low_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
@@ -303,7 +306,7 @@ static void run_two_panels(size_t rows, tile *t) {
 }
 #endif
 
-/* The same for fewer than NR columns: through a copy of the tile. */
+/* The same for fewer than NR columns, through a copy of the tile. */
 static void run_edge(size_t rows, size_t cols, const tile *t) {
     float copy[MR * NR], bias[NR] = {0};
     tile inside = *t;
@@ -321,12 +324,13 @@ static void run_edge(size_t rows, size_t cols, const tile *t) {
         memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
 }
 
-/* Where column j of a right side in lines lies. */
+/* The offset of column j of a right side in lines. */
 INLINE size_t column_at(const tile *t, size_t pitch, size_t j) {
     return j / t->line * pitch + j % t->line;
 }
 
-/* All panels of b (k, n), from its row `from` on, against one strip. t: k, a, start, c, ldc set. */
+/* All panels of b (k, n), from row `from` on, times one strip. k, a, start, c and ldc of t are
+ * set. */
 static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, tile *t) {
     float *c = t->c;
     const float *bias = t->bias;
@@ -355,13 +359,13 @@ static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, til
     }
 }
 
-/* Rows of the next strip. A tile of fewer than 4 waits for its own sums, so that few that would be left
- * over are given some of those before. */
+/* Number of rows of the next strip. A tile of fewer than 4 rows waits for its own sums, so if few
+ * rows remain, the strip before leaves some of its rows to the last one. */
 INLINE size_t strip_height(size_t left) {
     return left > MR && left < MR + 4 ? (left + 1) / 2 : left < MR ? left : MR;
 }
 
-/* A strip of rows of a. */
+/* Copy a strip of rows of a. */
 static void copy_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
                        float *strip) {
     for (size_t i = 0; i < rows; i++)
@@ -372,7 +376,7 @@ static void copy_strip(size_t rows, size_t k, const float *a, size_t a_row, size
                 strip[i * STEP + p] = a[i * a_row + p * a_col];
 }
 
-/* apart: sums of k <= KC terms start from zero and are then added to c. */
+/* apart: sums of k <= KC terms start from zero and are added to c at the end. */
 INLINE void any_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                      const float *b, float *c, size_t ldc, const int apart) {
     static const float zeros[MR];
@@ -400,7 +404,7 @@ static void gemm_apart(size_t m, size_t n, size_t k, const float *a, size_t a_ro
     any_gemm(m, n, k, a, a_row, 1, b, c, ldc, 1);
 }
 
-/* Rows so far apart that they take each other's place in the nearest cache are copied. */
+/* Would rows with this stride evict each other from the L1 cache? Then they are copied. */
 INLINE int in_the_way(size_t a_row) {
     return a_row % 1024 == 0;
 }
@@ -427,7 +431,7 @@ static void linear(const sis__linear_product *p) {
     }
 }
 
-/* Numbers of the columns p of `rows` rows of a that are not all 0, from k0 on, LANES at most. */
+/* List up to LANES columns of a, from k0 on, that are not 0 in all of these rows. */
 INLINE size_t filled(size_t rows, size_t n, const float *a, size_t a_row, int k0, int *index) {
     ivec some = {0};
     size_t count = 0;
@@ -440,12 +444,12 @@ INLINE size_t filled(size_t rows, size_t n, const float *a, size_t a_row, int k0
 
 enum { UNSEEN = 15 };
 
-/* What is not 0 in the columns of a strip. Where that is most of them all are taken, and none looked
- * for in the next UNSEEN strips. */
+/* List the columns of a strip that are not all 0. If most are not, all are listed and the next
+ * UNSEEN strips are not searched. */
 INLINE size_t list_filled(size_t rows, size_t depth, const float *a, size_t a_row, size_t *unseen,
                           int *index) {
     size_t count = 0;
-    if (*unseen > 0) { /* the list is still that of all */
+    if (*unseen > 0) { /* the list still holds all columns */
         --*unseen;
         return depth;
     }
@@ -459,8 +463,8 @@ INLINE size_t list_filled(size_t rows, size_t depth, const float *a, size_t a_ro
     return depth;
 }
 
-/* gemm for rows of a that lie side by side and a finite b: columns of a that are 0 in a whole strip
- * add nothing and are left out. */
+/* gemm for contiguous rows of a and a finite b. Columns of a that are 0 in a whole strip add
+ * nothing and are left out. */
 static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
                         float *c, size_t ldc) {
     float strip[MR * STEP];
@@ -518,7 +522,7 @@ INLINE vec pick(ivec which, vec yes, vec no) {
     return (vec)(((ivec)yes & which) | ((ivec)no & ~which));
 }
 
-/* x, but within low and high; NaN stays NaN. */
+/* x clamped to low..high; NaN stays NaN. */
 INLINE vec within(vec x, vec low, vec high) {
 #if VBYTES == 64
     return (vec)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)x));
@@ -529,7 +533,7 @@ INLINE vec within(vec x, vec low, vec high) {
 #endif
 }
 
-/* x, but not below low; NaN stays NaN. */
+/* max(x, low); NaN stays NaN. */
 INLINE vec at_least(vec x, float low) {
 #if VBYTES == 64
     return (vec)_mm512_max_ps((__m512)all(low), (__m512)x);
@@ -540,7 +544,7 @@ INLINE vec at_least(vec x, float low) {
 #endif
 }
 
-/* The larger one, and y if x is NaN. */
+/* The larger of the two; y if x is NaN. */
 INLINE vec larger_number(vec x, vec y) {
 #if VBYTES == 64
     return (vec)_mm512_max_ps((__m512)x, (__m512)y);
@@ -551,18 +555,18 @@ INLINE vec larger_number(vec x, vec y) {
 #endif
 }
 
-/* p * 2^n for p around 1 and whole n, also where that is denormal, 0 or infinite. */
+/* p * 2^n for p around 1 and integer n, including results that are denormal, 0 or infinite. */
 INLINE vec scale(vec p, vec n) {
 #if VBYTES == 64
     return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
-    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1; /* in two factors */
+    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1; /* two factors */
     return (vec)((half + 127) << 23) * p * (vec)((whole - half + 127) << 23);
 #endif
 }
 
-/* Vectors that go through each step of a function before the next: a processor looks only so far ahead
- * for something that need not wait. An even number, since panels are two vectors wide. */
+/* Number of vectors that go through each step of a function together, so that the processor finds
+ * independent instructions. Even, because panels are two vectors wide. */
 enum { AT_ONCE = 6 };
 
 /* p = p * x + factor, for each of n factors and `count` vectors. */
@@ -577,7 +581,7 @@ INLINE void polynomials(const size_t count, const size_t n, const float *factors
 INLINE void exp_any(const size_t count, vec *x) {
     static const float factors[] = {1.39819994e-3f, 8.33345205e-3f, 4.16657962e-2f, 1.66666657e-1f,
                                     0.5f};
-    const vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
+    const vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer */
     vec n[AT_ONCE], p[AT_ONCE];
     UNROLL for (size_t i = 0; i < count; i++) x[i] = within(x[i], all(-105.0f), all(89.0f));
     UNROLL for (size_t i = 0; i < count; i++) n[i] = (x[i] * 1.44269504f + magic) - magic;
@@ -589,7 +593,7 @@ INLINE void exp_any(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = scale(p[i] + 1.0f, n[i]);
 }
 
-/* scale() where the result is normal, so that one factor will do. */
+/* scale() for normal results: one factor is enough. */
 INLINE vec times_power(vec p, vec n) {
 #if VBYTES == 64
     return scale(p, n);
@@ -622,7 +626,7 @@ INLINE vec magnitude(vec x) {
     return (vec)((ivec)x & 0x7FFFFFFF);
 }
 
-/* 1 / (1 + e^-x): relative error below 3e-7, and 0 where that is below 4e-39. */
+/* 1 / (1 + e^-x): relative error below 3e-7; 0 if the result would be below 4e-39. */
 INLINE void sigmoid_at_once(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = within(-x[i], all(-87.0f), all(89.0f));
     exp_at_once(count, x);
@@ -662,7 +666,7 @@ INLINE void tanh_at_once(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = tanh_of(x[i]);
 }
 
-/* x times its sigmoid, rounded as the two operators round. */
+/* x * sigmoid(x), rounded after each of the two operations. */
 INLINE void silu_at_once(const size_t count, vec *x) {
     vec y[AT_ONCE];
     UNROLL for (size_t i = 0; i < count; i++) y[i] = x[i];
@@ -670,7 +674,7 @@ INLINE void silu_at_once(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] * y[i];
 }
 
-/* Apply f, which is given so many vectors, to n values; the last few one by one. */
+/* Apply f, which takes a number of vectors, to n values; the last few one vector at a time. */
 #define MAP(name, f)                                                                               \
     static void name(const float *x, float *y, size_t n) {                                         \
         vec v[AT_ONCE];                                                                            \
@@ -704,7 +708,7 @@ INLINE float larger(float a, float b) {
     return b > a || b != b ? b : a;
 }
 
-/* x where it is larger than y or NaN, else y. The machines' own maxima answer y if either is
+/* x if it is larger than y or NaN, else y. The machine's max instructions return y if either is
  * NaN. */
 INLINE vec larger_of(vec x, vec y) {
 #if VBYTES == 64
@@ -744,16 +748,16 @@ static float max_of(const float *x, size_t n) {
 
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
 
-/* tanh as a quotient n / d of polynomials, fitted so that the largest relative error up to 9.04, where a
- * float is 1, is least: 3e-8 of the quotient, 3e-7 with rounding. All that a cell needs, for half of the
- * work. Behind 9.04 the quotient grows beyond 1, at the limit of x^2 by more than rounding takes away, so
- * that n, which is cut to -d .. d, is d there to the bit. What becomes of several quotients is divided
+/* tanh as a quotient n / d of polynomials, fitted for the smallest maximal relative error up to
+ * 9.04, from where a float is 1: 3e-8 for the quotient, 3e-7 with rounding. This is enough for a
+ * cell and costs half as much. Above 9.04 the quotient exceeds 1 by more than rounding removes, so
+ * n is clamped to -d .. d and the result is 1 to the bit. Results of several quotients are divided
  * once. */
 typedef struct {
     vec n, d;
 } quotient;
 
-/* The smaller one; NaN if x is. */
+/* min(x, limit); NaN stays NaN. */
 INLINE vec at_most(vec x, float limit) {
 #if VBYTES == 64
     return (vec)_mm512_min_ps((__m512)all(limit), (__m512)x);
@@ -773,7 +777,7 @@ INLINE quotient tanh_parts(vec x) {
     return (quotient){within(x * n, -d, d), d};
 }
 
-/* sigmoid, within 2e-7: (d + n) / 2d of x / 2, whose powers of two are in the factors. */
+/* sigmoid with an error below 2e-7: (d + n) / 2d of x / 2; the powers of two are in the factors. */
 INLINE quotient gate_parts(vec x) {
     vec q = at_most(x * x, 4 * 94.09f);
     vec n = POLYNOMIAL(q, 0.5f, 0.133813933f / 8, 3.49591812e-3f / 32, 2.06103905e-5f / 128,
@@ -788,7 +792,8 @@ INLINE vec over(quotient x) {
     return x.n / x.d;
 }
 
-/* a * b + c, rounded once where the machine can: not left to the compiler where c is a product, too. */
+/* a * b + c, rounded once if the machine can. Explicit, because c may be a product too and the
+ * compiler could choose the other one. */
 INLINE vec fused(vec a, vec b, vec c) {
 #if VBYTES == 64
     return (vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -806,13 +811,13 @@ static void gates_of(float *gates, size_t n) {
         store_some(gates + j, over(gate_parts(load_some(gates + j, n - j))), n - j);
 }
 
-/* h . r^T for a strip of rows: n panels of r that lie `step` apart, side by side in c, from zero or (on) from
- * what c holds. Two panels at a time where there are registers for their sums: few rows would wait for their own
- * sums, and see run_two_panels. rows is a constant where this is inlined.
+/* h . r^T for a strip of rows: n panels of r, `step` apart, side by side in c, starting from zero
+ * or (on) from c. Two panels at a time if there are enough registers for their sums: few rows would
+ * wait for their own sums; see run_two_panels(). rows is a constant where this is inlined.
  *
- * What it is told comes one by one, not in a structure as other tiles have it: compilers copy those in pieces
- * larger than they were written in, which waits until everything before is done, here the cells of the last
- * strip, and these products are short. */
+ * The arguments are not in a struct as for other tiles: compilers copy structs in pieces larger
+ * than they were written, and such a load waits for all earlier stores, here those of the cells of
+ * the last strip. These products are short, so that matters. */
 INLINE void run_panels(const size_t rows, size_t k, const float *h, size_t h_row, const float *r,
                        size_t n, size_t step, float *c, size_t ldc, int on) {
     static const float zeros[MR];
@@ -846,7 +851,7 @@ static void any_panels(size_t rows, size_t k, const float *h, size_t h_row, cons
     }
 }
 
-/* The same for rows of h that are in the way. */
+/* The same for rows of h that would evict each other. */
 static void copied_panels(size_t rows, size_t k, const float *h, const float *r, size_t n,
                           size_t step, float *c, size_t ldc) {
     float strip[MR * STEP];
@@ -857,27 +862,27 @@ static void copied_panels(size_t rows, size_t k, const float *h, const float *r,
     }
 }
 
-/* Units whose sums are computed together, so that their weights stay in the nearest cache: those of a
- * panel, or all where panels have units of two gates. */
+/* Number of units whose sums are computed together, so that their weights stay in the L1 cache:
+ * those of one panel, or all if a panel holds units of two gates. */
 INLINE size_t units_of(size_t hidden) {
     return hidden % NR == 0 ? NR : hidden;
 }
 
-/* Columns of whole panels that hold so many. */
+/* Number of columns rounded up to whole panels. */
 INLINE size_t panels_for(size_t columns) {
     return (columns + NR - 1) / NR * NR;
 }
 
-/* Units of a row, or of several, that begin at `unit`. */
+/* Units of one or several rows, from `unit` on. */
 typedef struct {
     const sis__cell_step *s;
     size_t row, unit, units;
-    float *sums;        /* of the first gate; those of the others are `units` apart */
-    size_t late, width; /* but those of a candidate that is reset are `late` behind; of a row */
+    float *sums;        /* of the first gate; the gates are `units` apart */
+    size_t late, width; /* offset of the sums of a candidate that is reset; width of a row */
     const float *x, *more;
 } cell_place;
 
-/* Sums of the units of a place of `gates` gates whose weights are r, to `at` in those of each row. */
+/* Compute the sums of `gates` gates with weights r, into `at` of each row's sums. */
 INLINE void place_sums(const cell_place *p, size_t rows, const float *r, size_t gates, size_t at) {
     size_t k = p->s->hidden, n = p->units == k ? panels_for(gates * k) / NR : gates;
     size_t step = p->units == k ? k * NR : k * k;
@@ -889,14 +894,14 @@ INLINE void place_sums(const cell_place *p, size_t rows, const float *r, size_t 
                    p->width, 0);
 }
 
-/* What was projected for a gate. n units: a whole vector, or what is left. */
+/* The projected input of a gate. n units: a whole vector or the remainder. */
 INLINE vec projected(const cell_place *p, const size_t gate, size_t n) {
     size_t at = gate * p->s->hidden + p->unit;
     vec x = load_some(p->x + at, n);
     return p->more ? x + load_some(p->more + at, n) : x;
 }
 
-/* Sums of a gate: that and what comes from the state. */
+/* The sums of a gate: projected input plus recurrent product. */
 INLINE vec gate_sums(const cell_place *p, const size_t gate, size_t n) {
     return projected(p, gate, n) + load_some(p->sums + gate * p->units, n);
 }
@@ -906,8 +911,9 @@ INLINE void put_gate(const cell_place *p, const size_t gate, vec v, size_t n) {
     store_some(p->s->gates + (p->row * 4 + gate) * hidden + p->unit, v, n);
 }
 
-/* A cell in parts that wait for little, each for all rows of a strip before the next; what one leaves for
- * the next takes the place of sums. LSTM: what is added to the state, the state, h. */
+/* A cell is computed in short parts, each for all rows of a strip before the next, so that
+ * instructions wait less. A part leaves its result in place of the sums. LSTM: the addend of the
+ * state, the state, h. */
 INLINE void lstm_added(const cell_place *p, size_t n) {
     quotient in = gate_parts(gate_sums(p, 0, n)), g = tanh_parts(gate_sums(p, 3, n));
     if (p->s->gates) {
@@ -950,8 +956,8 @@ INLINE void gru_out(const cell_place *p, size_t n) {
     store_some(p->s->to + at, fused(z.d - z.n, g.n, kept) / (z.d * g.d), n);
 }
 
-/* A part for all units of so many rows. The step is copied, so that compilers know that nothing that is written
- * changes it. */
+/* Run a part for all units of these rows. The struct is copied so that the compiler knows that no
+ * store changes it. */
 #define EACH_UNIT(name)                                                                            \
     static void name##_of_rows(cell_place p, size_t rows) {                                        \
         const sis__cell_step s = *p.s;                                                             \
@@ -980,8 +986,8 @@ INLINE void fetch_gates(const float *x, size_t gates, size_t hidden) {
         __builtin_prefetch(x + g * hidden);
 }
 
-/* Ask for what was projected for the units of a strip, which may be the same for several rows. It is read behind
- * the products, which take longer than it is away. */
+/* Prefetch the projected inputs of a strip's units, which several rows may share. They are read
+ * after the products, which take longer than the load. */
 INLINE void fetch_projected(const cell_place *p, size_t rows, const size_t gates) {
     const sis__cell_step *s = p->s;
     const float *x = NULL, *more = NULL;

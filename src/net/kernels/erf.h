@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * erf, within 1e-7 of the true value. Part of body.h, which includes it once for each instruction set.
+ * erf with an absolute error below 1e-7. Part of body.h, which includes it once for each
+ * instruction set.
  */
 
 #if VBYTES == 64
-/* Polynomials around 0, 1/8 ... 31/8: a vector looks up its factors in two registers. They go through the
- * function at Chebyshev nodes (the first through erf(x) / x); behind 3.81 it is 1. */
+/* Polynomials around 0, 1/8 ... 31/8, interpolating at Chebyshev nodes (the first one erf(x) / x).
+ * A vector looks up its coefficients in two registers. Above 3.81 the result is 1. */
 static const float erf_factors[][2 * LANES] = {
     {0.0f,         0.140316203f, 0.276326388f, 0.404116899f, 0.520499885f, 0.623240888f,
      0.711155653f, 0.784075081f, 0.842700779f, 0.888388216f, 0.92290014f,  0.948170066f,
@@ -66,9 +67,8 @@ INLINE void erf_at_once(const size_t count, vec *x) {
         (vec)((ivec)p[i] | ((ivec)x[i] & (int)0x80000000));
 }
 #else
-/* x + x * polynomial of x^2 below 1, else 1 - 2^polynomial, each of the least degree that leaves the
- * error to rounding: a power that is taken off 1 need not be known better. count <= AT_ONCE is a constant
- * where this is inlined. */
+/* x + x * polynomial(x^2) below 1, else 1 - 2^polynomial. The degrees are the smallest for which
+ * rounding dominates the error. count <= AT_ONCE is a constant where this is inlined. */
 INLINE void erf_at_once(const size_t count, vec *x) {
     static const float low[] = {-8.01020826e-4f, 5.18832961e-3f,  -2.68538129e-2f,
                                 1.12835854e-1f,  -3.76126260e-1f, 1.28379166e-1f};
@@ -85,7 +85,7 @@ INLINE void erf_at_once(const size_t count, vec *x) {
     UNROLL for (size_t i = 0; i < count; i++) near[i] = near[i] * x[i] + x[i];
     UNROLL for (size_t i = 0; i < count; i++) {
         vec far = (vec)((ivec)(1.0f - e[i]) | ((ivec)x[i] & (int)0x80000000));
-        x[i] = pick(magnitude(x[i]) >= 1.0f, far, near[i]); /* near: NaN, too */
+        x[i] = pick(magnitude(x[i]) >= 1.0f, far, near[i]); /* near also for NaN */
     }
 }
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which kernels this machine runs, and packing.
+ * Selection of the kernels for this machine, and packing of matrices.
  */
 #include "net/kernels/kernels.h"
 
@@ -26,7 +26,7 @@ static const sis__kernels *const choice[] = {
     NULL,
 };
 
-/* How many of `choice` run here. */
+/* The number of entries of `choice` that run on this machine. */
 static size_t usable(void) {
 #ifdef __x86_64__
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
@@ -58,8 +58,8 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n) {
     return wide && k > SIZE_MAX / sizeof(float) / wide ? SIZE_MAX : k * wide;
 }
 
-/* One panel: `cols` columns of b from `b` on. Reads run along whichever side of b is contiguous;
- * for a transposed b in blocks, so that the strided writes stay in the L1 cache. */
+/* Pack one panel: `cols` columns, from `b` on. Reads follow the contiguous side of b. A transposed
+ * b is read in blocks, so that the strided writes stay in the L1 cache. */
 static void pack_panel(size_t nr, size_t cols, size_t k, const float *b, size_t b_row, size_t b_col,
                        float *packed) {
     enum { BLOCK = 64 };
@@ -91,7 +91,7 @@ size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k) {
     return tall && k > SIZE_MAX / sizeof(float) / tall ? SIZE_MAX : k * tall;
 }
 
-/* Where term p of a product lies in the weights of a filter. */
+/* The index of term p of a product in the weights of a filter. */
 static size_t term_at(const sis__filters *w, size_t p) {
     size_t depth = w->channels * w->run, row = p / depth, channel = p % depth / w->run;
     return (channel * w->rows + row) * w->run + p % w->run;
@@ -130,5 +130,6 @@ size_t sis__depthwise_room(sis__depthwise *p) {
     p->lines = seen[0];
     p->line = seen[1];
     p->ahead = p->lines * p->line < 512 ? 8 : 1;
-    return (p->ahead + 1) * p->lines * p->line + 2 * 64; /* 4 vectors behind are read or written */
+    return (p->ahead + 1) * p->lines * p->line + 2 * 64; /* up to 4 vectors beyond the end are read
+                                                          * or written */
 }

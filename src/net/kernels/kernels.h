@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops where the time goes. One source (body.h) is compiled for each instruction set;
- * sis__kernels_best() answers the best one this machine can run. tests/unit/support_kernels.c computes
- * the same with plain scalar loops.
+ * The inner loops. One source (body.h) is compiled for each instruction set; sis__kernels_best()
+ * returns the best one for this machine. tests/unit/support_kernels.c computes the same with plain
+ * scalar loops.
  *
- * What every kernel promises: an element of the result depends, to the bit, only on the values that
- * go into it, never on the size of the matrix, on where in it the element lies or on the other
- * elements. Sums over k run from the first to the last term in single precision (long ones of dense
- * layers in double). Sums of convolutions are made of one sum for each row of the kernel, so that
- * walks can keep these apart.
+ * Guarantee of every kernel: an element of the result depends, to the bit, only on the values that
+ * enter it. It does not depend on the size of the matrix, on the element's position or on other
+ * elements. Sums over k run from the first to the last term in single precision; long sums of dense
+ * layers in double. Convolutions have one sum for each row of the kernel, so that walks can keep
+ * these separately.
  */
 #ifndef SIS_NET_KERNELS_KERNELS_H
 #define SIS_NET_KERNELS_KERNELS_H
@@ -17,27 +17,27 @@
 
 #include "net/kernels/product.h"
 
-/* k is cut into pieces of at most this length; a packed left side is laid out by them. */
+/* Maximal length of a piece of k. A packed left side is laid out in such pieces. */
 enum { SIS__PIECE = 256 };
 
 /* c (m, n) = row_start + a (m, k) . b (k, n), both sides packed, rows of c ldc apart. k consists of
- * `parts` equal parts, which are summed apart: the first from row_start, the others from 0, and
- * then added up in order. */
+ * `parts` equal parts with separate sums: the first starts from row_start, the others from 0; they
+ * are added in order. */
 typedef struct sis__packed_product {
     size_t m, n, k, parts;
     const float *a, *b;
     const float *row_start; /* (m) or NULL */
     float *c;
     size_t ldc;
-    /* (k) or NULL: b is not packed, element (p, j) is b[place[p] + j]. What lies up to a panel behind
-     * the last column is read, too. */
+    /* (k) or NULL. If set, b is not packed and element (p, j) is b[place[p] + j]; up to a panel is
+     * read beyond the last column. */
     const int *place;
-    /* 0, or columns come in lines of so many, which begin `pitch` apart: sis__takes_lines, and n fills whole
-     * panels. */
+    /* 0, or columns come in lines of this length that begin `pitch` apart. Needs
+     * sis__takes_lines(), and n must fill whole panels. */
     size_t line, pitch;
 } sis__packed_product;
 
-/* May columns come in lines of n? They fill vectors, or halves of them. */
+/* May columns come in lines of n? Yes if a line fills vectors or halves of vectors. */
 static inline int sis__takes_lines(size_t nr, size_t n) {
     return n > 0 && nr >= 4 && (n % (nr / 2) == 0 || n == nr / 4);
 }
@@ -50,22 +50,22 @@ typedef struct sis__linear_product {
     float *c;
 } sis__linear_product;
 
-/* Sums of at least so many terms run in double in dense layers; and where a layer reads a map of
- * positions, so that walks over the map can keep its sums. */
+/* Dense layers add sums of at least this many terms in double, and all sums if the layer reads a
+ * map of positions, so that walks over the map can keep them. */
 enum { SIS__LONG = 1024, SIS__LONG_OF_MAP = 96 };
 
-/* A product whose rows are read and written where they lie: c[i][j] = start[j] + sum over p of
+/* A product whose rows are read and written in place: c[i][j] = start[j] + sum over p of
  * a[i][offset[p]] * b (p, j). */
 typedef struct sis__placed_product {
     size_t m, n, k;
     const float *const *a; /* (m) */
     const int *offset;     /* (k); NULL: 0, 1, 2 ... */
     const float *b;        /* packed */
-    const float *start;    /* (n); NULL: what c holds */
+    const float *start;    /* (n); NULL: start from c */
     float *const *c;       /* (m) */
 } sis__placed_product;
 
-/* The same where every column has rows of its own, `step` apart: c[i][j] = start[j] + sum over p of
+/* The same with separate rows for each column, `step` apart: c[i][j] = start[j] + sum over p of
  * a[i][p * step + j] * b[p * n + j]. */
 typedef struct sis__column_product {
     size_t m, n, k, step;
@@ -75,32 +75,32 @@ typedef struct sis__column_product {
     float *const *c;       /* (m) */
 } sis__column_product;
 
-/* Weights of a convolution, (m, channels, rows, run): what each of m filters has for a channel, a
- * row of the kernel and a place in the row. */
+/* Weights of a convolution, (m, channels, rows, run): filter, channel, row of the kernel, position
+ * in the row. */
 typedef struct sis__filters {
     const float *at;
     size_t m, channels, rows, run;
 } sis__filters;
 
-/* Convolutions of single planes: each of `planes` planes (in), of which `channels` follow each other,
- * with `times` filters of its channel. Rows of the kernel are summed apart, the first from `start`, and
+/* Depthwise convolution: each of `planes` planes (in), `channels` per example, with `times` filters
+ * of its channel. Each row of the kernel has its own sum, the first starts from `start`; they are
  * added in order. */
 typedef struct sis__depthwise {
     size_t planes, channels, times;
     size_t in[2], out[2], kernel[2], stride[2], dilation[2];
-    ptrdiff_t pad[2];   /* in front */
+    ptrdiff_t pad[2];   /* at the beginning */
     const float *x;     /* (planes, in) */
     const float *w;     /* (channels, times, kernel) */
     const float *start; /* (channels, times) or NULL */
     int relu;
     float *y; /* (planes, times, out) */
-    /* See sis__depthwise_room: lines that the kernel sees in all, how long each is, planes copied at
-     * once. */
+    /* Set by sis__depthwise_room(): number of lines that the kernel sees, length of a line, number
+     * of planes copied at once. */
     size_t lines, line, ahead;
     float *room;
 } sis__depthwise;
 
-/* Some rows of a matrix, and a factor for each. */
+/* Some rows of a matrix, with a factor for each. */
 typedef struct sis__rows {
     const float *w;
     size_t ldw;
@@ -109,7 +109,7 @@ typedef struct sis__rows {
     size_t count;
 } sis__rows;
 
-/* sum + change, known to +- slack, over a divisor. */
+/* (sum + change) / divisor, with an error of at most slack. */
 typedef struct sis__sums {
     const double *sum, *change, *slack; /* (n); change may be NULL */
     double divisor;
@@ -117,46 +117,46 @@ typedef struct sis__sums {
     int relu;
 } sis__sums;
 
-/* Maxima of each channel inside a box and on two sides of it, and those of everything before the
- * box changed, all of them before a Relu if one follows, but for `base`. */
+/* Maxima of each channel inside a box, on two sides of it, and (base) over everything before the
+ * box changed. If a Relu follows, all except `base` are taken before it. */
 typedef struct sis__maxima {
     const float *inside, *outside[2], *base; /* (n) */
     size_t n;
     int relu;
 } sis__maxima;
 
-/* Windows side by side, each of which sees `count` places with all their channels: those of the first,
- * and by how much the next one's lie behind. */
+/* Windows side by side. Each covers `count` positions with all channels: x has those of the first
+ * window; the others follow at a fixed distance. */
 typedef struct sis__window_maxima {
     const float *const *x; /* (count) */
     size_t count, n, step, channels;
 } sis__window_maxima;
 
-/* Windows of one plane that all lie inside it, y (out) in order; along each axis. */
+/* Windows that lie inside one plane; y (out) in order. Sizes per axis. */
 typedef struct sis__pooled {
-    const float *x;     /* where the first window begins */
-    size_t slice, line; /* floats from one slice of the plane to the next, and of lines */
+    const float *x;     /* start of the first window */
+    size_t slice, line; /* distance between slices of the plane, and between lines, in floats */
     size_t kernel[3], dilation[3], stride[3], out[3];
     float *y;
     size_t y_slice, y_line;
-    double divisor; /* of averages */
+    double divisor; /* for averages */
 } sis__pooled;
 
-/* Values that may be off, what they are compared with, and what each counts for. */
+/* Values with errors, the values they are compared with, and the weight of each. */
 typedef struct sis__near {
     const float *x, *error, *y, *weight; /* (n) */
     size_t n;
 } sis__near;
 
-/* Values before and after, and the differences that were known. */
+/* Values before and after a change, and their previous differences. */
 typedef struct sis__compared {
     const float *now, *base; /* (n) */
-    double *kept;            /* (n) now - base as it was, brought up to date */
+    double *kept;            /* (n) previous now - base; is updated */
     size_t n;
-    int first;         /* number of the first value */
-    int *index;        /* (n + 16) numbers of the values whose difference changed */
-    double *change;    /* (n + 16) by how much */
-    long more_nonzero; /* differences that are not 0, less those that were not */
+    int first;         /* index of the first value */
+    int *index;        /* (n + 16) indices of the values whose difference changed */
+    double *change;    /* (n + 16) the change */
+    long more_nonzero; /* by how much the number of nonzero differences grew */
 } sis__compared;
 
 /* a + b + sum over k < n_rows of sizes[k] * rows[units[k]]; a, b (n), rows (any, n). */
@@ -171,7 +171,7 @@ typedef struct sis__patch {
 typedef void sis__arithmetic(const float *a, size_t sa, const float *b, size_t sb, float *y,
                              size_t n);
 
-/* GELU as exporters spell it: e = erf(x / by) + one, or erf(x * by); then the product of x, e and
+/* GELU as exporters write it: e = erf(x / by) + one, or erf(x * by); then the product of x, e and
  * `half` in some order. */
 typedef struct sis__gelu {
     float by, one, half;
@@ -180,28 +180,29 @@ typedef struct sis__gelu {
         SIS__HALF_LAST,
         SIS__HALF_OF_X,
         SIS__HALF_OF_E
-    } order; /* what half is multiplied with */
+    } order; /* which factor half is multiplied with */
 } sis__gelu;
 
-/* Rows of n, to which another one may be added first: d = x - mean(x); y = d / sqrt(mean(d * d) + epsilon) *
- * scale + shift. */
+/* Layer normalisation of rows of n, after another row may have been added: d = x - mean(x); y = d /
+ * sqrt(mean(d * d) + epsilon) * scale + shift. */
 typedef struct sis__layer_norm {
     size_t n;
     float epsilon;
     const float *scale, *shift; /* (n) */
 } sis__layer_norm;
 
-/* What happens to a score of query i and key j before the softmax: times, over or plus a number, plus
- * map[i * row + j * col], or the number where hidden[i * row + j * col] is not 0. */
+/* A step from product to softmax for the score of query i and key j: multiply by, divide by or add
+ * a number, add map[i * row + j * col], or set the number where hidden[i * row + j * col] is not
+ * 0. */
 typedef struct sis__score_step {
     enum { SIS__SCORES_TIMES, SIS__SCORES_OVER, SIS__SCORES_PLUS, SIS__SCORES_HIDE } how;
     float number;
     const float *map;            /* NULL: the number */
-    const unsigned char *hidden; /* NULL but for SIS__SCORES_HIDE */
+    const unsigned char *hidden; /* NULL except for SIS__SCORES_HIDE */
     size_t row, col;
 } sis__score_step;
 
-enum { SIS__ATTENTION_KEYS = 4096 }; /* at most: their sums are exact */
+enum { SIS__ATTENTION_KEYS = 4096 }; /* maximum; sums are exact up to here */
 
 /* y (m, v) = softmax(steps(q (m, k) . keys (n, k)^T)) . values (n, v). */
 typedef struct sis__attention {
@@ -214,25 +215,25 @@ typedef struct sis__attention {
     float *room; /* sis__attention_room() */
 } sis__attention;
 
-/* How values are brought to mean 0 and deviation 1, and what follows. */
+/* How values are standardised to mean 0 and deviation 1, then scaled and shifted. */
 typedef struct sis__standard {
     double mean, rstd;
     float scale, shift;
 } sis__standard;
 
-/* One time of n rows of a recurrent layer: sums x + h . r^T of all gates (LSTM i o f c, GRU z r h), each
- * product summed from zero on, then the cell. Rows do not influence each other. */
+/* One time step of n rows of a recurrent layer: sums x + h . r^T of all gates (LSTM i o f c, GRU z
+ * r h), each product summed from zero, then the cell. Rows are independent. */
 typedef struct sis__cell_step {
     size_t n, hidden;
     const float *r;          /* packed (hidden, 4 * hidden); GRU: (hidden, 2 * hidden) of z and r */
     const float *r_reset;    /* GRU: packed (hidden, hidden) of the candidate */
-    const float *reset_bias; /* GRU: (hidden) added to the product that is reset, or NULL */
+    const float *reset_bias; /* GRU: (hidden) added to the product before the reset, or NULL */
     const float *h;          /* (n, hidden) */
-    const float *const *x;   /* (n) projections of each row: (gates * hidden) */
-    const float *const *more; /* (n) that are added to these; NULL: none */
-    float *c;                 /* LSTM: (n, hidden), replaced */
-    float *to;                /* (n, hidden) the new h, elsewhere than h */
-    float *gates; /* LSTM: (n, 4 * hidden) activated, may be where x is; NULL: nowhere */
+    const float *const *x;   /* (n) projected inputs of each row: (gates * hidden) */
+    const float *const *more; /* (n) added to these; NULL: none */
+    float *c;                 /* LSTM: (n, hidden), updated */
+    float *to;                /* (n, hidden) the new h; must not be h */
+    float *gates; /* LSTM: (n, 4 * hidden) activated gates, may be x; NULL: not stored */
     float *room;  /* sis__cell_room() */
 } sis__cell_step;
 
@@ -246,18 +247,18 @@ typedef struct sis__kernels {
     void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                  const float *b, float *c, size_t ldc);
 
-    /* The same of rows that lie side by side and at most SIS__PIECE terms, which are summed from zero
-     * on and then added to c. */
+    /* The same for contiguous rows and at most SIS__PIECE terms, which are summed from zero and
+     * then added to c. */
     void (*gemm_apart)(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
                        float *c, size_t ldc);
 
-    /* The same as gemm for a left side packed by sis__pack_left, starting from row_start[i] (zero if NULL)
-     * instead of what c holds. */
+    /* gemm for a left side packed by sis__pack_left(), starting from row_start[i] (NULL: zero)
+     * instead of c. */
     void (*gemm_packed)(const sis__packed_product *p);
 
     void (*linear)(const sis__linear_product *p);
 
-    /* y (n, m) = x (m, n) turned; element (j, i) of y is y[j * y_row + i * y_col]. */
+    /* y (n, m) = transpose of x (m, n); element (j, i) of y is y[j * y_row + i * y_col]. */
     void (*turn)(size_t m, size_t n, const sis__operand *x, float *y, size_t y_row, size_t y_col);
 
     void (*depthwise)(const sis__depthwise *p);
@@ -265,129 +266,134 @@ typedef struct sis__kernels {
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
-    void (*silu)(const float *x, float *y, size_t n); /* x * sigmoid(x), as these two in turn */
+    void (*silu)(const float *x, float *y, size_t n); /* x * sigmoid(x), rounded after each
+                                                       * operation */
     void (*erf)(const float *x, float *y, size_t n);
 
-    /* Rows: y[i] = a[i * sa] + b[i * sb] and so on, for sa and sb of 0 or 1. Rounded as the
-     * machine's own operations, so the same for all instruction sets. */
+    /* Rows: y[i] = a[i * sa] + b[i * sb] and so on, with sa and sb 0 or 1. IEEE operations, so the
+     * same on all instruction sets. */
     sis__arithmetic *add, *sub, *mul, *div;
     sis__arithmetic *max, *min; /* b unless a is larger (smaller) or NaN */
-    /* In double, 16 sums side by side (of values i, i + 16, ...), of which then sum i and i + 8 are
-     * added, i and i + 4, and so on. */
+    /* Sum in double: 16 partial sums (of values i, i + 16, ...), which are added pairwise: i and i
+     * + 8, then i and i + 4, and so on. */
     double (*sum)(const float *x, size_t n);
     /* The same of (x - mean)^2. */
     double (*squares)(const float *x, double mean, size_t n);
     /* y = (x - mean) * rstd in double, then * scale + shift. */
     void (*standardize)(const sis__standard *t, const float *x, float *y, size_t n);
-    /* Each of m rows: e^(x - largest), below e^-87 0, times one over the sum of these, each cut to a
-     * multiple of 2^-30: exact in any order, and values that are 0 might as well not be there. Rows of
-     * -infinity become 0. */
+    /* Softmax of each of m rows: e^(x - maximum), 0 below e^-87, divided by their sum. Addends are
+     * truncated to multiples of 2^-30, so the sum is exact in any order and zeros do not change it.
+     * Rows of -infinity become 0. */
     void (*softmax)(const float *x, float *y, size_t m, size_t n);
-    /* What several operators in a row compute, rounded after each of them. y may be x. */
+    /* Several successive operators in one pass, rounded after each of them. y may be x. */
     void (*attention)(const sis__attention *a);
     void (*gelu)(const sis__gelu *g, const float *x, float *y, size_t n);
     void (*layer_norm)(const sis__layer_norm *l, const float *x, const float *more, float *y,
-                       size_t m); /* more (m, n) or NULL; y may be it, too */
+                       size_t m); /* more (m, n) or NULL; y may be more */
 
     void (*relu)(const float *x, float *y, size_t n);
 
-    /* y[i * step] = log of the sum of exp(z (i, j)) over all j < n but c, of each of m rows; summed
-     * from the first to the last j in double. */
+    /* y[i * step] = log of the sum of exp(z (i, j)) over all j < n except c, for each of m rows;
+     * summed from the first to the last j in double. */
     void (*log_rest)(const float *z, size_t m, size_t n, size_t c, double *y, size_t step);
 
     /* y[i] = larger of y[i] and x[i]; NaN is larger than anything. */
     void (*max_row)(float *y, const float *x, size_t n);
-    /* The largest value of each window, from the first to the last as max_row finds it; and sums in
-     * double from 0 on, in this order, over the divisor. */
+    /* The maximum of each window, from first to last as in max_row; and the average: a sum in
+     * double from 0, in this order, over the divisor. */
     void (*pool_max)(const sis__pooled *p);
     void (*pool_average)(const sis__pooled *p);
     /* The largest of n > 0 values. */
     float (*max_of)(const float *x, size_t n);
 
-    /* One time of n rows of an LSTM, and of a GRU whose candidate is reset behind the product. */
+    /* One time step of n rows of an LSTM, and of a GRU that resets its candidate after the
+     * product. */
     void (*lstm)(const sis__cell_step *s);
     void (*gru_reset)(const sis__cell_step *s);
-    /* sigmoid of n values in place as the cells have it: within 2e-7 of it, where `sigmoid` is
-     * relatively precise. */
+    /* sigmoid of n values in place as the cells compute it: absolute error below 2e-7. `sigmoid`
+     * bounds the relative error. */
     void (*gates)(float *gates, size_t n);
     /* One GRU step: zr (2, hidden) activated z and r, candidate (hidden) before tanh, h updated. */
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
 
-    /* gemm as dense layers use it, for a finite b: terms that are 0 may be left out. */
+    /* gemm of dense layers, for a finite b: terms that are 0 may be left out. */
     void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                   const float *b, float *c, size_t ldc);
-    /* The same for any b, summed in double and rounded once: what c holds plus the sum of each
-     * SIS__PIECE terms. Products of floats are exact in double, so this is the same on every
-     * machine, and almost the same in any order. */
+    /* The same for any b, summed in double: c plus the sum of each SIS__PIECE terms, rounded once.
+     * Products of floats are exact in double, so the result is the same on every machine and almost
+     * the same in any order. */
     void (*dense_wide)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                        const float *b, float *c, size_t ldc);
 
-    /* What walks are made of. */
+    /* The following are for walks. */
     void (*gemm_placed)(const sis__placed_product *p);
     void (*columns_placed)(const sis__column_product *p);
     /* y (n) = the largest of x[0], ..., x[count - 1], as max_row finds it. */
     void (*max_up)(const float *const *x, size_t count, size_t n, float *y);
     /* y (n, channels) = the same of each window. */
     void (*window_maxima)(const sis__window_maxima *m, float *y);
-    /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
+    /* y (n) = x[0] + x[1] + ... + x[count - 1]; negative sums become 0 if a Relu follows. */
     void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
     /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
     void (*add_rows)(const sis__rows *r, double *y, size_t n);
-    /* y (n) = the largest of y and all a + b; a, b (count, n). */
+    /* y (n) = maximum of y and all a + b; a, b (count, n). */
     void (*add_max)(const float *a, const float *b, size_t count, float *y, size_t n);
-    /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base. */
+    /* y = maximum of inside and outside, after the Relu if one follows. Returns 0 if y equals
+     * base. */
     int (*join_maxima)(const sis__maxima *t, float *y);
-    /* Weights of all x that are not surely below y, added up. */
+    /* The total weight of all x that may be at or above y. */
     float (*near)(const sis__near *t);
-    /* Differences that changed: fills index and change, returns how many. */
+    /* Find the differences that changed: fills index and change, returns their number. */
     size_t (*changes)(sis__compared *c);
-    /* Round quotients, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the
-     * middle between two floats that an error of slack[i] decides which one it is; that is then the
-     * lower one. */
+    /* Round the quotients to float; negative ones become 0 if a Relu follows. Not 0 if some
+     * quotient is so close to the midpoint of two floats that an error of slack[i] decides the
+     * rounding; y is then the lower one. */
     int (*round_sums)(const sis__sums *s, float *y);
 
-    /* Walks over dense layers (net/walk/dense.c); n is a multiple of 16 in all three.
-     * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units
-     * and sizes (n each). Returns how many. */
+    /* Walks over dense layers (net/walk/dense.c); n is a multiple of 16 in all three. Find the
+     * units of v = a + b where v > 0 differs from `on` (0 or -1): indices into units, |v| into
+     * sizes (n each). Returns their number. */
     size_t (*switched)(const float *a, const float *b, const int *on, size_t n, int *units,
                        float *sizes);
-    /* y (n) = what the patch describes, but at least `low`. */
+    /* y (n) = the patch, but at least `low`. */
     void (*patch)(const sis__patch *p, float low, float *y, size_t n);
-    /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
+    /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; x >= 0. */
     void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
 } sis__kernels;
 
 /* The best for this machine; always the same one. */
 const sis__kernels *sis__kernels_best(void);
 
-/* Those this machine can run, fastest last, NULL-terminated: for tests and benchmarks. */
+/* All kernels that this machine can run, fastest last, NULL-terminated: for tests and
+ * benchmarks. */
 const sis__kernels *const *sis__kernels_all(void);
 
-/* Floats that packing (k, n) takes: columns are rounded up to whole panels. SIZE_MAX: overflow. */
+/* Number of floats of a packed (k, n) matrix; columns are rounded up to whole panels. SIZE_MAX:
+ * overflow. */
 size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 
 /* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
 
-/* Floats for the sums of a strip of rows. */
+/* Scratch for the sums of a strip of rows, in floats. */
 size_t sis__cell_room(const sis__kernels *kn, size_t gates, size_t hidden);
 
-/* Floats for the scores of a panel of queries, and for these or their results. */
+/* Scratch for the scores of a panel of queries and for queries or results, in floats. */
 size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v);
 
-/* Fills lines, line and ahead. Floats for planes with their padding, and for a line of results. */
+/* Scratch for padded planes and a line of results, in floats. Sets lines, line and ahead. */
 size_t sis__depthwise_room(sis__depthwise *p);
 
-/* The weights as the left side (m, k) of a product, k in the order (row, channel, run): for each
- * piece of k its strips of at most mr rows, each (piece, mr). A piece is a row of the kernel; if there is
- * only one, k is cut every SIS__PIECE terms. */
+/* Pack weights as the left side (m, k) of a product, k in the order (row, channel, run): for each
+ * piece of k its strips of at most mr rows, each (piece, mr). A piece is a row of the kernel; if
+ * there is only one row, k is cut every SIS__PIECE terms. */
 void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed);
 size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
 
-/* The first row of strip i of a left side of m rows: strips are equally high but for one row, since low
- * ones wait for their own sums. */
+/* First row of strip i of a left side of m rows. Heights of strips differ by at most one row, since
+ * low strips wait for their own sums. */
 static inline size_t sis__strip_start(size_t m, size_t mr, size_t i) {
     size_t strips = (m + mr - 1) / mr;
     return m / strips * i + m % strips * i / strips;

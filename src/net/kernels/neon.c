@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels for ARMv8, which always has NEON: vectors of 16 bytes as in base.c, but 32 registers, so
- * tiles as high as those of AVX-512.
+ * The kernels for ARMv8, which always has NEON: vectors of 16 bytes as in base.c, but 32 registers
+ * and therefore tiles as high as those of AVX-512.
  */
 #if defined(__aarch64__)
 #define VBYTES 16

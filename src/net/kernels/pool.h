@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling: windows that lie inside a plane, a vector of them side by side (strided.h). Part of body.h,
- * which includes it once for each instruction set.
+ * Pooling of windows that lie inside a plane, one vector of windows at a time (strided.h). Part of
+ * body.h, which includes it once for each instruction set.
  */
 
-/* One vector of windows that begin at x: the largest of each. */
+/* The maximum of each window, for one vector of windows that begin at x. */
 INLINE vec largest_of_windows(const placed how, const sis__pooled *p, const float *x, ivec at,
                               size_t n) {
     vec top = all(-INFINITY);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrix products of operands that are not packed beforehand: gradients, and MatMul of two computed
+ * Matrix products of operands that are not packed in advance: gradients, and MatMul of two computed
  * matrices.
  */
 #ifndef SIS_NET_KERNELS_PRODUCT_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of what transformers do between their products: arithmetic on rows, sums, softmax,
- * GELU and layer normalisation. Part of body.h, which includes it once for each instruction set.
+ * Kernels of transformers besides matrix products: arithmetic on rows, sums, softmax, GELU and
+ * layer normalisation. Part of body.h, which includes it once for each instruction set.
  *
- * Compilers may join a product and a sum that follows it into one rounding. Where several operators
- * are done at once that would not be what they give one by one: `rounded` keeps them apart.
+ * Compilers may fuse a product and a following sum into one rounding. A kernel that computes
+ * several operators at once would then differ from the single operators; `rounded` prevents the
+ * fusion.
  */
 INLINE vec rounded(vec v) {
 #if VBYTES == 64
@@ -69,7 +70,7 @@ ARITHMETIC(smaller_ones, SMALLER)
 
 enum { SUMS = 16, SUM_VECS = SUMS / WIDE };
 
-/* Lane i and lane i + 8, then i + 4, i + 2 and i + 1. */
+/* Add lanes pairwise: i and i + 8, then i + 4, i + 2 and i + 1. */
 INLINE double add_lanes(wide *s) {
     double lanes[WIDE];
     UNROLL for (size_t v = 0; v < 4 && SUM_VECS > 4; v++) s[v] += s[v + 4];
@@ -80,7 +81,7 @@ INLINE double add_lanes(wide *s) {
     return lanes[0] + lanes[1];
 }
 
-/* n >= SUMS values, or fewer and the rest 0, onto SUMS sums. */
+/* Add n >= SUMS values to SUMS sums; or fewer values, with 0 for the others. */
 INLINE void add_some(wide *s, const float *x, size_t n) {
     float copy[SUMS] = {0};
     if (n < SUMS)
@@ -128,7 +129,7 @@ static void standardize(const sis__standard *t, const float *x, float *y, size_t
 
 /* ---- Softmax ------------------------------------------------------------------------------- */
 
-/* The largest of n values, NaN left aside. */
+/* The maximum of n values, ignoring NaN. */
 INLINE float top_of(const float *x, size_t n) {
     float lanes[LANES];
     vec most = all(-INFINITY);
@@ -145,12 +146,13 @@ INLINE float top_of(const float *x, size_t n) {
     return lanes[1] > lanes[0] ? lanes[1] : lanes[0];
 }
 
-/* Sums of up to SHARES values of 0 to 1, each cut to a multiple of 2^-30: exact, so in any order. */
+/* Exact sums of up to SHARES values from 0 to 1, each truncated to a multiple of 2^-30: the order
+ * does not matter. */
 enum { SHARES = 4096 };
 
 typedef struct {
-    ivec low, high; /* of each lane: 16 bits below those of `high` */
-    vec some;       /* NaN if one of them was */
+    ivec low, high; /* of each lane: `low` holds the 16 bits below `high` */
+    vec some;       /* NaN if a value was NaN */
 } lane_sums;
 
 INLINE void add_shares(lane_sums *t, vec e) {
@@ -160,7 +162,7 @@ INLINE void add_shares(lane_sums *t, vec e) {
     t->some += e;
 }
 
-/* e^d of d <= 0, below e^-87 0. */
+/* e^d for d <= 0; 0 below e^-87. */
 INLINE void exp_of_scores(const size_t count, vec *d) {
     vec e[AT_ONCE];
     UNROLL for (size_t i = 0; i < count; i++) e[i] = at_least(d[i], -87.0f);
@@ -168,7 +170,7 @@ INLINE void exp_of_scores(const size_t count, vec *d) {
     UNROLL for (size_t i = 0; i < count; i++) d[i] = (vec)((ivec)e[i] & ~(d[i] < -87.0f));
 }
 
-/* e^(x - top) of up to `count` vectors of n values into y, and onto the sums. */
+/* e^(x - top) of up to `count` vectors of n values: stored in y and added to the sums. */
 INLINE void exponentials(lane_sums *t, const size_t count, const float *x, float top, float *y,
                          size_t n) {
     vec e[AT_ONCE];
@@ -222,11 +224,11 @@ static void softmax_rows(const float *x, float *y, size_t m, size_t n) {
 
 /* ---- Chains -------------------------------------------------------------------------------- */
 
-/* What an erf is taken of: x * by, x / by, or the latter by the reciprocal. */
+/* The argument of erf: x * by, x / by, or x / by computed with the reciprocal. */
 typedef enum { TIMES, OVER, BY_RECIPROCAL } gelu_scale;
 
-/* Does x * (1 / by), corrected by what it leaves over, round as x / by does? For normal numbers whose
- * significand is not all ones (Markstein), where a sum and its product are rounded once. */
+/* Does x * (1 / by), corrected by its remainder, round like x / by? Yes for normal numbers whose
+ * significand is not all ones (Markstein), if the machine has FMA. */
 INLINE gelu_scale scale_of(const sis__gelu *g) {
     int bits;
     memcpy(&bits, &g->by, sizeof bits);
@@ -237,7 +239,7 @@ INLINE gelu_scale scale_of(const sis__gelu *g) {
                : OVER;
 }
 
-/* Far beyond where erf is 1 its argument may be anything; NaN stays NaN. */
+/* Far above the point where erf is 1 the quotient may be inexact. NaN stays NaN. */
 INLINE vec divided(vec x, float by) {
     const float part = 1.0f / by;
     x = within(x, all(-1e30f), all(1e30f));
@@ -245,7 +247,8 @@ INLINE vec divided(vec x, float by) {
     return fused(fused(-q, all(by), x), all(part), q);
 }
 
-/* scale and order are constants where this is inlined: as questions inside the loop they take a tenth of it. */
+/* scale and order are constants where this is inlined: branches inside the loop cost a tenth of
+ * it. */
 INLINE void gelu_at_once(const gelu_scale scale, const int order, const sis__gelu *g,
                          const size_t count, vec *x) {
     vec e[AT_ONCE];
@@ -296,7 +299,7 @@ static void gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
         gelu_order(BY_RECIPROCAL, g, x, y, n);
 }
 
-/* y = x + more; the sum of it, as sum_of_row has it. */
+/* y = x + more; returns the sum as sum_of_row() does. */
 static double sum_of_two(const float *x, const float *more, float *y, size_t n) {
     wide s[SUM_VECS] = {{0}};
     size_t i = 0;
@@ -317,14 +320,14 @@ static double sum_of_two(const float *x, const float *more, float *y, size_t n) 
     return add_lanes(s);
 }
 
-/* Squares of LANES values onto the two sums that they belong to. */
+/* Add the squares of LANES values to the two sums they belong to. */
 INLINE void add_squares(wide *s, vec d) {
     vec square = rounded(d * d);
     s[0] += low_half(square);
     s[1] += high_half(square);
 }
 
-/* d = x - mean into y; the sum of its squares. */
+/* y = x - mean; returns the sum of squares of y. */
 static double centre(const float *x, float mean, float *y, size_t n) {
     wide s[SUM_VECS] = {{0}};
     size_t i = 0;
@@ -356,7 +359,7 @@ static void scale_and_shift(const sis__layer_norm *l, float deviation, float *y)
     }
 }
 
-/* Each step for several rows: the next one waits for all of a row. */
+/* Each step runs for several rows, because the next step needs a complete row. */
 static void layer_norm(const sis__layer_norm *l, const float *x, const float *more, float *y,
                        size_t m) {
     enum { ROWS = 4 };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels that slide over single planes: depthwise convolutions. Part of body.h, which includes it once
- * for each instruction set.
+ * Depthwise convolutions: kernels that slide over single planes. Part of body.h, which includes it
+ * once for each instruction set.
  *
- * A plane is copied with its padding; borders are zero from the beginning and stay so. Then every
- * line of results is a few vectors in registers, while rows and places of the kernel run. With a
- * stride along lines all results are computed and some of them kept: products cost less than
- * picking what they are made of. Several small planes are copied before the first is read: what has just been
- * written is slow to read in other pieces.
+ * A plane is copied with its padding; the borders are set to zero once. Each line of results is a
+ * few vectors in registers while the rows and columns of the kernel run. With a stride along lines,
+ * all results are computed and some are kept, because products cost less than gathering their
+ * operands. Several small planes are copied before the first one is read, because reading what has
+ * just been written in pieces of another size is slow.
  */
 enum { SLIDE = 4 }; /* vectors side by side */
 
-/* What the kernel sees of a plane into the middle of its room. */
+/* Copy the part of a plane that the kernel sees between the borders in `room`. */
 static void copy_inside(const sis__depthwise *p, const float *x, float *room) {
     const size_t wide_line = p->line, in = p->in[1];
     const size_t skip = p->pad[1] < 0 ? (size_t)-p->pad[1] : 0;
@@ -32,7 +32,7 @@ static void copy_inside(const sis__depthwise *p, const float *x, float *room) {
     }
 }
 
-/* The values of even lanes of two vectors. */
+/* The even lanes of two vectors. */
 INLINE vec every_second(vec low, vec high) {
 #if VBYTES == 64
     return (vec)_mm512_permutex2var_ps((__m512)low, (__m512i)distances(2), (__m512)high);
@@ -44,7 +44,7 @@ INLINE vec every_second(vec low, vec high) {
 #endif
 }
 
-/* n <= vecs * LANES results, one beside the other; of a stride of 2 every second. */
+/* Store n <= vecs * LANES results contiguously; with a stride of 2, every second one. */
 INLINE void put_results(const size_t vecs, const sis__depthwise *p, vec *total, float *y,
                         size_t n) {
     if (p->relu) {
@@ -61,8 +61,8 @@ INLINE void put_results(const size_t vecs, const sis__depthwise *p, vec *total, 
     }
 }
 
-/* n <= vecs * LANES results from `at` on. vecs, and taps (places in a row of the
- * kernel) if they are few, are constants where this is inlined. */
+/* n <= vecs * LANES results, from `at` on. vecs, and taps (columns of the kernel) if they are few,
+ * are constants where this is inlined. */
 INLINE void slide(const size_t vecs, const size_t taps, const sis__depthwise *p, const float *at,
                   const float *w, float start, float *y, size_t n) {
     size_t line = p->line * p->dilation[0], step = p->dilation[1];
@@ -96,7 +96,8 @@ static void slide_along(const sis__depthwise *p, const float *at, const float *w
     }
 }
 
-/* All lines at once, with what comes out between two of them: vectors are full where lines are short. */
+/* All lines in one go, including the useless results between two lines: vectors are full although
+ * lines are short. */
 static void slide_lines(const sis__depthwise *p, const float *room, const float *w, float start,
                         float *y) {
     size_t n = p->out[1];
@@ -106,7 +107,7 @@ static void slide_lines(const sis__depthwise *p, const float *room, const float 
         store_some(y, load_some(all_of_them, n), n);
 }
 
-/* Do lines fill fewer vectors together? Not with a stride, which leaves results out. */
+/* Do lines need fewer vectors if they are joined? Not with a stride, which leaves results out. */
 INLINE int lines_are_short(const sis__depthwise *p) {
     size_t together = (p->out[0] - 1) * p->line + p->out[1];
     return p->stride[0] == 1 && p->stride[1] == 1 && p->out[1] <= LANES &&
@@ -115,7 +116,7 @@ INLINE int lines_are_short(const sis__depthwise *p) {
 
 /* ---- Three by three --------------------------------------------------------------------------- */
 
-/* One row of the kernel over a line, of which x holds what each place sees. */
+/* One row of the kernel over a line; x holds the values that each column of the kernel sees. */
 INLINE vec roll_row(const float *w, const vec *x, float start) {
     vec s = all(start);
     s += w[0] * x[0];
@@ -130,8 +131,8 @@ INLINE void see_line(const size_t vecs, const float *line, vec (*x)[3]) {
     }
 }
 
-/* Columns of a plane from `at` on, n of them, line by line: what a line adds to three lines of results
- * (or, step 2, to one or two) is computed while it is in registers. */
+/* n columns of a plane from `at` on, line by line. While a line is in registers, its contribution
+ * to three lines of results (stride 2: to one or two) is computed. */
 INLINE void roll(const size_t vecs, const size_t step, const sis__depthwise *p, const float *at,
                  const float *w, float start, float *y, size_t n) {
     vec x[2][3], first[2], second[2], result[2];
@@ -160,7 +161,7 @@ INLINE void roll(const size_t vecs, const size_t step, const sis__depthwise *p, 
     }
 }
 
-/* Is the kernel three by three places side by side, with the same stride both ways? */
+/* Is the kernel 3 x 3 without dilation, with the same stride along both axes? */
 INLINE int rolls(const sis__depthwise *p) {
     return p->kernel[0] == 3 && p->kernel[1] == 3 && p->dilation[0] == 1 && p->dilation[1] == 1 &&
            p->stride[0] == p->stride[1] && p->stride[0] <= 2;
@@ -203,7 +204,7 @@ static void slide_plane(const sis__depthwise *p, const float *room, const float 
     }
 }
 
-/* Plane i, which lies in `room`, with all filters of its channel. */
+/* Plane i, whose copy is in `room`, with all filters of its channel. */
 static void slide_filters(const sis__depthwise *p, const float *room, size_t i) {
     size_t kernel = p->kernel[0] * p->kernel[1], out = p->out[0] * p->out[1];
     for (size_t k = 0; k < p->times; k++) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a softmax subtracts from an output: the logarithm of the sum of the others' exponentials, in
- * double and for a vector of rows at a time. Part of body.h, which includes it once for
- * each instruction set.
+ * The margin of a softmax output subtracts the logarithm of the sum of the other outputs'
+ * exponentials. This kernel computes it in double, for a vector of rows at a time. Part of body.h,
+ * which includes it once for each instruction set.
  */
 
 INLINE wide pick_wide(wide_mask which, wide yes, wide no) {
     return (wide)(((wide_mask)yes & which) | ((wide_mask)no & ~which));
 }
 
-/* e^x of x <= 0, to the last bit or two; 0 below -708. By 2^n * a polynomial, as exp_any. */
+/* e^x for x <= 0, accurate to one or two units in the last place; 0 below -708. 2^n * polynomial,
+ * as in exp_any(). */
 INLINE wide exp_below(wide x) {
     static const double factors[] = {1.0 / 479001600,
                                      1.0 / 39916800,
@@ -24,7 +25,7 @@ INLINE wide exp_below(wide x) {
                                      0.5,
                                      1.0,
                                      1.0};
-    const wide magic = all_wide(0x1.8p52); /* adding it rounds to a whole number */
+    const wide magic = all_wide(0x1.8p52); /* adding it rounds to an integer */
     wide_mask under = x < -708.0;
     wide shifted = x * 0x1.71547652b82fep0 + magic, n = shifted - magic;
     wide r = x - n * 0x1.62e42fefa3800p-1;
@@ -35,7 +36,7 @@ INLINE wide exp_below(wide x) {
     return pick_wide(under, all_wide(0), p * (wide)power);
 }
 
-/* Column j of up to WIDE rows; those that are missing repeat the last. */
+/* Column j of up to WIDE rows; missing rows repeat the last one. */
 INLINE wide column(const float *z, size_t rows, size_t n, size_t j) {
     wide v = {0};
     UNROLL for (size_t i = 0; i < WIDE; i++) v[i] = (double)z[(i < rows ? i : rows - 1) * n + j];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values that lie a stride apart, as neighbouring windows see them. As many are taken as lie in two
- * vectors, from which one is picked; where that would be few they are gathered. Part of body.h, which
- * includes it once for each instruction set.
+ * Load values that are a stride apart, as neighbouring windows need them. For small strides, two
+ * vectors are loaded and the values picked from them; for large strides, the values are gathered.
+ * Part of body.h, which includes it once for each instruction set.
  */
 typedef enum { SIDE_BY_SIDE, IN_TWO, APART } placed;
 
@@ -10,12 +10,12 @@ static placed how_placed(size_t stride) {
     return stride == 1 ? SIDE_BY_SIDE : VBYTES >= 32 && stride <= LANES / 2 ? IN_TWO : APART;
 }
 
-/* Values that are taken together. */
+/* Number of values that are loaded together. */
 INLINE size_t together(const placed how, size_t stride) {
     return how == IN_TWO ? 2 * LANES / stride : LANES;
 }
 
-/* How far the value of each lane lies from the first. */
+/* Offset of each lane's value from the first. */
 INLINE ivec distances(size_t stride) {
     typedef unsigned lanes __attribute__((vector_size(VBYTES)));
     static const unsigned numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

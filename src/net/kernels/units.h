@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of walks over dense layers: rectified units that switch, and narrow products. Part of
- * body.h, which includes it once for each instruction set.
+ * Kernels for walks over dense layers: Relu units that switch on or off, and products of 16
+ * columns. Part of body.h, which includes it once for each instruction set.
  */
 static size_t switched(const float *a, const float *b, const int *on, size_t n, int *units,
                        float *sizes) {
@@ -35,7 +35,7 @@ static void patch(const sis__patch *p, float low, float *y, size_t n) {
 /* A tile of 16 columns in registers. */
 enum { QUARTERS = 16 / LANES, TALL = LANES == 4 && MR > 6 ? 6 : 3 * LANES / 4 };
 
-/* Columns k0..k0+15 of x where some row is not zero, appended to `list`. */
+/* Append the columns k0..k0+15 of x in which some row is not zero to `list`. */
 INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, int *list) {
     size_t count = 0;
     for (size_t k = k0; k < k0 + 16; k += LANES) {
@@ -50,8 +50,7 @@ INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, i
     return count;
 }
 
-/* The rows of a tile, sixteen columns at a time: where all of them are zero there is nothing to
- * add. */
+/* A tile, sixteen terms at a time; terms that are zero in all rows are skipped. */
 INLINE void narrow_tile(const size_t rows, size_t n, const float *x, const float *w, float *y) {
     vec s[TALL][QUARTERS];
     UNROLL for (size_t i = 0; i < rows; i++) {

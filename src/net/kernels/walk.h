@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of walks, and the long sums they rely on. Part of body.h, which includes it
- * once for each instruction set.
+ * Kernels for walks, and the long sums they rely on. Part of body.h, which includes it once for
+ * each instruction set.
  *
- * Long sums in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, kept as twice as
- * many vectors of doubles; otherwise as gemm does it. Each piece of k is summed by itself.
+ * Long sums are in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, held as twice as
+ * many vectors of doubles; otherwise as in gemm. Each piece of k is summed separately.
  */
 typedef double wide __attribute__((vector_size(VBYTES)));
 typedef float half __attribute__((vector_size(VBYTES / 2)));
@@ -23,7 +23,8 @@ INLINE void store_wide(double *p, wide v) {
     *(wide_at *)p = v;
 }
 
-/* WIDE floats. Compilers take conversions of whole vectors apart unless they are named. */
+/* Load WIDE floats as doubles. Compilers split conversions of whole vectors unless intrinsics are
+ * used. */
 INLINE wide widen(const float *p) {
 #if defined(__AVX512F__)
     return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(p));
@@ -106,7 +107,7 @@ INLINE void wide_tile(const size_t rows, const size_t vecs, size_t k, const doub
         (wide){0};
     for (size_t p = 0; p < k; p++, a += WIDE_ROWS, b += NR) {
         wide w[4];
-        for (size_t at = 0; at < NR; at += 16) /* large matrices come from far away */
+        for (size_t at = 0; at < NR; at += 16) /* prefetch: large matrices come from far memory */
             __builtin_prefetch(b + WIDE_AHEAD * NR + at);
         UNROLL for (size_t v = 0; v < vecs; v++) w[v] = widen(b + v * WIDE);
         UNROLL for (size_t i = 0; i < rows; i++) {
@@ -142,8 +143,8 @@ static void wide_rows(size_t rows, int narrow, size_t k, const double *a, const 
     }
 }
 
-/* A block of strips against some panels: of each piece of k what a panel has is read for all strips, and
- * what a strip has is made double once. */
+/* A block of strips times some panels. For each piece of k, a panel is read once for all strips,
+ * and a strip is converted to double once. */
 enum { WIDE_BLOCK = 18, WIDE_STRIPS = WIDE_BLOCK / WIDE_ROWS, WIDE_PANELS = 4 };
 
 typedef struct {
@@ -282,7 +283,7 @@ static void columns_placed(const sis__column_product *p) {
     }
 }
 
-/* Few columns of short rows: nothing to be gained from packing the left side. */
+/* Few columns of short rows: packing the left side would gain nothing. */
 static void dense_short(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
                         float *c, size_t ldc) {
     for (size_t i = 0; i < m; i += MR) {
@@ -322,7 +323,7 @@ static void dense_wide(size_t m, size_t n, size_t k, const float *a, size_t a_ro
 
 /* ---- Some rows of a matrix ------------------------------------------------------------------ */
 
-/* Bytes of the row that comes next but one, which lies anywhere in the matrix. */
+/* Prefetch the row after the next one, which can be anywhere in the matrix. */
 INLINE void fetch_ahead(const sis__rows *r, size_t t, size_t from, size_t floats) {
     if (t + 2 < r->count)
         for (size_t i = 0; i < floats; i += 16)
@@ -366,7 +367,8 @@ INLINE vec relu_of(vec x) {
     return pick(x < 0.0f, all(0.0f), x);
 }
 
-/* vecs vectors from element i on, of the last of which `some` elements; vecs is a constant where inlined. */
+/* vecs vectors, from element i on; the last one has `some` elements. vecs is a constant where this
+ * is inlined. */
 INLINE void add_up_block(const size_t vecs, const float *const *x, size_t count, size_t i,
                          size_t some, int relu, float *y) {
     const size_t last = (vecs - 1) * LANES;
@@ -516,7 +518,7 @@ static float near(const sis__near *t) {
     return total;
 }
 
-/* Are the differences of LANES values what they were? Most are. */
+/* Are the differences of LANES values unchanged? Most are. */
 INLINE int unchanged(const sis__compared *c, size_t i) {
     wide low = widen(c->now + i) - widen(c->base + i) - load_wide(c->kept + i);
     i += WIDE;
@@ -596,7 +598,7 @@ static int round_sums(const sis__sums *s, float *y) {
             low /= s->divisor;
             high /= s->divisor;
         }
-        half rounded = narrow(low); /* if that is not v's, it is too close */
+        half rounded = narrow(low); /* if v rounds differently, it is too close to the midpoint */
         close |= rounded != narrow(high);
         if (s->relu)
             rounded = (half)((half_mask)rounded & ~(rounded < 0.0f));
