@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transformer operators as products, Softmax, Gather and LayerNormalization: Attention of the standard and of ONNX
- * Runtime's optimizer, MultiHeadAttention, RotaryEmbedding, EmbedLayerNormalization, SkipLayerNormalization. What they
- * become is what PyTorch exports, so plans fuse it (net/plan/fuse_attention.c) and walks follow it.
+ * Lower transformer operators to MatMul, Softmax, Gather and LayerNormalization: Attention of the
+ * standard and of ONNX Runtime's optimizer, MultiHeadAttention, RotaryEmbedding,
+ * EmbedLayerNormalization, SkipLayerNormalization. The result is what PyTorch exports, so plans
+ * fuse it (net/plan/fuse_attention.c) and walks follow it.
  *
- *     q, k, v  ->  (batch, heads, length, size)  ->  softmax(q . k^T * scale + mask) . v  ->  (batch, length, width)
+ *     q, k, v -> (batch, heads, length, size) -> softmax(q . k^T * scale + mask) . v -> (batch, length, width)
  *
- * Shapes and types are not known here. Three operators of ours look at them later: Heads divides the last of three axes into
- * heads, Spread gives a mask four axes (net/ops/view.c), Term makes of a mask what is added to scores (net/ops/unary.c).
+ * Shapes and types are not known here. Three internal operators look at them later: Heads splits
+ * the last of three axes into heads, Spread gives a mask four axes (net/ops/view.c), Term turns a
+ * mask into an addend of scores (net/ops/unary.c).
  *
- * Forms with past keys, of packed queries, keys and values, or with outputs beside the first are refused: ONNX Runtime runs
- * them.
+ * Not supported, and left to ONNX Runtime: past keys, packed queries, keys and values, and outputs
+ * other than the first.
  */
 #include <string.h>
 
 #include "net/lower/recipes.h"
 #include "net/onnx/proto.h"
 
-/* Hides a key: below every score, and no infinity, which has no difference to itself. */
+/* Hides a key. Lower than every score, but finite: infinity minus infinity is NaN. */
 static const double far_below = -3.4e38;
 
 static int has_input(const sis__lowering *k, size_t i) {
@@ -61,7 +63,7 @@ static void score(sis__lowering *k, float cap) {
     }
 }
 
-/* A query sees no key behind its own: `from`, scores or a mask, is hidden there. */
+/* Causal mask: hide the keys after each query in `from`, which is scores or a mask. */
 static const char *hide_later(sis__lowering *k, const char *from) {
     count_along(k, 2, "queries");
     count_along(k, 3, "keys");
@@ -72,7 +74,8 @@ static const char *hide_later(sis__lowering *k, const char *from) {
     return "causal";
 }
 
-/* Results go to y: heads side by side, or as they are. With a mask, a query that sees no key has zeros. */
+/* Write results to y, with heads side by side (flat) or as an axis. With a mask, a query that sees
+ * no key gets zeros. */
 static void look(sis__lowering *k, const char *scores, int flat, const char *mask) {
     const char *to = flat ? "seen" : "y";
     sis__lower_step(k, "Softmax %s > weights {axis=-1}", scores);
@@ -90,15 +93,15 @@ static void look(sis__lowering *k, const char *scores, int flat, const char *mas
     }
 }
 
-/* (batch, length, width) -> (batch, heads, length, size), keys turned for the product */
+/* (batch, length, width) -> (batch, heads, length, size), keys transposed for the product */
 static void divide(sis__lowering *k, const char *from, const char *to, int64_t heads) {
     sis__lower_step(k, "sis.Heads %s > %s_4 {heads=%lld}", from, to, (long long)heads);
     sis__lower_step(k, "Transpose %s_4 > %s {perm=[%s]}", to, to,
                     strcmp(to, "t") == 0 ? "0 2 3 1" : "0 2 1 3");
 }
 
-/* Mask `i` of ONNX Runtime's operators: 0 hides a key, of (batch, keys) or (batch, queries, keys). Lengths, one for each
- * row, are taken from EmbedLayerNormalization. */
+/* Mask `i` of ONNX Runtime's operators: 0 hides a key; (batch, keys) or (batch, queries, keys).
+ * Lengths, one for each row, come from EmbedLayerNormalization. */
 static const char *add_mask(sis__lowering *k, size_t i, const char *scores) {
     double filter = (double)sis__lower_float(k, "mask_filter_value", -10000);
     if (!has_input(k, i))
@@ -117,7 +120,7 @@ static const char *add_mask(sis__lowering *k, size_t i, const char *scores) {
     return "masked";
 }
 
-/* Behind q, t and v: ONNX Runtime's mask and bias of scores. */
+/* After q, t and v: add ONNX Runtime's mask and the bias of scores. */
 static void finish(sis__lowering *k, size_t mask, size_t bias) {
     const char *scores = "scaled";
     score(k, 0);
@@ -187,7 +190,7 @@ static void lower_multi_head(sis__lowering *k) {
     finish(k, 4, 5);
 }
 
-/* Heads of keys or values that several heads of queries share, repeated. */
+/* Repeat heads of keys or values that several heads of queries share. */
 static void repeat(sis__lowering *k, const char *from, const char *to, int64_t shared,
                    int64_t group) {
     sis__lower_step(k, "Unsqueeze %s > %s_5 {axes=[2]}", from, to);
@@ -200,8 +203,9 @@ static void repeat(sis__lowering *k, const char *from, const char *to, int64_t s
     sis__lower_step(k, "Reshape %s_all %s_4d > %s", to, to, to);
 }
 
-/* Of the standard: q, k, v, mask, past keys, past values, lengths. Three axes are (batch, length, heads * size), four (batch,
- * heads, length, size); the first have their numbers of heads as attributes. */
+/* Attention of the standard: q, k, v, mask, past keys, past values, lengths. Three axes are (batch,
+ * length, heads * size) with the numbers of heads as attributes, four are (batch, heads, length,
+ * size). */
 static void lower_standard(sis__lowering *k) {
     int64_t heads = sis__lower_int(k, "q_num_heads", 0);
     int64_t shared = sis__lower_int(k, "kv_num_heads", 0);
@@ -246,8 +250,8 @@ static void lower_standard(sis__lowering *k) {
 
 /* ---- RotaryEmbedding --------------------------------------------------------------------------- */
 
-/* Pairs of values are turned by angles: x (batch, length, heads * size) or (batch, heads, length, size); cosines and sines
- * of positions (batch, length), or of each row and place without these. */
+/* Rotate pairs of values: x (batch, length, heads * size) or (batch, heads, length, size); cosines
+ * and sines are looked up by positions (batch, length), or given for each row and position. */
 static void turn(sis__lowering *k, size_t cosine, size_t positions) {
     int64_t heads = sis__lower_int(k, "num_heads", 0);
     int64_t turned = sis__lower_int(k, "rotary_embedding_dim", 0);
@@ -288,7 +292,7 @@ static void turn(sis__lowering *k, size_t cosine, size_t positions) {
     } else {
         sis__lower_step(k, "Concat one other > joined {axis=3}");
     }
-    if (turned > 0) { /* the rest of each head stays */
+    if (turned > 0) { /* the rest of each head is copied */
         sis__lower_step(k, "Shape apart > size {start=3 end=4}");
         sis__lower_step(k, "Slice apart whole size last > stays");
         sis__lower_step(k, "Concat joined stays > full {axis=3}");

@@ -18,7 +18,7 @@ static int lacks_bias(const Sis__Onnx__Node *n) {
            !*sis__node_input(n, 2);
 }
 
-/* Does `added` have one float for each filter of w and nothing for anything else? */
+/* Does `added` have one float for each filter of w and size 1 along all other axes? */
 static int is_bias(const Sis__Onnx__Tensor *w, const Sis__Onnx__Tensor *added) {
     if (!w || !added || w->n_dims < 3 || w->dims[0] < 2 || w->data_type != SIS__FLOAT ||
         added->data_type != SIS__FLOAT || added->n_dims > w->n_dims)
@@ -29,7 +29,7 @@ static int is_bias(const Sis__Onnx__Tensor *w, const Sis__Onnx__Tensor *added) {
     return added->n_dims + 1 >= w->n_dims;
 }
 
-/* The Add of such a constant to what n gives, and the constant's name; NULL: there is none. */
+/* The Add of such a constant to the result of n, and the constant's name; NULL: none. */
 static Sis__Onnx__Node *find_add(const sis__index *x, const Sis__Onnx__Node *n, const char **bias) {
     const sis__index_entry *sums = sis__index_of(x, n->output[0]);
     Sis__Onnx__Node *add = sums->reads == 1 ? sums->reader : NULL;
@@ -43,8 +43,8 @@ static Sis__Onnx__Node *find_add(const sis__index *x, const Sis__Onnx__Node *n, 
                : NULL;
 }
 
-/* The Add becomes the Squeeze, under the name that the sums had, which nobody reads any more; the
- * convolution gives what the Add gave. */
+/* The Add node becomes the Squeeze and takes the unused name of the sums; the convolution takes the
+ * name of the Add's result. */
 static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bias) {
     char *sums = conv->output[0], *result = add->output[0], *name = sis__strdup(sums);
     int error = name ? sis__node_become(add, "Squeeze", bias) : SIS_E_NOMEM;

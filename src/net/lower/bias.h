@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * A number for each filter that is added to what a convolution gives, as CNTK and others write it, is its
+ * Fold a constant per filter that is added to a convolution, as CNTK and others write it, into its
  * bias:
  *
  *     Conv(x, w)  Add(., b)   ->   Conv(x, w, Squeeze(b))
  *
- * The sum of a pixel starts from it then, as ONNX Runtime has it, and passes and walks have a layer less.
+ * Sums then start from the bias, as in ONNX Runtime, and passes and walks have one layer less.
  */
 #ifndef SIS_NET_LOWER_BIAS_H
 #define SIS_NET_LOWER_BIAS_H
 
 struct Sis__Onnx__Graph;
 
-/* Wherever nobody else reads the sums without it. Graphs with bodies (If, Loop), which may read anything,
- * stay as they are. */
+/* Fold wherever nothing else reads the sums before the Add. Graphs with bodies (If, Loop) can read
+ * any value and stay unchanged. */
 int sis__bias_join(struct Sis__Onnx__Graph *g);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * If, where the branch is known. Exporters write If around a Squeeze whose axis may have another size, so
- * conditions follow from shapes. A condition is computed by a plan of its own, with the declared shapes of inputs;
- * sizes that are free are given a number. The nodes of the branch that is taken then move into the
- * graph around it; names of the branch get the number of the If in front, since both branches may use
- * the same ones.
+ * Inline If nodes whose condition is known. Exporters write If around a Squeeze whose axis may have
+ * another size, so conditions depend on shapes only. A plan computes the condition from the
+ * declared shapes of inputs; free sizes get a number. The nodes of the chosen branch move into the
+ * graph. Their names get the number of the If as a prefix, because both branches may use the same
+ * names.
  *
- * Behind a condition that looks at shapes, results go through Then or Else (net/ops/view.c), which refuse
- * a plan for other sizes in which the condition is another one.
+ * If the condition looks at shapes, the results go through Then or Else (net/ops/view.c). These
+ * refuse a plan for other sizes in which the condition has another value.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int is_if(const Sis__Onnx__Node *n) {
 
 /* ---- Conditions ------------------------------------------------------------------------------ */
 
-/* All inputs with their declared shapes; 0: one has none. */
+/* Feed all inputs with their declared shapes; 0: one has no shape. */
 static size_t feed_inputs(const sis__graph *g, sis__feed *feeds) {
     for (size_t i = 0; i < g->n_inputs; i++) {
         const sis__value *v = &g->values[g->inputs[i]];
@@ -52,7 +52,7 @@ static size_t feed_inputs(const sis__graph *g, sis__feed *feeds) {
     return g->n_inputs;
 }
 
-/* Compute a condition from so many feeds, if no more is needed. Only lack of memory is an error. */
+/* Compute a condition from these feeds, if they suffice. Only lack of memory is an error. */
 static int compute(const sis_net *net, int value, const sis__feed *feeds, size_t n, knowledge from,
                    decision *d) {
     sis__plan *plan;
@@ -76,7 +76,7 @@ static int decide(const sis_net *net, const sis__feed *feeds, size_t n_feeds,
                : compute(net, value, feeds, n_feeds, FROM_SHAPES, d);
 }
 
-/* The decision about each node; *found: how many are known. */
+/* Decide all nodes; *found is the number of known conditions. */
 static int decide_all(Sis__Onnx__Model *doc, decision *all, size_t *found) {
     sis_net net = {.doc = doc, .embedding = -1, .embedded = -1};
     int error = sis__graph_load(&net.graph, doc, NULL, sis__op_find);
@@ -173,7 +173,7 @@ static int append_text(char ***list, size_t *n, const char *text) {
     return error;
 }
 
-/* A node that hands `from` on as output `to` of an If. */
+/* A node that copies `from` to output `to` of an If. */
 static int hand_on(const Sis__Onnx__Node *n, const decision *d, const char *from, const char *to,
                    nodes *out) {
     Sis__Onnx__Node *one = SIS_NEW(Sis__Onnx__Node, 1);
@@ -198,7 +198,7 @@ static int hand_on(const Sis__Onnx__Node *n, const decision *d, const char *from
     return error;
 }
 
-/* The branch of n in its place, at the end of a list. */
+/* Append the nodes of the chosen branch of n to a list. */
 static int put_branch(Sis__Onnx__Graph *g, Sis__Onnx__Node *n, const decision *d, nodes *to) {
     Sis__Onnx__Graph *b = branch_of(n, d->truth);
     scope s = {.number = d->number};
@@ -235,7 +235,7 @@ static int put_all(Sis__Onnx__Graph *g, const decision *all) {
         if (!error)
             g->node[i] = NULL;
     }
-    for (size_t i = 0; i < g->n_node; i++) /* after a failure: with the rest of the document */
+    for (size_t i = 0; i < g->n_node; i++) /* after a failure: the document frees the rest */
         if (g->node[i] && sis__proto_append(&to.list, &to.n, g->node[i]) != SIS_OK)
             sis__proto_free(&g->node[i]->base);
     free((void *)g->node);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Einsum as one MatMul between Transposes, "bhid,bhjd->bhij". A letter of the equation is
+ * Lower Einsum, such as "bhid,bhjd->bhij", to one MatMul between Transposes. A letter of the
+ * equation is
  *
  *     shared   in both terms and in the result: leading axes of both factors
  *     left     in the first term and the result      right   in the second and the result
  *     summed   in both terms, not in the result
  *
- * MatMul takes (shared, left, summed) and (shared, summed, right): one letter summed, one left and one right. If
- * nothing is shared, further letters of one side are leading axes that the other side repeats. An equation of one term
- * that changes the order of axes is a Transpose. Anything else (an ellipsis, diagonals, products of three) is left to ONNX Runtime.
+ * MatMul takes (shared, left, summed) and (shared, summed, right): one letter summed, one left and
+ * one right. If nothing is shared, further letters of one side are leading axes that the other side
+ * repeats. An equation of one term that permutes axes is a Transpose. Everything else (ellipsis,
+ * diagonals, products of three) is left to ONNX Runtime.
  */
 #include <string.h>
 
@@ -39,7 +41,7 @@ static void join(term *t, const term *more, size_t from, size_t to) {
         add(t, more->letters[i]);
 }
 
-/* "ab,bc->ac" into its terms, the result last; how many there are in front of it, 0: another form. */
+/* Split "ab,bc->ac" into terms and result. Returns the number of terms, 0: not supported. */
 static size_t read_equation(const char *at, size_t n, term *in, term *out) {
     size_t terms = 0;
     term *t = &in[0];
@@ -53,7 +55,7 @@ static size_t read_equation(const char *at, size_t n, term *in, term *out) {
     return t == out ? terms + 1 : 0;
 }
 
-/* Bring a value's axes from one order of letters into another. */
+/* Transpose a value from one order of letters to another. */
 static void turn(sis__lowering *k, const char *from, const term *is, const term *wanted,
                  const char *to) {
     char perm[4 * MAX_LETTERS] = "";

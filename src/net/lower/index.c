@@ -81,7 +81,7 @@ int sis__index_graph(sis__index *x, const Sis__Onnx__Graph *g) {
     x->entries = SIS_NEW(sis__index_entry, most);
     if (!x->entries)
         return SIS_E_NOMEM;
-    for (size_t i = g->n_initializer; i-- > 0;) /* of two the first counts */
+    for (size_t i = g->n_initializer; i-- > 0;) /* the first of duplicates wins */
         if ((e = entry_of(x, g->initializer[i]->name, &error)))
             e->constant = g->initializer[i];
     for (size_t i = 0; i < g->n_node && !error; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who makes and who reads each value of a document's graph, for lowering.
+ * For lowering: the producer and the readers of each value of a document's graph.
  */
 #ifndef SIS_NET_LOWER_INDEX_H
 #define SIS_NET_LOWER_INDEX_H
@@ -24,21 +24,21 @@ typedef struct sis__index {
     int error; /* SIS_E_NOMEM: a constant could not be read */
 } sis__index;
 
-/* Release it after a failure, too. */
+/* Call sis__index_release() after a failure too. */
 int sis__index_graph(sis__index *x, const struct Sis__Onnx__Graph *g);
 void sis__index_release(sis__index *x);
 
-/* What is known of a name. All is NULL and 0 for one that the graph does not have. */
+/* The entry of a name. All fields are NULL and 0 if the graph does not have it. */
 const sis__index_entry *sis__index_of(const sis__index *x, const char *name);
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 int sis__node_is(const struct Sis__Onnx__Node *n, const char *domain, const char *type);
 
-/* The name of input i; "": it is not there. */
+/* The name of input i; "" if it is missing. */
 const char *sis__node_input(const struct Sis__Onnx__Node *n, size_t i);
 
-/* Let a node be this standard operator of one input, without attributes. */
+/* Turn a node into this standard operator with one input and no attributes. */
 int sis__node_become(struct Sis__Onnx__Node *n, const char *type, const char *input);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-/* A constant; free d->owned. */
+/* Decode a constant; free d->owned. */
 static int decode_plain(sis__index *g, const char *name, sis__decoded *d) {
     const Sis__Onnx__Tensor *t = sis__index_of(g, name)->constant;
     *d = (sis__decoded){0};
@@ -29,7 +29,7 @@ static int decode_plain(sis__index *g, const char *name, sis__decoded *d) {
     return 0;
 }
 
-/* Give constant values the shape that a Reshape says, if it says all of it. */
+/* Apply a Reshape with a constant shape to a constant. */
 static int reshape(sis__index *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     sis__decoded shape;
     size_t count = 1, known = 0;
@@ -37,7 +37,7 @@ static int reshape(sis__index *g, const Sis__Onnx__Node *n, sis__decoded *d) {
         shape.count <= SIS__MAX_RANK)
         for (; known < shape.count; known++) {
             int64_t dim = ((const int64_t *)shape.data)[known];
-            if (dim <= 0 || (uint64_t)dim > d->count / count) /* more than there are */
+            if (dim <= 0 || (uint64_t)dim > d->count / count) /* more than there are values */
                 break;
             d->dims[known] = dim;
             count *= (size_t)dim;
@@ -54,7 +54,7 @@ static int is_byte(int elem) {
 
 static int decode_any(sis__index *g, const char *name, int depth, sis__decoded *d);
 
-/* Constant floats as QuantizeLinear makes bytes of them. */
+/* Apply QuantizeLinear to constant floats. */
 static int quantize(sis__index *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     sis__decoded scale = {0}, zero = {0};
     int fits = decode_any(g, sis__node_input(n, 1), 0, &scale) && scale.dtype == SIS__F32 &&
@@ -80,7 +80,7 @@ static int quantize(sis__index *g, const Sis__Onnx__Node *n, sis__decoded *d) {
     return levels != NULL;
 }
 
-/* A constant, or what Reshape or QuantizeLinear make of one. */
+/* Decode a constant, possibly through Reshape or QuantizeLinear. */
 static int decode_any(sis__index *g, const char *name, int depth, sis__decoded *d) {
     if (decode_plain(g, name, d))
         return 1;
@@ -96,7 +96,7 @@ static int decode_any(sis__index *g, const char *name, int depth, sis__decoded *
     return found;
 }
 
-/* Input i as a constant of that type; free d->owned. */
+/* Decode input i as a constant of that type; free d->owned. */
 static int decode(sis__index *g, const Sis__Onnx__Node *n, size_t i, sis__dtype type,
                   sis__decoded *d) {
     if (decode_any(g, sis__node_input(n, i), 2, d) && d->dtype == type && d->count > 0)
@@ -106,7 +106,7 @@ static int decode(sis__index *g, const Sis__Onnx__Node *n, size_t i, sis__dtype 
     return 0;
 }
 
-/* Is input i a scale: one number, or n? */
+/* Is input i a constant scale, one number or n? */
 static int is_scale(sis__index *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
     sis__decoded d;
     int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
@@ -114,7 +114,7 @@ static int is_scale(sis__index *g, const Sis__Onnx__Node *n, size_t i, size_t mo
     return fits;
 }
 
-/* Is it a zero point of 8 bits, or missing where that is allowed? */
+/* Is it a constant zero point of 8 bits, or missing if that is allowed? */
 static int is_zero(sis__index *g, const Sis__Onnx__Node *n, size_t i, int missing) {
     sis__decoded d;
     if (!*sis__node_input(n, i))
@@ -126,8 +126,8 @@ static int is_zero(sis__index *g, const Sis__Onnx__Node *n, size_t i, int missin
 
 /* ---- Exact sums ------------------------------------------------------------------------------ */
 
-/* Weights (outputs, terms), or (terms, outputs) if `columns`, and what is added to their sums; the lowest and highest level that
- * they are multiplied with. */
+/* Weights (outputs, terms), or (terms, outputs) if `columns`, the addends of their sums, and the
+ * range of the levels they are multiplied by. */
 typedef struct {
     sis__decoded w, zero, bias;
     size_t outputs, terms;
@@ -135,11 +135,11 @@ typedef struct {
     double low, high;
 } layer;
 
-/* Do all sums of one output stay below 2^24, in any order? */
+/* Do all partial sums of one output stay below 2^24, in any order? */
 static int is_exact(const layer *l, size_t j) {
     const int64_t *w = (const int64_t *)l->w.data, *zero = (const int64_t *)l->zero.data;
     double bias = l->bias.data ? (double)llabs(((const int64_t *)l->bias.data)[j]) : 0;
-    double sum[2] = {0}; /* of positive weights, of negative ones */
+    double sum[2] = {0}; /* of positive and of negative weights */
     int64_t z = zero ? zero[l->zero.count > 1 ? j : 0] : 0;
     for (size_t k = 0; k < l->terms; k++) {
         int64_t v = w[l->columns ? k * l->outputs + j : j * l->terms + k] - z;
@@ -152,7 +152,7 @@ static int is_exact(const layer *l, size_t j) {
 static const char *const computed = "with weights, scales or zero points that are not constants";
 static const char *const inexact = "with sums of 2^24 or more";
 
-/* Levels by their zero point, which is input i. */
+/* Set the range of levels from the zero point, input i. */
 static void set_range(sis__index *g, const Sis__Onnx__Node *n, size_t i, layer *l) {
     sis__decoded d;
     l->low = -255;
@@ -167,8 +167,8 @@ static void set_range(sis__index *g, const Sis__Onnx__Node *n, size_t i, layer *
     }
 }
 
-/* Inputs of a product: weights, their zero points, a bias (SIZE_MAX: none), and zero points of what they are multiplied with.
- * NULL: its sums are exact. */
+/* Why the sums of a product are not exact; NULL: they are. `at`: indices of its inputs weights,
+ * their zero points, bias (SIZE_MAX: none), zero points of the other factor. */
 static const char *refused_layer(sis__index *g, const Sis__Onnx__Node *n, layer *l,
                                  const size_t *at) {
     int fits = decode(g, n, at[0], SIS__I64, &l->w) && is_byte(l->w.elem) && l->w.rank >= 2;
@@ -209,7 +209,8 @@ static int is_set(const Sis__Onnx__Node *n, const char *name) {
     return 0;
 }
 
-/* Scales of x, of weights and of the result (`optional`: or none), zero points of x and of the result. */
+/* Are these constant: the scales of x, of weights and of the result (`optional`: may be missing),
+ * and the zero points of x and of the result? */
 static int are_scaled(sis__index *g, const Sis__Onnx__Node *n, const layer *l, size_t to,
                       int optional) {
     int none = optional && !*sis__node_input(n, to);

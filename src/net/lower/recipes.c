@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * See recipes.h. A recipe is a list of steps, each of which becomes a node:
+ * See recipes.h. A recipe is a list of steps; each step becomes a node:
  *
  *     [condition] operator inputs > outputs [{attributes}]
  *
- * An input is a number (an input of the node) or a word (a result of an earlier step). Results are words; `y`, `z` and
- * `x` are the first three outputs of the node, `o0`, `o1` ... any of them. An attribute is taken over by its name, or given:
- * name=1, name=[1 2], name=1e-5 or name='text'. `*` takes over all that no step has named, `-name` drops one that changes
- * nothing. If its condition does not hold, a step passes its first input on:
+ * An input is a number (an input of the node) or a word (a result of an earlier step). Results are
+ * words; `y`, `z` and `x` are the first three outputs of the node, `o0`, `o1` ... any of them. An
+ * attribute is copied by its name, or has a value: name=1, name=[1 2], name=1e-5 or name='text'.
+ * `*` copies all attributes that no step names, `-name` ignores one that changes nothing. If its
+ * condition is false, a step returns its first input:
  *
- *     ?3       input 3 is there          @name    attribute name is not 0
+ *     ?3       input 3 exists          @name    attribute name is not 0
  *
- * A step whose only input is a missing input of the node makes nothing, and its result (one letter) is missing, too.
+ * A step whose only input is a missing input of the node produces no node, and its result (one
+ * letter) is missing too.
  *
- * Two operators are ours: `!` applies the activation that attribute `activation` names, `#` multiplies with attribute
- * `alpha`. A node with an attribute that no step takes stays as it is, and is refused by name.
+ * Two operators are special: `!` applies the activation named by attribute `activation`, `#`
+ * multiplies by attribute `alpha`. A node with an attribute that no step uses stays unchanged and
+ * is refused later.
  */
 #include "net/lower/recipes.h"
 
@@ -43,7 +46,8 @@ typedef struct recipe {
     const char *steps[MAX_STEPS];
 } recipe;
 
-/* Quantised operators in levels (net/lower/levels.h). They are lowered last, since others become some of them. */
+/* Quantised operators, computed exactly in floats (net/lower/levels.h). They are lowered last,
+ * because other rules produce some of them. */
 static const recipe in_levels[] = {
     {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y {bytes=1}"}},
     {"DequantizeLinear", {"sis.Lift 0 2 > l", "Mul l 1 > y"}},
@@ -68,7 +72,7 @@ static const recipe in_levels[] = {
       "sis.Levels m j 7 > n {raw=1}", "sis.Lift 7 > o", "Sub n o > l", "sis.Settle l 7 > y"}},
 };
 
-/* QGemm whose results are floats. */
+/* QGemm with float results. */
 static const recipe float_gemm = {"QGemm",
                                   {"sis.Lift 0 2 > a", "sis.Lift 3 5 > b {from_end=1 transB}",
                                    "@transB sis.Swap b > w", "MatMul a w > p", "sis.Lift 6 > c",
@@ -123,7 +127,7 @@ static const recipe recipes[] = {
     {"FastGelu", {"?1 Add 0 1 > a", "Gelu a > y {approximate='tanh'}"}},
 };
 
-/* Broadcasting as it was before opset 7, for nodes whose attribute broadcast is not 0. */
+/* Explicit broadcasting (before opset 7), for nodes whose attribute broadcast is not 0. */
 #define OLD(name)                                                                                  \
     {                                                                                              \
         name, {                                                                                    \
@@ -176,7 +180,7 @@ const char *sis__lower_output(const cook *k, size_t i) {
     return i < k->from->n_output && k->from->output[i] ? k->from->output[i] : "";
 }
 
-/* The name in the graph of what a recipe calls by a number or a letter; new memory. */
+/* The name in the graph for a number or word of a step; the caller frees it. */
 static char *node_name(const cook *k, const char *word, size_t n) {
     char local[32];
     static const char *const outputs = "yzx";
@@ -207,7 +211,7 @@ static int append_name(char ***list, size_t *n, char *name) {
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
 
-/* a: NULL, or what it holds, if there was no memory for it. */
+/* a: NULL, or only partly filled, if memory ran out. */
 static int append_attribute(Sis__Onnx__Node *n, Sis__Onnx__Attribute *a) {
     int whole = a && (!a->n_ints || a->ints) && (!a->has_s || a->s.data);
     int error = whole ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
@@ -279,7 +283,7 @@ static int add_text(Sis__Onnx__Node *n, const char *name, size_t length, const c
     return append_attribute(n, a);
 }
 
-/* name=value; *at goes behind it. */
+/* name=value; *at moves past it. */
 static int add_given(Sis__Onnx__Node *n, const char *name, size_t length, const char **at) {
     const char *value = name + length + 1;
     size_t size = strcspn(value, " }");
@@ -317,7 +321,8 @@ static int take(cook *k, Sis__Onnx__Node *n, const char *name, size_t length) {
     return drops ? SIS_OK : add_copy(n, a);
 }
 
-/* All that no other step names: those of conditions and of the two operators of our own. */
+/* Copy all attributes that no other step names, except those of conditions and of the two special
+ * operators. */
 static int take_rest(cook *k, Sis__Onnx__Node *n) {
     static const char *const ours[] = {"channels_last", "activation", "activation_params"};
     int error = SIS_OK;
@@ -352,7 +357,7 @@ static int add_attributes(cook *k, Sis__Onnx__Node *n, const char *at) {
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Messages name the node as it was: its operator and its name. */
+/* Messages name the original node: its operator and its name. */
 static char *name_after(const Sis__Onnx__Node *from) {
     const char *name = from->name && *from->name ? from->name : from->output[0];
     size_t size = strlen(from->op_type) + strlen(name) + 2;
@@ -362,7 +367,7 @@ static char *name_after(const Sis__Onnx__Node *from) {
     return text;
 }
 
-/* The node of a step, empty. */
+/* A new, empty node for a step. */
 static Sis__Onnx__Node *start(cook *k, const char *type, size_t length) {
     const char *domain = strncmp(type, "sis.", 4) == 0 ? "sis" : "";
     size_t prefix = *domain ? 4 : 0;
@@ -380,7 +385,7 @@ static Sis__Onnx__Node *start(cook *k, const char *type, size_t length) {
     return n;
 }
 
-/* Does the condition hold? *step goes behind it. */
+/* Does the condition hold? *step moves past it. */
 static int holds(cook *k, const char **step) {
     char name[32];
     size_t length = strcspn(*step, " ");
@@ -395,7 +400,7 @@ static int holds(cook *k, const char **step) {
     return a && a->i != 0;
 }
 
-/* Words up to the mark; *at goes behind them and it. */
+/* Append words up to the mark; *at moves past them and the mark. */
 static int add_names(cook *k, const char **at, char mark, char ***list, size_t *n, size_t most) {
     int error = SIS_OK;
     while (!error && **at && **at != mark && **at != '{') {
@@ -410,7 +415,7 @@ static int add_names(cook *k, const char **at, char mark, char ***list, size_t *
     return error;
 }
 
-/* What the activation of a fused operator is: its name, and parameters in the order it lists them. */
+/* The activation of a fused operator: its name, and its parameters in the order of its list. */
 static int activate(cook *k, Sis__Onnx__Node *n) {
     static const char *const order[][3] = {{"LeakyRelu", "alpha"},
                                            {"Elu", "alpha"},
@@ -440,7 +445,7 @@ static int activate(cook *k, Sis__Onnx__Node *n) {
     return error;
 }
 
-/* Multiplication with alpha. */
+/* Multiply by alpha. */
 static int scale(cook *k, Sis__Onnx__Node *n) {
     const Sis__Onnx__Attribute *a = sis__lower_attribute(k, "alpha");
     free(n->op_type);
@@ -452,7 +457,7 @@ static int scale(cook *k, Sis__Onnx__Node *n) {
     return add_float(n, "alpha", 5, a ? a->f : 1.0f);
 }
 
-/* Is the only input of a step missing? Then it makes nothing, and its result is missing, too. */
+/* Is the only input of a step missing? Then the step produces nothing. */
 static int is_idle(cook *k, const char *step) {
     const char *at = step + strcspn(step, " ") + 1;
     char *end;
@@ -514,7 +519,8 @@ static const recipe *broadcast_recipe(const Sis__Onnx__Node *n) {
                : NULL;
 }
 
-/* QLinearConcat: scale and zero point of the result, then value, scale and zero point of each part. */
+/* QLinearConcat: scale and zero point of the result, then value, scale and zero point of each
+ * part. */
 static void lower_concat(cook *k) {
     int64_t axis = sis__lower_int(k, "axis", 0);
     size_t n = k->from->n_input;
@@ -531,7 +537,7 @@ static void lower_concat(cook *k) {
         sis__lower_step(k, "QuantizeLinear c%zu 0 1 > y", n - 3);
 }
 
-/* What becomes of a node: nothing, the nodes of a recipe, those that a function makes, or it is refused. */
+/* How a node is lowered: not at all, by a recipe, by a function, or it is refused. */
 typedef struct {
     const recipe *recipe;
     sis__lower_fn lower;
@@ -548,7 +554,7 @@ static const recipe *level_recipe(const Sis__Onnx__Node *n) {
     return ours ? recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type) : NULL;
 }
 
-/* QuantizeLinear and DequantizeLinear of other forms are operators. */
+/* Other forms of QuantizeLinear and DequantizeLinear are operators of their own. */
 static choice choose_level(sis__index *g, const Sis__Onnx__Node *n) {
     const recipe *r = level_recipe(n);
     const char *refused = r ? sis__levels_refused(g, n) : NULL;
@@ -558,7 +564,7 @@ static choice choose_level(sis__index *g, const Sis__Onnx__Node *n) {
     return (choice){.refused = refused, .recipe = refused ? NULL : floats ? &float_gemm : r};
 }
 
-/* g: NULL, or the graph's names, where quantised operators are lowered. */
+/* g: the graph's names when quantised operators are lowered, else NULL. */
 static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
     if (!n->op_type || n->n_output == 0 || !*n->output[0])
         return (choice){0};
@@ -578,7 +584,7 @@ static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
     return (choice){.recipe = recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type)};
 }
 
-/* The nodes of a choice in k; none if an attribute is left that no step takes. */
+/* Make the nodes of a choice in k; none if an attribute is left that no step uses. */
 static int follow(cook *k, const choice *c) {
     k->refused = c->refused;
     for (size_t i = 0; c->recipe && i < MAX_STEPS && c->recipe->steps[i] && !k->error; i++)
@@ -596,7 +602,7 @@ static int follow(cook *k, const choice *c) {
     return k->error;
 }
 
-/* The operator is refused by its name, which says what form of it. */
+/* Rename the operator so that the message about it says which form is refused. */
 static int rename_refused(Sis__Onnx__Node *n, const char *form) {
     size_t size = strlen(n->op_type) + strlen(form) + 2;
     char *name = SIS_NEW(char, size);
@@ -608,7 +614,7 @@ static int rename_refused(Sis__Onnx__Node *n, const char *form) {
     return SIS_OK;
 }
 
-/* The nodes of a graph as they become; lengths: see sis__lowering. */
+/* The new list of nodes; for `lengths` see sis__lowering. */
 typedef struct {
     Sis__Onnx__Node **list;
     size_t n;
@@ -623,7 +629,7 @@ static int note_lengths(nodes *to, const Sis__Onnx__Node *n) {
     return to->lengths ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Append what a node becomes to a list; the node is freed, or is it. */
+/* Append the replacement of a node to a list; the node is freed unless it is kept. */
 static int cook_node(const choice *c, Sis__Onnx__Node *n, nodes *to) {
     cook k = {.from = n, .lengths = to->lengths};
     int error = follow(&k, c);
@@ -643,7 +649,8 @@ static int cook_node(const choice *c, Sis__Onnx__Node *n, nodes *to) {
     return error;
 }
 
-/* What becomes of each node; *found: is there any that changes? Names are numbered only if some operator asks for them. */
+/* Choose for each node; *found: does any node change? Names are indexed only if an operator needs
+ * them. */
 static int choose_all(const Sis__Onnx__Graph *g, int in_levels_now, choice *chosen, int *found) {
     sis__index l = {0};
     int asks = !in_levels_now, error = SIS_OK;
@@ -680,7 +687,7 @@ static int cook_graph(Sis__Onnx__Graph *g, int in_levels_now) {
         done++;
     free(chosen);
     free(to.lengths);
-    for (; done < g->n_node; done++) /* after a failure: what is left goes with the document */
+    for (; done < g->n_node; done++) /* after a failure: the document frees the rest */
         if (sis__proto_append(&to.list, &to.n, g->node[done]) != SIS_OK)
             sis__proto_free(&g->node[done]->base);
     free((void *)g->node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lowering: operators that are others put together, above all those that ONNX Runtime's optimizer and
- * quantiser write, are replaced by standard ones in the document.
+ * Replace compound operators in the document by standard ones, above all those that ONNX Runtime's
+ * optimizer and quantiser write.
  */
 #ifndef SIS_NET_LOWER_RECIPES_H
 #define SIS_NET_LOWER_RECIPES_H
@@ -13,7 +13,7 @@ struct Sis__Onnx__Attribute;
 struct Sis__Onnx__Model;
 struct Sis__Onnx__Node;
 
-/* Put standard operators in the place of such nodes, in the document. */
+/* Replace all such nodes of the document. */
 int sis__recipes_apply(struct Sis__Onnx__Model *doc);
 
 /* ---- One node ------------------------------------------------------------------------------- */
@@ -24,10 +24,10 @@ typedef struct sis__lowering {
     const struct Sis__Onnx__Node *from;
     struct Sis__Onnx__Node *made[SIS__MAX_LOWERED];
     size_t n;
-    uint64_t used;       /* attributes of `from` that steps have taken */
-    unsigned missing;    /* letters that stand for nothing */
+    uint64_t used;       /* bits: attributes of `from` that steps have used */
+    unsigned missing;    /* bits: letters whose value is missing */
     const char *lengths; /* output 1 of the EmbedLayerNormalization before it, or NULL */
-    const char *refused; /* what the engine leaves to ONNX Runtime: "with past state" */
+    const char *refused; /* the form that is left to ONNX Runtime, such as "with past state" */
     int error;
 } sis__lowering;
 
@@ -35,16 +35,16 @@ typedef struct sis__lowering {
 void sis__lower_step(sis__lowering *k, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* An attribute of the node, NULL if it has none of that name. It counts as taken. */
+/* An attribute of the node, or NULL; marks it as used. */
 const struct Sis__Onnx__Attribute *sis__lower_attribute(sis__lowering *k, const char *name);
 int64_t sis__lower_int(sis__lowering *k, const char *name, int64_t missing);
 float sis__lower_float(sis__lowering *k, const char *name, float missing);
 
-/* The name of input or output i; "": it is not there. */
+/* The name of input or output i; "" if it is missing. */
 const char *sis__lower_input(const sis__lowering *k, size_t i);
 const char *sis__lower_output(const sis__lowering *k, size_t i);
 
-/* The function that lowers a transformer operator (attention.c); NULL: it is none. */
+/* The function that lowers a transformer operator (attention.c); NULL: another operator. */
 typedef void (*sis__lower_fn)(sis__lowering *k);
 sis__lower_fn sis__lower_transformer(const struct Sis__Onnx__Node *n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See external.h. A tensor names a file, and an offset and a length in it. The name must be relative
- * and must not lead out of the folder; what all tensors take together is limited, since many may
+ * See external.h. A tensor names a file, and an offset and a length in it. The name must be
+ * relative and must stay inside the folder. The total size is limited, because many tensors may
  * name the same part of a file.
  */
 #include "net/onnx/external.h"
@@ -32,7 +32,7 @@ static const char *entry_of(const Sis__Onnx__Tensor *t, const char *key) {
     return NULL;
 }
 
-/* A whole number of bytes; 0: absent, -1: not one. */
+/* A number of bytes; 0: absent, -1: invalid. */
 static int64_t number_of(const Sis__Onnx__Tensor *t, const char *key) {
     const char *text = entry_of(t, key);
     char *end;
@@ -68,7 +68,7 @@ static FILE *open_beside(const reader *r, const char *name) {
     return f;
 }
 
-/* Bytes `length` (0: to the end) from `offset` of a file, into the message. */
+/* Read `length` bytes (0: to the end) from `offset` of a file into the message. */
 static int read_part(reader *r, FILE *f, int64_t offset, int64_t length, Sis__Onnx__Tensor *t) {
     struct stat st;
     const char *name = t->name ? t->name : "(unnamed)";

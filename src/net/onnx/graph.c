@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the document to the graph: give every name a number, decode initializers, connect nodes and
- * put them in an order in which each comes after what it reads. Numbers of names are those of values;
- * they are kept only as long as the loading. Cost is linear in the size of the document.
+ * From the document to the graph: number all names, decode initializers, connect nodes and sort
+ * them topologically. The map from names to numbers exists only while loading. Time is linear in
+ * the size of the document.
  */
 #include "net/onnx/graph.h"
 
@@ -73,7 +73,8 @@ static int load_initializer(loader *l, Sis__Onnx__Tensor *t) {
     return SIS_OK;
 }
 
-/* Declared type of an input; anything but a tensor leaves type 0, refused where it is used. */
+/* The declared type of an input. Anything but a tensor gets type 0 and is refused where it is
+ * used. */
 static int load_type(sis__value *v, const Sis__Onnx__Type *type) {
     if (!type || type->value_case != SIS__ONNX__TYPE__VALUE_TENSOR_TYPE) {
         v->dtype = SIS__OTHER;
@@ -95,7 +96,7 @@ static int load_type(sis__value *v, const Sis__Onnx__Type *type) {
         if (fixed && d->dim_value > INT32_MAX)
             return sis__fail(SIS_E_UNSUPPORTED, "input %s: axis %zu of size %lld is too large",
                              v->name, i, (long long)d->dim_value);
-        /* some exporters write a batch of any size as 0 or -1 */
+        /* some exporters write a free batch size as 0 or -1 */
         int any = !fixed || d->dim_value < 0 || (i == 0 && d->dim_value == 0);
         v->dims[i] = any ? -1 : d->dim_value;
     }
@@ -109,7 +110,7 @@ static int load_inputs(loader *l) {
         const char *name = info->name ? info->name : "";
         int id = lookup(l, name), error;
         if (id >= 0 && g->values[id].data)
-            continue; /* an initializer with a declaration: a constant to us */
+            continue; /* an initializer with a declaration is a constant */
         if (id >= 0)
             return sis__fail(SIS_E_FORMAT, "input %s is declared twice", name);
         if ((error = define(l, name, &id)) != SIS_OK)
@@ -205,9 +206,9 @@ static int load_nodes(loader *l) {
 
 /* ---- Order --------------------------------------------------------------------------------- */
 
-/* Depth-first from each node in file order: a file that is in order stays as it is. `next` is the
- * input of each node to look at next (SIZE_MAX once it has been put out), `stack` the nodes under
- * way; meeting one of those again is a cycle. */
+/* Depth-first search from each node in file order; a sorted file keeps its order. `next` is the
+ * next input of each node to visit (SIZE_MAX: node is done), `stack` holds the open nodes; reaching
+ * an open node is a cycle. */
 static int order_nodes(sis__graph *g, size_t *next, int *stack, unsigned char *open, int *order) {
     size_t done = 0;
     for (size_t root = 0; root < g->n_nodes; root++) {
@@ -281,7 +282,7 @@ static int reserve(loader *l) {
     if (values > INT32_MAX / 4 || slots > INT32_MAX / 4 || p->n_node > INT32_MAX / 4)
         return sis__fail(SIS_E_UNSUPPORTED, "the graph has too many nodes");
     sis__graph *g = l->g;
-    g->values = SIS_NEW(sis__value, values + 1); /* and one that grafts may add */
+    g->values = SIS_NEW(sis__value, values + 1); /* and one that a graft may add */
     g->nodes = SIS_NEW(sis__node, p->n_node);
     g->inputs = SIS_NEW(int, p->n_input + 1);
     g->outputs = SIS_NEW(int, p->n_output);

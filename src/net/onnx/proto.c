@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX messages in and out of bytes. See proto.h.
+ * Read and write ONNX messages. See proto.h.
  *
- * protobuf-c unpacks recursively and without a limit (a graph may be an attribute of a node of a
- * graph ...), so a file of a few kilobytes can exhaust the stack. A first pass over the bytes,
- * which knows from the message descriptors what is nested, refuses depth beyond anything a real
- * model has. Empty sub-messages take two bytes in the file and a few hundred in memory; an
- * allocator with a budget proportional to the file stops that early.
+ * protobuf-c unpacks recursively without a limit (a node's attribute may be a graph of nodes ...),
+ * so a file of a few kilobytes can exhaust the stack. A first pass over the bytes follows the
+ * message descriptors and refuses nesting deeper than any real model has. An empty sub-message
+ * takes two bytes in the file and a few hundred in memory, so an allocator with a budget
+ * proportional to the file limits the memory.
  */
 #include "net/onnx/proto.h"
 
@@ -50,7 +50,7 @@ static int skip(cursor *c, uint64_t n) {
     return 0;
 }
 
-/* The next field and its bytes; those of a number alone are none. */
+/* Read the next field and its bytes; a plain number has none. */
 static int next_field(cursor *c, uint64_t *tag, cursor *inside) {
     uint64_t n = 0;
     if (read_varint(c, tag) != 0)
@@ -155,7 +155,7 @@ int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n) {
 }
 
 int sis__proto_append(void *items, size_t *n, void *item) {
-    void *array; /* some type of pointers to pointers; copied, not aliased */
+    void *array; /* points to an array of pointers of some type; copied, not aliased */
     memcpy(&array, items, sizeof array);
     void *grown = sis__realloc(array, *n + 1, sizeof(void *));
     if (!grown)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX messages in and out of bytes. Reading is safe for hostile bytes: nesting is bounded before
- * protobuf-c recurses over it, and what it may allocate is bounded by the size of the file.
+ * Read and write ONNX messages. Hostile bytes are safe: nesting is checked before protobuf-c
+ * recurses, and the allocated memory is bounded by the size of the file.
  */
 #ifndef SIS_NET_ONNX_PROTO_H
 #define SIS_NET_ONNX_PROTO_H
@@ -11,7 +11,7 @@
 
 #include <onnx/onnx.pb-c.h>
 
-/* Parse a message of the type; SIS_E_FORMAT if it is none. Free with sis__proto_free. */
+/* Parse a message of the type; SIS_E_FORMAT if it is not one. Free with sis__proto_free. */
 int sis__proto_parse(const ProtobufCMessageDescriptor *type, const void *bytes, size_t n,
                      ProtobufCMessage **out);
 void sis__proto_free(ProtobufCMessage *m);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values of a TensorProto. Float and int64 data that the file holds in the machine's own form stay
- * where protobuf-c has put them; what has another width, and texts, is converted to a copy.
- * The number of values must be what the dimensions say.
+ * Decode the values of a TensorProto. Floats and int64 in native form stay in the message; other
+ * widths and texts are converted to a copy. The number of values must match the dimensions.
  */
 #include <limits.h>
 #include <math.h>
@@ -82,7 +81,7 @@ void sis__elem_range(int elem_type, int64_t *low, int64_t *high) {
 int64_t sis__elem_whole(int elem_type, float v) {
     int64_t low, high;
     sis__elem_range(elem_type, &low, &high);
-    if (!(v >= -9e15f && v <= 9e15f)) /* NaN is no token */
+    if (!(v >= -9e15f && v <= 9e15f)) /* NaN is not a token */
         return v > 0 && high < INT64_MAX ? high : low;
     return (int64_t)v < low ? low : (int64_t)v > high ? high : (int64_t)v;
 }
@@ -129,7 +128,7 @@ const char *sis__elem_name(int elem_type) {
     return elem_type >= 0 && elem_type <= SIS__INT4 ? names[elem_type] : "unknown";
 }
 
-/* Two values share a byte, the first in its lower half. */
+/* Two values in one byte, the first in its lower half? */
 static int is_half_byte(int elem_type) {
     return elem_type == SIS__UINT4 || elem_type == SIS__INT4;
 }
@@ -156,7 +155,7 @@ static size_t raw_size(int elem_type) {
     }
 }
 
-/* Where the elements lie and how many there are; element i of int32_data holds small types. */
+/* The location and number of elements; element i of int32_data holds small types. */
 typedef struct {
     const void *raw;
     const float *f;
@@ -245,7 +244,7 @@ static int convert(const source *s, int elem_type, sis__decoded *out) {
     return SIS_OK;
 }
 
-/* Texts become their numbers. */
+/* Convert texts to their numbers. */
 static int convert_texts(const Sis__Onnx__Tensor *t, sis__words *words, sis__decoded *out) {
     int64_t *ids = SIS_NEW(int64_t, out->count);
     int error = ids ? SIS_OK : SIS_E_NOMEM;
@@ -277,7 +276,7 @@ static int read_dims(const Sis__Onnx__Tensor *t, const char *name, sis__decoded 
 }
 
 int sis__tensor_decode(const Sis__Onnx__Tensor *t, sis__words *words, sis__decoded *out) {
-    static const int64_t nothing[2] = {0}; /* what tensors without elements point at */
+    static const int64_t nothing[2] = {0}; /* target of pointers to empty tensors */
     const char *name = t->name ? t->name : "(unnamed)";
     *out = (sis__decoded){0};
     out->dtype = sis__elem_dtype(t->data_type);

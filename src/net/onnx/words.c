@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See words.h. Open addressing over FNV hashes; a lock, since operators that make texts (lower
- * case, tokens) run on any thread. What all texts may take together is limited.
+ * See words.h. A hash table with open addressing over FNV hashes. It has a lock, because operators
+ * that make texts (lower case, tokens) run on any thread. The total size of texts is limited.
  */
 #include "net/onnx/words.h"
 
@@ -22,7 +22,7 @@ struct sis__words {
     pthread_mutex_t lock;
     entry *entries;
     size_t n, cap;
-    size_t *slots; /* entry + 1; a power of two of them */
+    size_t *slots; /* entry + 1; the number of slots is a power of two */
     size_t n_slots;
     size_t bytes;
 };
@@ -64,7 +64,7 @@ static size_t find_slot(const sis__words *w, const void *text, size_t n, uint64_
     return i;
 }
 
-/* Room for one more entry, and at most half of the slots in use. */
+/* Make room for one more entry and keep at least half of the slots empty. */
 static int make_room(sis__words *w) {
     if (w->n == w->cap) {
         size_t cap = w->cap ? 2 * w->cap : 64;
