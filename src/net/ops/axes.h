@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Axes: what operators that look at a tensor along its axes share.
+ * Helpers for operators that work along the axes of a tensor.
  */
 #ifndef SIS_NET_OPS_AXES_H
 #define SIS_NET_OPS_AXES_H
@@ -10,26 +10,26 @@
 /* The tensor seen as (outer, size, inner) around one axis. */
 void sis__axis_around(const sis__tensor *t, size_t axis, sis__axis *a);
 
-/* How far apart neighbours along each axis lie, in values. */
+/* The distance of neighbours along each axis, in values. */
 void sis__strides_of(const sis__tensor *t, size_t *stride);
 
-/* Step an index over n axes; 0 when it has come round. *at is the offset it stands for. */
+/* Step an index over n axes; 0 when it wraps around to the start. *at is its offset. */
 int sis__index_next(size_t n, const size_t *dims, const size_t *stride, size_t *index, size_t *at);
 
-/* i counted from the front of an axis of that size, or SIZE_MAX if it lies outside. */
+/* Index i, which may count from the end, counted from the front; SIZE_MAX: out of range. */
 size_t sis__index_in(int64_t i, size_t size);
 
-/* Number i of a tensor of floats, integers or bool. */
+/* Value i of a tensor of floats, integers or bool. */
 double sis__number_at(const sis__tensor *t, const void *data, size_t i);
-/* The other way round. */
+/* Set value i. */
 void sis__number_set(const sis__tensor *t, void *data, size_t i, double v);
 
-/* A whole number of that type as one without a sign that is the larger the larger it is: doubles do not tell those
- * above 2^53 apart. */
+/* Map an integer of that type to an unsigned one with the same order. Doubles cannot distinguish
+ * integers above 2^53. */
 uint64_t sis__whole_rank(int elem, int64_t v);
 
-/* Where values come from (net/plan/source.h) if input 1 says which slices along p.axis are picked, if images
- * are treated apart, and if all values along p.axis are. */
+/* Sources (net/plan/source.h) of operators in which input 1 picks slices along p.axis, of those
+ * that treat each image separately, and of those that mix all values along p.axis. */
 int sis__picked_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
                        sis__source *from);
 int sis__images_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
@@ -37,10 +37,10 @@ int sis__images_source(const sis__plan *p, const sis__step *s, size_t out, size_
 int sis__lines_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
                       sis__source *from);
 
-/* Which axes of x are reduced, as runs go over them. */
+/* Set the axes of x that are reduced, as (kept, reduced) loops. */
 void sis__reduce_over(sis__reduce *e, const sis__tensor *x, const unsigned char *reduced);
 
-/* The gradient of what keeps its values: the same for each. */
+/* Backward of operators that copy values: the gradient is copied. */
 int sis__pass_back(const sis__step *s, sis__run *r);
 
 #endif

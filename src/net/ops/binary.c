@@ -38,7 +38,7 @@ static int mod_shape(sis__cx *c) {
     return c->error;
 }
 
-/* Integers alone. */
+/* Integers only. */
 static int compare_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     sis__cx_same_types(c, 0, 2);
@@ -63,7 +63,7 @@ typedef struct {
     size_t sa, sb, n;
 } row;
 
-/* These have kernels for rows that stand still or go on by one. */
+/* Use a kernel if both strides are 0 or 1. */
 static int runs_fast(const row *r) {
     return r->sa <= 1 && r->sb <= 1;
 }
@@ -182,7 +182,7 @@ static void run_sweep(const sis__broadcast *b, row base, void (*fn)(const row *)
 
 /* ---- Integers ------------------------------------------------------------------------------ */
 
-/* uint64 is kept by its bits: what does not work on bits alone asks for it. */
+/* uint64 is stored by its bits; operations where this matters check for it. */
 static int64_t divide(int elem, int64_t a, int64_t b) {
     if (elem == SIS__UINT64)
         return b == 0 ? 0 : (int64_t)((uint64_t)a / (uint64_t)b);
@@ -204,7 +204,7 @@ static double as_number(int elem, int64_t v) {
     return elem == SIS__UINT64 ? (double)(uint64_t)v : (double)v;
 }
 
-/* Whole powers wrap around like products; the rest goes through double. */
+/* Integer powers wrap around like products; other powers are computed in double. */
 static int64_t raise(int elem, int64_t a, int64_t b) {
     if (b < 0 && elem != SIS__UINT64)
         return saturate(pow(as_number(elem, a), (double)b));
@@ -214,7 +214,7 @@ static int64_t raise(int elem, int64_t a, int64_t b) {
     return (int64_t)result;
 }
 
-/* The sign of the divisor; with fmod that of the dividend. */
+/* The sign of the divisor; with fmod the sign of the dividend. */
 static int64_t remainder_of(int elem, int truncated, int64_t a, int64_t b) {
     if (elem == SIS__UINT64)
         return b == 0 ? 0 : (int64_t)((uint64_t)a % (uint64_t)b);
@@ -281,7 +281,7 @@ static int compare(int op, double a, double b) {
     }
 }
 
-/* Of integers, to the last digit: -1, 0 or 1 against 0. */
+/* Compare integers exactly. */
 static int compare_integers(int op, int elem, int64_t a, int64_t b) {
     return compare(op, before(elem, b, a) - before(elem, a, b), 0);
 }
@@ -307,7 +307,7 @@ static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
     }
 }
 
-/* Floats; 0: not this operator. */
+/* Compare floats; 0: operator not handled here. */
 static int compare_floats(const mixed *m, const float *a, const float *b, uint8_t *y) {
     size_t sa = m->sa, sb = m->sb, n = m->n;
 #define COMPARE(name, operation)                                                                   \
@@ -388,7 +388,7 @@ static int compare_forward(const sis__step *s, sis__run *r) {
 ARITHMETIC(OPERATOR)
 #undef OPERATOR
 
-/* Before opset 7 a slope of one axis belongs to the channels. */
+/* Before opset 7 a slope with one axis is per channel. */
 static int prelu_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__tensor slope = *sis__cx_input(c, 1);
@@ -444,7 +444,7 @@ static int variadic_shape(sis__cx *c) {
     return c->error;
 }
 
-/* Strides of the result itself and of one input. */
+/* Strides of the result and of one input. */
 static sis__broadcast pair_with(const sis__step *s, sis__run *r, size_t input) {
     const sis__tensor *y = sis__tout(s, r, 0), *t[2] = {y, sis__tin(s, r, input)};
     sis__broadcast b;

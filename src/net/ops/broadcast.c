@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Broadcasting. Axes are merged where every input either walks through both in one go or repeats
- * both, so that the usual cases (same shape, a number, a bias) become one or two loops.
+ * Broadcasting. Adjacent axes are merged if every input is either contiguous over both or repeated
+ * along both, so the usual cases (same shape, a number, a bias) are one or two loops.
  */
 #include "net/ops/broadcast.h"
 
 #include <string.h>
 
-/* Size of the axis that is aligned with axis d of `rank`. */
+/* Size of the axis of t that is aligned with axis d of `rank`. */
 static size_t size_at(const sis__tensor *t, size_t rank, size_t d) {
     return d + t->rank < rank ? 1 : t->dims[d + t->rank - rank];
 }

@@ -11,24 +11,24 @@
 /* The common shape of n tensors; -1 if there is none. */
 int sis__broadcast_dims(const sis__tensor *const *t, size_t n, size_t *rank, size_t *dims);
 
-/* Strides of up to 3 tensors along the axes of that shape, axes that can be walked as one merged.
- */
+/* Strides of up to 3 tensors along the axes of that shape, with axes merged where possible. */
 void sis__broadcast_init(sis__broadcast *b, size_t rank, const size_t *dims,
                          const sis__tensor *const *t, size_t n);
 
-/* For each row (= run along the last merged axis) call fn with the offsets of the inputs. */
+/* Call fn with the offsets of the inputs for each row, that is, each run along the last merged
+ * axis. */
 typedef void (*sis__row_fn)(void *ctx, const size_t *offset, size_t out);
 void sis__broadcast_rows(const sis__broadcast *b, sis__row_fn fn, void *ctx);
 
-/* Length of a row; the strides of input i along it. */
+/* Length of a row; stride of input i along it. */
 size_t sis__broadcast_length(const sis__broadcast *b);
 size_t sis__broadcast_step(const sis__broadcast *b, size_t input);
 
-/* In a shape function: the common shape of the first n inputs (all given), and their strides into
- * the step's parameters if there are at most 3. */
+/* In a shape function: the common shape of the first n inputs, none of which may be missing. Stores
+ * their strides in the step's parameters if n <= 3. */
 int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims);
 
-/* Inputs from..to, `to` not among them, must have one type. */
+/* Inputs from .. to - 1 must have the same type. */
 int sis__cx_same_types(sis__cx *c, size_t from, size_t to);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators whose result is known once shapes are: Constant, ConstantOfShape, Shape, Size, Range.
+ * Operators whose result follows from shapes alone: Constant, ConstantOfShape, Shape, Size, Range.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int known_output(sis__cx *c, sis__dtype t, size_t rank, const size_t *dim
     return c->error;
 }
 
-/* A tensor among the attributes; what had to be converted belongs to the plan. */
+/* A tensor attribute as a constant; the plan owns converted data. */
 static int tensor_constant(sis__cx *c, const sis__decoded *d) {
     size_t dims[SIS__MAX_RANK];
     for (size_t i = 0; i < d->rank; i++)
@@ -62,7 +62,7 @@ static int constant_shape(sis__cx *c) {
     return c->error ? c->error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "a value of another kind");
 }
 
-/* Never run: its output is known when the plan is made. */
+/* Never called: the output is known when the plan is made. */
 static int no_forward(const sis__step *s, sis__run *r) {
     (void)s, (void)r;
     return SIS_OK;

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conv: x (n, channels, in...), w (filters, channels / groups, kernel...), b (filters) ->
- * y (n, filters, out...).
+ * Conv: x (n, channels, in...), w (filters, channels / groups, kernel...), b (filters) -> y (n,
+ * filters, out...).
  *
- * One example and one group at a time it is a matrix product: weights (filters, depth) times
- * patches (depth, pixels), where depth runs over the rows of the kernel, channels, and places in a
- * row. Every row of the kernel is summed by itself and the sums are added, so that walks can keep
+ * For one example and one group it is a matrix product: weights (filters, depth) times patches
+ * (depth, pixels), where depth runs over the rows of the kernel, channels, and columns of the
+ * kernel. Each row of the kernel has its own sum and the sums are added, so that walks can keep
  * them (net/walk/window_conv.c).
  *
- * Patches are not stored. What a block of pixels sees is copied once, with its padding, as lines one
- * behind the other; a row of the patches is then a run of that copy, from some place on:
+ * Patches are not stored. The input of a block of pixels is copied once, with its padding, line
+ * after line; a row of the patches is then a part of that copy, from some offset on:
  *
- *     copy   0 0 0 0 0   line of padding        patches of kernel place (1, 2): from here on
+ *     copy   0 0 0 0 0   line of padding        patches of kernel position (1, 2): from this offset on
  *            0 a b c 0   image                                        0 a[b c 0 0 d e f]0
  *            0 d e f 0
  *
- * Pixels are counted along lines with their padding, and what comes out between two lines of the
- * image is thrown away; where lines fill vectors, or halves of them, they are taken line by line.
- * With a stride every remainder of the division by it has a plane of its own.
- * Where that would throw away too much (large maps of padding, many filters on small maps), a block
- * of patches is copied into the packed form the kernel wants, small enough to stay in the L2 cache.
+ * Pixels are counted along lines with their padding, and results between two lines of the image are
+ * discarded; if lines fill vectors or halves of vectors, each line is computed by itself. With a
+ * stride, each remainder of the position modulo the stride has its own plane. Where too much would
+ * be discarded (much padding, or many filters on small maps), a block of patches is copied into the
+ * packed form of the kernels, small enough for the L2 cache.
  *
- * Batches of maps whose lines do not fill vectors are turned first, so that examples do (lanes_view).
- *
- * Convolutions of single channels (depthwise) have a kernel of their own, with the same sums.
+ * Batches of maps whose lines do not fill vectors are transposed so that examples are the lanes
+ * (lanes_view). Depthwise convolutions have their own kernel, with the same sums.
  */
 #include <stdint.h>
 #include <string.h>
@@ -49,7 +48,7 @@ static size_t depth_of(const sis__window *w) {
     return w->channels / w->groups * rows_of(w) * w->kernel[2];
 }
 
-/* Pixels of one block: whole panels. */
+/* Pixels of one block, in whole panels. */
 static size_t block_of(const sis__window *w, size_t nr) {
     size_t panels = BLOCK_FLOATS / nr / depth_of(w), all = (pixels_of(w) + nr - 1) / nr;
     panels = panels < 1 ? 1 : panels;
@@ -58,17 +57,17 @@ static size_t block_of(const sis__window *w, size_t nr) {
 
 /* ---- What a block sees ---------------------------------------------------------------------- */
 
-/* Copies of lines: for each channel and place of the kernel along z, and for each phase (remainder
- * of places of the kernel divided by the stride) along y and x, a plane (lines, width). */
+/* The copy of the input: for each channel, position of the kernel along z, and phase (position
+ * modulo stride) along y and x, a plane (lines, width). */
 typedef struct {
     size_t rows, cols;    /* pixels of a block along y and x */
     size_t lines, width;  /* of a plane */
-    size_t planes, plane; /* how many, and floats of one */
+    size_t planes, plane; /* number of planes, and floats of one */
     size_t flat;          /* pixels of a block, counted along the lines */
-    int lines_fill;       /* panels: nothing between two lines is computed */
-    int used;             /* it pays */
-    int points;           /* the kernel is one place: the image is its own view, but for the pixels
-                             that fill no panel, which are copied */
+    int lines_fill;       /* lines fill panels: nothing between two lines is computed */
+    int used;             /* cheaper than packing */
+    int points;           /* 1 x 1 kernel: the image is its own view, except for the pixels that do
+                           * not fill a panel, which are copied */
 } view;
 
 static int is_point(const sis__window *w) {
@@ -82,7 +81,7 @@ static size_t phases_of(const sis__window *w, size_t axis) {
     return w->stride[axis] < w->kernel[axis] ? w->stride[axis] : w->kernel[axis];
 }
 
-/* The plane for place k of the kernel along an axis; its remainder; how far from its beginning. */
+/* For position k of the kernel along an axis: the plane; its remainder; the offset in the plane. */
 static size_t phase_of(const sis__window *w, size_t axis, size_t k) {
     return w->stride[axis] < w->kernel[axis] ? k * w->dilation[axis] % w->stride[axis] : k;
 }
@@ -95,15 +94,15 @@ static size_t shift_of(const sis__window *w, size_t axis, size_t k) {
     return k * w->dilation[axis] / w->stride[axis];
 }
 
-/* As many of `all` as fit beside `more` into the room; at least one. */
+/* How many of `all` fit into the room besides `more`; at least one. */
 static size_t fitting(size_t room, size_t all, size_t more) {
     size_t most = room > more ? room - more : 1;
     return all < most ? all : most;
 }
 
 static view view_of(const sis__window *w, size_t nr) {
-    /* Packing a value costs about as much as multiplying it for so many filters; loads that cross
-     * lines of the cache make every sixth product a loss. */
+    /* Packing a value costs about as much as multiplying it for this many filters. Loads that cross
+     * cache lines slow down every sixth product. */
     size_t packing = w->pad[2] == 0 && w->stride[2] == 1 ? 24 : 64;
     size_t more_y = shift_of(w, 1, w->kernel[1] - 1), more_x = shift_of(w, 2, w->kernel[2] - 1);
     size_t per = w->filters / w->groups;
@@ -115,7 +114,7 @@ static view view_of(const sis__window *w, size_t nr) {
     v.cols = fitting(room / (more_y + 1), w->out[2], more_x);
     v.width = v.cols + more_x;
     v.rows = v.cols < w->out[2] ? 1 : fitting(room / v.width, w->out[1], more_y);
-    size_t most = VIEW_FLOATS / per / v.width; /* rows whose results fit, too */
+    size_t most = VIEW_FLOATS / per / v.width; /* rows whose results fit too */
     v.rows = v.rows < most || v.rows == 1 ? v.rows : most ? most : 1;
     v.lines = v.rows + more_y;
     v.plane = v.lines * v.width;
@@ -127,7 +126,7 @@ static view view_of(const sis__window *w, size_t nr) {
     return v;
 }
 
-/* Floats for the copy (with a panel behind it), results, and places. */
+/* Floats for the copy (plus a panel), the results, and the offsets. */
 static size_t view_floats(const sis__window *w, const view *v, size_t nr) {
     if (v->points)
         return depth_of(w) * nr + depth_of(w);
@@ -135,8 +134,8 @@ static size_t view_floats(const sis__window *w, const view *v, size_t nr) {
     return v->planes * v->plane + nr + results + depth_of(w);
 }
 
-/* Does every group have one channel, of lines and columns, and hardly more filters than that? Tiles of
- * products are for more. */
+/* Is each group one channel with two spatial axes and few filters? With more filters, tiles of
+ * products are faster. */
 static int is_depthwise(const sis__window *w) {
     return w->groups == w->channels && w->filters <= 2 * w->groups && w->kernel[0] == 1 &&
            w->in[0] == 1 && w->out[0] == 1 && w->pad[0] == 0;
@@ -156,7 +155,7 @@ static sis__depthwise depthwise_of(const sis__window *w) {
     return p;
 }
 
-/* Examples whose pixels fill a panel together, where one has too few. */
+/* Number of examples whose pixels fill a panel together, if one has too few. */
 static size_t together(const sis__window *w, size_t nr) {
     size_t pixels = pixels_of(w);
     return pixels && 2 * pixels <= nr && w->n > 1 ? nr / pixels : 1;
@@ -164,18 +163,19 @@ static size_t together(const sis__window *w, size_t nr) {
 
 /* ---- Examples side by side ------------------------------------------------------------------- */
 
-/* Where lines do not fill vectors, and there are enough examples, these are turned so that they are the
- * lanes of vectors: map (channel, y, x, example), with its padding. Then nothing between two lines is
- * computed, and vectors are aligned. */
+/* If lines do not fill vectors and there are enough examples, these become the lanes of vectors:
+ * map (channel, y, x, example), with its padding. Nothing between two lines is computed, and
+ * vectors are aligned. */
 typedef struct {
-    size_t lanes;       /* examples; 0: not so */
-    size_t lines, cols; /* of a map with its padding */
+    size_t lanes;       /* number of examples; 0: not used */
+    size_t lines, cols; /* of a map with padding */
     size_t map, sums;   /* floats of the maps of a group, and of its results or one map */
 } lanes_view;
 
 enum { LANES_FLOATS = 192 * 1024 };
 
-/* Is turning (channels + filters values a pixel, each as long as 100 products) less than what it saves? */
+/* Does transposing (channels + filters values per pixel, each as expensive as 100 products) cost
+ * less than it saves? */
 static int turning_pays(const sis__window *w, size_t nr) {
     size_t channels = w->channels / w->groups, per = w->filters / w->groups;
     int filled = w->out[2] % (nr / 2) == 0 || (is_point(w) && pixels_of(w) % nr == 0);
@@ -215,7 +215,7 @@ static size_t scratch_floats(const sis__window *w, size_t nr) {
     return beside > rest ? beside : rest;
 }
 
-/* Where each row of the patches begins in the copy. */
+/* The offset of each row of the patches in the copy. */
 static void find_places(const sis__window *w, const view *v, int *place) {
     for (size_t c = 0; v->points && c < depth_of(w); c++)
         place[c] = (int)(c * pixels_of(w));
@@ -232,7 +232,8 @@ static void find_places(const sis__window *w, const view *v, int *place) {
                 }
 }
 
-/* n values of a line of the input, from x on (which may lie in front of it), zeros around it. */
+/* Copy n values of a line of the input from x on, with zeros outside the line. x may be
+ * negative. */
 static void copy_line(const sis__window *w, const float *line, ptrdiff_t x, size_t n, float *to) {
     ptrdiff_t step = (ptrdiff_t)w->stride[2], width = (ptrdiff_t)w->in[2];
     size_t before = x < 0 ? (size_t)((-x + step - 1) / step) : 0;
@@ -249,7 +250,7 @@ static void copy_line(const sis__window *w, const float *line, ptrdiff_t x, size
     memset(to + before + inside, 0, (n - before - inside) * sizeof *to);
 }
 
-/* One plane: of a slice of a channel (NULL: padding), from line y and column x on. */
+/* Copy one plane of a slice of a channel (NULL: padding), from line y and column x on. */
 static void copy_plane(const sis__window *w, const view *v, const float *slice, ptrdiff_t y,
                        ptrdiff_t x, float *to) {
     for (size_t i = 0; i < v->lines; i++, y += (ptrdiff_t)w->stride[1], to += v->width)
@@ -259,7 +260,7 @@ static void copy_plane(const sis__window *w, const view *v, const float *slice, 
             memset(to, 0, v->width * sizeof *to);
 }
 
-/* All planes for the block of pixels from `at` on. */
+/* Copy all planes for the block of pixels from `at` on. */
 static void copy_view(const sis__window *w, const view *v, const float *x, const size_t *at,
                       float *to) {
     size_t slice = w->in[1] * w->in[2];
@@ -310,7 +311,7 @@ typedef struct {
     size_t z, y, x, n;
 } segment;
 
-/* Copy what the pixels of a segment see at kernel position k of one channel; zeros outside. */
+/* Copy the inputs of a segment's pixels at kernel position k of one channel; zeros outside. */
 static void copy_seen(const sis__window *w, const float *channel, const segment *s, const size_t *k,
                       float *to) {
     ptrdiff_t z = (ptrdiff_t)(s->z * w->stride[0] + k[0] * w->dilation[0]) - w->pad[0];
@@ -338,7 +339,7 @@ static segment segment_at(const sis__window *w, size_t p, size_t most) {
     return s;
 }
 
-/* What n pixels see of each channel where the kernel is one place: themselves. */
+/* Copy the inputs of n pixels of each channel for a 1 x 1 kernel: the pixels themselves. */
 static void copy_points(const sis__window *w, const float *x, size_t n, float *to, size_t stride) {
     size_t plane = pixels_of(w);
     for (size_t c = 0; c < w->channels / w->groups; c++, x += plane, to += stride)
@@ -346,7 +347,7 @@ static void copy_points(const sis__window *w, const float *x, size_t n, float *t
             to[i] = x[i];
 }
 
-/* Patches of pixels p..p+n-1 of one group: to[row * stride] (depth rows of n). */
+/* Copy the patches of pixels p..p+n-1 of one group to to[row * stride] (depth rows of n). */
 static void copy_patches(const sis__window *w, const float *x, size_t p, size_t n, float *to,
                          size_t stride) {
     size_t plane = w->in[0] * w->in[1] * w->in[2], k[3];
@@ -385,7 +386,7 @@ typedef struct {
     float *y;
 } group;
 
-/* The product that a group is, but for its size and where it goes. b: packed patches, or a view of the input. */
+/* The product of a group, without its size and destination. b: packed patches, or a view. */
 static sis__packed_product product_of(const sis__window *w, const group *g, const float *b) {
     return (sis__packed_product){.m = w->filters / w->groups,
                                  .k = depth_of(w),
@@ -411,7 +412,7 @@ static void convolve(const sis__step *s, const group *g, float *patches) {
     }
 }
 
-/* Results (filters, flat) of a block to where its pixels are. */
+/* Copy results (filters, flat) of a block to its pixels. */
 static void put_pixels(const sis__step *s, const view *v, const float *from, const size_t *at,
                        size_t rows, size_t cols, float *y) {
     const sis__window *w = &s->p.window;
@@ -426,7 +427,7 @@ static void put_pixels(const sis__step *s, const view *v, const float *from, con
         }
 }
 
-/* A block whose lines fill panels, to where its pixels are. */
+/* Compute a block whose lines fill panels, directly into its pixels. */
 static void convolve_lines(const sis__step *s, sis__packed_product *p, float *y, size_t n) {
     const sis__kernels *kn = sis__kernels_best();
     p->n = n;
@@ -437,7 +438,7 @@ static void convolve_lines(const sis__step *s, sis__packed_product *p, float *y,
         kn->relu(y + i * p->ldc, y + i * p->ldc, n);
 }
 
-/* The same as convolve() by way of a view. room: (view_floats). */
+/* convolve() with a view. room: (view_floats). */
 static void convolve_view(const sis__step *s, const group *g, const view *v, const int *place,
                           float *room) {
     const sis__window *w = &s->p.window;
@@ -466,7 +467,7 @@ static void convolve_view(const sis__step *s, const group *g, const view *v, con
             }
 }
 
-/* The same for a kernel of one place. room: (depth, nr). */
+/* The same for a 1 x 1 kernel. room: (depth, nr). */
 static void convolve_points(const sis__step *s, const group *g, const int *place, float *room) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
@@ -495,8 +496,8 @@ static void convolve_points(const sis__step *s, const group *g, const int *place
         kn->relu(g->y, g->y, p.m * pixels);
 }
 
-/* One group of several examples, whose pixels are side by side in one panel.
- * room: (depth + filters of the group, nr). */
+/* One group of several examples, whose pixels share one panel. room: (depth + filters of the group,
+ * nr). */
 static void convolve_together(const sis__step *s, const group *g, size_t n, float *room) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
@@ -519,7 +520,7 @@ static void convolve_together(const sis__step *s, const group *g, size_t n, floa
                 g->y[(i * w->filters + f) * pixels + k] = sums[f * kn->nr + i * pixels + k];
 }
 
-/* The maps of `lanes` examples as lanes. Padding is there already. `room`: of a map. */
+/* Transpose the maps of `lanes` examples. The padding is already set. `room`: one map. */
 static void turn_examples(const sis__window *w, const lanes_view *v, const float *x, float *room,
                           float *to) {
     size_t plane = w->in[1] * w->in[2], line = w->in[2] * v->lanes;
@@ -560,7 +561,7 @@ static void convolve_lanes(const sis__step *s, const group *g, const lanes_view 
     }
 }
 
-/* Where each row of the patches begins in the map. */
+/* The offset of each row of the patches in the map. */
 static void find_lanes(const sis__window *w, const lanes_view *v, int *place) {
     for (size_t k1 = 0; k1 < w->kernel[1]; k1++)
         for (size_t c = 0; c < w->channels / w->groups; c++)

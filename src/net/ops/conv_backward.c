@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gradient of Conv, one example and one group at a time, as two matrix products:
+ * Gradient of Conv, for one example and one group at a time, as two matrix products:
  *
  *     dw (filters, depth) += dy (filters, pixels) . patches (pixels, depth)
- *     dpatches (pixels, depth) = dy^T . w, added back to where the patches came from
+ *     dpatches (pixels, depth) = dy^T . w, added to the positions that the patches come from
  *
- * The image is first copied with channels last and padding around it. A row of patches then is a
- * few runs of neighbouring numbers (one for each row of the kernel), so that patches are packed and
- * added back by whole runs. Depth runs over kernel positions, then channels; weights are kept in
- * the standard's order, channels first, and are turned once a call.
+ * The image is first copied with channels last and with padding. A row of patches is then a few
+ * runs of contiguous numbers (one for each row of the kernel), so patches are packed and added back
+ * by whole runs. Depth runs over kernel positions, then channels. Weights are stored in the
+ * standard's order, channels first, and are transposed once per call.
  */
 #include <string.h>
 
@@ -22,15 +22,15 @@ typedef struct {
     const sis__kernels *kn;
     size_t channels, filters; /* of a group */
     size_t depth, positions, pixels, plane;
-    size_t seen[3];   /* padded size of the image, as far as windows look */
-    size_t runs, run; /* of a patch: how many, how long */
-    size_t block;     /* pixels that are packed at a time */
+    size_t seen[3];   /* padded size of the image, as far as windows reach */
+    size_t runs, run; /* of a patch: number of runs, length of a run */
+    size_t block;     /* pixels that are packed together */
     float *image;     /* (seen..., channels) */
     float *packed;    /* patches of a block, or weights */
     float *turned;    /* (filters, depth) weights or their gradient */
     float *patches;   /* (BACK_PIXELS, depth) */
-    size_t *at;       /* (pixels) where in the image the patch of each begins */
-    size_t *run_at;   /* (runs) where each run of a patch begins, from there */
+    size_t *at;       /* (pixels) offset of each pixel's patch in the image */
+    size_t *run_at;   /* (runs) offset of each run in a patch */
 } gradient;
 
 static void measure(gradient *g, const sis__window *w) {
@@ -75,7 +75,7 @@ size_t sis__conv_backward_scratch(const sis__window *w) {
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
 
-/* Where in the image the patch of a pixel begins: what `at` is filled with. */
+/* The offset of a pixel's patch in the image, for `at`. */
 static size_t find_pixel(const gradient *g, size_t p) {
     const sis__window *w = g->w;
     size_t z = p / w->out[2] / w->out[1] * w->stride[0],
@@ -83,7 +83,7 @@ static size_t find_pixel(const gradient *g, size_t p) {
     return ((z * g->seen[1] + y) * g->seen[2] + p % w->out[2] * w->stride[2]) * g->channels;
 }
 
-/* Where run i of a patch begins, from where the patch does. */
+/* The offset of run i in a patch. */
 static size_t find_run(const gradient *g, size_t i) {
     const sis__window *w = g->w;
     size_t across = w->dilation[2] == 1 ? 1 : w->kernel[2], x = i % across, row = i / across;
@@ -104,12 +104,12 @@ static void lay_out(gradient *g, void *scratch) {
         g->run_at[i] = find_run(g, i);
 }
 
-/* Rows of the input that windows see: row y of the image is row y - pad of the input. */
+/* A row of the image; row y of the image is row y - pad of the input. */
 typedef struct {
     const gradient *g;
     size_t z, y;      /* of the image */
-    size_t from, to;  /* columns that exist */
-    ptrdiff_t source; /* where the input's row begins, if it exists */
+    size_t from, to;  /* columns inside the input */
+    ptrdiff_t source; /* offset of the input's row, if it exists */
     int exists;
 } image_row;
 
@@ -125,7 +125,7 @@ static image_row row_of(const gradient *g, size_t i) {
     return r;
 }
 
-/* x (channels, in...) -> image, zeros around it. */
+/* Copy x (channels, in...) into the image, with zeros around it. */
 static void fill_image(const gradient *g, const float *x) {
     memset(g->image, 0, image_size(g) * sizeof *g->image);
     for (size_t i = 0; i < g->seen[0] * g->seen[1]; i++) {
@@ -154,7 +154,7 @@ static void add_image(const gradient *g, float *dx) {
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-/* Columns j..j+nr-1 of the patches of n pixels from p on: one panel (n, nr). */
+/* Pack columns j..j+nr-1 of the patches of n pixels from p on into one panel (n, nr). */
 static void pack_panel(const gradient *g, size_t j, size_t p, size_t n, float *panel) {
     size_t nr = g->kn->nr, end = j + nr < g->depth ? j + nr : g->depth;
     if (end < j + nr)

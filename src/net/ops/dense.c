@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm and MatMul over the packed matrix product of kernels.h. A constant right side is packed when
- * the plan is made, any other one in each run.
+ * Gemm and MatMul, on the packed matrix product of kernels.h. A constant right side is packed when
+ * the plan is made, any other right side in each run.
  */
 #include <math.h>
 #include <string.h>
@@ -26,8 +26,9 @@ static void multiply_packed(const sis__gemm *g, const sis__operand *a, float *y)
         kn->gemm(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
 }
 
-/* Does value `v` of the graph show in a row of its own what lies at the positions of a map, which a
- * convolution or a pooling made? Asked of the graph: plans that begin anywhere must agree. */
+/* Does value `v` of the graph hold, in one row per example, the positions of a map from a
+ * convolution or pooling? The answer depends on the graph only, so that plans with any starting
+ * point agree. */
 static int flattens_map(const sis__graph *g, int v) {
     int flat = 0;
     for (int steps = 0; steps < 16 && v >= 0 && g->values[v].producer >= 0; steps++) {
@@ -42,7 +43,7 @@ static int flattens_map(const sis__graph *g, int v) {
         flat |= n->op_id == SIS__OP_FLATTEN || n->op_id == SIS__OP_RESHAPE;
         v = n->inputs[0];
         if (n->n_inputs > 1 && v >= 0 && g->values[v].producer < 0)
-            v = n->inputs[1]; /* a constant, and what it is added to */
+            v = n->inputs[1]; /* a constant, and the value it is added to */
     }
     return 0;
 }
@@ -93,7 +94,7 @@ static int gemm_attributes(sis__cx *c, sis__gemm *g) {
     tb = sis__attr_int(c, "transB", 0);
     g->alpha = sis__attr_float(c, "alpha", 1.0f);
     g->beta = sis__attr_float(c, "beta", 1.0f);
-    sis__attr_find(c, "broadcast"); /* before opset 7; what has to be broadcast is */
+    sis__attr_find(c, "broadcast"); /* before opset 7; broadcasting is implicit here */
     g->trans_a = ta != 0;
     g->trans_b = tb != 0;
     return c->error;
@@ -140,9 +141,8 @@ static sis__operand turned(sis__operand v) {
     return (sis__operand){v.at, v.col, v.row};
 }
 
-/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other
- * way round, y^T += w . x^T, so that it is x that is packed. Sums have the same terms in the same
- * order. */
+/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): computed as
+ * y^T += w . x^T, so that only x is packed. The sums have the same terms in the same order. */
 static void multiply_turned(const sis__gemm *g, const float *x, const float *w, float *y,
                             float *scratch) {
     float *turned = scratch + sis__packed_size(sis__kernels_best(), g->k, g->m);
@@ -159,7 +159,7 @@ static int is_turned(const sis__gemm *g) {
            g->k > g->n;
 }
 
-/* beta * c, which all rows share if it has one; never -0, so that adding 0 changes nothing. */
+/* beta * c, for all rows if c has one row; never -0, so adding 0 changes nothing. */
 static void fill_rows(const sis__gemm *g, const float *c, float *y) {
     for (size_t i = 0; i < g->m; i++)
         if (i > 0 && (!c || g->c_row == 0))
@@ -188,7 +188,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* da = alpha * dy . op(b)^T, in the order a is stored in. */
+/* da = alpha * dy . op(b)^T, in the storage order of a. */
 static void left_backward(const sis__gemm *g, const float *b, const float *dy, float *da,
                           void *scratch) {
     sis__operand d = {dy, g->n, 1}, right = right_of(g, b);
@@ -202,7 +202,7 @@ static void left_backward(const sis__gemm *g, const float *b, const float *dy, f
                          scratch);
 }
 
-/* db = alpha * op(a)^T . dy, in the order b is stored in. */
+/* db = alpha * op(a)^T . dy, in the storage order of b. */
 static void right_backward(const sis__gemm *g, const float *a, const float *dy, float *db,
                            void *scratch) {
     sis__operand d = {dy, g->n, 1}, left = left_of(g, a);
@@ -230,7 +230,7 @@ static int gemm_backward(const sis__step *s, sis__run *r) {
 
 /* ---- MatMul -------------------------------------------------------------------------------- */
 
-/* A vector is a row on the left and a column on the right; that axis goes from the result. */
+/* A vector is a row on the left and a column on the right; its axis is removed from the result. */
 static int matmul_shape(sis__cx *c) {
     sis__gemm *g = &c->step->p.gemm;
     sis__cx_float(c, 0);
@@ -258,7 +258,7 @@ static int matmul_shape(sis__cx *c) {
     over_b.rank -= 2;
     if (sis__broadcast_dims((const sis__tensor *[]){&over_a, &over_b}, 2, &rank, dims) != 0)
         return sis__cx_fail(c, SIS_E_FORMAT, "leading axes that do not fit");
-    if (b.rank == 2) { /* one tall product */
+    if (b.rank == 2) { /* one product for all rows */
         for (size_t d = 0; d < over_a.rank; d++)
             g->m *= over_a.dims[d];
     } else {
@@ -274,7 +274,7 @@ static int matmul_shape(sis__cx *c) {
     return c->error;
 }
 
-/* The same where they are read and written in another order. */
+/* The same if the operands or the result are transposed. */
 static int stacked_forward(const sis__step *s, sis__run *r) {
     const sis__gemm *g = &s->p.gemm;
     const sis__stack *a = &g->stacks[0], *b = &g->stacks[1], *y = &g->stacks[2];
@@ -293,7 +293,7 @@ static int stacked_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Call fn for each pair of matrices: numbers of the left, the right and the result. */
+/* Call fn for each pair of matrices with the indices of the left, the right and the result. */
 static void each_pair(const sis__step *s, sis__run *r,
                       void (*fn)(const sis__step *, sis__run *, size_t, size_t, size_t)) {
     const sis__broadcast *o = &s->p.gemm.over;
@@ -355,7 +355,7 @@ static int matmul_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* A row of the left and a column of the right for each value. */
+/* Each value needs a row of the left and a column of the right. */
 static int product_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
                           sis__source *from) {
     const sis__gemm *g = &s->p.gemm;

@@ -25,7 +25,7 @@ const int64_t *sis__attr_words(sis__cx *c, const char *name, size_t *n) {
     return c->error ? NULL : ids;
 }
 
-/* The number of one text. */
+/* The number of one text attribute. */
 static int64_t word_of(sis__cx *c, const char *name, const char *missing) {
     const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     int64_t id = 0;
@@ -47,7 +47,7 @@ static int extractor_shape(sis__cx *c) {
     sis__axis_around(x, x->rank - 1, &c->step->p.axis);
     memcpy(dims, x->dims, sizeof dims);
     dims[x->rank - 1] = y->count;
-    if (x->rank == 1) { /* a row, as ONNX Runtime has it */
+    if (x->rank == 1) { /* a row, as in ONNX Runtime */
         dims[1] = y->count;
         dims[0] = 1;
     }
@@ -91,7 +91,7 @@ const sis__op sis__op_array_feature_extractor = {2,
 typedef struct {
     const float *floats;
     const int64_t *ints;
-    size_t n; /* one for all columns, or one for each */
+    size_t n; /* one for all columns, or one per column */
     float missing;
     int64_t missing_int;
 } imputer;
@@ -152,7 +152,7 @@ const sis__op sis__op_imputer = {1,
 
 /* ---- LabelEncoder: keys to values ------------------------------------------------------------ */
 
-/* Keys and values in one of three types, and what anything else becomes. */
+/* Keys and values, each in one of three types, and the default value. */
 typedef struct {
     sis__dtype from, to;
     const int64_t *keys, *values; /* integers or texts */
@@ -160,11 +160,11 @@ typedef struct {
     size_t n;
     int64_t missing;
     float float_missing;
-    int finds_nan; /* NaN is a key like others, since version 4 */
-    int first; /* of a key that is there twice the first counts, as ONNX Runtime has it, not the last */
+    int finds_nan; /* NaN matches a NaN key, since version 4 */
+    int first;     /* the first of duplicate keys wins, as in ONNX Runtime; else the last */
 } mapping;
 
-/* A list of keys or values under one of three names. */
+/* Read a list of keys or values, whose name depends on its type. */
 static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
                         const int64_t **whole, const float **floats) {
     size_t n;
@@ -181,7 +181,7 @@ static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
     return n;
 }
 
-/* The numbers of a tensor attribute, as lists above. */
+/* The same from a tensor attribute. */
 static size_t read_tensor(sis__cx *c, const char *name, sis__dtype *type, const int64_t **whole,
                           const float **floats) {
     sis__decoded d;
@@ -219,7 +219,7 @@ static int label_encoder_shape(sis__cx *c) {
     if (c->error)
         return c->error;
     const int64_t *classes = sis__attr_words(c, "classes_strings", &old);
-    if (old) { /* version 1: a text's place in the list, or the other way round */
+    if (old) { /* version 1: maps a text to its index in the list, or an index to its text */
         int64_t *places = (int64_t *)sis__cx_alloc(c, old, sizeof *places);
         for (size_t i = 0; places && i < old; i++)
             places[i] = (int64_t)i;
@@ -260,7 +260,7 @@ static int is_key(const mapping *m, const void *x, size_t i, size_t k) {
     return v == m->float_keys[k] || (m->finds_nan && isnan(v) && isnan(m->float_keys[k]));
 }
 
-/* The place of a key; SIZE_MAX: absent. */
+/* The index of a key; SIZE_MAX: absent. */
 static size_t find_key(const mapping *m, const void *x, size_t i) {
     for (size_t n = 0; n < m->n; n++) {
         size_t k = m->first ? n : m->n - 1 - n;
@@ -316,7 +316,7 @@ static int one_hot_encoder_forward(const sis__step *s, sis__run *r) {
         int64_t id = x->dtype == SIS__F32 ? (v >= -9e15 && v <= 9e15 ? (int64_t)v : INT64_MIN)
                                           : ((const int64_t *)(const void *)sis__in(s, r, 0))[i];
         float *y = sis__out(s, r, 0) + i * m->n;
-        size_t k = m->n; /* of a category that is there twice the last counts */
+        size_t k = m->n; /* the last of duplicate categories wins */
         while (k > 0 && m->keys[k - 1] != id)
             k--;
         if (k == 0 && !m->missing)
@@ -333,7 +333,7 @@ const sis__op sis__op_one_hot_encoder = {
 
 /* ---- FeatureVectorizer: columns side by side ------------------------------------------------- */
 
-/* A vector is one row; of anything else the first axis counts rows. */
+/* A vector is one row; otherwise the first axis is the batch. */
 static size_t rows_of(const sis__tensor *t) {
     return t->rank > 1 ? t->dims[0] : 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values chosen one by one, by indices that may depend on the input: GatherElements, GatherND,
- * OneHot. All work on any type.
+ * Values selected one by one with indices that may depend on the input: GatherElements, GatherND,
+ * OneHot. All types.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 typedef struct {
     sis__axis axis;
-    size_t tuples, width, slice; /* GatherND: index tuples, their length, what each is */
-    size_t lead, batches;        /* GatherND: leading axes that both share, and their slices */
+    size_t tuples, width, slice; /* GatherND: number and length of index tuples, values per tuple */
+    size_t lead, batches;        /* GatherND: number of shared leading axes, and of their slices */
 } picks;
 
 static int bad_index(int64_t i, size_t size) {
@@ -46,7 +46,7 @@ static int elements_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, i->rank, i->dims);
 }
 
-/* Where in x the value that index number k (at its own place) means lies; SIZE_MAX: nowhere. */
+/* The offset in x that index number k selects; SIZE_MAX: out of range. */
 static size_t element_at(const sis__step *s, const sis__run *r, size_t k) {
     const sis__tensor *x = sis__tin(s, r, 0), *t = sis__tin(s, r, 1);
     size_t axis = ((const picks *)s->p.own)->axis.axis, at = 0, stride = 1, rest = k;
@@ -112,7 +112,7 @@ static int nd_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, rank, dims);
 }
 
-/* Which slice of x tuple k means; SIZE_MAX: none. */
+/* The slice of x that tuple k selects; SIZE_MAX: out of range. */
 static size_t slice_at(const sis__step *s, const sis__run *r, size_t k) {
     const picks *p = (const picks *)s->p.own;
     const sis__tensor *x = sis__tin(s, r, 0);
@@ -186,7 +186,7 @@ static int one_hot_forward(const sis__step *s, sis__run *r) {
     char *y = (char *)sis__out(s, r, 0);
     size_t bytes = a->outer * a->size * a->inner * size;
     for (size_t done = 0, n; done < bytes;
-         done += n) { /* off everywhere, twice as much each time */
+         done += n) { /* fill with the off value, doubling the filled part */
         n = done == 0 ? size : done < bytes - done ? done : bytes - done;
         memcpy(y + done, done ? y : values, n);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that no file holds (net/onnx/graft.h): inputs of a network that are parts of a row, or
- * follow from its tokens.
+ * Operators that do not occur in files (net/onnx/graft.h): inputs of a network that are parts of a
+ * row or are derived from its tokens.
  */
 #include <string.h>
 
@@ -19,7 +19,8 @@ static const sis__graft *graft_of(sis__cx *c) {
 /* ---- A part of a row ------------------------------------------------------------------------- */
 
 typedef struct {
-    size_t offset, rows, width, n; /* n values from offset of each of the rows of width */
+    size_t offset, rows, width, n; /* n values, from `offset` on, of each of `rows` rows of
+                                    * `width` */
 } part;
 
 static int part_shape(sis__cx *c) {
@@ -122,7 +123,7 @@ static int follow_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Presence of each token, or nothing. */
+/* Whether each token is present, or no dependency at all. */
 static int follow_source(const sis__plan *p, const sis__step *s, size_t out, size_t in,
                          sis__source *from) {
     const sis__tensor *x = &p->tensors[s->inputs[in]], *y = &p->tensors[s->outputs[out]];

@@ -16,7 +16,7 @@ static int gru_shape(sis__cx *c) {
     return sis__recurrent_shape(c, 3);
 }
 
-/* Recurrent bias of the candidate, where it is reset together with h. */
+/* Recurrent bias of the candidate if it is reset together with h, else NULL. */
 static const float *reset_bias(const sis__pass *a) {
     const float *b = sis__in(a->s, a->r, SIS__B);
     return b && a->p->linear_before_reset ? b + (a->d * 6 + 5) * a->p->hidden : NULL;
@@ -87,10 +87,10 @@ typedef struct {
     sis__pass a;
     float *gates; /* (seq, batch, 3*hidden) z, r, pre-candidate; then gradients before activation */
     float *h;     /* (seq, batch, hidden) states before each time */
-    float *term;  /* (seq, batch, hidden) see step(); then what multiplies rn: its gradient side */
+    float *term;  /* (seq, batch, hidden) see step(); then the gradient of the factor of rn */
     float *dh;    /* (batch, hidden) */
     float *dn;    /* (batch, hidden) */
-    float *back, *back_n; /* r of z and r, and of the candidate, packed: dh += d . r */
+    float *back, *back_n; /* packed r of z and r, and of the candidate: dh += d . r */
     char *scratch;
 } tape;
 
@@ -129,8 +129,8 @@ static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
     }
 }
 
-/* dh of the new state -> gradients of z and of the candidate before activation, part of the old dh.
- */
+/* From dh of the new state: gradients of z and of the candidate before activation, and part of the
+ * old dh. */
 static void cell_backward(tape *t, size_t at, size_t b) {
     size_t hidden = t->a.p->hidden, row = at * t->a.p->batch + b;
     float *g = t->gates + row * 3 * hidden, *dh = t->dh + b * hidden, *dn = t->dn + b * hidden;
@@ -192,7 +192,7 @@ static void weights_backward(tape *t) {
         sis__operand before = {t->h, hidden, 1}, term = {t->term, hidden, 1};
         sis__product_add(&(sis__product){2 * hidden, hidden, rows, early, before, 1.0f, to, hidden},
                          t->scratch);
-        if (p->linear_before_reset) { /* term holds the gradient side, h the other */
+        if (p->linear_before_reset) { /* term holds the gradient, h the other factor */
             late = (sis__operand){t->term, 1, hidden};
             term = before;
         }

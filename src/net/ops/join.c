@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators along one axis: Concat and Split put pieces of it together or take it apart, Gather
- * picks slices by number (an embedding is one). All work on any type.
+ * Operators along one axis: Concat joins pieces, Split cuts into pieces, Gather picks slices by
+ * index (embeddings, for example). All types.
  */
 #include <string.h>
 
@@ -33,10 +33,10 @@ static int concat_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 
-/* Copy (outer, part, inner) between a piece and its place in the whole. */
+/* A piece (outer, part, inner) and its position in the whole. */
 typedef struct {
-    size_t outer, part, whole; /* in values, part and whole times inner */
-    size_t from;               /* where the piece begins in each of the whole's rows */
+    size_t outer, part, whole; /* in values; part and whole include inner */
+    size_t from;               /* offset of the piece in each row of the whole */
 } piece;
 
 static void copy_piece(const piece *p, size_t size, const char *whole, char *part) {
@@ -203,7 +203,7 @@ static int gather_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, rank, dims);
 }
 
-/* Index k counted from the front, or SIZE_MAX. */
+/* Index k counted from the front; SIZE_MAX: out of range. */
 static size_t index_at(const sis__step *s, const sis__run *r, size_t k) {
     return sis__index_in(((const int64_t *)(const void *)sis__in(s, r, 1))[k], s->p.axis.size);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Normalizations over parts of one example: LayerNormalization, RMSNormalization (and ONNX
- * Runtime's Simplified- form), InstanceNormalization, GroupNormalization.
+ * Normalisation within one example: LayerNormalization, RMSNormalization (and ONNX Runtime's
+ * Simplified- form), InstanceNormalization, GroupNormalization.
  *
- * All are one computation over x seen as groups of `size` values: y = (x - mean) *
- * rstd * scale + bias, where scale and bias change every `inner` values and come round after
- * `params` of them. Sums run in double.
+ * All are one computation on x seen as groups of `size` values: y = (x - mean) * rstd * scale +
+ * bias. scale and bias change every `inner` values and repeat after `params` of them. Sums are in
+ * double.
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct {
     size_t groups, size;  /* x is (groups, size) */
     size_t inner, params; /* value j of x has parameter j / inner % params */
     float epsilon;
-    int centred;           /* the mean is taken off */
+    int centred;           /* the mean is subtracted */
     int scale_at, bias_at; /* inputs; -1: none */
     int mean_out, rstd_out;
 } normal;
@@ -30,7 +30,7 @@ static void split_groups(normal *p, const sis__tensor *x, size_t axis) {
         *(d < axis ? &p->groups : &p->size) *= x->dims[d];
 }
 
-/* Is parameter i absent, or of as many floats? */
+/* Check that parameter i is absent or has n floats. */
 static void check_param(sis__cx *c, int i, size_t n) {
     const sis__tensor *t = i < 0 ? NULL : sis__cx_input(c, (size_t)i);
     if (t && (t->dtype != SIS__F32 || t->count != n))
@@ -51,7 +51,7 @@ static int given(const sis__cx *c, int i) {
     return sis__cx_input(c, (size_t)i) ? i : -1;
 }
 
-/* Mean and 1 / deviation of each group, for those who ask. */
+/* Outputs for mean and 1 / deviation of each group, if they are used. */
 static void statistics(sis__cx *c, normal *p, size_t axis) {
     const sis__tensor *x = sis__cx_input(c, 0);
     size_t dims[SIS__MAX_RANK];
@@ -116,7 +116,7 @@ static int instance_normalization_shape(sis__cx *c) {
     return channel_norm(c, channels, channels, 1, 2);
 }
 
-/* Before opset 21 a scale for each group, since then one for each channel. */
+/* One scale per group before opset 21, one per channel since. */
 static int group_normalization_shape(sis__cx *c) {
     int64_t groups = sis__attr_int(c, "num_groups", 0);
     sis__attr_find(c, "stash_type");
@@ -140,8 +140,8 @@ static const float *param_of(const sis__step *s, const sis__run *r, int at) {
     return at < 0 ? NULL : sis__in(s, r, (size_t)at);
 }
 
-/* One group, from value `from` of the input on. Runs of values share a parameter, or every value has
- * its own. */
+/* One group, starting at value `from` of the input. Runs of values share a parameter, or each value
+ * has its own. */
 static void apply(const normal *p, const moments *m, const float *const *params, const float *x,
                   size_t from, float *y) {
     const sis__kernels *kn = sis__kernels_best();
@@ -181,8 +181,8 @@ static int normal_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* With v = (x - mean) rstd and d = dy scale: dx = rstd (d - mean(d) - v mean(d v)), without the
- * first mean where none is taken off. */
+/* With v = (x - mean) rstd and d = dy scale: dx = rstd (d - mean(d) - v mean(d v)). Without
+ * centring the term mean(d) is missing. */
 static void group_backward(const sis__step *s, sis__run *r, size_t g) {
     const normal *p = (const normal *)s->p.own;
     const float *x = sis__in(s, r, 0) + g * p->size, *dy = sis__dout(s, r, 0) + g * p->size;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * LinearRegressor and LinearClassifier of ai.onnx.ml, and what all its models share (ml_scores.h).
+ * LinearRegressor and LinearClassifier of ai.onnx.ml, and the code that all its models share
+ * (ml_scores.h).
  */
 #include <math.h>
 #include <string.h>
@@ -56,7 +57,8 @@ static void softmax(float *v, size_t n, int skip_zero) {
     for (size_t i = 0; i < n; i++)
         top = v[i] > top ? v[i] : top;
     for (size_t i = 0; i < n; i++)
-        if (skip_zero && fabsf(v[i]) <= 1e-7f) /* as ONNX Runtime: what is nearly 0 stays so */
+        if (skip_zero && fabsf(v[i]) <= 1e-7f) /* as in ONNX Runtime: values close to 0 are
+                                                * skipped */
             v[i] *= expf(-top);
         else
             sum += v[i] = expf(v[i] - top);
@@ -64,8 +66,8 @@ static void softmax(float *v, size_t n, int skip_zero) {
         v[i] = (float)(v[i] / sum);
 }
 
-/* Where the normal distribution reaches p, by Winitzki's formula for the inverse of erf, which ONNX Runtime
- * uses too: right to two digits. NaN outside of 0 to 1. */
+/* The quantile function of the normal distribution, by Winitzki's formula for the inverse of erf as
+ * in ONNX Runtime: accurate to two digits. NaN outside of 0 to 1. */
 static float probit(float p) {
     const float a = 0.147f, u = 2 * p - 1, rest = logf((1 - u) * (1 + u));
     float v = 2 / (3.14159265f * a) + 0.5f * rest;
@@ -81,8 +83,8 @@ void sis__post_apply(sis__post post, float *scores, size_t n) {
         scores[i] = probit(scores[i]);
 }
 
-/* dscores of one row, before post, from dscores after it; scores are those after it. The slope of a
- * probit is that of what its formula stands for. */
+/* The gradient of one row's scores before post from the one after it; `scores` are those after it.
+ * The slope of a probit is that of the exact function. */
 static void post_backward(sis__post post, const float *scores, const float *after, float *before,
                           size_t n) {
     double dot = 0;
@@ -132,7 +134,7 @@ static int regressor_shape(sis__cx *c) {
                      (long long)targets);
     l->outputs = l->rows;
     if (l->rows == 1 && l->post != SIS__POST_PROBIT)
-        l->post = SIS__POST_NONE; /* ONNX Runtime leaves a single score as it is */
+        l->post = SIS__POST_NONE; /* ONNX Runtime does not change a single score */
     sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
     sis__cx_elem(c, 0, SIS__FLOAT);
     return c->error;
@@ -154,7 +156,7 @@ static int classifier_shape(sis__cx *c) {
         return sis__cx_fail(c, SIS_E_UNSUPPORTED,
                             "a probit of one row of coefficients for 2 classes");
     if (l->rows < l->outputs && l->post != SIS__POST_LOGISTIC)
-        l->post = SIS__POST_NONE; /* ONNX Runtime leaves both scores as they are */
+        l->post = SIS__POST_NONE; /* ONNX Runtime changes neither of the two scores */
     sis__cx_output(c, 0, type, 1, &l->n);
     sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
     sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
@@ -166,7 +168,7 @@ static int classifier_shape(sis__cx *c) {
 
 /* Scores of one row, (outputs). */
 void sis__linear_finish(const sis__linear *l, float *scores) {
-    if (l->rows < l->outputs) { /* one row of weights: the second class's */
+    if (l->rows < l->outputs) { /* one row of weights: those of the second class */
         scores[1] = scores[0];
         scores[0] = l->post == SIS__POST_LOGISTIC ? -scores[0] : 1 - scores[0];
     }
@@ -184,7 +186,7 @@ static void score_row(const sis__step *s, const sis__run *r, size_t row, float *
     sis__linear_finish(l, scores);
 }
 
-/* The largest; of one row of weights the second if its sum is above 0. */
+/* The largest; with one row of weights, the second class if its sum is above 0. */
 static size_t label_of(const sis__linear *l, const float *scores) {
     return l->rows < l->outputs && l->post == SIS__POST_NONE ? scores[1] > 0
                                                              : best_of(scores, l->outputs);

@@ -12,7 +12,7 @@
 #include "net/ops/ops.h"
 #include "net/ops/recurrent.h"
 
-/* What forward leaves for backward, per direction: gates, and the states before each time. */
+/* Kept for backward, per direction: gates, and the states before each time. */
 static size_t tape_bytes(const sis__recurrent *p) {
     size_t state = p->batch * p->hidden, floats = p->seq * 6 * state;
     return (floats + 15) / 16 * 16 * sizeof(float);
@@ -30,7 +30,7 @@ static int lstm_shape(sis__cx *c) {
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
-/* All rows at time t; gates (rows, 4*hidden) hold the projection and, if there is a tape, receive the
+/* All rows at time t. gates (rows, 4*hidden) hold the projection; with a tape they receive the
  * activations. */
 static void step(const sis__pass *a, size_t t, float *gates) {
     sis__cell_step c = {.h = a->h, .gates = a->s->tape ? gates : NULL};
@@ -121,7 +121,7 @@ static void tape_begin(tape *t, const sis__step *s, sis__run *r, size_t d) {
     t->scratch = free;
 }
 
-/* Gradients that arrive from outside: final states first, then y at each time. */
+/* Add the gradients of the final states, then that of y at each time. */
 static void receive_final(tape *t) {
     const sis__recurrent *p = t->a.p;
     const float *dh = sis__dout(t->a.s, t->a.r, 1), *dc = sis__dout(t->a.s, t->a.r, 2);
@@ -133,7 +133,8 @@ static void receive_final(tape *t) {
         }
 }
 
-/* One cell backwards: dh, dc of the new state -> dc of the old one and gates' gradients. */
+/* One cell backwards: from dh, dc of the new state to dc of the old state and the gates'
+ * gradients. */
 static void cell_backward(const tape *t, size_t at, size_t b) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, row = at * p->batch + b;
@@ -162,7 +163,7 @@ static void step_backward(tape *t, size_t at) {
     float *gates = t->gates + at * p->batch * gh;
     for (size_t b = 0; b < p->batch; b++) {
         float *dh = t->dh + b * hidden;
-        if (!sis__pass_alive(&t->a, at, b)) { /* the state went through unchanged */
+        if (!sis__pass_alive(&t->a, at, b)) { /* the state did not change */
             memset(gates + b * gh, 0, gh * sizeof *gates);
             continue;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the models of ai.onnx.ml share: post_transform, labels, rows of numbers.
+ * Shared by the models of ai.onnx.ml: post_transform, labels, rows of numbers.
  */
 #ifndef SIS_NET_OPS_ML_SCORES_H
 #define SIS_NET_OPS_ML_SCORES_H
@@ -9,17 +9,17 @@
 
 int sis__post_read(sis__cx *c, sis__post *post);
 
-/* Class labels: how many, and the integers, or the numbers of the texts. */
+/* Class labels: their number, and the integers or the numbers of the texts. */
 int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *type);
 
-/* Input 0 as rows: a vector is one row. Float or integers. */
+/* Input 0 as rows of floats or integers; a vector is one row. */
 int sis__rows_read(sis__cx *c, size_t *n, size_t *width);
 float sis__row_value(const sis__step *s, const sis__run *r, size_t at);
 
 /* In place on the scores of one row. */
 void sis__post_apply(sis__post post, float *scores, size_t n);
 
-/* From the rounded sums (rows) of a linear model to its scores (outputs), in place. */
+/* Turn the rounded sums (rows) of a linear model into scores (outputs), in place. */
 void sis__linear_finish(const sis__linear *l, float *scores);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that read values in another order: Transpose, Slice, Expand. Each is one strided copy;
- * all work on any type.
+ * Operators that read values in another order: Transpose, Slice, Expand. Each is one strided copy.
+ * All types.
  */
 #include <string.h>
 
@@ -133,7 +133,7 @@ static int transpose_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-/* The last two axes change places (a part of recipes: net/lower/recipes.c). */
+/* Swap the last two axes; used by lowering (net/lower/recipes.c). */
 static int swap_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
@@ -150,7 +150,7 @@ static int swap_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-/* The first axis goes in front of the last: transBatchA of FusedMatMul. */
+/* Move the first axis before the last: transBatchA of FusedMatMul. */
 static int sink_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
@@ -226,7 +226,8 @@ static int64_t clamp(int64_t v, int64_t size, int64_t low, int64_t high) {
     return v < low ? low : v > high ? high : v;
 }
 
-/* Where a slice ends. The largest number means no end, as ONNX Runtime has it: backwards, in front of the first. */
+/* The end of a slice. As in ONNX Runtime, the largest integer means no end; backwards, before the
+ * first. */
 static int64_t end_of(int64_t v, int64_t size, int64_t step) {
     if (step > 0)
         return clamp(v, size, 0, size);
@@ -251,7 +252,7 @@ static int slice_shape(sis__cx *c) {
         int64_t size = (int64_t)x->dims[d], step = v.steps ? v.steps[i] : 1;
         if (step == 0 || step < -INT32_MAX || step > INT32_MAX || used[d]++)
             return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is cut twice, or with step 0", d);
-        int64_t first = size ? 0 : -1; /* backwards from in front of the first: from the first */
+        int64_t first = size ? 0 : -1; /* backwards from before the first: from the first */
         int64_t from = step > 0 ? clamp(v.starts[i], size, 0, size)
                                 : clamp(v.starts[i], size, first, size - 1);
         int64_t to = end_of(v.ends[i], size, step);

@@ -32,7 +32,8 @@ static void fold_statistics(const float *const *v, size_t n, float epsilon, floa
     }
 }
 
-/* Channels, and what is in front of and behind them; the four vectors have a number for each. */
+/* Find the channels and the sizes before and after them; the four vectors have one number per
+ * channel. */
 static int measure_channels(sis__cx *c, sis__norm *m) {
     const sis__tensor *x = sis__cx_input(c, 0);
     m->channels = x->rank > 1 ? x->dims[1] : 1;
@@ -74,7 +75,7 @@ static int batch_norm_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-/* scale and shift of each channel, computed now if they were not constant. */
+/* scale and shift of each channel; computed here unless they are constant. */
 static void current_statistics(const sis__step *s, sis__run *r, const float **scale,
                                const float **shift) {
     const sis__norm *m = &s->p.norm;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every operator we know, once: X(ID, domain, name in the standard, variable of its sis__op).
- * Domain "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft, "sis"
- * what no file holds: put in front of a network (net/onnx/graft.h), or parts of recipes (net/lower/recipes.h). Operators of one file stand together.
+ * The table of all operators: X(ID, domain, name in the standard, variable of its sis__op). Domain
+ * "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft. Operators of domain "sis" do not occur in
+ * files: they compute inputs (net/onnx/graft.h) or are results of lowering (net/lower/recipes.h).
+ * Operators of one file stand together.
  */
 #ifndef SIS_NET_OPS_OPS_H
 #define SIS_NET_OPS_OPS_H
@@ -114,9 +115,9 @@
     X(FACTOR, "sis", "Factor", factor)                                                             \
     X(SUMS, "sis", "Sums", sums)                                                                   \
     X(FUSED, "sis", "Fused", fused)                                                                \
-    /* made by plans alone: plan/fuse_attention.c */                                               \
+    /* made only by plans: plan/fuse_attention.c */                                                \
     X(FUSED_ATTENTION, "sis", "Attention", fused_attention)                                        \
-    /* parts of recipes, in move.c and unary.c */                                                  \
+    /* results of lowering, in move.c and unary.c */                                               \
     X(SWAP, "sis", "Swap", swap)                                                                   \
     X(SINK, "sis", "Sink", sink)                                                                   \
     X(TERM, "sis", "Term", term)                                                                   \
@@ -188,7 +189,7 @@ enum sis__op_id {
 SIS__OPS(SIS__OP_DECLARE)
 #undef SIS__OP_DECLARE
 
-/* The operator of a node, or NULL; *id is its number or -1. domain as in the file. */
+/* The operator of a node, or NULL; *id is its number, or -1. domain as in the file. */
 const sis__op *sis__op_find(const char *domain, const char *name, int *id);
 const char *sis__op_name(int id);
 

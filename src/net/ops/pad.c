@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that make a tensor larger from its own values: Pad (constant, reflected, repeated edge, wrapped)
- * and Tile. Tiles are rare and small in the networks we run, so value by value.
+ * Operators that enlarge a tensor with its own values: Pad (constant, reflect, edge, wrap) and
+ * Tile. Tile is rare and small in practice, so it works value by value.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void pad_value(sis__cx *c, sis__pad *p) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
     else if (t->dtype == SIS__F32)
         p->value = *(const float *)t->data;
-    else if (t->dtype == SIS__BOOL) /* a byte in front, whatever the order of bytes */
+    else if (t->dtype == SIS__BOOL) /* the first byte, whatever the byte order */
         memset(&p->whole, *(const uint8_t *)t->data, sizeof p->whole);
     else
         p->whole = *(const int64_t *)t->data;
@@ -30,7 +30,8 @@ static void pad_mode(sis__cx *c, sis__pad *p) {
     p->mode = (sis__pad_mode)sis__attr_choice(c, "mode", names, 4);
 }
 
-/* Pads of all axes, in front and behind, from those of the axes that input 3 lists; NULL: as they are. */
+/* Expand the pads of the axes listed by input 3 to all axes (before, after); NULL: they are
+ * complete. */
 static void spread_pads(sis__cx *c, const int64_t *pads, size_t n, int64_t *all) {
     size_t rank = sis__cx_input(c, 0)->rank, listed = rank;
     const int64_t *axes = sis__cx_input(c, 3) ? sis__cx_ints(c, 3, &listed) : NULL;
@@ -75,12 +76,12 @@ static int pad_shape(sis__cx *c) {
         dims[d] = (size_t)(size + before + after);
         some |= before != 0 || after != 0;
     }
-    if (!some) /* as PyTorch exports every AveragePool */
+    if (!some) /* PyTorch exports this with every AveragePool */
         sis__cx_alias(c);
     return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 
-/* Where in an axis of x position i of y comes from; -1: the fill value. */
+/* The position in an axis of x of position i of y; -1: fill value. */
 static int64_t pad_source(const sis__pad *p, size_t d, int64_t i, int64_t size) {
     i -= p->begin[d];
     if (i >= 0 && i < size)
@@ -94,8 +95,8 @@ static int64_t pad_source(const sis__pad *p, size_t d, int64_t i, int64_t size) 
     return i < 0 ? -i : 2 * size - 2 - i;
 }
 
-/* Of the first `rank` axes: where in x that comes from which stands at `at` in y, SIZE_MAX for the fill value.
- * `stride`: elements of x behind each of their places. */
+/* The offset in x of offset `at` in y, over the first `rank` axes; SIZE_MAX: fill value. `stride`:
+ * values of x per position of these axes. */
 static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__tensor *y, size_t rank,
                          size_t stride, size_t at) {
     size_t offset = 0;
@@ -110,7 +111,7 @@ static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__ten
     return offset;
 }
 
-/* A line: what comes from inside is copied as it is. from: the line of x; NULL: the fill value. */
+/* One line; the inside is copied. from: the line of x; NULL: fill value. */
 static void pad_line(const sis__pad *p, const sis__tensor *x, const sis__tensor *y,
                      const char *from, char *to) {
     const void *fill = x->dtype == SIS__F32 ? (const void *)&p->value : (const void *)&p->whole;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * MaxPool, AveragePool and their global forms: x (n, channels, in...) -> y (n, channels, out...).
- * Windows reach into padding, which a maximum ignores and an average counts only on request.
+ * Windows may overlap padding, which a maximum ignores and an average counts only on request.
  */
 #include <math.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int average_pool_shape(sis__cx *c) {
     return c->error;
 }
 
-/* One window over the whole of each channel. */
+/* One window per channel. */
 static int global_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__window *w = &c->step->p.window;
@@ -72,7 +72,7 @@ static int global_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
 }
 
-/* The part of a window that lies on the input. */
+/* The part of a window that lies inside the input. */
 typedef struct {
     size_t from[3], to[3];
 } span;
@@ -85,7 +85,8 @@ static span span_of(const sis__window *w, size_t p) {
     return s;
 }
 
-/* Index in the plane of what output p sees at kernel position (i, j, k), which must exist. */
+/* The index in the plane of the input of output p at kernel position (i, j, k), which must
+ * exist. */
 static size_t seen(const sis__window *w, size_t p, size_t i, size_t j, size_t k) {
     size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
     size_t at[3] = {i, j, k};
@@ -94,8 +95,7 @@ static size_t seen(const sis__window *w, size_t p, size_t i, size_t j, size_t k)
     return (at[0] * w->in[1] + at[1]) * w->in[2] + at[2];
 }
 
-/* Index of the first largest value (NaN is larger than any); SIZE_MAX for a window without input.
- */
+/* Index of the first maximum (NaN is larger than any number); SIZE_MAX: window without input. */
 static size_t find_max(const sis__window *w, const float *x, size_t p) {
     span s = span_of(w, p);
     size_t best = SIZE_MAX;
@@ -109,7 +109,7 @@ static size_t find_max(const sis__window *w, const float *x, size_t p) {
     return best;
 }
 
-/* Row-major index of a plane's value as MaxPool's second output counts it. */
+/* Index of a plane's value as in MaxPool's second output. */
 static int64_t index_of(const sis__window *w, size_t plane, size_t at) {
     if (w->column_major) {
         size_t z = at / w->in[2] / w->in[1], y = at / w->in[2] % w->in[1], x = at % w->in[2];
@@ -118,7 +118,8 @@ static int64_t index_of(const sis__window *w, size_t plane, size_t at) {
     return (int64_t)(plane * plane_of(w->in) + at);
 }
 
-/* Outputs whose windows lie inside the input, along each axis; none where no two lie side by side. */
+/* Outputs whose windows lie inside the input, along each axis; none if there are no two
+ * neighbours. */
 static span inside_of(const sis__window *w) {
     span s = {0};
     if (w->out[2] < 2)
@@ -134,7 +135,7 @@ static span inside_of(const sis__window *w) {
     return s;
 }
 
-/* These windows of a plane, as the kernels take them. */
+/* These windows of a plane in the form of the kernels. */
 static sis__pooled pooled_of(const sis__window *w, const span *inside) {
     sis__pooled p = {.slice = w->in[1] * w->in[2],
                      .line = w->in[2],
@@ -151,7 +152,7 @@ static sis__pooled pooled_of(const sis__window *w, const span *inside) {
     return p;
 }
 
-/* Where the first of these windows begins, and its result. */
+/* Set the start of the first of these windows, and its result. */
 static void place_pooled(const sis__window *w, const span *inside, const float *x, float *y,
                          sis__pooled *p) {
     size_t at = 0, to = 0;
@@ -163,7 +164,8 @@ static void place_pooled(const sis__window *w, const span *inside, const float *
     p->y = y + to;
 }
 
-/* The next output from p on whose window is none of these; the number of outputs: there is none. */
+/* The next output from p on whose window is not among these; the number of outputs if there is
+ * none. */
 static size_t next_outside(const sis__window *w, const span *inside, size_t p) {
     for (size_t skip = 1; p < plane_of(w->out) && skip; p += skip) {
         size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
@@ -177,7 +179,7 @@ static size_t next_outside(const sis__window *w, const span *inside, size_t p) {
 
 typedef float window_value(const sis__window *w, const float *x, size_t p);
 
-/* All planes: windows side by side that lie inside by the kernel, others one by one. */
+/* All planes: inside windows with the kernel, the others one by one. */
 static void pool_planes(const sis__window *w, const float *x, float *y, size_t planes,
                         void (*kernel)(const sis__pooled *), window_value *one) {
     span inside = inside_of(w);
@@ -193,7 +195,7 @@ static void pool_planes(const sis__window *w, const float *x, float *y, size_t p
     }
 }
 
-/* The largest value of a window, be it inside or not. */
+/* The maximum of any window. */
 static float max_at(const sis__window *w, const float *x, size_t p) {
     const sis__kernels *kn = sis__kernels_best();
     span s = span_of(w, p);
@@ -214,7 +216,7 @@ static void max_planes(const sis__window *w, const float *x, float *y, size_t pl
     pool_planes(w, x, y, planes, sis__kernels_best()->pool_max, max_at);
 }
 
-/* Integers of 8 bits as floats, which hold them exactly. A window of padding alone has their lowest. */
+/* 8-bit integers as floats, which is exact. A window of padding only gets their lowest value. */
 static int max_pool_bytes(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const int64_t lowest = sis__tin(s, r, 0)->elem == SIS__INT8 ? INT8_MIN : 0;
@@ -260,7 +262,7 @@ static int all_inside(const sis__window *w) {
     return 1;
 }
 
-/* Index, relative to x, of the first value of an inside window that is `top`; SIZE_MAX: none. */
+/* Index, relative to x, of the first value `top` of an inside window; SIZE_MAX: none. */
 static size_t find_value(const sis__window *w, const float *x, float top) {
     for (size_t i = 0; i < w->kernel[0]; i++)
         for (size_t j = 0; j < w->kernel[1]; j++) {
@@ -272,7 +274,7 @@ static size_t find_value(const sis__window *w, const float *x, float top) {
     return SIZE_MAX;
 }
 
-/* One plane. The maximum is known, so where it lies is found by comparing; NaN is looked for. */
+/* One plane. The maximum is known, so its position is found by comparing; NaN is searched for. */
 static void max_plane_backward(const sis__window *w, const float *x, const float *y,
                                const float *dy, float *dx) {
     size_t p = 0;
@@ -290,7 +292,7 @@ static void max_plane_backward(const sis__window *w, const float *x, const float
         }
 }
 
-/* The same for windows that reach over the edge. */
+/* The same for windows that overlap the edge. */
 static void max_edges_backward(const sis__window *w, const float *x, const float *dy, float *dx) {
     for (size_t p = 0; p < plane_of(w->out); p++) {
         size_t at = find_max(w, x, p);
@@ -313,8 +315,8 @@ static int max_pool_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Places along one axis that count in what the sum over a window is divided by. A window may hang
- * over the declared padding (ceil_mode): what lies beyond that never counts. */
+/* Number of positions along one axis that count for the divisor. With ceil_mode a window may extend
+ * beyond the declared padding; positions there never count. */
 static size_t counted(const sis__window *w, size_t axis, size_t o) {
     size_t from, to, start = o * w->stride[axis];
     size_t end = w->in[axis] + (size_t)w->pad[axis] + w->pad_end[axis];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantised numbers: QuantizeLinear and DequantizeLinear in all their forms, and the operators that quantised layers are lowered
- * to (net/lower/levels.h): Lift, Levels, Settle, Factor, Sums, Fused.
+ * Quantised numbers: QuantizeLinear and DequantizeLinear in all forms, and the operators that
+ * quantised layers are lowered to (net/lower/levels.h): Lift, Levels, Settle, Factor, Sums, Fused.
  *
- * Integers of 8 bits are kept in 64 (net/onnx/graph.h). Scaling rounds to the nearest, ties to even, and saturates.
+ * 8-bit integers are stored as int64 (net/onnx/graph.h). Scaling rounds to nearest, ties to even,
+ * and saturates.
  */
 #include <math.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static int is_byte(const sis__tensor *t) {
     return t->elem == SIS__UINT8 || t->elem == SIS__INT8;
 }
 
-/* What a function over rows of a broadcast is given. */
+/* Context of a function over rows of a broadcast. */
 typedef struct {
     const sis__step *s;
     sis__run *r;
@@ -44,9 +45,9 @@ static void need_whole(sis__cx *c, size_t i) {
 
 typedef struct {
     sis__axis axis;
-    size_t step;  /* 1: a scale for each index along the axis; 0: one for all */
-    size_t block; /* indices that share one, since opset 21 */
-    size_t per;   /* scales along the axis */
+    size_t step;  /* 1: one scale per index along the axis; 0: one for all */
+    size_t block; /* number of indices that share a scale, since opset 21 */
+    size_t per;   /* number of scales along the axis */
 } scaling;
 
 static int scaling_shape(sis__cx *c) {
@@ -86,7 +87,7 @@ static int scaling_shape(sis__cx *c) {
     return c->error;
 }
 
-/* Which scale value i has. */
+/* The scale of value i. */
 static size_t scale_of(const scaling *p, size_t i) {
     size_t at = p->axis.inner ? i / p->axis.inner % p->axis.size : 0;
     if (!p->step)
@@ -97,15 +98,15 @@ static size_t scale_of(const scaling *p, size_t i) {
     return (outer * p->per + at / p->block) * p->axis.inner + inner;
 }
 
-/* The nearest integer of what lies within least .. most, ties to even; NaN: instead. Adding 3 * 2^22 leaves no bits
- * for a fraction, which compilers turn into vectors on any machine. */
+/* The nearest integer of v clamped to least .. most, ties to even; NaN: `instead`. Adding 3 * 2^22
+ * removes the fraction; compilers vectorise this on any machine. */
 static inline float nearest_within(float v, float least, float most, float instead) {
     const float bias = 12582912.0f;
     v = v > least ? v < most ? v : most : v <= least ? least : instead;
     return (v + bias) - bias;
 }
 
-/* One scale for all of floats: bounds in front of the loop. */
+/* One scale for all floats: bounds are computed before the loop. */
 static void quantize_alike(const float *x, size_t n, float scale, int64_t zero, int elem,
                            int64_t *y) {
     int64_t low, high;
@@ -162,8 +163,8 @@ const sis__op sis__op_dequantize_linear = {
 
 /* ---- Levels (net/lower/levels.h) -------------------------------------------------------------- */
 
-/* Integers, less their zero points: one, or one for each index of the first axis, or of one counted from the
- * end (of a matrix that will be transposed: the other one). */
+/* Lift: integers minus their zero points -> levels. One zero point, or one per index of the first
+ * axis, or of an axis counted from the end (the other one if the matrix will be transposed). */
 static int lift_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
     scaling *p = (scaling *)sis__cx_own(c, sizeof *p);
@@ -202,7 +203,7 @@ static int lift_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_lift = {1, 2, lift_shape, lift_forward, NULL, .trait = SIS__MIXES};
 
-/* Levels and a zero point (none: 0, int32, or `bytes`: uint8) -> integers */
+/* Settle: levels and a zero point (none: 0, int32, or with `bytes` uint8) -> integers */
 static int settle_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
     int bytes = sis__attr_int(c, "bytes", 0) != 0;
@@ -226,9 +227,9 @@ static int settle_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_settle = {1, 2, settle_shape, settle_forward, NULL, .trait = SIS__MIXES};
 
-/* What is fixed about levels, in the one number that parameters of broadcasting have room for. */
+/* The constants of Levels, packed into the one integer that broadcast parameters have room for. */
 typedef struct {
-    int zero, is_signed, over; /* over: divided by the factor */
+    int zero, is_signed, over; /* over: divide by the factor */
 } level_kind;
 
 static int pack_kind(const level_kind *k) {
@@ -239,8 +240,8 @@ static level_kind kind_of(int choice) {
     return (level_kind){choice / 4 - 1024, choice / 2 % 2, choice % 2};
 }
 
-/* x, factor, zero point (a constant; none: 0, uint8) -> x times or over the factor as levels. `raw`: nothing
- * but the type is wanted of the zero point. */
+/* Levels: x, factor, constant zero point (none: 0, uint8) -> x times or over the factor, rounded to
+ * levels. `raw`: only the type of the zero point is used. */
 static int levels_shape(sis__cx *c) {
     const sis__tensor *zero = sis__cx_input(c, 2);
     size_t rank, dims[SIS__MAX_RANK];
@@ -254,7 +255,7 @@ static int levels_shape(sis__cx *c) {
         return c->error;
     k.zero = zero && !raw ? (int)*(const int64_t *)zero->data : 0;
     k.is_signed = zero && zero->elem == SIS__INT8;
-    c->step->n_inputs = 2; /* the zero point is known from here on */
+    c->step->n_inputs = 2; /* the zero point is a constant of the step */
     sis__cx_broadcast(c, 2, &rank, dims);
     c->step->p.broadcast.choice = pack_kind(&k);
     sis__cx_output(c, 0, SIS__F32, rank, dims);
@@ -295,8 +296,9 @@ static int levels_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_levels = {2, 3, levels_shape, levels_forward, NULL, .trait = SIS__MAPS};
 
-/* Scales of x, of weights (one, or one for each output) and of the result (none: 1), and weights of filters -> what sums are
- * multiplied with, along the axis of channels, or without weights along the last axis */
+/* Factor: scales of x, of weights (one, or one per output) and of the result (none: 1), and
+ * weights of filters -> the factor of sums, along the channel axis, or without weights along the
+ * last axis */
 static int factor_shape(sis__cx *c) {
     const sis__tensor *scale = sis__cx_input(c, 1), *w = sis__cx_input(c, 3);
     size_t dims[SIS__MAX_RANK], rank = scale->count > 1 ? w && w->rank >= 2 ? w->rank - 1 : 1 : 0;
@@ -320,8 +322,8 @@ static int factor_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_factor = {2, 4, factor_shape, factor_forward, NULL, .trait = SIS__MIXES};
 
-/* What QLinearAdd multiplies its two sides with and adds, from scale and zero point of each and of the result;
- * and 1. */
+/* Sums: the two factors and the addend of QLinearAdd, from scale and zero point of each side and of
+ * the result; and 1. */
 static int sums_shape(sis__cx *c) {
     for (size_t i = 0; i < 6; i += 2) {
         sis__cx_float(c, i);
@@ -344,7 +346,7 @@ static int sums_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_sums = {6, 6, sums_shape, sums_forward, NULL, .trait = SIS__MIXES};
 
-/* a * b + c, rounded once if a is a byte */
+/* Fused: a * b + c, rounded once if a is a byte */
 static int fused_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     for (size_t i = 0; i < 3; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trilu and CumSum: the causal masks and the positions of transformers.
+ * Trilu and CumSum, which transformers use for causal masks and positions.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 /* ---- Trilu ----------------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t k, rows, cols; /* the diagonal, counted from the main one */
+    int64_t k, rows, cols; /* diagonal k, relative to the main one */
     int upper;
 } triangle;
 
@@ -85,7 +85,7 @@ static int cum_sum_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
-/* Along one line: to[i] (+)= sum of what is in front of it, from the other end with `back`. */
+/* One line: to[i] (+)= sum of the values before it; from the other end with `back`. */
 static void sum_line(const sums *p, const float *from, float *to, int back, int add) {
     double sum = 0;
     for (size_t k = 0; k < p->axis.size; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What LSTM and GRU share. See recurrent.h.
+ * The common part of LSTM and GRU. See recurrent.h.
  */
 #include "net/ops/recurrent.h"
 
@@ -15,12 +15,12 @@
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-/* The usual activations alone: other ones run in ONNX Runtime. */
+/* Accept only the default activations; others run in ONNX Runtime. */
 static void check_activations(sis__cx *c, const sis__recurrent *p) {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     const Sis__Onnx__Attribute *list = sis__attr_find(c, "activations");
     size_t each = p->gates == 4 ? 3 : 2, n;
-    sis__attr_floats(c, "activation_alpha", &n); /* the usual ones take no numbers */
+    sis__attr_floats(c, "activation_alpha", &n); /* the default activations have no parameters */
     sis__attr_floats(c, "activation_beta", &n);
     for (size_t i = 0; list && i < list->n_strings; i++) {
         const char *name = (const char *)list->strings[i].data, *own = usual[i % each];
@@ -49,7 +49,7 @@ static int read_attributes(sis__cx *c, sis__recurrent *p) {
         linear = sis__attr_int(c, "linear_before_reset", 0);
     if (p->gates == 4 && sis__attr_int(c, "input_forget", 0))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "coupled gates");
-    sis__attr_find(c, "output_sequence"); /* of old versions; what is named is computed */
+    sis__attr_find(c, "output_sequence"); /* old versions; an output is computed if it has a name */
     check_activations(c, p);
     p->batch_first = layout != 0;
     p->linear_before_reset = linear != 0;
@@ -107,7 +107,7 @@ static int set_outputs(sis__cx *c, const sis__recurrent *p) {
     return c->error;
 }
 
-/* (n, k) of rows `row` apart, transposed. */
+/* Pack a transposed (n, k) matrix with rows `row` apart. */
 static const float *pack_part(sis__cx *c, const float *at, size_t n, size_t k, size_t row) {
     return sis__cx_pack(
         c, &(sis__matrix){.at = at, .k = k, .n = n, .row = row, .transposed = 1, .alpha = 1.0f});
@@ -134,7 +134,7 @@ static int pack_weights(sis__cx *c, sis__recurrent *p) {
     return c->error;
 }
 
-/* Times of a block. */
+/* Number of times in a block. */
 static size_t pass_block(const sis__recurrent *p) {
     size_t n = p->batch ? 256 / p->batch : 1;
     n = n < 1 ? 1 : n;
@@ -147,7 +147,7 @@ static size_t round_up(size_t floats) {
 
 enum { POINTER = sizeof(void *) / 4 }; /* floats */
 
-/* Scratch of a pass; in gradient plans also everything BPTT keeps (see lstm.c, gru.c). */
+/* Scratch memory of a pass; in gradient plans including all that backward needs (lstm.c, gru.c). */
 static size_t scratch_of(const sis__recurrent *p, int gradients) {
     size_t gh = p->gates * p->hidden, rows = p->seq * p->batch;
     size_t n = round_up(gh) + round_up(pass_block(p) * p->batch * gh) +
@@ -230,7 +230,8 @@ static const float *pack_now(char **free, const float *b, size_t k, size_t n) {
     return to;
 }
 
-/* Both halves of the bias; the recurrent one of a GRU's candidate stays apart if it is reset. */
+/* Add both halves of the bias; a GRU's recurrent bias of the candidate stays separate if it is
+ * reset. */
 static void join_bias(sis__pass *a) {
     const sis__recurrent *p = a->p;
     const float *b = sis__in(a->s, a->r, SIS__B);
@@ -386,7 +387,7 @@ static size_t time_at(const sis__pass *a, size_t k) {
     return a->backwards ? a->p->seq - 1 - k : k;
 }
 
-/* How many times, in the order of this direction, leave all rows in the same state. */
+/* The number of times, in the order of this direction, after which all rows have the same state. */
 static size_t times_alike(const sis__pass *a) {
     size_t n = 0;
     if (!states_alike(a))
@@ -396,11 +397,11 @@ static size_t times_alike(const sis__pass *a) {
     return n;
 }
 
-/* What the last rows that were alike began with, in the order of this direction, and the states that
- * it led to: the next rows of a network begin with the same padding. */
+/* The common prefix of the rows of the last run, in the order of this direction, and its states:
+ * the next rows often start with the same padding. */
 typedef struct {
-    size_t *n;        /* times */
-    float *start;     /* (2, hidden) states in front of them */
+    size_t *n;        /* number of times */
+    float *start;     /* (2, hidden) states before them */
     float *x, *h, *c; /* (seq, input), (seq, hidden) */
 } head;
 
@@ -432,7 +433,8 @@ static const float *first_row(const sis__pass *a, size_t k) {
     return sis__in(a->s, a->r, SIS__X) + row_x(a->p, time_at(a, k), 0) * a->p->input;
 }
 
-/* How many of the first `most` times are those of before; the states behind them, and y. */
+/* How many of the first `most` times are the same as in the last run; restores the state after
+ * them, and y. */
 static size_t recall(const sis__pass *a, const head *m, size_t most) {
     const sis__recurrent *p = a->p;
     size_t n = 0, row = p->input * sizeof(float), state = p->hidden * sizeof(float);
@@ -505,7 +507,7 @@ void sis__pass_inputs_backward(const sis__pass *a, const float *gates, float *dw
     const float *x = sis__in(a->s, a->r, SIS__X), *w = sis__in(a->s, a->r, SIS__W);
     size_t gh = p->gates * p->hidden, in = p->input;
     size_t parts = p->batch_first ? p->batch : 1, rows = p->seq * p->batch / (parts ? parts : 1);
-    for (size_t i = 0; i < parts; i++) { /* batch_first: the rows of one example at a time */
+    for (size_t i = 0; i < parts; i++) { /* batch_first: one example at a time */
         const float *g = gates + i * gh;
         size_t step = p->batch_first ? p->batch * gh : gh, at = i * rows * in;
         if (dw)

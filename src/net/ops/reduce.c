@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ReduceMax, ReduceMin, ReduceMean, ReduceSum, ReduceProd, ReduceL2 and ReduceSumSquare over any axes. Sums
- * run in double, in the order of the input; of values that lie side by side, 16 sums at a time.
+ * ReduceMax, ReduceMin, ReduceMean, ReduceSum, ReduceProd, ReduceL2 and ReduceSumSquare over any
+ * axes. Sums are in double, in the order of the input; contiguous values use 16 partial sums.
  */
 #include <math.h>
 
@@ -10,7 +10,7 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
-/* Which axes: attribute, or second input (ReduceSum since opset 13, the others since 18). */
+/* The axes: attribute, or second input (ReduceSum since opset 13, the others since 18). */
 static int read_axes(sis__cx *c, size_t rank, unsigned char *reduced) {
     const int64_t *axes = NULL;
     size_t n = 0;
@@ -70,12 +70,12 @@ static double join(int op, double a, double b) {
     }
 }
 
-/* What is done to the sum in the end. */
+/* The last step after all values are combined. */
 static double finish(int op, double v, size_t n) {
     return op == SIS__OP_REDUCE_MEAN ? v / (double)n : op == SIS__OP_REDUCE_L2 ? sqrt(v) : v;
 }
 
-/* Do the values that go into one result lie side by side? */
+/* Are the values of one result contiguous? */
 static int is_run(const sis__reduce *e) {
     size_t stride = 1;
     for (size_t d = e->n_reduced; d-- > 0; stride *= e->reduced[d])
@@ -108,7 +108,7 @@ static int64_t join_whole(int op, int elem, int64_t a, int64_t b) {
                                                 : a;
 }
 
-/* Sums of integers, the largest and the smallest, to the last digit. */
+/* Sums, maxima and minima of integers, exactly. */
 static int64_t reduce_whole(const sis__step *s, const sis__run *r, size_t start) {
     const sis__reduce *e = &s->p.reduce;
     const int64_t *x = (const int64_t *)(const void *)sis__in(s, r, 0);
@@ -126,8 +126,8 @@ static int64_t reduce_whole(const sis__step *s, const sis__run *r, size_t start)
     return v;
 }
 
-/* Sums over axes in front of the last: columns side by side, each in the order of the input. 0: this is
- * none of those. */
+/* Sums over axes before the last: columns side by side, each in the order of the input. 0: not this
+ * case. */
 static int reduce_columns(const sis__step *s, sis__run *r) {
     enum { COLUMNS = 64 };
     const sis__reduce *e = &s->p.reduce;
@@ -201,7 +201,8 @@ static void spread_one(const sis__step *s, const sis__run *r, size_t at, size_t 
     } while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
 }
 
-/* d(product)/d(one factor) = product of the others, computed as such: a factor may be zero. */
+/* d(product)/d(factor) = product of the other factors, computed as such because a factor may be
+ * zero. */
 static void spread_product(const sis__step *s, const sis__run *r, size_t start, size_t out) {
     const sis__reduce *e = &s->p.reduce;
     size_t i[SIS__MAX_RANK] = {0}, at = start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sliding windows: attributes to numbers. One to three spatial axes, always kept as three.
+ * Read the attributes of sliding windows. One to three spatial axes, always stored as three.
  */
 #include "net/ops/sliding.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* An attribute with one positive number per spatial axis; 1 where it is absent. */
+/* An attribute with one positive number per spatial axis; absent: 1. */
 static int read_each(sis__cx *c, const char *name, size_t spatial, size_t *v) {
     size_t n;
     const int64_t *list = sis__attr_ints(c, name, &n);
@@ -41,7 +41,7 @@ static int read_pads(sis__cx *c, size_t spatial, sis__window *w) {
     return c->error;
 }
 
-/* SAME: as many outputs as inputs per stride, the padding shared out evenly. */
+/* SAME: as many outputs as inputs per stride, with the padding split evenly. */
 static void pad_same(sis__window *w, size_t axis, int lower) {
     size_t reach = (w->kernel[axis] - 1) * w->dilation[axis] + 1;
     size_t out = (w->in[axis] + w->stride[axis] - 1) / w->stride[axis];
@@ -59,7 +59,7 @@ static int count_outputs(sis__cx *c, sis__window *w, size_t axis, int ceil_mode)
         return sis__cx_fail(c, SIS_E_FORMAT, "a window of %zu on an axis of %zu", reach, room);
     size_t stride = w->stride[axis], free = room - reach;
     w->out[axis] = (ceil_mode ? (free + stride - 1) / stride : free / stride) + 1;
-    /* A window must start inside the input or in the padding in front of it. */
+    /* A window must start inside the input or in the padding before it. */
     if (ceil_mode && (w->out[axis] - 1) * stride >= w->in[axis] + (size_t)w->pad[axis])
         w->out[axis]--;
     return c->error;
@@ -128,7 +128,7 @@ int sis__window_filters(sis__cx *c, sis__window *w, const sis__tensor *x, const 
 }
 
 int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t) {
-    if (c->error) /* then the rank may be anything */
+    if (c->error) /* the rank may be invalid */
         return c->error;
     size_t spatial = sis__cx_input(c, 0)->rank - 2;
     size_t dims[5] = {w->n, w->filters};
@@ -140,7 +140,8 @@ int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t)
 void sis__window_span(const sis__window *w, size_t axis, size_t o, size_t *from, size_t *to) {
     ptrdiff_t start = (ptrdiff_t)(o * w->stride[axis]) - w->pad[axis];
     ptrdiff_t step = (ptrdiff_t)w->dilation[axis], in = (ptrdiff_t)w->in[axis];
-    if (start >= 0 && start + (ptrdiff_t)(w->kernel[axis] - 1) * step < in) { /* all of it */
+    if (start >= 0 && start + (ptrdiff_t)(w->kernel[axis] - 1) * step < in) { /* completely
+                                                                               * inside */
         *from = 0;
         *to = w->kernel[axis];
         return;

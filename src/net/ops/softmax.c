@@ -9,7 +9,7 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
-/* Groups whose exponentials are computed at once. */
+/* Number of groups whose exponentials are computed together. */
 static size_t rows_together(const sis__axis *a) {
     return a->size && a->size < 512 ? 512 / a->size : 1;
 }
@@ -20,7 +20,7 @@ static int softmax_shape(sis__cx *c) {
     int old = c->node->opset < 13;
     sis__cx_float(c, 0);
     int64_t axis = sis__attr_int(c, "axis", old ? 1 : -1);
-    if (x->rank == 0 || (old && axis == (int64_t)x->rank)) /* nothing to run along */
+    if (x->rank == 0 || (old && axis == (int64_t)x->rank)) /* no axis to run along */
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "axis %lld of a tensor of %zu axes",
                             (long long)axis, x->rank);
     a->axis = sis__cx_axis(c, axis, x->rank);
@@ -32,7 +32,7 @@ static int softmax_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-/* x[i] - max into e, and its exponentials' sum. */
+/* e = x - max; returns the sum of exponentials. */
 static float centre(const sis__axis *a, const float *x, float *e) {
     float top = -INFINITY;
     for (size_t i = 0; i < a->size; i++)
@@ -53,7 +53,7 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
         for (size_t in = 0; in < a->inner; in++) {
             size_t at = o * a->size * a->inner + in;
             float *y = sis__out(s, r, 0) + at;
-            if (centre(a, sis__in(s, r, 0) + at, e) == -INFINITY) { /* all masked: none */
+            if (centre(a, sis__in(s, r, 0) + at, e) == -INFINITY) { /* all masked: no weights */
                 for (size_t i = 0; i < a->size; i++)
                     y[i * a->inner] =
                         isnan(e[i]) && isnan(sis__in(s, r, 0)[at + i * a->inner]) ? NAN : 0.0f;
@@ -69,7 +69,7 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Groups that lie side by side: the exponentials of several at once. */
+/* Contiguous groups: the exponentials of several at once. */
 static void log_softmax_rows(const sis__axis *a, const float *x, float *y, size_t rows, float *e) {
     for (size_t o = 0; o < rows; o++)
         centre(a, x + o * a->size, y + o * a->size);
@@ -160,7 +160,7 @@ static int arg_shape(sis__cx *c) {
     return c->error;
 }
 
-/* Of the values at x[from], x[from + inner] ...: the number of the largest. */
+/* The index of the maximum of x[from], x[from + inner] ... */
 static size_t best_of(const sis__axis *a, const sis__tensor *t, const void *x, size_t from) {
     size_t best = 0;
     for (size_t i = 1; i < a->size; i++) {

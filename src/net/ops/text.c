@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators on texts: StringNormalizer (case, words left out), Tokenizer of ONNX Runtime (words
- * between separators, or what an expression finds), TfIdfVectorizer (counts of n-grams, of texts or integers).
+ * Operators on texts: StringNormalizer (case, stop words), ONNX Runtime's Tokenizer (words between
+ * separators, or matches of an expression), TfIdfVectorizer (counts of n-grams of texts or
+ * integers).
  */
 #include <regex.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static int never_run(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Input 0 must be texts that are known: how many words stay depends on them. */
+/* Input 0 must be constant texts: the number of remaining words depends on them. */
 static int need_known_texts(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     if (x->dtype != SIS__TEXT)
@@ -37,7 +38,7 @@ static int need_known_texts(sis__cx *c) {
 
 enum { AS_IS, LOWER, UPPER };
 
-/* The same text in lower or upper case (of ASCII letters; others stay). */
+/* The text in lower or upper case (ASCII letters only). */
 static int64_t change_case(sis__cx *c, int64_t id, int how) {
     size_t n;
     int64_t changed = id;
@@ -65,7 +66,7 @@ static int is_stop(sis__cx *c, const int64_t *stops, size_t n, int64_t id, int s
     return 0;
 }
 
-/* (columns) or (1, columns): the words that stay; none: one empty text. */
+/* (columns) or (1, columns): the remaining words; if none remain, one empty text. */
 static int normalizer_shape(sis__cx *c) {
     static const char *const names[] = {"NONE", "LOWER", "UPPER"};
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -100,11 +101,11 @@ const sis__op sis__op_string_normalizer = {1,         1,    normalizer_shape,
 enum { TF, IDF, TFIDF };
 
 typedef struct {
-    size_t least, most, skips; /* lengths of n-grams; how many places may lie between */
+    size_t least, most, skips; /* lengths of n-grams; maximal number of skipped positions */
     int mode;
     const int64_t *pool; /* integers, or numbers of texts */
     size_t n_pool;
-    const int64_t *starts; /* where the n-grams of each length begin in the pool */
+    const int64_t *starts; /* offset in the pool of the n-grams of each length */
     size_t n_starts;
     const int64_t *columns; /* of each n-gram, in the order of the pool */
     size_t n_columns, width;
@@ -158,7 +159,7 @@ static int tfidf_shape(sis__cx *c) {
     return c->error;
 }
 
-/* Count the n-grams of one length in one row; `gram` is the first of that length in all. */
+/* Count the n-grams of length n in one row; `gram` is the index of the first of that length. */
 static void count_grams(const grams *p, size_t n, size_t gram, const int64_t *x, float *y) {
     size_t from = (size_t)p->starts[n - 1];
     size_t to = n < p->n_starts ? (size_t)p->starts[n] : p->n_pool;
@@ -203,7 +204,7 @@ const sis__op sis__op_tf_idf_vectorizer = {
 
 enum { MAX_PATTERN = 1024 };
 
-/* What the classes of Perl are in the expressions of POSIX, outside and inside of brackets. */
+/* POSIX equivalents of Perl's character classes, outside and inside of brackets. */
 static const char *class_of(char ch, int bracket) {
     switch (ch) {
     case 'w':
@@ -229,7 +230,7 @@ static const char *class_of(char ch, int bracket) {
     }
 }
 
-/* An expression of Perl's kind in that of POSIX; -1: it says something that there is not. */
+/* Translate a Perl expression to POSIX; -1: no equivalent. */
 static int translate(const char *from, char *to, size_t room) {
     size_t n = 0;
     int bracket = 0;
@@ -262,7 +263,7 @@ static int translate(const char *from, char *to, size_t room) {
     return bracket ? -1 : 0;
 }
 
-/* Compile the expression of an attribute; 0: the error says why not. */
+/* Compile the expression of an attribute; 0: failed, and the error is set. */
 static int compile_pattern(sis__cx *c, const char *attribute, regex_t *re) {
     char text[MAX_PATTERN], posix[4 * MAX_PATTERN];
     sis__attr_text(c, attribute, "", text, sizeof text);
@@ -281,12 +282,12 @@ typedef struct {
     const int64_t *separators;
     size_t n_separators, least;
     sis__words *words;
-    const regex_t *expression; /* finds words instead; NULL: separators do */
-    int single;                /* every character is a word */
-    int mark;                  /* words stand between two marks */
+    const regex_t *expression; /* matches words; NULL: separators are used */
+    int single;                /* each character is a word */
+    int mark;                  /* add marks before the first and after the last word */
 } cutting;
 
-/* The length of the separator that begins at text, 0: none. */
+/* The length of the separator at `text`, 0: none. */
 static size_t separator_at(const cutting *k, const char *text, size_t left) {
     for (size_t i = 0; i < k->n_separators; i++) {
         size_t n;
@@ -297,7 +298,7 @@ static size_t separator_at(const cutting *k, const char *text, size_t left) {
     return 0;
 }
 
-/* Where the next word lies at or behind `at`; 0: there is none. */
+/* The next word at or after `at`; 0: none. */
 static int next_found(const cutting *k, const char *text, size_t at, size_t n, size_t *from,
                       size_t *to) {
     regmatch_t found;
@@ -316,7 +317,7 @@ static int next_found(const cutting *k, const char *text, size_t at, size_t n, s
     return 0;
 }
 
-/* Words that an expression finds, or characters, into ids (NULL: only counted). */
+/* Put the matches of an expression, or characters, into ids (NULL: only count). */
 static size_t find(const cutting *k, const char *text, size_t n, int64_t *ids, int *error) {
     size_t words = 0, from, to;
     for (size_t at = 0; !*error && next_found(k, text, at, n, &from, &to); at = to) {
@@ -329,7 +330,7 @@ static size_t find(const cutting *k, const char *text, size_t n, int64_t *ids, i
     return words;
 }
 
-/* Words of one text into ids (NULL: only counted). */
+/* Put the words of one text into ids (NULL: only count). */
 static size_t cut(const cutting *k, const char *text, size_t n, int64_t *ids, int *error) {
     size_t words = 0, from = 0;
     if (k->expression || k->single)
@@ -349,7 +350,7 @@ static size_t cut(const cutting *k, const char *text, size_t n, int64_t *ids, in
     return words;
 }
 
-/* Words of all texts, lists of the same length, filled up with the padding. */
+/* The words of all texts, padded to lists of the same length. */
 static int cut_all(sis__cx *c, const cutting *k, const char *pad) {
     const sis__tensor *x = sis__cx_input(c, 0);
     size_t most = 0, n, dims[SIS__MAX_RANK + 1];

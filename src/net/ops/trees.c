@@ -3,12 +3,12 @@
  * TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble of ai.onnx.ml: x (n, width) ->
  * scores (n, outputs).
  *
- * Files of the first two name nodes by (tree, node); here they are numbered in file order and children
- * are found once, by binary search in a sorted list of names. A node with two parents, or a tree
- * without exactly one root from which all of it is reached, is refused; what is left cannot loop. A
- * leaf's weights are a range of (output, weight) pairs. TreeEnsemble numbers nodes and leaves itself;
- * each mention of a leaf becomes a node. Each row goes down each tree; sums run in double over trees
- * in the order of their numbers.
+ * Files of the first two name nodes by (tree, node). Here they are numbered in file order, and
+ * children are found once, by binary search in a sorted list of names. A node with two parents, or
+ * a tree without exactly one root that reaches all of it, is refused, so there are no cycles. A
+ * leaf's weights are a range of (output, weight) pairs. TreeEnsemble numbers nodes and leaves
+ * itself; each reference to a leaf becomes a node. Sums are in double, over trees in the order of
+ * their numbers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ typedef struct {
     size_t n;
 } node_lists;
 
-/* An attribute of n integers. */
+/* An attribute with n integers. */
 static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
     size_t count;
     *v = sis__attr_ints(c, name, &count);
@@ -43,7 +43,7 @@ static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
     return c->error;
 }
 
-/* A list of floats, or of doubles in a tensor called NAME_as_tensor. */
+/* A list of floats, or of doubles in a tensor named NAME_as_tensor. */
 static const float *floats_of(sis__cx *c, const char *name, size_t *n) {
     char other[64];
     sis__decoded d;
@@ -57,7 +57,7 @@ static const float *floats_of(sis__cx *c, const char *name, size_t *n) {
     return c->error ? NULL : (const float *)d.data;
 }
 
-/* Where missing values go, an entry a node; NULL: to the no side. */
+/* Where missing values go, one entry per node; NULL: to the no side. */
 static const int64_t *missing_of(sis__cx *c, size_t n) {
     size_t count;
     const int64_t *v = sis__attr_ints(c, "nodes_missing_value_tracks_true", &count);
@@ -151,7 +151,7 @@ static int build_node(sis__cx *c, sis__forest *f, const node_lists *l, const nam
     return c->error;
 }
 
-/* Roots are the nodes nobody points at; one a tree. */
+/* Roots are the nodes without a parent; one per tree. */
 static int find_roots(sis__cx *c, sis__forest *t, const node_lists *l, const named *names) {
     unsigned char *parents = (unsigned char *)sis__cx_alloc(c, t->n_nodes, 1);
     t->roots = (uint32_t *)sis__cx_alloc(c, t->n_nodes, sizeof *t->roots);
@@ -195,7 +195,7 @@ static int read_weights(sis__cx *c, int classifier, weight_lists *w) {
     return c->error;
 }
 
-/* Which sums there are: a classifier of two classes with weights for the first alone has one. */
+/* Determine the sums. A classifier of two classes with weights for the first class only has one. */
 static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names,
                        size_t *leaf) {
     sis__forest *f = &t->forest;
@@ -214,7 +214,7 @@ static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const n
     return c->error;
 }
 
-/* Counting sort of the weights by leaf, keeping file order within one. */
+/* Sort the weights by leaf (counting sort), keeping the file order within a leaf. */
 static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names) {
     sis__forest *f = &t->forest;
     size_t *leaf = (size_t *)sis__cx_alloc(c, w->n, sizeof *leaf);
@@ -239,7 +239,8 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
     return c->error;
 }
 
-/* Of two classes, as ONNX Runtime has it: one without weights has no base value, and a single value is the first one's. */
+/* Base values of two classes, as in ONNX Runtime: a class without weights has none, and a single
+ * value belongs to the first class. */
 static int read_base_pair(sis__cx *c, sis__trees *t, size_t n) {
     float *base = (float *)sis__cx_alloc(c, 2, sizeof *base);
     for (size_t k = 0; base && k < n; k++)
@@ -256,7 +257,7 @@ static int read_base(sis__cx *c, sis__trees *t) {
         return c->error;
     }
     int alone = t->single;
-    t->single &= n == 1; /* a value for each class: then each has its own score */
+    t->single &= n == 1; /* one value per class: each class has its own score */
     if (t->classifier && t->outputs == 2 && (alone ? n == 2 : n == 1))
         return read_base_pair(c, t, n);
     if (n != (t->single ? 1 : t->outputs))
@@ -271,11 +272,11 @@ static void read_aggregate(sis__cx *c, sis__trees *t) {
 
 /* ---- TreeEnsemble ------------------------------------------------------------------------------ */
 
-/* Lists of one entry a node; a child is a number of a node or, as a flag says, of a leaf. */
+/* One entry per node; a child is the number of a node or, according to a flag, of a leaf. */
 typedef struct {
     const int64_t *features, *modes, *yes, *yes_leaf, *no, *no_leaf, *missing, *targets;
     const float *splits, *weights, *members;
-    size_t n, n_leaves, n_members, member; /* member: where the next node's set begins */
+    size_t n, n_leaves, n_members, member; /* member: start of the next node's set */
 } ensemble_lists;
 
 /* A tensor of floats or of integers. */
@@ -321,7 +322,7 @@ static int compare_floats(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The set of the next node that tests membership: it ends at NaN, or with the last. */
+/* Read the set of the next node that tests membership: it ends at NaN or at the end of the list. */
 static int take_members(sis__cx *c, sis__forest *f, ensemble_lists *l, sis__tree_node *n) {
     size_t from = l->member, to = from;
     if (from >= l->n_members)
@@ -336,7 +337,7 @@ static int take_members(sis__cx *c, sis__forest *f, ensemble_lists *l, sis__tree
     return c->error;
 }
 
-/* A child's number; each mention of a leaf becomes a node of its own. */
+/* A child's number; each reference to a leaf becomes a new node. */
 static uint32_t child_of(sis__cx *c, sis__trees *t, const ensemble_lists *l, int64_t id, int leaf) {
     sis__forest *f = &t->forest;
     if (id < 0 || (size_t)id >= (leaf ? l->n_leaves : l->n)) {
@@ -399,8 +400,8 @@ static int build_ensemble(sis__cx *c, sis__trees *t) {
 
 /* ---- What all of them have in common ---------------------------------------------------------- */
 
-/* The standard says that 1 is softmax and 2 logistic. ONNX Runtime, where such models run, has it the
- * other way round, and what decides there is what is to be explained. */
+/* In the standard 1 is softmax and 2 logistic. ONNX Runtime swaps them, and its decisions are the
+ * ones to explain. */
 static void read_codes(sis__cx *c, sis__trees *t) {
     static const sis__post posts[] = {SIS__POST_NONE, SIS__POST_LOGISTIC, SIS__POST_SOFTMAX,
                                       SIS__POST_SOFTMAX_ZERO, SIS__POST_PROBIT};
@@ -421,7 +422,7 @@ static void *get(void *ctx, size_t n, size_t size) {
     return sis__cx_alloc((sis__cx *)ctx, n, size);
 }
 
-/* The forest's own checks, and that no node is left over. */
+/* Run the forest's checks, and check that all nodes are reached. */
 static int finish(sis__cx *c, sis__trees *t) {
     size_t reached = 0;
     t->forest.n_sums = t->single ? 1 : t->outputs;
@@ -468,7 +469,7 @@ static int build(sis__cx *c, sis__trees *t) {
     return c->error ? c->error : finish(c, t);
 }
 
-/* The same with what another plan of the network has built, or for others to find. */
+/* The same, sharing the result with other plans of the network. */
 static int build_once(sis__cx *c, sis__trees *t) {
     const sis__made *made = sis__cache_made(c->plan->net, c->node->proto);
     const sis__trees *found = made ? (const sis__trees *)made->value : NULL;
@@ -501,7 +502,8 @@ static int build_once(sis__cx *c, sis__trees *t) {
     return c->error;
 }
 
-/* What ONNX Runtime gives for the numbers that are labels of one class, or of two that both have weights. */
+/* The labels that ONNX Runtime returns for integer labels of one class, or of two classes that both
+ * have weights. */
 static const int64_t signs[] = {0, 1};
 
 static int trees_shape(sis__cx *c, int classifier) {
@@ -509,7 +511,7 @@ static int trees_shape(sis__cx *c, int classifier) {
     sis__dtype type = SIS__TEXT; /* of labels */
     if (!t)
         return SIS_E_NOMEM;
-    int coded = c->step->op == SIS__OP_TREE_ENSEMBLE; /* choices are numbers, not words */
+    int coded = c->step->op == SIS__OP_TREE_ENSEMBLE; /* aggregates are numbers, not words */
     t->classifier = classifier;
     sis__rows_read(c, &t->n, &t->forest.width);
     if (coded)
@@ -529,7 +531,7 @@ static int trees_shape(sis__cx *c, int classifier) {
             read_aggregate(c, t);
     }
     if (t->outputs == 1 && t->post != SIS__POST_PROBIT)
-        t->post = SIS__POST_NONE; /* ONNX Runtime leaves a single score as it is */
+        t->post = SIS__POST_NONE; /* ONNX Runtime does not change a single score */
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
     if (c->step->op != SIS__OP_TREE_ENSEMBLE)
         sis__cx_elem(c, classifier ? 1 : 0, SIS__FLOAT);
@@ -555,8 +557,8 @@ static int regressor_shape(sis__cx *c) {
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-/* Two classes from one score, which is that of the second, as the exporters of boosted trees mean
- * it and other runtimes compute it. */
+/* Scores of two classes from one score, which belongs to the second class as the exporters of
+ * boosted trees intend it and other runtimes compute it. */
 static void complete_pair(const sis__trees *t, float *scores) {
     scores[1] = scores[0];
     if (t->post == SIS__POST_LOGISTIC)
@@ -580,7 +582,7 @@ void sis__trees_finish(const sis__trees *t, float *scores) {
         sis__post_apply(t->post, scores, t->outputs);
 }
 
-/* The class with the largest sum among those that any leaf speaks of. */
+/* The class with the largest sum among those for which some leaf has a weight. */
 static size_t best_seen(const sis__trees *t, const float *raw, const unsigned char *seen) {
     size_t best = SIZE_MAX;
     for (size_t k = 0; k < t->outputs; k++)
@@ -589,8 +591,9 @@ static size_t best_seen(const sis__trees *t, const float *raw, const unsigned ch
     return best == SIZE_MAX ? 0 : best;
 }
 
-/* The class of a row, by its sums. Of two, as ONNX Runtime has it, the second if its sum (or that of the first,
- * where it has none) is positive, or above a half where one alone has weights and none is negative. */
+/* The class of a row, from its sums. With two classes, as in ONNX Runtime: the second if its sum
+ * (or that of the first, if it has none) is positive; or above 0.5 if only one class has weights
+ * and none is negative. */
 static size_t class_of(const sis__trees *t, const float *raw, const unsigned char *seen) {
     if (t->outputs > 2 || (t->outputs == 1 && t->labels != signs))
         return best_seen(t, raw, seen);
@@ -598,8 +601,8 @@ static size_t class_of(const sis__trees *t, const float *raw, const unsigned cha
     return raw[t->weighted & 2 ? 1 : 0] > (half ? 0.5f : 0);
 }
 
-/* Scores of one row; returns the class it is given. Scratch: a row and its sums, the scores of one
- * row, flags. */
+/* Scores of one row; returns its class. Scratch: a row and its sums, the scores of one row,
+ * flags. */
 static size_t score_row(const sis__step *s, sis__run *r, size_t at, float *scores) {
     const sis__trees *t = s->p.trees;
     const sis__forest *f = &t->forest;

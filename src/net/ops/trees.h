@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tree ensembles of ai.onnx.ml: a forest (src/trees), and what becomes of its sums.
+ * Tree ensembles of ai.onnx.ml: a forest (src/trees), and the steps from its sums to scores.
  */
 #ifndef SIS_NET_OPS_TREES_H
 #define SIS_NET_OPS_TREES_H
@@ -10,17 +10,17 @@
 
 struct sis__trees {
     size_t n, outputs;
-    sis__forest forest; /* of one sum if `single`, else of one for each output */
+    sis__forest forest; /* one sum if `single`, else one per output */
     const float *base;  /* (sums) NULL: none */
     sis__post post;
     int classifier;
-    int single;       /* two classes, weights of class 0 only: both follow from that one score */
-    int all_positive; /* and all of them are >= 0 */
-    int weighted;     /* 1: the first class has weights, 2: the second; 3: both */
+    int single;       /* two classes, weights of class 0 only: both scores follow from one sum */
+    int all_positive; /* all weights are >= 0 */
+    int weighted;     /* classes with weights: 1: the first, 2: the second, 3: both */
     const int64_t *labels;
 };
 
-/* From the sums of a row to its scores: they are rounded, and what is left is done to the rounded
+/* From the sums of a row to its scores: sums are rounded, and the rest is computed from the rounded
  * ones. */
 void sis__trees_round(const sis__trees *t, const double *sum, float *raw);
 void sis__trees_finish(const sis__trees *t, float *scores);

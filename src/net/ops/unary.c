@@ -22,7 +22,7 @@ static int unary_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-/* The same with constants: their attributes and what they are where those are absent. */
+/* The same with constants: their attributes and defaults. */
 typedef struct {
     const char *alpha, *beta;
     float missing[2];
@@ -57,7 +57,7 @@ WITH_CONSTANTS(SHAPE_FUNCTION)
 
 enum { GELU_BLOCK = 256 };
 
-/* beta: the approximation by a hyperbolic tangent. */
+/* beta: use the tanh approximation. */
 static int gelu_shape(sis__cx *c) {
     static const char *const names[] = {"none", "tanh"};
     c->step->p.unary.beta = (float)sis__attr_choice(c, "approximate", names, 2);
@@ -316,7 +316,7 @@ typedef struct {
     int64_t least, most; /* of integers */
 } clip;
 
-/* The constant bound given as input i, or NULL. */
+/* The constant bound from input i, or NULL. */
 static const void *clip_bound(sis__cx *c, size_t i, const char *name) {
     const sis__tensor *t = sis__cx_input(c, i);
     if (t && (t->dtype != sis__cx_input(c, 0)->dtype || t->count != 1))
@@ -343,11 +343,11 @@ static int clip_shape(sis__cx *c) {
         p->least = low ? *(const int64_t *)low : x->elem == SIS__UINT64 ? 0 : INT64_MIN;
         p->most = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
     }
-    c->step->n_inputs = 1; /* bounds are known from here on */
+    c->step->n_inputs = 1; /* bounds are constants of the step */
     return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
-/* Integers in the order of their type: uint64 is kept by its bits. */
+/* Compare integers in the order of their type: uint64 is stored by its bits. */
 static int64_t clip_whole(const clip *p, int64_t v, uint64_t flip) {
     uint64_t at = (uint64_t)v ^ flip, low = (uint64_t)p->least ^ flip,
              high = (uint64_t)p->most ^ flip;
@@ -400,14 +400,14 @@ static int cast_to(sis__cx *c, int64_t to) {
 }
 
 static int cast_shape(sis__cx *c) {
-    sis__attr_find(c, "saturate"); /* of float8, which is refused */
+    sis__attr_find(c, "saturate"); /* only for float8, which is refused */
     return cast_to(c, sis__attr_int(c, "to", 0));
 }
 
 static int cast_like_shape(sis__cx *c) {
     sis__attr_find(c, "saturate");
     int elem = sis__cx_input(c, 1)->elem;
-    c->step->n_inputs = 1; /* nothing but its type is wanted of the other */
+    c->step->n_inputs = 1; /* only the type of the other is used */
     return cast_to(c, elem);
 }
 
@@ -425,7 +425,7 @@ static int64_t integer_at(const sis__tensor *t, const void *x, size_t i) {
     return t->dtype == SIS__BOOL ? ((const uint8_t *)x)[i] : ((const int64_t *)x)[i];
 }
 
-/* What a text says: a number, or NaN. */
+/* The number that a text contains, or NaN. */
 static double parse_number(const sis__run *r, int64_t id) {
     size_t n;
     char *end;
@@ -441,7 +441,7 @@ static int write_number(const sis__tensor *t, const sis__run *r, const void *x, 
         float v = ((const float *)x)[i];
         if (isnan(v) || isinf(v))
             snprintf(text, sizeof text, "%s", isnan(v) ? "NaN" : v > 0 ? "INF" : "-INF");
-        else /* the fewest digits that mean the same float */
+        else /* the fewest digits that give the same float */
             for (int digits = 1; digits <= 9; digits++) {
                 sis__format(text, sizeof text, "%.*g", digits, (double)v);
                 if (sis__number_float(text, NULL) == v)
@@ -477,7 +477,7 @@ static void cast_one(const sis__tensor *t, const sis__run *r, const void *x, siz
                                                          : integer_at(t, x, i));
 }
 
-/* The common ones, without a choice for each value. 0: it is none of these. */
+/* Common conversions in plain loops. 0: not one of these. */
 static int cast_all(const sis__tensor *t, const void *x, int elem, void *y) {
     const uint8_t *bits = (const uint8_t *)x;
     const int64_t *whole = (const int64_t *)x;
@@ -524,7 +524,8 @@ const sis__op sis__op_cast_like = {
 
 /* ---- Term: what a mask adds to scores of attention --------------------------------------------- */
 
-/* Floats are added as they are, but not below `hidden`; others add nothing, or `hidden` where they are 0. */
+/* The addend for scores: floats as they are but at least `hidden`; other types 0, or `hidden` where
+ * they are 0. */
 static int term_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     c->step->p.unary.alpha = sis__attr_float(c, "hidden", 0);

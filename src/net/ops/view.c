@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that only look at the same values under another shape, or do nothing: Reshape, Flatten,
- * Squeeze, Unsqueeze, Identity, Dropout, ZipMap. Their result shares memory with the input; they
- * cost nothing in a run.
+ * Operators that only change the shape, or nothing: Reshape, Flatten, Squeeze, Unsqueeze, Identity,
+ * Dropout, ZipMap. The result shares memory with the input, so they cost nothing in a run.
  */
 #include <string.h>
 
@@ -26,9 +25,9 @@ static int view_forward(const sis__step *s, sis__run *r) {
 
 /* ---- Reshape ------------------------------------------------------------------------------- */
 
-/* Graphs exported for one row say Reshape to (1, 256). In a plan for n rows the leading 1 stands
- * for them: it becomes n if x is computed from the rows, counts them in its first axis and the rest
- * fits. That is a guess; the network compares such plans with single runs before it uses them. */
+/* Graphs exported for one row may contain a Reshape to (1, 256). In a plan for n rows the leading 1
+ * becomes n if x is computed from the rows, its first axis is the batch and the rest fits. This is
+ * a guess; the network compares such plans with single runs before it uses them. */
 static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, size_t rank) {
     size_t batch = c->plan->batch;
     int guess = batch > 1 && rank && dims[0] == 1 && x->rank && x->dims[0] == batch && !x->data;
@@ -36,7 +35,7 @@ static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, 
     return guess ? batch : 1;
 }
 
-/* Is it the number of rows that the file was exported for, and stands for one now? */
+/* Is it the batch size that the file was exported for, which is one row now? */
 static int is_batch(const sis__cx *c, int64_t size) {
     const sis_net *net = c->plan->net;
     return net->rows > 1 && !net->whole && size == (int64_t)net->rows;
@@ -82,13 +81,13 @@ static int reshape_shape(sis__cx *c) {
     return view(c, n, dims);
 }
 
-/* Ones behind the axes of the first input, so that those stand at `axis` of the second's: what broadcasting was before
- * opset 7. Without it nothing is added. */
+/* Broadcasting before opset 7: append axes of size 1 to the first input so that its axes are
+ * aligned at `axis` of the second. Without the attribute nothing is added. */
 static int align_shape(sis__cx *c) {
     const sis__tensor *b = sis__cx_input(c, 0), *a = sis__cx_input(c, 1);
     size_t dims[SIS__MAX_RANK], rank = b->rank;
     int64_t axis = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank);
-    c->step->n_inputs = 1; /* nothing but its shape is wanted of the other */
+    c->step->n_inputs = 1; /* only the shape of the other is used */
     memcpy(dims, b->dims, sizeof dims);
     axis = axis < 0 && b->rank <= a->rank ? axis + (int64_t)a->rank : axis;
     if (axis < 0 || (uint64_t)axis + b->rank > a->rank)
@@ -100,13 +99,14 @@ static int align_shape(sis__cx *c) {
     return view(c, rank, dims);
 }
 
-/* Lowered attention: (batch, length, width) becomes (batch, length, heads, size). With a second input both are (batch, heads,
- * length, size) already, and have the same number of heads. */
+/* Lowered attention: (batch, length, width) becomes (batch, length, heads, size). If there is a
+ * second input, both are (batch, heads, length, size) already and must have the same number of
+ * heads. */
 static int heads_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *q = sis__cx_input(c, 1);
     int64_t heads = sis__attr_int(c, "heads", 1);
     size_t n = heads > 0 && heads < INT32_MAX ? (size_t)heads : 0;
-    c->step->n_inputs = 1; /* nothing but its shape is wanted of the other */
+    c->step->n_inputs = 1; /* only the shape of the other is used */
     if (q && (x->rank != 4 || q->rank != 4 || x->dims[1] != q->dims[1]))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "queries and keys with different heads");
     if (!q && (x->rank != 3 || n == 0 || x->dims[2] % n))
@@ -138,7 +138,7 @@ static int flatten_shape(sis__cx *c) {
 
 /* ---- Squeeze, Unsqueeze --------------------------------------------------------------------- */
 
-/* Axes from the attribute or, since opset 13, the second input, as flags over `rank` axes. */
+/* Axes as flags over `rank` axes, from the attribute or, since opset 13, the second input. */
 static int flag_axes(sis__cx *c, size_t given, size_t rank, unsigned char *flags, size_t *n) {
     const int64_t *axes = NULL;
     axes = sis__attr_ints(c, "axes", n);
@@ -201,15 +201,15 @@ static int branch_shape(sis__cx *c) {
     return identity_shape(c);
 }
 
-/* One constant number of a type that is zero. */
+/* Is it one constant number of that type that is zero? */
 static int is_zero(const sis__tensor *t, sis__dtype type) {
     static const unsigned char zero[8];
     return t && t->data && t->dtype == type && t->count == 1 &&
            memcmp(t->data, zero, sis__dtype_size(type)) == 0;
 }
 
-/* At inference: the input, and a mask of ones if somebody asks for it. In training plans the result
- * has memory of its own, and p.unary.alpha is the share of units that are dropped. */
+/* Inference: the input, and a mask of ones if it is used. In training plans the result has its own
+ * memory, and p.unary.alpha is the fraction of dropped units. */
 static int dropout_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *ratio = sis__cx_input(c, 1);
     const sis__tensor *training = sis__cx_input(c, 2);
@@ -233,7 +233,8 @@ static uint32_t scramble(uint32_t x) {
     return x ^ x >> 16;
 }
 
-/* to += from, or to = from, for the units of row i that stay, scaled so that sums stay the same. */
+/* to += from, or to = from, for the kept units of row i, scaled so that the expected sum does not
+ * change. */
 static void drop_row(const sis__step *s, const sis__run *r, size_t i, const float *from, float *to,
                      int add) {
     const sis__tensor *t = sis__tin(s, r, 0);
@@ -272,7 +273,7 @@ static int dropout_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Names the columns of a classifier's scores; the scores stay what they are. */
+/* ZipMap names the columns of a classifier's scores; the scores do not change. */
 static int zip_map_shape(sis__cx *c) {
     sis__attr_find(c, "classlabels_strings");
     sis__attr_find(c, "classlabels_int64s");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where: for each element one of two inputs, as a third says, with broadcasting.
+ * Where: each element comes from one of two inputs, as a third one selects, with broadcasting.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ typedef struct {
     sis__run *r;
 } where_ctx;
 
-/* Loops for each pair of steps, which compilers turn into vectors. */
+/* One loop for each pair of strides, so that compilers vectorise it. */
 static void pick_floats(const where_ctx *w, const uint8_t *pick, const size_t *offset, float *y) {
     const sis__broadcast *b = &w->s->p.broadcast;
     const float *one = sis__in(w->s, w->r, 1) + offset[1],
