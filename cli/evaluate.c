@@ -48,6 +48,10 @@ static const cli_option options[] = {
          "a confidence interval. With several files, also how often a file has the same subsets "
          "as the first. The ranking is the order stored by --trace; without it, the subsets one "
          "after the other."},
+    {"by-count", 0, NULL, CLI_FLAG(eval_options, by_count),
+     "cut rankings of --metrics after 1, 2, 3, 5 and 10 features",
+     .more = "Instead of shares of the features. The fall without the first k features is the "
+             "top-k drop. Stability keeps its shares."},
     {"second-mask", 0, "MASK", CLI_STRING(eval_options, second_mask), "another mask for --robust",
      .unset = "zero, texts pad"},
     {"around", 0, "N", CLI_COUNT(eval_options, around), "how far away --robust unmasks neighbours",
@@ -98,6 +102,8 @@ static int check_usage(const eval_options *o, const cli_list *args) {
                                                                         : "imputation");
     if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
         return cli_usage("--%s needs --model and --input", o->question.mask ? "mask" : "features");
+    if (o->by_count && !o->metrics)
+        return cli_usage("--by-count needs --metrics");
     if (o->second_mask && !o->robust)
         return cli_usage("--second-mask needs --robust");
     if ((strcmp(o->question.target, "top") != 0 || o->question.target_index) && !o->imputation)
@@ -147,6 +153,7 @@ static int evaluate(const eval_options *o, const sis_records *files, size_t n, c
     opt.human = o->human;
     opt.robust = o->robust;
     opt.metrics = o->metrics;
+    opt.by_count = o->by_count;
     opt.imputation = o->imputation;
     opt.motif = o->motif;
     opt.draws = o->draws;

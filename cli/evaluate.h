@@ -12,7 +12,7 @@ typedef struct eval_options {
     cli_question question;
     const char *csv, *json, *motif, *second_mask, *where;
     size_t draws, around;
-    int first, human, imputation, robust, metrics;
+    int first, human, imputation, robust, metrics, by_count;
     int force;
     cli_common common;
 } eval_options;

@@ -111,7 +111,8 @@ static int is_below(const sis_evaluation *e) {
 static int print_counts(const sis_evaluation *e) {
     table t = {.texts = 2};
     put_header(&t, (const char *const[]){"method", "file", "rationales", "found per example",
-                                         "most", "sufficient examples", NULL});
+                                         "most", "sufficient examples",
+                                         "evaluations per example", NULL});
     for (size_t k = 0; k < e->n_methods; k++) {
         const sis_evaluated_method *m = &e->methods[k];
         put(&t, "%s", m->name);
@@ -120,6 +121,7 @@ static int print_counts(const sis_evaluation *e) {
         put(&t, "%.2f", m->summary.subsets_per_example);
         put(&t, "%.0f", m->summary.subsets_most);
         put(&t, "%.1f %%", 100 * m->summary.sufficient_examples);
+        put_number(&t, "%.0f", m->summary.evaluations_per_example);
     }
     return print_table(&t, "Rationales");
 }
@@ -162,6 +164,26 @@ static int print_importance(const sis_evaluation *e) {
 
 /* ---- People ---------------------------------------------------------------------------------- */
 
+/* All that a method shows of an example, as one set. */
+static int print_tokens(const sis_evaluation *e) {
+    static const struct {
+        int quantity;
+        const char *title;
+    } tables[] = {
+        {SIS_QUANTITY_TOKEN_PRECISION,
+         "Token precision: of all that a method shows of an example, the share that a person "
+         "marked"},
+        {SIS_QUANTITY_TOKEN_RECALL,
+         "Token recall: of what a person marked, the share that the method shows"},
+        {SIS_QUANTITY_TOKEN_F1, "Token F1: the harmonic mean of the two"},
+        {SIS_QUANTITY_IOU_F1, "IOU F1: the same, span by span"},
+    };
+    int status = CLI_DONE;
+    for (size_t k = 0; status == CLI_DONE && k < sizeof tables / sizeof *tables; k++)
+        status = print_quantity(e, tables[k].title, tables[k].quantity, "%.3f");
+    return status;
+}
+
 static int print_human(const sis_evaluation *e) {
     const sis_people *p = &e->people;
     char title[128];
@@ -192,14 +214,7 @@ static int print_human(const sis_evaluation *e) {
             is_below(e) ? "the score of the whole input less theirs"
                         : "their score less that of the whole input",
             p->median, p->lowest, p->highest);
-    if (status == CLI_DONE)
-        status = print_quantity(e,
-                                "Token F1: all that a method shows of an example, against what "
-                                "a person marked",
-                                SIS_QUANTITY_TOKEN_F1, "%.3f");
-    return status == CLI_DONE
-               ? print_quantity(e, "IOU F1: the same, span by span", SIS_QUANTITY_IOU_F1, "%.3f")
-               : status;
+    return status == CLI_DONE ? print_tokens(e) : status;
 }
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
@@ -225,10 +240,14 @@ static int print_robust(const sis_evaluation *e, const sis_evaluate_opt *o) {
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
 /* A method, and something at each cut. */
-static void put_cut_header(table *t) {
+static void put_cut_header(table *t, const sis_evaluation *e, int curve) {
+    const double *counts = e->methods[0].summary.curves[SIS_CURVE_FEATURES];
     put(t, "method");
     for (size_t k = 0; k < SIS_N_CUTS; k++)
-        put(t, "%g %%", sis_cut_percent(k));
+        if (counts && curve != SIS_CURVE_STABLE)
+            put(t, "top %g", counts[k]);
+        else
+            put(t, "%g %%", sis_cut_percent(k));
     t->columns = 1 + SIS_N_CUTS;
 }
 
@@ -236,7 +255,7 @@ static void put_cut_header(table *t) {
  * example. */
 static int print_curve(const sis_evaluation *e, int curve, int quantity, const char *title) {
     table t = {.texts = 1};
-    put_cut_header(&t);
+    put_cut_header(&t, e, curve);
     put(&t, "mean");
     t.columns++;
     if (e->n_methods > 1) {
@@ -258,7 +277,7 @@ static int print_curve(const sis_evaluation *e, int curve, int quantity, const c
 static int print_stability(const sis_evaluation *e, size_t samples) {
     char title[160];
     table t = {.texts = 1};
-    put_cut_header(&t);
+    put_cut_header(&t, e, SIS_CURVE_STABLE);
     for (size_t i = 0; i < e->n_methods; i++) {
         const double *const *c = e->methods[i].summary.curves;
         put(&t, "%s", e->methods[i].name);
@@ -310,7 +329,8 @@ static int print_metrics(const sis_evaluation *e, size_t samples) {
     };
     int status = CLI_DONE;
     for (size_t k = 0; status == CLI_DONE && k < sizeof curves / sizeof *curves; k++)
-        status = print_curve(e, curves[k].curve, curves[k].quantity, curves[k].titles[is_below(e)]);
+        if (!isnan(e->methods[0].summary.curves[curves[k].curve][0])) /* prompts have no draws */
+            status = print_curve(e, curves[k].curve, curves[k].quantity, curves[k].titles[is_below(e)]);
     if (status == CLI_DONE)
         status = print_stability(e, samples);
     return status == CLI_DONE && e->n_methods > 1 ? print_same(e) : status;

@@ -407,6 +407,8 @@ double sis_comparison_agreement(const sis_comparison *comparison);
     X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
     X(PGI, "pgi")                                                                                  \
     X(PGU, "pgu")                                                                                  \
+    X(TOKEN_PRECISION, "token_precision")                                                          \
+    X(TOKEN_RECALL, "token_recall")                                                                \
     X(TOKEN_F1, "token_f1")                                                                        \
     X(IOU_F1, "iou_f1")                                                                            \
     X(SAME, "same")                                                                                \
@@ -470,6 +472,7 @@ enum { SIS_QUANTITIES(SIS_QUANTITY_NUMBER) SIS_N_QUANTITIES };
 /* What is told cut by cut: lists of as many numbers in "cuts" by these names. */
 #define SIS_CURVES(X)                                                                              \
     X(PERCENT, "percent")                                                                          \
+    X(FEATURES, "features")                                                                        \
     X(SUFFICIENCY, "sufficiency")                                                                  \
     X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
     X(PGI, "pgi")                                                                                  \
@@ -493,13 +496,14 @@ enum {
 };
 
 typedef struct sis_method_summary {
-    double subsets_per_example, subsets_most, sufficient_examples;
+    double subsets_per_example, subsets_most, sufficient_examples, evaluations_per_example;
     sis_quantity quantities[SIS_N_QUANTITIES];
     double pearson_r, pearson_p;
     double holds[SIS_N_TRIALS]; /* share of rationales that stay sufficient; not in the file */
     size_t n_cuts;              /* 0: the metrics were not asked for */
     const double *curves[SIS_N_CURVES]; /* (n_cuts) means over examples; of stability the share of
-                                         * draws that hold, and its interval */
+                                         * draws that hold, and its interval; "features" is NULL
+                                         * unless rankings are cut by number */
 } sis_method_summary;
 
 typedef struct sis_evaluated_method {
@@ -553,6 +557,7 @@ typedef struct sis_evaluate_opt {
     int human;                      /* agreement with what people marked */
     int robust;                     /* do rationales hold under other masks? */
     int metrics;                    /* sufficiency, comprehensiveness, PGI, PGU, stability */
+    int by_count;                   /* cut rankings after 1, 2, 3, 5 and 10 features */
     int imputation;                 /* compare the mask with hot-deck values */
     const char *motif;              /* file of a DNA motif, or NULL */
     size_t draws;                   /* of imputation, default 10000 */
@@ -850,12 +855,13 @@ int sis_robustness_measure(const sis_model *model, const sis_part *parts, size_t
 /* ---- Metrics ------------------------------------------------------------------------------
  *
  * The numbers by which the field compares explanations. A ranking is looked at where it is cut: its
- * first 1, 5, 10, 20 and 50 per cent of all features, rounded up. */
+ * first 1, 5, 10, 20 and 50 per cent of all features, rounded up; or its first 1, 2, 3, 5 and 10. */
 
 enum { SIS_N_CUTS = 5 };
 
 double sis_cut_percent(size_t cut);              /* 1, 5, 10, 20, 50 */
 size_t sis_cut_features(size_t cut, size_t all); /* how many of `all` features that is */
+size_t sis_cut_count(size_t cut);                /* 1, 2, 3, 5, 10 */
 
 /* What a ranking is worth at each cut. The mean over the cuts is the AOPC (area over the perturbation
  * curve) of DeYoung et al. 2020, ERASER. */
@@ -874,6 +880,7 @@ typedef struct sis_ranking {
     const sis_input *input;
     const int *order; /* (n) */
     size_t n;
+    int by_count; /* cut by sis_cut_count() */
     const sis_deck *deck;
     size_t samples;
     uint64_t seed;

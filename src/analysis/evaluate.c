@@ -323,8 +323,11 @@ static int measure_tokens(const sis__evaluation *ev, const sis__method *m, size_
         for (size_t k = 0; k < m->items[i].n_features; k++)
             shown[n++] = m->items[i].features[k];
     int error = sis_overlap_measure(shown, n, r->drawing.human, r->drawing.n_human, &o);
-    m->items[m->first[e]].measures[SIS_MEASURE_TOKEN_F1] = o.f1;
-    m->items[m->first[e]].measures[SIS_MEASURE_IOU_F1] = o.iou_f1;
+    double *of = m->items[m->first[e]].measures;
+    of[SIS_MEASURE_TOKEN_PRECISION] = o.precision;
+    of[SIS_MEASURE_TOKEN_RECALL] = o.recall;
+    of[SIS_MEASURE_TOKEN_F1] = o.f1;
+    of[SIS_MEASURE_IOU_F1] = o.iou_f1;
     free(shown);
     return error;
 }

@@ -207,9 +207,11 @@ static int correlate(const sis__evaluation *ev, const sis__method *m, sis_method
 
 static void count_subsets(const sis__evaluation *ev, const sis__method *m, sis_method_summary *s) {
     size_t all = 0, most = 0, sufficient = 0;
+    double asked = 0;
     for (size_t e = 0; e < ev->n_subjects; e++) {
         size_t n = m->of[e]->collection.n_subsets, enough = 0;
         all += n;
+        asked += (double)m->of[e]->collection.evaluations;
         most = n > most ? n : most;
         for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
             enough += m->items[i].measures[SIS_MEASURE_SUFFICIENT] > 0;
@@ -217,6 +219,7 @@ static void count_subsets(const sis__evaluation *ev, const sis__method *m, sis_m
     }
     s->subsets_per_example = (double)all / (double)ev->n_subjects;
     s->subsets_most = (double)most;
+    s->evaluations_per_example = asked / (double)ev->n_subjects;
     s->sufficient_examples = (double)sufficient / (double)ev->n_subjects;
 }
 
@@ -264,13 +267,14 @@ static int find_curves(const sis__evaluation *ev, const sis__method *m, sis_meth
         for (int c = SIS_CURVE_SUFFICIENCY; c <= SIS_CURVE_PGU; c++)
             curves[c][k] = mean_at(ev, m, c, k);
         curves[SIS_CURVE_PERCENT][k] = sis_cut_percent(k);
+        curves[SIS_CURVE_FEATURES][k] = (double)sis_cut_count(k);
         curves[SIS_CURVE_STABLE][k] = (double)m->kept[k] / (double)draws;
         sis_share_interval(m->kept[k], draws, 0.95, &curves[SIS_CURVE_STABLE_LOW][k],
                            &curves[SIS_CURVE_STABLE_HIGH][k]);
     }
     s->n_cuts = SIS_N_CUTS;
     for (int c = 0; c < SIS_N_CURVES; c++)
-        s->curves[c] = curves[c];
+        s->curves[c] = c == SIS_CURVE_FEATURES && !ev->o->by_count ? NULL : curves[c];
     return SIS_OK;
 }
 

@@ -222,6 +222,7 @@ static int find_ranking(const sis__evaluation *ev, const sis__method *m, size_t 
     sis_ranking ranking = {.input = &ev->subjects[e].input,
                            .order = order,
                            .n = rank_features(&r->collection, order),
+                           .by_count = ev->o->by_count,
                            .deck = ev->deck,
                            .samples = ev->o->samples,
                            .seed = ev->o->seed + e};

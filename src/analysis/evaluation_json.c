@@ -76,6 +76,7 @@ static void put_summary(sis__buf *b, const sis_method_summary *s, int tested) {
     sis__json_number(b, "subsets_per_example", s->subsets_per_example);
     sis__json_number(b, "subsets_most", s->subsets_most);
     sis__json_number(b, "sufficient_examples", s->sufficient_examples);
+    put_measured(b, "evaluations_per_example", s->evaluations_per_example);
     for (int k = 0; k < SIS_N_QUANTITIES; k++)
         put_quantity(b, k, &s->quantities[k], tested);
     put_measured(b, "pearson_r", s->pearson_r);
@@ -188,6 +189,7 @@ static size_t find_example(const sis_evaluation *e, const char *id, size_t *at) 
 static int is_share(int measure) {
     return measure == SIS_MEASURE_SUFFICIENT || measure == SIS_MEASURE_DECK_HOLDS ||
            measure == SIS_MEASURE_HALF_HOLDS || measure == SIS_MEASURE_STABLE ||
+           measure == SIS_MEASURE_TOKEN_PRECISION || measure == SIS_MEASURE_TOKEN_RECALL ||
            measure == SIS_MEASURE_TOKEN_F1 || measure == SIS_MEASURE_IOU_F1 ||
            measure == SIS_MEASURE_SAME || measure == SIS_MEASURE_JACCARD;
 }
@@ -253,10 +255,12 @@ static void take_cuts(sis__fields *f, sis_method_summary *s) {
 static void take_summary(sis__fields *f, sis_method_summary *s) {
     sis__fields in = sis__enter(f, "summary", SIS__OPTIONAL);
     s->subsets_per_example = s->subsets_most = s->sufficient_examples = NAN;
+    s->evaluations_per_example = NAN;
     s->pearson_r = s->pearson_p = NAN;
     sis__take_number(&in, "subsets_per_example", SIS__OPTIONAL, &s->subsets_per_example);
     sis__take_number(&in, "subsets_most", SIS__OPTIONAL, &s->subsets_most);
     sis__take_number(&in, "sufficient_examples", SIS__OPTIONAL, &s->sufficient_examples);
+    sis__take_number(&in, "evaluations_per_example", SIS__OPTIONAL, &s->evaluations_per_example);
     for (int k = 0; k < SIS_N_QUANTITIES; k++)
         take_quantity(&in, k, &s->quantities[k]);
     sis__take_number(&in, "pearson_r", SIS__OPTIONAL, &s->pearson_r);

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 
 static const double PERCENT[SIS_N_CUTS] = {1, 5, 10, 20, 50};
+static const size_t COUNT[SIS_N_CUTS] = {1, 2, 3, 5, 10};
 
 double sis_cut_percent(size_t cut) {
     return cut < SIS_N_CUTS ? PERCENT[cut] : NAN;
@@ -25,6 +26,10 @@ double sis_cut_percent(size_t cut) {
 size_t sis_cut_features(size_t cut, size_t all) {
     size_t percent = cut < SIS_N_CUTS ? (size_t)PERCENT[cut] : 100;
     return all / 100 * percent + (all % 100 * percent + 99) / 100;
+}
+
+size_t sis_cut_count(size_t cut) {
+    return cut < SIS_N_CUTS ? COUNT[cut] : 0;
 }
 
 /* ---- Rankings ------------------------------------------------------------------------------ */
@@ -67,7 +72,7 @@ static int draw(questions *q, const sis_ranking *r) {
 
 static void ask(questions *q, const sis_ranking *r, size_t n_features) {
     for (size_t k = 0; k < SIS_N_CUTS; k++) {
-        size_t cut = sis_cut_features(k, n_features);
+        size_t cut = r->by_count ? sis_cut_count(k) : sis_cut_features(k, n_features);
         sis_part part = {.input = r->input, .features = r->order, .n = cut < r->n ? cut : r->n};
         for (int without = 0; without < 2; without++) {
             part.input = r->input;

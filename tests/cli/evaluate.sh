@@ -64,9 +64,13 @@ sis explain -q -m "$model" -i four.jsonl --mask zero -t 1 --method perturb --tra
 sis evaluate sis.jsonl perturb.jsonl -m "$model" -i four.jsonl --mask zero --human --metrics --samples 4 --json y.json \
     --csv y.csv | sed -n '/^Token/,$p'
 grep -o '"cuts":{[^}]*}' y.json
-cut -d , -f 1-3,22-30 y.csv
+cut -d , -f 1-3,22-32 y.csv
 sis report sis.jsonl --evaluation y.json -q --figure stability=s.svg --figure aopc-sufficiency=a.svg --figure token-f1=t.svg \
     --figure aopc-comprehensiveness=c.svg && grep -c '<svg' s.svg a.svg t.svg c.svg
+echo "== rankings cut by number"
+sis evaluate sis.jsonl perturb.jsonl -m "$model" -i four.jsonl --mask zero --metrics --by-count --samples 4 --json k.json |
+    sed -n '/^Sufficiency/,/^PGI/p; /^Stability/,/^$/p'
+grep -o '"cuts":{[^}]*"comprehensiveness":[^]]*' k.json
 echo "== any number of jobs"
 for j in 1 3; do
     sis evaluate sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --imputation --metrics \

@@ -80,6 +80,7 @@ try "a study without model" --imputation
 try "people without results" --imputation --human -m $model -i four.jsonl --mask zero
 try "robustness without model" sis.jsonl --robust
 try "metrics without model" sis.jsonl --metrics
+try "by number without metrics" sis.jsonl --by-count -m $model -i four.jsonl --mask zero
 try "metrics without results" --imputation --metrics -m $model -i four.jsonl --mask zero
 try "a mask without model" sis.jsonl --mask zero
 try "a second mask without --robust" sis.jsonl --second-mask zero

@@ -92,7 +92,7 @@ sed 1q in.jsonl | sed 's/}$/,"human":[1,3]}/' >marked.jsonl
 for method in sis lime; do
     sis explain -m "$at/v1/completions#m" -i marked.jsonl --prompt prompt.txt --explain context --quiet --method $method $(samples $method) >$method.jsonl
 done
-sis evaluate sis.jsonl lime.jsonl -m "$at/v1/completions#m" -i marked.jsonl --prompt prompt.txt --explain context --metrics --human --quiet | plain
+sis evaluate sis.jsonl lime.jsonl -m "$at/v1/completions#m" -i marked.jsonl --prompt prompt.txt --explain context --metrics --by-count --human --quiet | plain
 
 echo "# budgets"
 ask completion --rows 0 --max-evaluations 6 | brief

@@ -213,8 +213,8 @@ static void evaluations_read_back(void **state) {
     assert_true(isnan(e.methods[0].summary.quantities[1].rank_sum_p)); /* against itself */
     assert_true(e.methods[1].summary.quantities[1].rank_sum_p == 0.01 && e.n_draws == 3);
     assert_true(e.methods[0].summary.n_cuts == 0 && e.methods[1].summary.n_cuts == 3);
-    assert_true(e.methods[1].summary.curves[SIS_CURVE_COMPREHENSIVENESS][1] == -0.2);
-    assert_null(e.methods[1].summary.curves[SIS_CURVE_SUFFICIENCY]);
+    assert_true(e.methods[1].summary.curves[SIS_CURVE_SUFFICIENCY][1] == -0.2);
+    assert_null(e.methods[1].summary.curves[SIS_CURVE_FEATURES]);
     assert_string_equal(sis_measure_name(SIS_MEASURE_DECK_HOLDS), "deck_holds");
     sis_evaluation_release(&e);
     assert_stable(text, n, evaluation_again);
