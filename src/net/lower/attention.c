@@ -5,7 +5,8 @@
  * EmbedLayerNormalization, SkipLayerNormalization. The result is what PyTorch exports, so plans
  * fuse it (net/plan/fuse_attention.c) and walks follow it.
  *
- *     q, k, v -> (batch, heads, length, size) -> softmax(q . k^T * scale + mask) . v -> (batch, length, width)
+ *     q, k, v                            -> (batch, heads, length, size)
+ *     softmax(q . k^T * scale + mask) . v  -> (batch, length, width)
  *
  * Shapes and types are not known here. Three internal operators look at them later: Heads splits
  * the last of three axes into heads, Spread gives a mask four axes (net/ops/view.c), Term turns a

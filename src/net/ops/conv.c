@@ -11,7 +11,7 @@
  * Patches are not stored. The input of a block of pixels is copied once, with its padding, line
  * after line; a row of the patches is then a part of that copy, from some offset on:
  *
- *     copy   0 0 0 0 0   line of padding        patches of kernel position (1, 2): from this offset on
+ *     copy   0 0 0 0 0   line of padding        patches of kernel position (1, 2): from here on
  *            0 a b c 0   image                                        0 a[b c 0 0 d e f]0
  *            0 d e f 0
  *

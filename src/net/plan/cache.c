@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See cache.h. The lock guards the lists. It is never held while anything is computed, so two threads may
- * make the same thing at once, and one of them throws it away.
+ * See cache.h. The lock protects the lists. It is never held during a computation, so two threads
+ * may compute the same entry; one of them is then discarded.
  */
 #include "net/plan/cache.h"
 
@@ -74,7 +74,7 @@ static void clear_lists(struct sis__cache *c) {
 }
 
 void sis__cache_clear(struct sis__cache *c) {
-    sis__row_layouts_clear(c->layouts); /* they give plans back */
+    sis__row_layouts_clear(c->layouts); /* layouts return their plans */
     sis__shared_plans_clear(c->plans);
     clear_lists(c);
 }
@@ -181,7 +181,7 @@ int sis__cache_keep_made(const sis_net *net, const sis__made *made) {
     }
     m->made = *made;
     pthread_mutex_lock(&c->lock);
-    m->next = c->made; /* two threads may have made the same: both are in use */
+    m->next = c->made; /* two threads may have made the same one: both are in use */
     c->made = m;
     pthread_mutex_unlock(&c->lock);
     return SIS_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a network keeps, shared by all threads that use it: packed weights, what operators made of
- * attributes, plans (shared.h) and row layouts (row_layout.h).
+ * The cache of a network, shared by all threads that use it: packed weights, tables that operators
+ * build from attributes, plans (shared.h) and row layouts (row_layout.h).
  */
 #ifndef SIS_NET_PLAN_CACHE_H
 #define SIS_NET_PLAN_CACHE_H
@@ -15,22 +15,22 @@ void sis__cache_free(struct sis__cache *c);
 struct sis__shared_plans *sis__cache_plans(const sis_net *net);
 struct sis__row_layouts *sis__cache_layouts(const sis_net *net);
 
-/* Forget everything derived from weights. */
+/* Drop everything that depends on weights. */
 void sis__cache_clear(struct sis__cache *c);
 
-/* b packed, found or made; for matrices that belong to the document. */
+/* Pack b, or return it from the cache; for matrices that belong to the document. */
 int sis__cache_pack(const sis_net *net, const sis__matrix *b, const float **packed);
 
-/* Is it finite all over, times its alpha? Looked at once for all plans if it has been packed. */
+/* Are all values of alpha * b finite? Computed once for all plans if b is packed. */
 int sis__cache_finite(const sis_net *net, const sis__matrix *b);
 
-/* What an operator made of a node's attributes alone, which is large and the same in every plan. It
- * lives in memory that belongs to `arena`, a plan with nothing else in it. Keeping one takes the arena
- * over, also on failure. NULL: there is none yet. */
+/* Large data that an operator builds from a node's attributes alone, the same in every plan. Its
+ * memory belongs to `arena`, a plan that contains nothing else. sis__cache_keep_made() takes
+ * ownership of the arena, even on failure. sis__cache_made() returns NULL if there is none yet. */
 typedef struct sis__made {
-    const void *node; /* of the document */
+    const void *node; /* points into the document */
     const void *value;
-    uint64_t seen; /* attributes that were read for it */
+    uint64_t seen; /* attributes that were read to build it */
     sis__plan *arena;
 } sis__made;
 const sis__made *sis__cache_made(const sis_net *net, const void *node);

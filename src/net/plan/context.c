@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the shape functions of operators work with: inputs, outputs, constants, failures, packing,
- * attributes. Each attribute that is read is noted, so that one that no shape function asked for can
- * be refused instead of ignored.
+ * Functions for the shape functions of operators: inputs, outputs, constants, failures, packing,
+ * attributes. Each attribute that is read is marked, so that an attribute that no shape function
+ * reads is refused instead of ignored.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ int sis__cx_has_output(const sis__cx *c, size_t i) {
     return i < c->step->n_outputs && c->step->outputs[i] >= 0;
 }
 
-/* The type of the first input that is kept the same way, else the usual one. */
+/* The type of the first input with the same dtype, else the default type. */
 static int elem_like(const sis__cx *c, sis__dtype dtype) {
     static const int usual[] = {SIS__FLOAT, SIS__INT64, 9, SIS__STRING, 0};
     for (size_t i = 0; i < c->node->n_inputs; i++)
@@ -61,7 +61,7 @@ int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const si
     if (c->error || !sis__cx_has_output(c, i))
         return c->error;
     sis__tensor *t = &c->plan->tensors[c->step->outputs[i]];
-    if (t->fed) /* the plan starts behind this one */
+    if (t->fed) /* the plan starts after this node */
         return SIS_OK;
     if (rank > SIS__MAX_RANK)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes; at most %d are supported",
@@ -82,7 +82,8 @@ int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const si
 
 void sis__cx_alias(sis__cx *c) {
     const sis__tensor *in = &c->plan->tensors[c->step->inputs[0]];
-    if (sis__cx_has_output(c, 0)) /* straight to where the memory is: chains of views stay short */
+    if (sis__cx_has_output(c, 0)) /* points to the owner of the memory, so chains of views stay
+                                   * short */
         c->plan->tensors[c->step->outputs[0]].alias =
             in->alias >= 0 ? in->alias : c->step->inputs[0];
 }
@@ -206,8 +207,8 @@ const Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name) {
     return NULL;
 }
 
-/* The attribute, if it is there and of the type. Old files leave the type out; then what is filled
- * in decides. */
+/* The attribute, if it exists and has the type. Old files omit the type; then the field that is set
+ * decides. */
 static const Sis__Onnx__Attribute *find_typed(sis__cx *c, const char *name, int type) {
     const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     if (!a || c->error)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an operator is, and what its shape function works with: inputs, outputs, constants,
+ * The interface of an operator (sis__op) and of its shape function: inputs, outputs, constants,
  * attributes, failures, packing.
  *
- * Adding an operator: one line in SIS__OPS (net/ops/ops.h) and one `const sis__op` in a file of
+ * To add an operator, add one line to SIS__OPS (net/ops/ops.h) and one `const sis__op` to a file of
  * net/ops.
  */
 #ifndef SIS_NET_PLAN_CONTEXT_H
@@ -11,31 +11,33 @@
 
 #include "net/plan/source.h"
 
-/* Compilation of one node: what shape functions work with. The first failure stays: everything
- * that follows does nothing and gives defaults, so a shape function is a list of statements that
- * ends with the error. Look at it earlier only where what was refused would be an index. */
+/* Compilation of one node. Errors are sticky: after the first one every call does nothing and
+ * returns defaults, so a shape function is a list of statements that ends with `return c->error`.
+ * Check the error earlier only where a refused value would be used as an index. */
 typedef struct sis__cx {
     sis__plan *plan;
     sis__step *step;
     const sis__node *node;
-    uint64_t seen; /* attributes read so far; any other is refused */
+    uint64_t seen; /* attributes read so far; all others are refused */
     int error;     /* the first one */
 } sis__cx;
 
-/* What an operator does to values, all inputs but one being constant; walks ask for it. */
+/* What an operator does to values if all inputs but one are constant. Walks use it. */
 typedef enum sis__trait {
-    SIS__MIXES, /* anything */
+    SIS__MIXES, /* no simple relation */
     SIS__KEEPS, /* output 0 has the values of input 0 in the same order */
-    SIS__MOVES, /* each value of output 0 is one of input 0; `source` says which */
-    SIS__MAPS,  /* each value of output 0 is one function of the one of each input at its place;
-                   several inputs are broadcast by p.broadcast or by their tensors' shapes */
-    SIS__MAPS_PLACES, /* the same, but another function at each place */
-    SIS__MIXES_TEXTS, /* anything, and takes texts; those that keep or move values do so anyway */
-    SIS__MAPS_TEXTS   /* maps, and takes texts */
+    SIS__MOVES, /* each value of output 0 is a value of input 0; `source` says which */
+    SIS__MAPS,  /* each value of output 0 is a function of the values of the inputs at its position,
+                 * the same at all positions; several inputs are broadcast by p.broadcast or by
+                 * their shapes */
+    SIS__MAPS_PLACES, /* the same, but with a different function at each position */
+    SIS__MIXES_TEXTS, /* like MIXES, and accepts texts (operators that keep or move values always
+                       * do) */
+    SIS__MAPS_TEXTS   /* like MAPS, and accepts texts */
 } sis__trait;
 
-/* Which layer an operator is, for walks and proofs that treat layers of one family in the same way; its
- * parameters are those named here. */
+/* The kind of layer, for walks and proofs that treat a family alike, with the parameters it
+ * uses. */
 typedef enum sis__family {
     SIS__NO_FAMILY,
     SIS__DENSE,       /* p.gemm */
@@ -49,11 +51,11 @@ typedef enum sis__family {
     SIS__RECURRENT,    /* p.recurrent */
     SIS__LINEAR_MODEL, /* p.linear */
     SIS__TREES,        /* p.trees */
-    SIS__SCALES, /* each column by itself, increasing or not by the sign of its scale; p.norm */
-    SIS__IMPUTES /* missing values of a column */
+    SIS__SCALES,       /* each column separately, monotone with the sign of its scale; p.norm */
+    SIS__IMPUTES       /* replaces missing values of a column */
 } sis__family;
 
-/* What pools and reductions make of the values that they look at. */
+/* How pools and reductions combine values. */
 typedef enum sis__takes {
     SIS__TAKES_OTHER,
     SIS__TAKES_MAX,
@@ -63,80 +65,82 @@ typedef enum sis__takes {
 
 typedef struct sis__op {
     size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
-    /* Check inputs and attributes, fill step->p, set the shape of every output; returns c->error. */
+    /* Check inputs and attributes, fill step->p, set the shape of every output; returns
+     * c->error. */
     int (*shape)(sis__cx *c);
     int (*forward)(const sis__step *s, sis__run *r);
-    /* Add to grad[] of every input that has one. NULL: constant almost everywhere, or integers. */
+    /* Add to grad[] of every input that has one. NULL: gradient is 0 almost everywhere, or
+     * integers. */
     int (*backward)(const sis__step *s, sis__run *r);
     int in_place; /* output 0 may overwrite input 0 */
     sis__trait trait;
-    unsigned
-        linear; /* bit i: output 0 is linear in input i, and a constant, the others being constant */
-    /* What each value of output `out` takes from input `in` (source.h); 0: not known. NULL: what the
-     * trait says. */
+    unsigned linear; /* bit i: output 0 is affine in input i if the others are constant */
+    /* The values of input `in` that each value of output `out` depends on (source.h); 0: not known.
+     * NULL: follows from the trait. */
     int (*source)(const sis__plan *p, const sis__step *s, size_t out, size_t in, sis__source *from);
     sis__family family;
-    sis__takes takes; /* of pools and reductions */
+    sis__takes takes; /* only for pools and reductions */
 } sis__op;
 
 static inline int sis__is(const sis__step *s, sis__family family) {
     return s->ops->family == family;
 }
 
-/* Inputs of the node under compilation; NULL if left out. */
+/* Input i of the node; NULL if omitted. */
 const sis__tensor *sis__cx_input(const sis__cx *c, size_t i);
-/* Set output i (ignored if nobody named it). Refuses tensors that are too large. */
+/* Set output i (ignored if the node does not name it). Refuses tensors that are too large. */
 int sis__cx_output(sis__cx *c, size_t i, sis__dtype t, size_t rank, const size_t *dims);
-/* The standard's type of output i, set before, where it is not that of the first input that is kept
- * the same way. */
+/* Set the standard's type of output i, if it differs from that of the first input with the same
+ * dtype. Call after sis__cx_output(). */
 void sis__cx_elem(sis__cx *c, size_t i, int elem);
 /* Output 0 shares memory and values with input 0 (a view). */
 void sis__cx_alias(sis__cx *c);
-/* Is output i asked for? */
+/* Does the node have output i? */
 int sis__cx_has_output(const sis__cx *c, size_t i);
-/* Output i is a constant known already (Shape): data lives as long as the plan. */
+/* Output i is a constant (Shape, for example); data must live as long as the plan. */
 void sis__cx_known(sis__cx *c, size_t i, const void *data);
-/* Memory that lives as long as the plan; zeroed. NULL: the error is SIS_E_NOMEM. */
+/* Zeroed memory that lives as long as the plan. NULL: the error is SIS_E_NOMEM. */
 void *sis__cx_alloc(sis__cx *c, size_t n, size_t size);
-/* Parameters of the operator's own (step->p.own), zeroed; NULL as above. */
+/* The operator's private parameters (step->p.own), zeroed; NULL as above. */
 void *sis__cx_own(sis__cx *c, size_t size);
-/* Failure of this node: "operator Conv (node conv1): ..."; returns the first one there was. */
+/* Set the error "operator Conv (node conv1): ..."; returns the first error. */
 int sis__cx_fail(sis__cx *c, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Input i must be a constant of integers: its values, and how many; NULL and 0 if it is not. */
+/* Input i must be a constant of integers: returns its values and their number; NULL and 0 if
+ * not. */
 const int64_t *sis__cx_ints(sis__cx *c, size_t i, size_t *n);
-/* Input i must be float (type of a fed integer is refused with a message). */
+/* Input i must be float; another type is refused with a message. */
 int sis__cx_float(sis__cx *c, size_t i);
-/* Is this input a constant that may be packed or pre-computed with? */
+/* The values of input i if it is a constant that may be packed or folded, else NULL. */
 const void *sis__cx_constant(const sis__cx *c, size_t i);
-/* alpha * b packed for the kernel as the right side of a product, kept with the plan or the
- * network. b is (k, n) or, transposed, (n, k). With `lefts` these are the weights of so many groups
- * of a convolution, back to back, each of n filters, to become left sides; alpha is 1. */
+/* alpha * b packed as the right side of a product; the plan or the network owns the result. b is
+ * (k, n) or, transposed, (n, k). With `lefts` b holds the weights of that many groups of a
+ * convolution, each of n filters, packed as left sides; alpha is 1. */
 typedef struct sis__matrix {
     const float *at;
     size_t k, n;
     int transposed;
     float alpha;
-    size_t lefts, rows, run; /* rows of the kernel, and their length */
-    size_t row;              /* transposed: from one row to the next; 0: k */
+    size_t lefts, rows, run; /* number of rows of the kernel, and their length */
+    size_t row;              /* transposed: distance of rows; 0: k */
 } sis__matrix;
 const float *sis__cx_pack(sis__cx *c, const sis__matrix *b);
 /* The same into new memory. */
 float *sis__matrix_pack(const sis__matrix *b);
 
-/* Attributes; the default, or NULL and 0, if absent or of another type, which is an error. */
+/* Attributes. Absent: the default, or NULL and 0. Wrong type: an error. */
 int64_t sis__attr_int(sis__cx *c, const char *name, int64_t missing);
 float sis__attr_float(sis__cx *c, const char *name, float missing);
 void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size);
 const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n);
 const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n);
-/* A tensor, kept as long as the plan; 1, or 0 if it is absent or an error is set. */
+/* A tensor that lives as long as the plan; 1, or 0 if it is absent or an error is set. */
 int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out);
 const struct Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name);
-/* The number in `names` of an attribute that names one of n choices; the first if absent. */
+/* The index in `names` of an attribute that names one of n choices; 0 if absent. */
 int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n);
 
-/* -rank..rank-1 -> 0..rank-1; 0 if it is neither. */
+/* Map -rank..rank-1 to 0..rank-1; out of range: 0 and an error. */
 size_t sis__cx_axis(sis__cx *c, int64_t axis, size_t rank);
 
 static inline const float *sis__in(const sis__step *s, const sis__run *r, size_t i) {

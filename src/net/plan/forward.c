@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows in, scores or margins out. Rows are cut into pieces of a power of two (a plan is compiled
- * for each such size), pieces are shared out over threads, each thread borrows a run from the
+ * Compute scores or margins of rows. Rows are cut into pieces whose sizes are powers of two (there
+ * is a plan for each size). Pieces are distributed over threads; each thread borrows a run from the
  * network.
  */
 #include <math.h>
@@ -18,8 +18,8 @@
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
-/* Whole chunks first, then the powers of two the rest is made of, largest first; or, where it may be
- * filled up, the next power of two for at least three quarters of it. */
+/* Whole chunks first, then the rest as powers of two, largest first. If padding is allowed, the
+ * next power of two is used for a rest that fills at least three quarters of it. */
 static sis__piece next_piece(size_t chunk, size_t rest, int fill) {
     sis__piece p = {.log2_rows = 63 - __builtin_clzll(rest < chunk ? rest : chunk)};
     p.n = (size_t)1 << p.log2_rows;
@@ -82,7 +82,7 @@ int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__row_layout
     return sis__row_layout_get(net, &(sis__row_form){b->embedded, b->n_values, b->shape}, g);
 }
 
-/* Those of all outputs of m rows. */
+/* The margins of all outputs of m rows. */
 static void all_margins(const sis_net *net, const float *z, size_t m, size_t k, double *y) {
     int softmax = sis__net_softmax(net);
     for (size_t c = 0; softmax && c < k; c++)
@@ -131,7 +131,7 @@ static int run_piece(void *ctx, size_t item, int worker) {
     int error = sis__row_layout_take(j->net, j->g, j->target, p.log2_rows, &r);
     if (error)
         return error;
-    for (size_t i = 0; i < (size_t)1 << p.log2_rows; i++) /* the last again, to fill it up */
+    for (size_t i = 0; i < (size_t)1 << p.log2_rows; i++) /* repeats the last row as padding */
         sis__row_layout_feed(j->g, r, i,
                              j->batch->rows + (p.row + (i < p.n ? i : p.n - 1)) * j->g->n_values);
     error = sis__run_forward(r);

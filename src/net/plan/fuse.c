@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several operators at once. Exporters write a GELU as five operators, a SiLU as two and a layer
- * normalisation as nine, behind a sum, turn queries, keys and values before they multiply them, and add biases to
- * products; attention is two products with a softmax between them (fuse_attention.c). Each
- * such chain becomes one step, which takes the place of the chain's last one; the others are left
- * to sis__plan_new to drop. What it computes is rounded as the chain's operators round, so plans
- * that keep everything, where nothing of this is done, give the same bits.
+ * Operator fusion. Exporters write a GELU as five operators, a SiLU as two and a layer
+ * normalisation as nine, after a sum; they transpose queries, keys and values before products and
+ * add biases after them; attention is two products around a softmax (fuse_attention.c). Each such
+ * chain becomes one step in the place of the chain's last step; the other steps are dead and
+ * sis__plan_new() removes them. The fused step rounds like the operators of the chain, so plans
+ * that keep all tensors, which are not fused, give the same bits.
  *
- * A chain is only taken where nobody else reads what lies inside it.
+ * A chain is fused only if nothing else reads its inner results.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static const sis__tensor *tensor_of(const fuser *f, int t) {
     return t >= 0 ? &f->p->tensors[t] : NULL;
 }
 
-/* The other input of a step of two. */
+/* The other input of a step with two inputs. */
 static int other_of(const sis__step *s, int tensor) {
     return s->inputs[0] == tensor ? s->inputs[1] : s->inputs[0];
 }
@@ -70,7 +70,7 @@ int sis__fuser_number(const fuser *f, int tensor, float *v) {
     return 1;
 }
 
-/* Is it n constant floats along the last axis? */
+/* n constant floats along the last axis, or NULL. */
 static const float *vector(const fuser *f, int tensor, size_t n) {
     const sis__tensor *t = tensor_of(f, tensor);
     return t && t->data && t->dtype == SIS__F32 && t->rank && t->count == n &&
@@ -104,7 +104,8 @@ static int gelu_forward(const sis__step *s, sis__run *r) {
 
 static const sis__op gelu_op = {.forward = gelu_forward, .in_place = 1, .trait = SIS__MAPS};
 
-/* Behind e = erf(...) + 1: how it is multiplied with x and a half. The last step, or NULL. */
+/* After e = erf(...) + 1: the products of e, x and 0.5 in any order. Returns the last step, or
+ * NULL. */
 static sis__step *find_products(const fuser *f, sis__step *e, int x, sis__gelu *g) {
     sis__step *first = sis__fuser_next(f, e, SIS__OP_MUL), *second;
     if (!first)
@@ -193,7 +194,7 @@ static int layer_norm_forward(const sis__step *s, sis__run *r) {
 static const sis__op layer_norm_op = {
     .forward = layer_norm_forward, .in_place = 1, .trait = SIS__MIXES};
 
-/* The mean of tensor x over its last axis, which stays as 1? */
+/* Is it the mean of tensor x over its last axis, kept as size 1? */
 static int is_mean(const fuser *f, const sis__step *mean, int x) {
     const sis__tensor *t = tensor_of(f, x);
     const sis__reduce *e = mean ? &mean->p.reduce : NULL;
@@ -202,7 +203,7 @@ static int is_mean(const fuser *f, const sis__step *mean, int x) {
            tensor_of(f, mean->outputs[0])->rank == t->rank && t->dtype == SIS__F32;
 }
 
-/* d * d, which is read once and is one of the two that read d; the other is *divided. */
+/* The step d * d, with one reader, that is one of two readers of d; the other one is *divided. */
 static sis__step *find_square(const fuser *f, int d, sis__step **divided) {
     sis__step *square = NULL;
     *divided = NULL;
@@ -223,10 +224,11 @@ static sis__step *find_square(const fuser *f, int d, sis__step **divided) {
     return NULL;
 }
 
-/* The inputs of a normalisation of x: x, or the two that it is the sum of if nobody else reads it. How many. */
+/* The inputs of a normalisation of x: x, or the two addends if x is a sum that nothing else reads.
+ * Returns their number. */
 static size_t inputs_of_norm(const fuser *f, int x, int *inputs) {
     const sis__step *sum = sis__fuser_maker(f, x, SIS__OP_ADD);
-    int alone = sum && f->reads[x] == 2; /* once for the mean, once without it */
+    int alone = sum && f->reads[x] == 2; /* read by the mean and by the subtraction */
     for (size_t i = 0; i < 2 && alone; i++)
         alone = sis__same_shape(tensor_of(f, sum->inputs[i]), tensor_of(f, x));
     inputs[0] = alone ? sum->inputs[0] : x;
@@ -313,7 +315,7 @@ static int fuse_turns(const fuser *f, sis__step *product) {
         error = sis__fuser_stack(f, product->inputs[i], &inputs[i], &k[i]);
     if (!error)
         error = sis__fuser_result(f, product, &turn, &k[2]);
-    if (error || k[2].col != 1 || /* rows are written in one go */
+    if (error || k[2].col != 1 || /* rows are written contiguously */
         (!turn && inputs[0] == product->inputs[0] && inputs[1] == product->inputs[1]))
         return error;
     g->stacks = k;
@@ -328,7 +330,7 @@ static int fuse_turns(const fuser *f, sis__step *product) {
 
 /* ---- Relu inside the product in front of it ------------------------------------------------- */
 
-/* The Relu's result then is a view of the product's, and its step has nothing left to do. */
+/* The Relu's result becomes a view of the product's, and its step does nothing. */
 static int fuse_relu(const fuser *f, sis__step *relu) {
     int in = relu->inputs[0];
     sis__step *product = sis__fuser_maker(f, in, SIS__OP_CONV);

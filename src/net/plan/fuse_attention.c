@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention as one step: scores = q . k^T, scaled and masked, softmax, . v. Its maps of queries and
- * keys are the largest tensors of a transformer and nobody else reads them, so they are made and used
- * up panel by panel (net/kernels/attention.h).
+ * Fused attention: scores = q . k^T, scaled and masked, softmax, . v as one step. The score
+ * matrices of queries and keys are the largest tensors of a transformer and nothing else reads
+ * them, so they are computed and consumed panel by panel (net/kernels/attention.h).
  */
 #include <string.h>
 
@@ -12,14 +12,14 @@
 #include "net/ops/ops.h"
 #include "net/plan/fuse.h"
 
-/* For each of `total` matrices y (m, v) = softmax(steps(q (m, k) . keys (k, n))) .
- * values (n, v). Its inputs are q, keys and values, then the maps of steps in turn. */
+/* For each of `total` matrices y (m, v) = softmax(steps(q (m, k) . keys (k, n))) . values (n, v).
+ * The inputs are q, keys and values, then the maps of the steps in order. */
 enum { SCORE_STEPS = 4, QUERIES = 0, KEYS, VALUES, FIRST_MAP };
 typedef struct {
     size_t total, m, n, k, v;
     sis__stack stacks[FIRST_MAP], y;
-    sis__score_step steps[SCORE_STEPS]; /* maps are filled in for each matrix */
-    const size_t *maps[SCORE_STEPS];    /* (total) where its map begins; NULL: a number */
+    sis__score_step steps[SCORE_STEPS]; /* maps are set for each matrix */
+    const size_t *maps[SCORE_STEPS];    /* (total) offset of its map; NULL: a number */
     size_t n_steps;
 } attention;
 
@@ -67,7 +67,7 @@ static int attention_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Files may name it, but only plans make it. */
+/* A file may contain this name, but only plans may create the operator. */
 static int attention_shape(sis__cx *c) {
     return sis__cx_fail(c, SIS_E_UNSUPPORTED, "it is an internal operator");
 }
@@ -77,7 +77,7 @@ const sis__op sis__op_fused_attention = {
 
 /* ---- Finding it ------------------------------------------------------------------------------ */
 
-/* What is found from the last product back to the first. */
+/* Search state, from the last product back to the first. */
 typedef struct {
     const sis__fuser *f;
     const sis__tensor *scores; /* their shape */
@@ -90,7 +90,7 @@ static const sis__tensor *tensor_of(const finder *w, int t) {
     return &w->f->p->tensors[t];
 }
 
-/* A product of two stacks of matrices, neither of which is repeated. */
+/* Is it a product of two stacks of matrices, neither of them broadcast? */
 static int multiplies(const finder *w, const sis__step *s) {
     const sis__tensor *y = tensor_of(w, s->outputs[0]);
     int both = s->op == SIS__OP_MATMUL && !s->p.gemm.packed && !s->p.gemm.stacks &&
@@ -103,7 +103,7 @@ static int multiplies(const finder *w, const sis__step *s) {
     return both;
 }
 
-/* Where the values of t are that are repeated to fill the scores. */
+/* The offset of each matrix in t, which is broadcast to the shape of the scores. */
 static int add_map(finder *w, const sis__tensor *t, sis__score_step *step, const size_t **at) {
     const sis__tensor *y = w->scores;
     size_t stride[SIS__MAX_RANK], over[SIS__MAX_RANK] = {0}, missing = y->rank - t->rank;
@@ -122,7 +122,7 @@ static int add_map(finder *w, const sis__tensor *t, sis__score_step *step, const
     return SIS_OK;
 }
 
-/* The input of a step between the products that is scores, too; -1: none. */
+/* The input with the scores of a step between the products; -1: none. */
 static int scores_of(const finder *w, const sis__step *s) {
     static const size_t order[] = {0, 1, 2};
     for (size_t k = 0; k < 3 && k < s->n_inputs; k++) {
@@ -134,7 +134,7 @@ static int scores_of(const finder *w, const sis__step *s) {
     return -1;
 }
 
-/* Takes a step between the products; 0: it is none that is known. */
+/* Add a step between the products; 0: not supported. */
 static int take(finder *w, const sis__step *s, int from) {
     size_t t = w->a.n_steps;
     if (t == SCORE_STEPS)
@@ -166,7 +166,7 @@ static int take(finder *w, const sis__step *s, int from) {
     return !error ? 1 : error;
 }
 
-/* Steps were found from the last to the first. */
+/* Steps are found from the last to the first. */
 static void reverse(finder *w) {
     attention *a = &w->a;
     for (size_t i = 0, j = a->n_steps; i + 1 < j--; i++) {
@@ -184,7 +184,7 @@ static void reverse(finder *w) {
     }
 }
 
-/* The product that makes the scores, behind what is done to them; NULL or *error: there is none. */
+/* The product that computes the scores, found through the steps after it; NULL: none, or *error. */
 static const sis__step *find_first(finder *w, int tensor, int *error) {
     for (;;) {
         const sis__step *s = w->f->maker[tensor] >= 0 ? &w->f->p->steps[w->f->maker[tensor]] : NULL;
@@ -219,7 +219,7 @@ static int place_all(finder *w, const sis__step *first, const sis__step *last, s
     return error;
 }
 
-/* `at` is the last step of the chain, or the Transpose behind it. */
+/* `at` is the last step of the chain, or the Transpose after it. */
 static int put(finder *w, const sis__step *last, sis__step *at) {
     attention *kept = SIS_ARENA(&w->f->p->memory, attention, 1);
     if (!kept)

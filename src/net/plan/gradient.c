@@ -2,9 +2,9 @@
  *
  * Gradients of scores or margins with respect to rows and parameters.
  *
- * Pieces of the batch run on several threads, a wave of as many pieces as threads at a time; when a
- * wave is done, the gradients of parameters are added piece by piece in the order of rows. So the
- * sums are the same for any number of threads.
+ * Pieces of the batch run on several threads, in waves of one piece per thread. After a wave, the
+ * gradients of parameters are added piece by piece in the order of rows, so the sums are the same
+ * for any number of threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,9 +26,9 @@ typedef struct {
     const sis_net_grad *grad;
     sis__row_layout *g;
     sis__target target;
-    int output; /* value the gradient starts from */
+    int output; /* value where the gradient starts */
     size_t chunk;
-    size_t first;    /* piece this wave begins with */
+    size_t first;    /* first piece of this wave */
     sis__run **runs; /* (jobs) of this wave */
 } job;
 
@@ -77,7 +77,7 @@ static int run_piece(void *ctx, size_t item, int worker) {
         for (size_t c = 0; !j->grad->of_margins && c < k; c++)
             dy[i * k + c] = (float)seed(j, p.row + i, c);
     }
-    if (j->g->fixed) /* rows of a batch that nobody asked for */
+    if (j->g->fixed) /* padding rows of a fixed batch */
         memset(dy + p.n * k, 0, (j->g->fixed - p.n) * k * sizeof *dy);
     if ((error = sis__run_backward(r)) == 0 && j->grad->d_rows)
         memcpy(j->grad->d_rows + p.row * j->g->n_values, dx, p.n * j->g->n_values * sizeof *dx);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where tensors lie in the memory of a run. Each gets the first gap that takes it among those alive
- * at its step; a tensor dies with the last step that reads it, fed and wanted ones never. Steps
- * that may overwrite their input do where nobody reads it again. Plans that keep everything do none
- * of that.
+ * Memory layout of a run. Each tensor gets the first gap that is large enough between the tensors
+ * alive at its step. A tensor dies after the last step that reads it; fed and wanted tensors never
+ * die. A step that may overwrite its input does so if nothing reads the input later. Plans with
+ * keep_all do none of this.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +13,17 @@
 #include "net/ops/ops.h"
 #include "net/plan/plan.h"
 
-static const size_t max_arena = (size_t)1 << 32; /* bytes of a run, and of its scratch */
+static const size_t max_arena = (size_t)1 << 32; /* maximal bytes of a run, and of its scratch */
 
 enum { ALIGN = 64 };
 
 typedef struct {
     size_t offset, size;
-    size_t last; /* step that reads it last; its memory is free after that */
+    size_t last; /* last step that reads it; then its memory is free */
     int tensor;
 } place;
 
-/* The tensor whose memory t lies in. */
+/* The tensor that owns the memory of t. */
 static int root_of(const sis__plan *p, int t) {
     while (p->tensors[t].alias >= 0)
         t = p->tensors[t].alias;
@@ -46,7 +46,7 @@ static void find_last_uses(const sis__plan *p, size_t *last) {
             last[root_of(p, (int)t)] = SIZE_MAX;
 }
 
-/* May step i overwrite its first input? Only where nobody reads that again. */
+/* May step i overwrite its first input? Only if nothing reads the input later. */
 static int fits_in_place(const sis__plan *p, size_t i, const size_t *last) {
     const sis__step *s = &p->steps[i];
     if (!s->ops->in_place || s->n_inputs == 0 || s->inputs[0] < 0 || s->outputs[0] < 0)
@@ -61,7 +61,7 @@ static int fits_in_place(const sis__plan *p, size_t i, const size_t *last) {
            sis__tensor_bytes(a) == sis__tensor_bytes(b);
 }
 
-/* First gap between the places in use (sorted by offset) that takes `size`. */
+/* The first gap of at least `size` between the used places, which are sorted by offset. */
 static size_t find_gap(const place *used, size_t n, size_t size, size_t *index) {
     size_t at = 0;
     for (*index = 0; *index < n; (*index)++) {
@@ -78,7 +78,7 @@ typedef struct {
     size_t *last; /* (n_tensors) see find_last_uses */
 } layout;
 
-/* Output 0 of step i takes over the memory of its input 0, and lives as long as it would have. */
+/* Output 0 of step i takes the memory of its input 0 and keeps it alive. */
 static void take_over(sis__plan *p, layout *l, size_t i) {
     int in = root_of(p, p->steps[i].inputs[0]), out = p->steps[i].outputs[0];
     p->tensors[out].alias = in;
@@ -144,7 +144,7 @@ int sis__plan_lay_out(sis__plan *p) {
         if (p->scratch < s->scratch)
             p->scratch = s->scratch;
     }
-    for (size_t i = 0; i < p->n_steps && !error; i++) { /* behind all tensors */
+    for (size_t i = 0; i < p->n_steps && !error; i++) { /* after all tensors */
         sis__step *s = &p->steps[i];
         s->tape_at = (p->arena + 63) / 64 * 64;
         if (s->tape > (size_t)1 << 34)

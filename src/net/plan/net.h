@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The network object: its graph, what it is, and the plans that are kept for it.
+ * The network object: its document, graph, input and output, and its cache.
  */
 #ifndef SIS_NET_PLAN_NET_H
 #define SIS_NET_PLAN_NET_H
@@ -19,53 +19,53 @@ typedef enum sis__final {
 struct sis_net {
     struct Sis__Onnx__Model *doc;
     sis__graph graph;
-    int input, output; /* values: what rows are fed to, what scores are read from */
-    int pre_output;    /* value the final activation reads; = output if there is none */
+    int input, output; /* values: takes the rows, gives the scores */
+    int pre_output;    /* value that the final activation reads; output if there is no activation */
     sis__final final;
     int embedding; /* token models: value of the embedding matrix; else -1 */
     int embedded;  /* token models: value that the embedding Gather computes; else -1 */
-    int counted;   /* the first axis of the input counts rows */
-    size_t rows;   /* of a batch that the file fixes, if its rows are told apart; else 0 */
-    int whole;     /* then: only batches of so many can be run */
+    int counted;   /* the first axis of the input is the batch */
+    size_t rows;   /* fixed batch size of a file whose rows are treated separately; else 0 */
+    int whole;     /* then: only whole batches can be run */
     struct sis__cache *cache; /* plans, runs and packed weights, shared by threads */
-    struct sis__words *words; /* texts */
-    struct sis__given *given; /* inputs that are constants */
-    char *explained;          /* the input that rows are fed to, if the caller named it */
-    char *chosen;             /* the output that gives the scores, likewise */
-    int64_t pad;              /* the token that stands for none */
+    struct sis__words *words; /* table of texts */
+    struct sis__given *given; /* constant inputs */
+    char *explained;          /* name of the input that takes rows, if the caller chose it */
+    char *chosen;             /* name of the output, if the caller chose it */
+    int64_t pad;              /* id of the padding token */
     int document_only;        /* another engine runs it (sis_net_read_document) */
-    char *refusal;            /* why no rows can be fed yet; NULL: they can */
+    char *refusal;            /* why rows cannot be fed yet; NULL: they can */
 };
 
-/* Does a softmax over all scores of a row come last? */
+/* Is the last operator a softmax over all scores of a row? */
 static inline int sis__net_softmax(const sis_net *net) {
     return net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
 }
 
-/* Make one input of all that the graph has (net/inputs.c). */
+/* Combine all inputs of the graph into one (net/inputs.c). */
 int sis__net_prepare_inputs(sis_net *net, sis__graph *g);
-/* Free what the caller said about inputs. */
+/* Free the caller's choices of inputs and outputs. */
 void sis__net_forget(sis_net *net);
-/* Where the values of an input are looked up in a matrix: the matrix and the result, or -1. */
+/* Find the embedding lookup of an input: the matrix and the result, or -1. */
 void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int *embedded);
 
-/* Make a network of a document, which belongs to it (or is freed) afterwards. */
+/* Make a network from a document; takes ownership of it, even on failure. */
 int sis__net_adopt(struct Sis__Onnx__Model *doc, sis_net **out);
 
-/* Read the graph again after the document has changed; on failure nothing has happened. */
+/* Load the graph again after the document changed; a failure changes nothing. */
 int sis__net_reload(sis_net *net);
 
 /* Value of parameter i, or -1. */
 int sis__net_param(const sis_net *net, size_t i);
 
-/* A plan for one row of a network whose rows have one length, each result kept apart. */
+/* A keep_all plan for one row, for networks whose rows have a fixed length. */
 int sis__net_plan_row(const sis_net *net, struct sis__plan **plan);
 
 /* Append an initializer. elem_type 1: float, 7: int64. */
 int sis__document_add_tensor(struct Sis__Onnx__Graph *g, const char *name, int elem_type,
                              const sis_net_shape *shape, const void *values);
 
-/* A node behind the others; names as sis_net_add_node takes them. */
+/* Append a node; names as in sis_net_add_node. */
 struct Sis__Onnx__Model;
 struct Sis__Onnx__Node;
 int sis__document_add_node(struct Sis__Onnx__Model *doc, const char *op, const char *inputs,

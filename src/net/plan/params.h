@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Typed parameters of a plan's steps: what shape functions make of attributes and shapes, and what
- * forward, backward and walks read.
+ * Parameters of a plan's steps. Shape functions compute them from attributes and shapes; forward,
+ * backward and walks read them.
  */
 #ifndef SIS_NET_PLAN_PARAMS_H
 #define SIS_NET_PLAN_PARAMS_H
@@ -10,12 +10,12 @@
 
 /* Convolution and pooling. Always three spatial axes, the last is the fastest; missing leading ones
  * have size 1 (a 1-D convolution is (1, 1, L)). x (n, channels, in...) -> y (n, filters, out...).
- * Output o looks at inputs o*stride - pad + k*dilation for k in 0..kernel-1 of each axis. */
+ * Output o reads inputs o*stride - pad + k*dilation for k in 0..kernel-1 of each axis. */
 typedef struct sis__window {
     size_t n, channels, filters, groups;
     size_t in[3], out[3], kernel[3], stride[3], dilation[3];
-    ptrdiff_t pad[3];  /* in front; what lies behind follows from `out` */
-    size_t pad_end[3]; /* declared padding behind (average pooling counts it) */
+    ptrdiff_t pad[3];  /* before; the padding after follows from `out` */
+    size_t pad_end[3]; /* declared padding after (average pooling counts it) */
     int include_pad;   /* AveragePool: divide by the whole window */
     int column_major;  /* MaxPool: order of Indices */
     const float
@@ -30,13 +30,13 @@ typedef struct sis__broadcast {
     int choice;                      /* Mod: fmod; BitShift: left */
 } sis__broadcast;
 
-/* Where matrices of a stack lie: how far apart rows and columns are, and where each matrix begins. */
+/* Layout of a stack of matrices: strides of rows and columns, and the offset of each matrix. */
 typedef struct sis__stack {
     size_t row, col;
     const size_t *at;
 } sis__stack;
 
-/* y (m, n) = alpha * op(a) . op(b) + beta * c, once for each of `over` (the leading axes of a
+/* y (m, n) = alpha * op(a) . op(b) + beta * c, for each matrix of `over` (the leading axes of a
  * MatMul, rank 0 for Gemm; strides count matrices). A MatMul whose right side has two axes is one
  * product with all rows of the left in m. */
 typedef struct sis__gemm {
@@ -44,21 +44,21 @@ typedef struct sis__gemm {
     int trans_a, trans_b;
     float alpha, beta;
     sis__broadcast over;
-    size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
-    const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
-    int finite;          /* what is packed is known to be: see sis__kernels.dense */
-    int wide;            /* what is packed is summed in double */
-    int tokens;          /* MatMul: the left side is (rows, tokens, k), b packed. Summed in single
-                            precision however long; a third input, if there is one, is a bias */
-    const sis__stack *stacks; /* MatMul: of a, b and y, where some of them are read or written in
-                                 another order; else NULL */
+    size_t c_row, c_col;      /* Gemm: strides of c, 0 where it is broadcast */
+    const float *packed;      /* alpha * op(b) packed for the kernel; NULL if b is not constant */
+    int finite;               /* all packed values are finite: see sis__kernels.dense */
+    int wide;                 /* products with the packed matrix are summed in double */
+    int tokens;               /* MatMul: left side (rows, tokens, k), b packed. Summed in single
+                          * precision whatever the length; an optional third input is a bias */
+    const sis__stack *stacks; /* MatMul: layouts of a, b and y if some are not contiguous; else
+                               * NULL */
     const float *back; /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
 } sis__gemm;
 
-/* A tensor seen as (outer, size, inner) around one axis or a run of neighbouring ones. */
+/* A tensor seen as (outer, size, inner) around one axis or several adjacent ones. */
 typedef struct sis__axis {
     size_t axis, outer, size, inner;
-    int last; /* ArgMax: of equal values the last */
+    int last; /* ArgMax: the last of equal values */
 } sis__axis;
 
 /* Element-wise functions of one input and their constants. */
@@ -68,12 +68,12 @@ typedef struct sis__unary {
     float gamma;
 } sis__unary;
 
-/* Which axes a reduction removes: r kept axes then s reduced ones, each with size and stride. */
+/* The axes of a reduction: r kept axes, then s reduced ones, each with size and stride. */
 typedef struct sis__reduce {
     size_t n_kept, n_reduced;
     size_t kept[SIS__MAX_RANK], kept_stride[SIS__MAX_RANK];
     size_t reduced[SIS__MAX_RANK], reduced_stride[SIS__MAX_RANK];
-    size_t count; /* values that go into one result */
+    size_t count; /* number of values of one result */
 } sis__reduce;
 
 /* Transpose, Slice, Expand and the like: y[i0..] = x[offset + sum i_d * stride_d]. */
@@ -93,9 +93,9 @@ typedef enum sis__pad_mode {
 
 typedef struct sis__pad {
     sis__pad_mode mode;
-    float value;                  /* what the padding holds */
-    int64_t whole;                /* the same where integers are padded */
-    int64_t begin[SIS__MAX_RANK]; /* may be negative: cuts */
+    float value;                  /* fill value */
+    int64_t whole;                /* fill value of integers */
+    int64_t begin[SIS__MAX_RANK]; /* may be negative: crops */
 } sis__pad;
 
 typedef enum sis__norm_kind { SIS__NORM_MAX, SIS__NORM_L1, SIS__NORM_L2 } sis__norm_kind;
@@ -115,17 +115,17 @@ typedef struct sis__norm {
  * hidden), b (directions, 2*gates*hidden). */
 typedef struct sis__recurrent {
     size_t seq, batch, input, hidden, directions, gates;
-    size_t times[2];         /* of each direction, from its start: all, or as many as are read */
+    size_t times[2];         /* of each direction, from its start: all, or as many as are needed */
     int reverse;             /* the only direction runs backwards */
     int batch_first;         /* layout = 1 */
     int linear_before_reset; /* GRU */
-    size_t h_batch, c_batch; /* rows of the initial states: batch, or 1 to be repeated */
+    size_t h_batch, c_batch; /* rows of the initial states: batch, or 1 (repeated) */
     /* Per direction, packed for the kernel as (k, n): w^T (input, gates*hidden), r^T (hidden,
      * gates*hidden) for an LSTM; for a GRU r of z and r (hidden, 2*hidden) and r of h (hidden,
      * hidden). NULL if not constant. */
     const float *w_packed[2], *r_packed[2], *rh_packed[2];
-    /* Not NULL: w_packed is of the first half of the inputs, this of the second, which is summed by
-     * itself. See sis__pass_project(). */
+    /* Not NULL: w_packed covers the first half of the inputs and this the second half, which is
+     * summed separately. See sis__pass_project(). */
     const float *w_late[2];
 } sis__recurrent;
 
@@ -138,7 +138,7 @@ typedef struct sis__fill { /* ConstantOfShape */
 /* Trees as arrays; see net/ops/trees.c. */
 typedef struct sis__trees sis__trees;
 
-/* What the ai.onnx.ml models do to raw scores. */
+/* post_transform of ai.onnx.ml. */
 typedef enum sis__post {
     SIS__POST_NONE,
     SIS__POST_SOFTMAX,
@@ -150,10 +150,10 @@ typedef enum sis__post {
 /* LinearClassifier, LinearRegressor: x (n, width) -> scores (n, outputs). */
 typedef struct sis__linear {
     size_t n, width, outputs;
-    size_t rows;                 /* of coefficients: outputs, or 1 for both classes of a pair */
-    const float *weights, *bias; /* of the document: (rows, width), (rows) or NULL */
+    size_t rows;                 /* of coefficients: outputs, or 1 for two classes */
+    const float *weights, *bias; /* point into the document: (rows, width), (rows) or NULL */
     sis__post post;
-    int scores_at;         /* which output the scores are: 1 behind labels, else 0 */
+    int scores_at;         /* index of the output with scores: 1 after labels, else 0 */
     const int64_t *labels; /* (outputs) for the label output */
 } sis__linear;
 
@@ -171,7 +171,7 @@ typedef union sis__params {
     sis__fill fill;           /* ConstantOfShape */
     sis__linear linear;       /* LinearClassifier, LinearRegressor */
     sis__trees *trees;
-    void *own; /* what only the operator's file knows: sis__cx_own */
+    void *own; /* private to the operator's file: sis__cx_own */
 } sis__params;
 
 #endif

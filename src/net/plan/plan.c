@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Compiling a graph for concrete shapes. In order:
+ * Compile a graph for concrete shapes. In order:
  *
- *   1. mark the nodes that lie between what is fed and what is wanted;
- *   2. for each of them let the operator check its inputs and set the shapes of its outputs; where
- *      all inputs are constant, compute the outputs right here (folding), which is how the shape
- *      arithmetic that exporters put in front of Reshape disappears;
- *   3. drop nodes whose results were only needed by folded ones;
- *   4. compute only slices that are read (slice_pushdown.c), do several operators at once (fuse.c);
- *   5. give each tensor a place in the memory of a run (layout.c).
+ *   1. mark the nodes between the fed and the wanted values;
+ *   2. for each of them, let the operator check its inputs and set the shapes of its outputs. If all
+ *      inputs are constant, compute the outputs now (constant folding); this removes the shape
+ *      arithmetic that exporters put before Reshape;
+ *   3. drop nodes whose results only folded nodes used;
+ *   4. compute only slices that are read (slice_pushdown.c) and fuse operators (fuse.c);
+ *   5. assign memory to each tensor (layout.c).
  *
- * Nothing here depends on values that are fed, and no memory in proportion to a tensor is taken
- * except for folded constants, which are limited.
+ * Nothing depends on fed values. Only folded constants, which are limited, take memory in
+ * proportion to a tensor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@
 #include "net/ops/ops.h"
 #include "net/plan/net.h"
 
-static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
+static const size_t max_folded = (size_t)64 << 20; /* bytes, in addition to the weights */
 static const double max_fold_flops = 1e9;          /* spent while compiling */
 static const size_t max_compiled = 100000;         /* nodes */
 
@@ -34,7 +34,7 @@ typedef struct {
     const sis__plan_spec *spec;
     unsigned char *needed; /* (n_nodes) */
     sis__run fold;         /* data[] of constants, for folding */
-    size_t weights;        /* bytes of the network's */
+    size_t weights;        /* bytes of the network's weights */
 } compiler;
 
 static void init_tensors(compiler *k) {
@@ -81,8 +81,8 @@ static int init_feed(compiler *k, const sis__feed *f) {
     return SIS_OK;
 }
 
-/* A plan that starts at embeddings knows the shape of the ids in front of them: some exporters ask
- * for it. */
+/* A plan that starts at embeddings knows the shape of the ids before them, because some exporters
+ * use it. */
 static void init_ids(compiler *k) {
     const sis_net *net = k->plan->net;
     if (k->g != &net->graph || net->embedded < 0 || !k->plan->tensors[net->embedded].fed)
@@ -99,7 +99,7 @@ static void init_ids(compiler *k) {
     t->known = t->shape_only = 1;
 }
 
-/* Nodes that lie behind the wanted values, up to what is fed or constant. */
+/* Mark the nodes from the wanted values back to fed or constant ones. */
 static int mark_needed(compiler *k) {
     const sis__graph *g = k->g;
     unsigned char *want = SIS_NEW(unsigned char, g->n_values);
@@ -153,7 +153,7 @@ static int check_inputs(compiler *k, sis__cx *c) {
 
 static int check_attributes(sis__cx *c) {
     const Sis__Onnx__Node *p = c->node->proto;
-    sis__attr_find(c, "consumed_inputs"); /* the first versions': where results may be put */
+    sis__attr_find(c, "consumed_inputs"); /* only in the first versions: storage hints */
     for (size_t i = 0; i < p->n_attribute; i++)
         if (i >= 64 || !(c->seen >> i & 1))
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,
@@ -177,27 +177,27 @@ size_t sis__tensor_bytes(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
-/* Compute a step whose inputs are constant; its outputs become constants. 1: too costly, left. */
+/* Compute a step whose inputs are constant; its outputs become constants. 1: too expensive. */
 static int fold(compiler *k, const sis__step *s) {
     sis__plan *p = k->plan;
     size_t bytes = 0;
     for (size_t i = 0; i < s->n_outputs; i++)
         bytes += s->outputs[i] < 0 ? 0 : sis__tensor_bytes(&p->tensors[s->outputs[i]]);
     size_t limit = max_folded + 4 * k->weights;
-    double cost = s->flops + 8 * (double)bytes; /* writing a value is work, too */
+    double cost = s->flops + 8 * (double)bytes; /* writing a value costs too */
     if (p->cost.folded > limit || bytes > limit - p->cost.folded ||
         p->cost.flops + cost > max_fold_flops)
         return 1;
     p->cost.folded += bytes;
     p->cost.flops += cost;
     for (size_t i = 0; i < s->n_inputs; i++)
-        if (s->inputs[i] >= 0) /* never written through: const in spirit */
+        if (s->inputs[i] >= 0) /* never written, despite the cast */
             k->fold.data[s->inputs[i]] = (void *)(uintptr_t)p->tensors[s->inputs[i]].data;
     for (size_t i = 0; i < s->n_outputs; i++) {
         if (s->outputs[i] < 0)
             continue;
         sis__tensor *t = &p->tensors[s->outputs[i]];
-        if (t->data) /* the shape function knew it */
+        if (t->data) /* the shape function set it */
             continue;
         k->fold.data[s->outputs[i]] =
             sis__arena_own(&p->memory, sis__alloc_raw(t->count, sis__dtype_size(t->dtype)));
@@ -209,7 +209,7 @@ static int fold(compiler *k, const sis__step *s) {
     if (!k->fold.scratch)
         return SIS_E_NOMEM;
     sis__step once = *s;
-    once.tape = 0; /* nothing flows back through a constant */
+    once.tape = 0; /* no gradient flows through a constant */
     int error = s->ops->forward(&once, &k->fold);
     free(k->fold.scratch);
     for (size_t i = 0; i < s->n_outputs && !error; i++)
@@ -218,7 +218,7 @@ static int fold(compiler *k, const sis__step *s) {
     return error;
 }
 
-/* Gradients flow through a step's float outputs if they flow into one of its inputs. */
+/* A gradient flows through a step's float outputs if it flows into one of its inputs. */
 static void mark_depends(compiler *k, const sis__step *s) {
     int depends = 0;
     for (size_t i = 0; i < s->n_inputs; i++)
@@ -229,7 +229,7 @@ static void mark_depends(compiler *k, const sis__step *s) {
             k->plan->tensors[s->outputs[i]].depends = depends && s->ops->backward != NULL;
 }
 
-/* Operators that give something else each time. */
+/* Operators with random results. */
 static int is_random(const char *type) {
     static const char *const names[] = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                         "RandomUniformLike", "Multinomial",      "Bernoulli"};
@@ -260,7 +260,7 @@ static int outputs_known(sis__cx *c) {
     return SIS_OK;
 }
 
-/* Values read and written: the cost of an operator that does not tell. Views cost nothing. */
+/* Values read and written: the cost of an operator that does not set one. Views cost nothing. */
 static double values_of(const sis__plan *p, const sis__step *s) {
     double n = 0;
     if (s->n_outputs && s->outputs[0] >= 0 && p->tensors[s->outputs[0]].alias >= 0)
@@ -321,7 +321,7 @@ static int compile_node(compiler *k, int index) {
     return SIS_OK;
 }
 
-/* Folding may have cut off nodes that only fed a Shape: drop them. */
+/* Drop nodes that became unused through folding, such as inputs of a Shape. */
 static int drop_dead(compiler *k) {
     sis__plan *p = k->plan;
     unsigned char *want = SIS_NEW(unsigned char, p->n_tensors);
@@ -358,7 +358,7 @@ static int drop_dead(compiler *k) {
     return SIS_OK;
 }
 
-/* Once the steps stay as they are. */
+/* Find the readers of all tensors, when the steps are final. */
 static int find_readers(sis__plan *p) {
     enum { NONE = -1, SEVERAL = -2 };
     p->reader = SIS_NEW(int, p->n_tensors);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See row_layout.h. Whether rows may be run together is tried out with random rows when a layout is made.
- * The lock guards the list; it is never held while anything is compiled or run.
+ * See row_layout.h. When a layout is made, random rows decide whether several rows may be run
+ * together. The lock protects the list; it is never held while anything is compiled or run.
  */
 #include "net/plan/row_layout.h"
 
@@ -25,17 +25,16 @@ struct sis__runs {
 struct sis__row_layouts {
     pthread_mutex_t lock;
     sis__row_layout *list;
-    size_t n, clock; /* how many, and requests so far */
+    size_t n, clock; /* number of layouts, and of requests so far */
 };
 
-/* Memory a run of several rows should stay below, so that it stays in the L2 cache; and one of up to
- * 16 where weights do not, which are then read once for all. */
+/* A run of several rows should need less memory than this, to stay in the L2 cache; and a run of up
+ * to 16 rows if the weights do not fit, which are then read once for all rows. */
 static const size_t run_bytes = (size_t)1 << 20, most_bytes = (size_t)4 << 20;
 static const size_t max_chunk = 256;
 static const size_t max_layouts = 8;
 static const double max_probe_flops = 1.2e9;
-static const double brief_probe_flops =
-    1.5e8; /* some 10 ms: of plans that nothing speaks against */
+static const double brief_probe_flops = 1.5e8; /* about 10 ms; for plans without other limits */
 static const size_t max_probe_bytes = (size_t)64 << 20;
 
 static void layout_free(sis__row_layout *g) {
@@ -144,7 +143,7 @@ void sis__row_layout_give(const sis_net *net, sis__row_layout *g, sis__target t,
                           sis__run *r) {
     struct sis__row_layouts *c = sis__cache_layouts(net);
     struct sis__runs *kept = (struct sis__runs *)calloc(1, sizeof *kept);
-    if (!kept) { /* then the next caller makes its own */
+    if (!kept) { /* the next caller makes a new one */
         sis__run_free(r);
         return;
     }
@@ -175,8 +174,8 @@ void sis__row_layout_feed(const sis__row_layout *g, sis__run *r, size_t row, con
     put_row(t->dtype, t->elem, r->data[g->start], row, g->n_values, values);
 }
 
-/* Rows of small whole numbers for token models, of 0 and 1 where the input is of integers, else of anything; two that
- * follow each other differ. */
+/* Random rows: small integers for token models, 0 and 1 for integer inputs, else any floats;
+ * consecutive rows differ. */
 static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n, size_t width) {
     sis__rng rng;
     sis__rng_init(&rng, 1);
@@ -191,7 +190,8 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n, 
 
 /* ---- Rows whose values decide about shapes: the words of texts ------------------------------- */
 
-/* A plan for this row alone: all of it is folded. *values must live as long. */
+/* A plan for one row whose values are constants, so all of it is folded. *values must outlive
+ * it. */
 static int row_plan(const sis_net *net, const sis__row_layout *g, int output, const float *row,
                     void **values, sis__plan **plan) {
     sis__dtype t = g->start == net->input ? net->graph.values[net->input].dtype : SIS__F32;
@@ -228,8 +228,8 @@ int sis__row_layout_evaluate(const sis_net *net, const sis__row_layout *g, int m
     return error;
 }
 
-/* Where no plan for all rows can be made: one row tells how many scores there are. SIS_E_MODEL: this row cannot be
- * computed, which says nothing about others. */
+/* If there is no plan for all rows, one row tells the number of scores. SIS_E_MODEL: this row
+ * cannot be computed; others may be. */
 static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g) {
     sis__plan *plan = NULL;
     void *values = NULL;
@@ -257,7 +257,7 @@ static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g
 
 /* ---- Layouts ---------------------------------------------------------------------------- */
 
-/* Shape of one row from what the input declares, and what is told of the row or else its number of values. */
+/* The shape of one row, from the declared input and the given shape or number of values. */
 static int find_dims(const sis_net *net, const sis__row_form *form, sis__row_layout *g) {
     const sis__value *v = &net->graph.values[net->input];
     const sis_net_shape *told = form->shape && form->shape->rank ? form->shape : NULL;
@@ -310,7 +310,7 @@ static int run_probe(const sis_net *net, sis__row_layout *g, int total, int log2
     return error;
 }
 
-/* Do 2^log2_rows rows run together give what they give alone, to the bit? */
+/* Do 2^log2_rows rows in one run give the same bits as alone? */
 static int compare_runs(const sis_net *net, int embedded, sis__row_layout *g, int log2_rows,
                         int *same) {
     size_t n = (size_t)1 << log2_rows;
@@ -330,14 +330,14 @@ static int compare_runs(const sis_net *net, int embedded, sis__row_layout *g, in
     return error == SIS_E_NOMEM ? error : SIS_OK;
 }
 
-/* Does the first axis of a tensor count rows? In a plan of one row it is shorter then. */
+/* Is the first axis of a tensor the batch? Then it is shorter in a plan for one row. */
 static int counts_rows(const sis__plan *p, const sis__plan *one, int tensor) {
     return tensor >= 0 && (size_t)tensor < one->n_tensors && p->tensors[tensor].rank > 0 &&
            one->tensors[tensor].rank == p->tensors[tensor].rank &&
            one->tensors[tensor].dims[0] != p->tensors[tensor].dims[0];
 }
 
-/* Does a step look at several rows of what it reads at once, or leave some out? */
+/* Does a step mix rows of its input, or omit some? */
 static int mixes_rows(const sis__plan *p, const sis__plan *one, const sis__step *s) {
     sis__source from;
     if (s->n_inputs == 0 || !counts_rows(p, one, s->inputs[0]) ||
@@ -357,14 +357,14 @@ static int any_mixes_rows(const sis__plan *p, const sis__plan *one) {
     return 0;
 }
 
-/* May 2^log2_rows rows be run together? An error means no. Plans of two rows are compared with
- * single runs, and those of more that rest on a guess; see Reshape. */
+/* May 2^log2_rows rows be run together? An error means no. Plans for two rows are compared with
+ * single runs; so are larger plans that rest on a guess (see Reshape). */
 static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, int log2_rows,
                          int *together) {
     const sis__plan *plan;
     size_t n = (size_t)1 << log2_rows;
     if (log2_rows > 1 && !g->plans[SIS__SCORES][1]->plan->widened)
-        return SIS_OK; /* nothing guessed: what holds for two holds for more */
+        return SIS_OK; /* nothing is guessed: what holds for two rows holds for more */
     *together = 0;
     int error = get_plan(net, g, SIS__SCORES, log2_rows, &plan);
     if (error)
@@ -372,7 +372,7 @@ static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, i
     const sis__tensor *y = &plan->tensors[net->output];
     if (y->count != n * g->n_outputs)
         return SIS_OK;
-    int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
+    int any = net->graph.values[net->input].dims[0] < 0; /* exported for any number of rows */
     if (any_mixes_rows(plan, g->plans[SIS__SCORES][0]->plan))
         return SIS_OK;
     int likely = any && !plan->widened;
@@ -384,13 +384,13 @@ static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, i
     return compare_runs(net, embedded, g, log2_rows, together);
 }
 
-/* May so many rows be run at once, as far as memory goes? */
+/* Does a run of so many rows fit into memory? */
 static int fits(const sis_net *net, const sis__plan *one, int log2_rows) {
     size_t most = log2_rows <= 4 && sis__net_bytes(net) > run_bytes ? most_bytes : run_bytes;
     return log2_rows == 1 || (one->arena << log2_rows) <= most;
 }
 
-/* One plan for all: as many rows of it are used as the next smaller power of two. */
+/* One plan for the whole batch; the largest power of two of its rows is used. */
 static int measure_whole(sis__row_layout *g, const sis__plan *plan, size_t count) {
     if (count % g->fixed)
         return sis__fail(SIS_E_UNSUPPORTED, "%zu scores for %zu rows", count, g->fixed);
@@ -403,7 +403,7 @@ static int measure_whole(sis__row_layout *g, const sis__plan *plan, size_t count
     return SIS_OK;
 }
 
-/* Plans of one row and of the largest number that pays and is safe. */
+/* Make plans for one row and for the largest number of rows that is fast and safe. */
 static int measure(const sis_net *net, int embedded, sis__row_layout *g) {
     const sis__plan *one;
     int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
@@ -441,11 +441,12 @@ static sis__row_layout *find_layout(const struct sis__row_layouts *c, const sis_
     for (sis__row_layout *g = c->list; g; g = g->next)
         if (g->start == like->start && g->n_values == like->n_values &&
             memcmp(g->dims, like->dims, like->rank * sizeof *g->dims) == 0)
-            return g; /* of one start all have as many axes */
+            return g; /* all with this start have the same rank */
     return NULL;
 }
 
-/* Take out the layout that was used longest ago and is not in use, if there are too many. Under the lock. */
+/* If there are too many layouts, remove the least recently used one that is not in use. Needs the
+ * lock. */
 static sis__row_layout *evict(struct sis__row_layouts *c) {
     sis__row_layout **oldest = NULL;
     for (sis__row_layout **at = &c->list; *at; at = &(*at)->next)
@@ -459,7 +460,7 @@ static sis__row_layout *evict(struct sis__row_layouts *c) {
     return g;
 }
 
-/* Find one like it, or with `made` put that in; counts the caller as a user. *spare is to be freed. */
+/* Find a layout like it, or insert `made`; counts the caller as a user. The caller frees *spare. */
 static sis__row_layout *enter(struct sis__row_layouts *c, const sis__row_layout *like,
                               sis__row_layout *made, sis__row_layout **spare) {
     *spare = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Executing a plan: one block of memory for all tensors, one for scratch, and in gradient plans one
+ * Execute a plan: one block of memory for all tensors, one for scratch, and in gradient plans one
  * for gradients. A run belongs to one thread at a time; any number of runs may share a plan.
  */
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "net/plan/context.h"
 
 static char *new_block(size_t bytes) {
-    /* Vectors load from here: start on a cache line. */
+    /* Align to a cache line for vector loads. */
     if (bytes > SIZE_MAX - 128)
         return NULL;
     char *p = SIS_NEW_RAW(char, bytes + 64);
@@ -40,12 +40,12 @@ static void point_data(sis__run *r, char *base) {
     }
 }
 
-/* What shares the tensor's memory moves with it. */
+/* The padded size of a tensor's memory. */
 static size_t padded(const sis__tensor *t) {
     return (t->count + 15) / 16 * 16;
 }
 
-/* Does the run itself hold the gradient of tensor i? */
+/* Does the run itself own the gradient of tensor i? */
 static int holds_gradient(const sis__run *r, size_t i) {
     const sis__tensor *t = &r->plan->tensors[i];
     return t->known && t->depends && !(r->borrowed && t->data);
@@ -59,7 +59,7 @@ static size_t gradient_bytes(const sis__run *r) {
     return total * sizeof(float);
 }
 
-/* Gradients of everything that depends on a parameter or a fed value, back to back. */
+/* Gradients of all tensors that depend on a parameter or a fed value, one after the other. */
 static void point_gradients(sis__run *r, char *block) {
     float *at = (float *)aligned(block);
     for (size_t i = 0; i < r->plan->n_tensors; i++)
@@ -81,7 +81,7 @@ static int new_run(const sis__plan *p, sis__run **out) {
     return r->data && r->grad ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Give up. */
+/* Free a partial run. */
 static int undo(sis__run **out, int error) {
     sis__run_free(*out);
     *out = NULL;
@@ -108,7 +108,7 @@ int sis__run_new(const sis__plan *p, sis__run **out) {
 
 /* ---- In borrowed memory ---------------------------------------------------------------------- */
 
-/* Block i, at least so large. What it held is lost. */
+/* Block i, with at least this size. Its content is lost. */
 static char *block_of(sis__memory *m, size_t i, size_t bytes) {
     if (bytes > m->sizes[i] || !m->blocks[i]) {
         free(m->blocks[i]);
@@ -161,7 +161,7 @@ void *sis__run_keep(sis__run *r, const sis__step *s, size_t bytes) {
     size_t i = 0;
     while (i < r->plan->n_steps && s != &r->plan->steps[i])
         i++;
-    if (i == r->plan->n_steps) /* a copy, which constants are folded with */
+    if (i == r->plan->n_steps) /* a copied step, used for constant folding */
         return NULL;
     if (!r->kept)
         r->kept = SIS_NEW(void *, r->plan->n_steps);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A list: looking through a few hundred plans takes no time beside making one.
+ * See shared.h. A linear list: searching a few hundred plans is fast compared to making one.
  */
 #include "net/plan/shared.h"
 
@@ -13,25 +13,25 @@
 #include "net/plan/cache.h"
 #include "net/plan/net.h"
 
-/* What plans that nobody uses may take, beside a part of what the network does; and how many they may be. */
+/* Limits of unused plans: bytes, also as a fraction of the network's size; and number. */
 static const size_t least_bytes = (size_t)32 << 20, most_unused = 512;
 
 typedef struct shared {
     sis__shared_plan public; /* first */
     sis__plan *plan;
-    struct sis__shared_plans *all; /* NULL: forgotten while it was in use */
+    struct sis__shared_plans *all; /* NULL: the list was cleared while it was in use */
     sis__feed *feeds;
-    sis__plan_spec spec; /* with these feeds; its outputs are gone */
+    sis__plan_spec spec; /* with these feeds; its outputs are not kept */
     int output;
     size_t bytes, users;
-    size_t given_back; /* when that was last, as of `clock` */
+    size_t given_back; /* value of `clock` when it was last returned */
     struct shared *next;
 } shared;
 
 struct sis__shared_plans {
     pthread_mutex_t lock;
     shared *list;
-    size_t unused, bytes; /* those that nobody uses */
+    size_t unused, bytes; /* of unused plans */
     size_t most_bytes, clock;
 };
 
@@ -87,7 +87,7 @@ static int serves(const shared *p, const sis__plan_spec *spec) {
     return 1;
 }
 
-/* One for this, which then has one user more, or NULL. Under the lock. */
+/* Find a plan for this spec and count one more user; NULL: none. Needs the lock. */
 static shared *find(struct sis__shared_plans *all, const sis__plan_spec *spec) {
     shared *p = all->list;
     while (p && !serves(p, spec))
@@ -99,7 +99,7 @@ static shared *find(struct sis__shared_plans *all, const sis__plan_spec *spec) {
     return p;
 }
 
-/* About what a plan takes: constants that were folded, maybe packed, too; tensors, steps and their lists. */
+/* Approximate size of a plan: folded and packed constants, tensors, steps and their lists. */
 static size_t bytes_of(const sis__plan *p) {
     return 2 * p->cost.folded + p->n_tensors * sizeof *p->tensors +
            2 * p->n_steps * sizeof *p->steps;
@@ -133,7 +133,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
         shared_free(made);
         return error;
     }
-    if (!found) { /* another thread may have made the same meanwhile */
+    if (!found) { /* another thread may have made the same one */
         pthread_mutex_lock(&all->lock);
         found = find(all, spec);
         if (!found) {
@@ -151,7 +151,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
     return SIS_OK;
 }
 
-/* Take out the one that has not been used for longest; NULL: all are in use. Under the lock. */
+/* Remove the least recently used plan without users; NULL: all are in use. Needs the lock. */
 static shared *oldest_unused(struct sis__shared_plans *all) {
     shared **at = NULL;
     for (shared **p = &all->list; *p; p = &(*p)->next)

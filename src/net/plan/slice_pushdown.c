@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Only what is read is computed. A head that reads the first token of a sequence needs one row of
- * the last layer: of its queries, its attention, its dense layers and normalisations; keys and
- * values alone are needed of all tokens. So where some slices of a tensor are picked out (Gather,
- * Slice) they are picked out earlier, in front of every step that treats slices apart.
+ * Compute only the slices that are read. A head that reads the first token of a sequence needs one
+ * row of the last layer: of its queries, attention, dense layers and normalisations. Only keys and
+ * values are needed for all tokens. So where a step picks slices of a tensor (Gather, Slice), the
+ * slices are picked earlier, before every step that treats slices separately. The same holds for an
+ * output with a score for each pixel or token if only one of them is wanted.
  *
- * The same holds for an output that has scores for each pixel or token, of which one is asked about.
- *
- * Backwards over the steps: which results are wanted at these slices only, and along which axis?
- * Forwards: such steps are compiled again for so many slices; what somebody else needs in full is
- * picked from. The remaining slices are what they were, to the bit. A recurrent layer of which times
- * are picked goes as far as the last of them: a backward one that is read where it starts makes one
- * step.
+ * A backward pass over the steps finds the results that are needed only at these slices, and the
+ * axis. A forward pass compiles such steps again for fewer slices; a tensor that other steps need
+ * in full gets a Gather. The remaining slices keep their bits. A recurrent layer runs only up to
+ * the last time that is picked: a backward direction that is read at its start makes one step.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,25 +20,26 @@
 #include "net/ops/ops.h"
 #include "net/plan/source.h"
 
-enum { NOBODY = -1, ALL = -2, NOT_SO = -1 }; /* who wants a tensor; else the axis */
+enum { NOBODY = -1, ALL = -2, NOT_SO = -1 }; /* readers of a tensor; else the axis */
 
 enum { AGAIN = 1, PICKS };
 
 typedef struct {
     sis__plan *p;
-    int64_t *slices;       /* (n) which are picked */
-    size_t n, size;        /* of an axis so long */
-    int *wants;            /* (tensors) NOBODY, ALL, or along that axis only */
-    unsigned char *narrow; /* (steps) AGAIN: it is compiled again; PICKS: does the picking */
+    int64_t *slices;       /* (n) indices of the picked slices */
+    size_t n, size;        /* n slices of an axis of this size */
+    int *wants;            /* (tensors) NOBODY, ALL, or the axis along which only the slices are
+                            * needed */
+    unsigned char *narrow; /* (steps) AGAIN: compile it again; PICKS: it does the picking */
     sis__step *steps;      /* (n_steps) the new ones */
     size_t n_steps;
-    int *along;            /* inputs of all steps: the axis it picks them along, or ALL */
-    unsigned char *shrunk; /* (tensors) holds these slices only */
-    int *picked;           /* (tensors) the tensor of the slices picked from it last, or -1 */
-    int *picked_along;     /* (tensors) and the axis of these */
-    int index;             /* the tensor of the numbers of slices, or -1 */
-    sis__arena memory;     /* of all of this but the steps */
-    int asked;             /* of the first output only these slices are wanted, along this axis */
+    int *along;            /* inputs of all steps: the axis along which they are picked, or ALL */
+    unsigned char *shrunk; /* (tensors) holds only the slices */
+    int *picked;           /* (tensors) the tensor with the slices last picked from it, or -1 */
+    int *picked_along;     /* (tensors) the axis of these slices */
+    int index;             /* the tensor with the indices of slices, or -1 */
+    sis__arena memory;     /* of all of this except the steps */
+    int asked;             /* only these slices of the first output are wanted, along this axis */
 } narrower;
 
 static const sis__tensor *tensor_of(const narrower *w, int t) {
@@ -49,7 +48,7 @@ static const sis__tensor *tensor_of(const narrower *w, int t) {
 
 /* ---- What picks ------------------------------------------------------------------------------ */
 
-/* The axis that a step picks slices of input 0 along, and which; -1: it does something else. */
+/* The axis along which a step picks slices of input 0, and their indices; -1: another operation. */
 static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t most) {
     sis__source from;
     if (s->n_inputs == 0 || s->n_outputs != 1 || !sis__source_of(p, s, 0, 0, &from) ||
@@ -59,7 +58,8 @@ static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t
                              slices, n);
 }
 
-/* The last step that picks a few slices of something computed: what it picks is what we follow. */
+/* Find the last step that picks a few slices of a computed tensor. Its slices are the ones pushed
+ * down. */
 static int find_slices(narrower *w) {
     enum { MOST = 64 };
     int64_t slices[MOST];
@@ -79,8 +79,8 @@ static int find_slices(narrower *w) {
     return 0;
 }
 
-/* The slices that one number of each row of the first output stands in: of the second axis, or of the
- * first if rows are stacked in it. */
+/* The slices of the first output that contain one number of each row: along the second axis, or
+ * along the first if rows are stacked in it. */
 static int asked_slices(narrower *w, size_t asked) {
     const sis__tensor *y = tensor_of(w, w->p->outputs[0]);
     size_t rows = w->p->batch, inner = 1;
@@ -101,7 +101,7 @@ static int asked_slices(narrower *w, size_t asked) {
     return w->slices ? 1 : SIS_E_NOMEM;
 }
 
-/* The axis along which a step picks just these slices. */
+/* The axis along which a step picks exactly these slices. */
 static int picks_these(const narrower *w, const sis__step *s) {
     int64_t slices[64];
     size_t n = 0;
@@ -114,8 +114,8 @@ static int picks_these(const narrower *w, const sis__step *s) {
 
 /* ---- Through a step -------------------------------------------------------------------------- */
 
-/* The axis of input i whose slices alone decide about those along `axis` of the result. ALL: all of
- * the input is needed, whatever slice. NOBODY: the step does not treat slices apart. */
+/* The axis of input i whose slices alone determine the slices along `axis` of the result. ALL:
+ * every slice needs all of the input. NOBODY: the step does not treat slices separately. */
 static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
     sis__source from;
     int all;
@@ -135,7 +135,7 @@ static void want(narrower *w, int tensor, int axis) {
     *v = *v == NOBODY || *v == axis ? axis : ALL;
 }
 
-/* Is it a step of the file's, not one that picks for another? */
+/* Is it a step of the file, not one that picks for another? */
 static int is_of_node(const narrower *w, const sis__step *s) {
     return s->outputs == w->p->graph->nodes[s->node].outputs;
 }
@@ -171,7 +171,7 @@ static int stops(const narrower *w, const sis__step *s) {
            s->p.recurrent.seq == w->size;
 }
 
-/* How many times each direction goes through; the share of all that is left. */
+/* Set the number of times of each direction; returns the remaining fraction. */
 static double set_times(const narrower *w, sis__recurrent *p) {
     size_t first = w->size, last = 0, sum = 0;
     for (size_t i = 0; i < w->n; i++) {
@@ -184,13 +184,14 @@ static double set_times(const narrower *w, sis__recurrent *p) {
     return (double)sum / (double)(p->directions * w->size);
 }
 
-/* A product with weights, or one of two things that are computed: worth saving. */
+/* Is it a product with weights, or of two computed tensors? Only these are worth saving. */
 static int is_product(const sis__plan *p, const sis__step *s) {
     sis__source from;
     return s->ops->linear && sis__source_of(p, s, 0, 0, &from) && !sis__source_single(&from);
 }
 
-/* Fills wants, narrow and along while shapes are what they were; products that are saved. */
+/* Fill wants, narrow and along while the shapes are the old ones; returns the number of saved
+ * products. */
 static double mark(narrower *w, size_t n_inputs) {
     double saved = 0;
     int *along = w->along + n_inputs;
@@ -222,7 +223,7 @@ static double mark(narrower *w, size_t n_inputs) {
 
 /* ---- The new steps --------------------------------------------------------------------------- */
 
-/* A further tensor; its number, or a negative code. */
+/* Add a tensor; returns its number, or a negative error code. */
 static int add_tensor(sis__plan *p, const sis__tensor *like) {
     sis__tensor *more = (sis__tensor *)sis__alloc(p->n_tensors + 1, sizeof *more);
     if (!more)
@@ -234,7 +235,7 @@ static int add_tensor(sis__plan *p, const sis__tensor *like) {
     return (int)p->n_tensors++;
 }
 
-/* Memory that belongs to the plan. */
+/* Copy to memory that belongs to the plan. */
 static void *keep(sis__plan *p, const void *from, size_t n, size_t size) {
     return sis__arena_own(&p->memory, sis__copy(from, n, size));
 }
@@ -248,7 +249,8 @@ static int add_index(narrower *w) {
     return w->index < 0 ? SIS_E_NOMEM : SIS_OK;
 }
 
-/* The slices of a tensor that others need in full: a new one, and a Gather that fills it. */
+/* Pick slices of a tensor that other steps need in full: a new tensor, and a Gather that fills
+ * it. */
 static int pick(narrower *w, int tensor, int axis, int node) {
     sis__tensor t = *tensor_of(w, tensor);
     if (w->picked[tensor] >= 0 && w->picked_along[tensor] == axis)
@@ -280,7 +282,7 @@ static int pick(narrower *w, int tensor, int axis, int node) {
     return made;
 }
 
-/* Shape and parameters of a step whose inputs have become narrow. */
+/* Compute shape and parameters of a step for its new inputs. */
 static int compile_again(narrower *w, sis__step *s, int axis) {
     sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
     sis__tensor *y = &w->p->tensors[s->outputs[0]];
@@ -299,12 +301,12 @@ static int compile_again(narrower *w, sis__step *s, int axis) {
     if (!error)
         error = c.error;
     if (tokens)
-        s->p.gemm.tokens = 1; /* the same arithmetic, however few are left */
+        s->p.gemm.tokens = 1; /* the same arithmetic, however few tokens remain */
     s->flops = s->flops > 0 ? s->flops : (double)w->p->tensors[s->outputs[0]].count;
     return error;
 }
 
-/* Picking what is picked already: a view. */
+/* A step that picks what is already picked becomes a view. */
 static void become_view(narrower *w, sis__step *s) {
     sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
     s->op = SIS__OP_IDENTITY;
@@ -314,8 +316,8 @@ static void become_view(narrower *w, sis__step *s) {
     sis__cx_alias(&c);
 }
 
-/* Inputs of a step as they are now, and behind them those that it needed only for being compiled, such as
- * bounds: it is about to be compiled again. */
+/* The current inputs of a step, then those that it needed only for compilation, such as bounds,
+ * because it will be compiled again. */
 static int *all_inputs(narrower *w, const sis__step *s) {
     const sis__node *node = &w->p->graph->nodes[s->node];
     size_t n = is_of_node(w, s) && node->n_inputs > s->n_inputs ? node->n_inputs : s->n_inputs;
@@ -382,7 +384,7 @@ static int allocate(narrower *w, size_t n_inputs) {
     return w->steps ? sis__arena_error(&w->memory) : SIS_E_NOMEM;
 }
 
-/* found: whether there are slices to follow, or a negative code. Releases everything. */
+/* found: whether there are slices to push down, or a negative error code. Releases everything. */
 static int narrow(narrower *w, int found) {
     size_t n_inputs = 0;
     int error = found < 0 ? found : SIS_OK;

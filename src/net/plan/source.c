@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See source.h. Operators that keep or map values at their places say so by their trait alone.
+ * See source.h. For operators that keep or map values the trait alone gives the answer.
  */
 #include "net/plan/source.h"
 
@@ -23,7 +23,7 @@ void sis__source_digit(sis__source *from, size_t size, ptrdiff_t step) {
     from->at[from->rank++] = (sis__digit){size, step};
 }
 
-/* x repeated to fill y. */
+/* x is broadcast to the shape of y. */
 static int source_of_map(const sis__tensor *x, const sis__tensor *y, sis__source *from) {
     size_t stride[SIS__MAX_RANK], missing = y->rank - x->rank;
     if (x->rank > y->rank)
@@ -79,7 +79,7 @@ int sis__source_single(const sis__source *from) {
     return n == 1;
 }
 
-/* Flag what is read from `at` on. */
+/* Flag the values that are read, starting at `at`. */
 static void read_over(const sis__source *from, size_t at, unsigned char *read) {
     size_t n = 1;
     for (size_t d = 0; d < from->n_over; d++)
@@ -135,7 +135,7 @@ int sis__source_along(const sis__source *from, const sis__tensor *y, size_t axis
     return 1;
 }
 
-/* Does a digit stay inside slices of x along an axis, or go from one set of all of them to another? */
+/* Does a digit stay inside slices of x along an axis, or step over whole sets of slices? */
 static int stays(const sis__axis *x, size_t size, ptrdiff_t step, size_t *span) {
     size_t by = (size_t)step;
     if (size <= 1 || step == 0 || (step > 0 && by % (x->size * x->inner) == 0))
@@ -150,7 +150,7 @@ static int stays_apart(const sis__source *rest, const sis__axis *x) {
     size_t span = 0, offset = (size_t)rest->offset;
     int apart = rest->offset >= 0 || rest->high > 0;
     for (size_t d = 0; d < rest->rank && apart; d++)
-        if (rest->high && d == rest->part) /* from the offset on, which is in front of it */
+        if (rest->high && d == rest->part) /* from the offset on, which is before it */
             apart = stays(x, rest->high - rest->low, rest->at[d].step, &span);
         else
             apart = stays(x, rest->picks && d == rest->picked ? rest->pick_size : rest->at[d].size,
@@ -178,8 +178,8 @@ int sis__source_axis(const sis__source *from, const sis__tensor *y, size_t axis,
     return -1;
 }
 
-/* Digits from *d on, the fastest first, that go through `size` values of x in their order from the place `at`;
- * *d is the next one. */
+/* Do the digits from *d on, the fastest first, pass through `size` values of x in order, starting
+ * at `at`? *d becomes the next digit. */
 static int in_order(const sis__source *from, size_t *d, size_t size, size_t at) {
     size_t covered = 1;
     while (*d > 0 && (covered < size || from->at[*d - 1].size == 1)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tensors that need not be copied. Exporters turn queries, keys and values, cut them out of one
- * product and give them other axes before they are multiplied. All that only says where a value is:
- * so many steps along an axis are so many values further in what lies in front. Such an axis is a
- * digit; where what lies in front wraps in the middle of it, it becomes two.
+ * Tensors that need not be copied. Exporters transpose queries, keys and values, cut them out of
+ * one product and reshape them before they are multiplied. All this only changes where a value is
+ * stored: a step along an axis is a fixed distance in the original tensor. Such an axis is a digit;
+ * if the original axis wraps around in the middle of it, it becomes two digits.
  */
 #include <string.h>
 
@@ -16,11 +16,11 @@
 enum { DIGITS = 16 };
 
 typedef struct {
-    size_t size, stride, axis; /* of the tensor that is seen */
+    size_t size, stride, axis; /* axis: of the viewed tensor */
 } digit;
 
 typedef struct {
-    int tensor; /* whose memory it is */
+    int tensor; /* owner of the memory */
     size_t offset, n;
     digit digits[DIGITS]; /* the slowest first */
 } view;
@@ -40,7 +40,7 @@ static view whole_of(const sis__fuser *f, int tensor) {
     return v;
 }
 
-/* How a step moves values of its first input into its result, by steps along axes; 0: it does something else. */
+/* How a step moves values of its first input, as steps along axes; 0: another operation. */
 static int moves(const sis__fuser *f, const sis__step *s, int out, sis__source *m) {
     size_t o = 0;
     while (s->outputs[o] != out)
@@ -50,8 +50,8 @@ static int moves(const sis__fuser *f, const sis__step *s, int out, sis__source *
 
 /* ---- Through a step -------------------------------------------------------------------------- */
 
-/* A digit in the numbering of what is moved becomes digits of where it comes from, the fastest first;
- * `used` counts the steps along each axis. 0: it would not stay on its axes. */
+/* Split a digit of the moved tensor into digits of the tensor it comes from, the fastest first;
+ * `used` counts the steps along each axis. 0: it does not follow the axes. */
 static size_t divide(const sis__source *m, digit d, digit *parts, size_t *used) {
     size_t n = 0, inner = 1, e = m->rank;
     if (d.stride == 0) {
@@ -66,7 +66,7 @@ static size_t divide(const sis__source *m, digit d, digit *parts, size_t *used) 
             inner *= size;
             continue;
         }
-        if (steps * by > size) { /* on the next one, too */
+        if (steps * by > size) { /* continues on the next one */
             steps = size / by;
             if (size % by != 0 || d.size % steps != 0)
                 return 0;
@@ -80,7 +80,7 @@ static size_t divide(const sis__source *m, digit d, digit *parts, size_t *used) 
     return d.size == 1 ? n : 0;
 }
 
-/* Two digits of an axis that go on in the same steps are one. */
+/* Append a digit; merge it with the last one if their steps match. */
 static void push(view *v, digit d) {
     digit *last = v->n ? &v->digits[v->n - 1] : NULL;
     if (last && last->axis == d.axis && last->stride == d.size * d.stride) {
@@ -91,7 +91,7 @@ static void push(view *v, digit d) {
     v->digits[v->n++] = d;
 }
 
-/* The same values in what they are moved from. 0: not by steps along axes. */
+/* Express the view in the tensor that the values come from. 0: not by steps along axes. */
 static int back_through(const sis__source *m, view *v) {
     size_t used[SIS__DIGITS] = {0}, inner = 1, offset = v->offset;
     ptrdiff_t at = m->offset;
@@ -120,7 +120,7 @@ static int back_through(const sis__source *m, view *v) {
     return 1;
 }
 
-/* Its last two axes go in steps of one length each? */
+/* Does each of the last two axes have one constant stride? */
 static int has_matrices(const view *v, size_t rank) {
     size_t rows = 0, cols = 0;
     for (size_t i = 0; i < v->n; i++) {
@@ -130,7 +130,7 @@ static int has_matrices(const view *v, size_t rank) {
     return rows <= 1 && cols <= 1;
 }
 
-/* As far back as its matrices can be seen. */
+/* Follow the tensor back as long as its matrices have constant strides. */
 static view far_view(const sis__fuser *f, int tensor) {
     view v = whole_of(f, tensor), best = v;
     size_t rank = tensor_of(f, tensor)->rank;
@@ -151,7 +151,7 @@ static view far_view(const sis__fuser *f, int tensor) {
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-/* Where each matrix begins. */
+/* List the offset of each matrix. */
 static int list_places(const sis__fuser *f, const view *v, const sis__tensor *t, sis__stack *k) {
     size_t total = 1;
     for (size_t d = 0; d + 2 < t->rank; d++)
@@ -190,7 +190,7 @@ int sis__fuser_stack(const sis__fuser *f, int tensor, int *source, sis__stack *k
     return stack_of(f, &v, tensor_of(f, tensor), k);
 }
 
-/* The axes of y as they lie in what a Transpose makes of it. */
+/* The axes of y in the layout of its Transpose. */
 static int turned_view(const sis__fuser *f, const sis__strided *p, int y, view *v) {
     view from = whole_of(f, y);
     size_t at = 1, found = 0;
