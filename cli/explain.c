@@ -20,96 +20,91 @@ static const cli_option options[] = {
     CLI_HEADING("Question"),
     {"threshold", 't', "T", CLI_STRING(cli_explain_options, threshold),
      "decision: score >= T, or percentile pNN",
-     .more =
-         "A percentile is taken over all examples of the input file. Needed unless --keep class "
-         "says which decision is meant."},
+     .more = "A percentile refers to the scores of all examples of the input. Required, except "
+             "with --keep class."},
     {"below", 0, NULL, CLI_FLAG(cli_explain_options, below), "explain score <= T instead"},
     CLI_GROUP(cli_explain_options, question, cli_question, cli_output_options),
-    {"keep", 0, "K", CLI_CHOICE(cli_explain_options, keep), "what has to stay",
+    {"keep", 0, "K", CLI_CHOICE(cli_explain_options, keep), "decision to keep",
      .choices = "score class",
-     .more =
-         "score: that the score meets the threshold. class: that no other output is higher "
-         "than the one explained; scores are then how far its margin is ahead, and no threshold "
-         "is given. If the model has one output, a probability, the score stays on its side of "
-         "0.5."},
+     .more = "score: the score meets the threshold. class: no other output becomes higher than "
+             "the explained one; there is no threshold, and scores are the lead of its margin "
+             "over the next. If the model has one output and it is a probability, class means "
+             "that the score stays on its side of 0.5."},
     CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
     CLI_HEADING("Method"),
     CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
-    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "full passes only, no faster walk",
+    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "use full passes only, no walks",
      .rare = 1},
     {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
      "stop at the first drop below T (larger subsets)", .rare = 1},
     CLI_HEADING("Guarantee"),
     {"guarantee", 0, "G", CLI_STRING(cli_explain_options, guarantee),
-     "enough for what: mask, chance:P, all",
-     .more =
-         "mask: with everything else masked. chance:P: with everything else drawn from data "
-         "(--mask hotdeck:FILE), for at least a share P of the draws, shown with draws that the "
-         "search has not seen by an exact interval at --confidence; --samples are draws an "
-         "example (2000). all: whatever everything else is, within --domain; "
-         "proved exactly, and tried by an adversary before it is reported. No mask is needed. For "
-         "models of XGBoost and LightGBM and tree ensembles in ONNX files (of several classes with "
-         "--keep class), linear models, and "
-         "networks of dense layers, convolutions, pools, sums and ReLU."},
+     "sufficient for: mask, chance:P, all",
+     .more = "mask: a subset is sufficient with everything else masked. chance:P: it is "
+             "sufficient for at least a share P of the values of everything else, drawn from data "
+             "(--mask hotdeck:FILE). Fresh draws and an exact interval at --confidence confirm "
+             "it; --samples is the number of draws for each example (2000). all: it is sufficient "
+             "for all values of everything else within --domain. This is proved, and an adversary "
+             "tries to refute it before it is reported; it needs no mask. all is for XGBoost and "
+             "LightGBM models, tree ensembles in ONNX files (with several classes: --keep class), "
+             "linear models, and networks of dense layers, convolutions, pools, sums and ReLU."},
     {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
-     "of --guarantee all: any, data:FILE, ball:E[,LOW:HIGH]", .unset = "any",
-     .more = "What the values of all else may be. any: any number. data:FILE: from the smallest to "
-             "the largest of each column of a data set, and missing if they are there. ball:E: at "
-             "most E from what they were, and with ball:E,LOW:HIGH not below LOW nor above HIGH, "
-             "which is 0:1 for most images."},
+     "for --guarantee all: any, data:FILE, ball:E[,LOW:HIGH]", .unset = "any",
+     .more = "The values that the other features may have. any: any number. data:FILE: from the "
+             "minimum to the maximum of each column of a data set; missing if values are missing "
+             "there. ball:E: at most E from the value in the input. ball:E,LOW:HIGH: the same, "
+             "between LOW and HIGH; 0:1 for most images."},
     {"units", 0, "NAME=U,...", CLI_STRING(cli_explain_options, units),
-     "of --method contrast: these columns change by whole units, and distances count units",
+     "for --method contrast: columns that change by whole units; distances count units",
      .unset = "standard deviations in the data",
-     .more =
-         "For trees a contrast is the nearest change of its features. Its distance is the sum of "
-         "the "
-         "changes, each divided by its unit or by the standard deviation of its column in the data "
-         "of --domain, else in the input; another category counts 1. Columns of whole "
-         "numbers stay whole numbers, if a contrast allows it.",
+     .more = "For trees, a contrast is the nearest change of its features. Its distance is the "
+             "sum of the changes. Each change is divided by its unit, or by the standard "
+             "deviation of the column in the data of --domain, else in the input; another "
+             "category counts 1. Columns of whole numbers stay whole numbers where possible.",
      .rare = 1},
     {"fixed", 0, "NAME,...", CLI_STRING(cli_explain_options, fixed),
-     "of --method contrast: columns that are never changed", .rare = 1},
+     "for --method contrast: columns that never change", .rare = 1},
     {"cheapest", 0, NULL, CLI_FLAG(cli_explain_options, cheapest),
-     "of --method contrast: the nearest of all, not one of the fewest features", .rare = 1},
+     "for --method contrast: find the smallest distance, not the fewest features", .rare = 1},
     {"smallest", 0, NULL, CLI_FLAG(cli_explain_options, smallest),
-     "of --guarantee all: the fewest features",
-     .more = "A subset of least size, not only a minimal one; with --max-subsets the next smallest "
-             "ones too, which may overlap."},
+     "for --guarantee all: find the fewest features",
+     .more = "A minimal subset need not be a smallest one. With --max-subsets, the next smallest "
+             "ones follow; they may overlap."},
     {"confidence", 0, "C", CLI_NUMBER(cli_explain_options, confidence),
-     "of --guarantee chance:", .min = 0.5, .max = 0.999999, .rare = 1},
+     "for --guarantee chance: confidence level", .min = 0.5, .max = 0.999999, .rare = 1},
     CLI_HEADING("Limits"),
     {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, max_subsets), "stop after N subsets",
      .unset = "find all",
-     .more = "Of contrasts and smallest subsets one is found unless more are asked for."},
-    {"time-limit", 0, "S", CLI_NUMBER(cli_explain_options, time_limit), "seconds for one example",
-     .max = 1e9, .aside = 1,
-     .more = "0: none. An example that takes longer becomes a record of status cut, with what was "
-             "found until then. --resume takes it up again."},
+     .more = "Without this option, --method contrast and --smallest find one."},
+    {"time-limit", 0, "S", CLI_NUMBER(cli_explain_options, time_limit),
+     "seconds for one example, 0 for no limit", .max = 1e9, .aside = 1,
+     .more = "An example that takes longer becomes a record of status cut, with "
+             "the subsets found so far. --resume continues it."},
     {"max-evaluations", 0, "N", CLI_COUNT(cli_explain_options, max_evaluations),
-     "questions to the model for one example", .unset = "any", .aside = 1,
-     .more = "The same limit counted in work, so that it does not depend on the machine."},
+     "evaluations for one example", .unset = "no limit", .aside = 1,
+     .more = "Like --time-limit, but independent of the speed of the machine."},
     {"time-limit-total", 0, "S", CLI_NUMBER(cli_explain_options, time_limit_total),
-     "seconds for the whole run", .max = 1e9, .aside = 1,
-     .more =
-         "0: none. The run ends with what is in the file, and with exit status 1 if that is not "
-         "all; --resume goes on. Give it less than a batch system does."},
+     "seconds for the whole run, 0 for no limit", .max = 1e9, .aside = 1,
+     .more = "If the time is not enough, the run ends with exit status 1 and "
+             "--resume continues it. Use less time than the batch system allows."},
     {"keep-going", 0, NULL, CLI_FLAG(cli_explain_options, keep_going),
-     "a failure of the model ends the example only", .rare = 1, .aside = 1,
-     .more = "That example becomes a record of status error. --resume takes it up again."},
+     "continue with the next example if the model fails", .rare = 1, .aside = 1,
+     .more = "The example becomes a record of status error. --resume tries it again."},
     CLI_SHARD(cli_explain_options, shard),
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "where the records go",
+    {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "file for the records",
      .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
     CLI_FORCE(cli_explain_options, force),
-    {"resume", 0, NULL, CLI_FLAG(cli_explain_options, resume), "go on with the file in --output",
-     .aside = 1,
-     .more = "Whole records in the file are kept, a torn last line is cut off, and examples that "
-             "are not in it yet, were cut short or failed are explained. Give the same options as "
-             "before."},
+    {"resume", 0, NULL, CLI_FLAG(cli_explain_options, resume),
+     "continue the run in the file of --output", .aside = 1,
+     .more = "Complete records in the file are kept, and an incomplete last line is removed. "
+             "Examples that are missing, were cut or failed are explained. Give the same options "
+             "as before."},
     {"dry-run", 0, NULL, CLI_FLAG(cli_explain_options, dry_run),
-     "language models: only say what it would cost", .rare = 1, .aside = 1,
-     .more = "The model is asked one short question, which says what its server can do."},
-    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
+     "language models: only estimate the cost", .rare = 1, .aside = 1,
+     .more = "The model gets one short question, to find out what its server supports."},
+    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace),
+     "also write the order of removal and its scores"},
     CLI_GROUP(cli_explain_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -536,34 +531,30 @@ const cli_command cli_explain = {
              "Explain every case that the program score.py gives a score of 0.8 or more."},
             {"sis explain -m 'cmd:./digits.py' -i digits.npy --mask zero -t 0.7 --rows 0:100 "
              "-o digits.jsonl",
-             "Explain what digits.py makes of the first hundred digits, each for the output it "
-             "chooses itself."},
+             "Explain the first hundred digits, each for the output with the highest score."},
             {"sis explain -m 'cmd:./dna.py' -i dna.npy --features axis:1 --mask uniform -t p90 "
              "-o dna.jsonl --resume",
-             "One-hot bases as features, the highest tenth of the scores as the decision; go on "
-             "where a run was interrupted."},
+             "Bases are features, the decision is the highest tenth of the scores; continue an "
+             "interrupted run."},
             {"sis explain -m imdb.onnx -i reviews.txt -t 0.85 --method ig -o ig.jsonl",
              "The same decisions by integrated gradients, for comparison."},
             {0}},
     .description =
-        "For each example whose score meets the threshold, sis explain finds disjoint minimal "
-        "sets of features that are enough for the same decision when everything else is masked: "
-        "masking any further feature of a set loses the decision, and masking all sets together "
-        "does too. Every set is checked by full passes of the model before it is reported.\n\n"
-        "Results are JSON Lines, one record an example, each written whole. Status explained comes "
-        "with subsets, most important feature first; not_decided means that the score of the "
-        "example "
-        "does not meet the threshold (>=, or <= with --below), or with --keep class that another "
-        "output is higher; "
-        "default_decision, that even the fully masked input meets it, so no part of the example is "
-        "responsible; error, that the model answered NaN, "
-        "or differently when it was asked again, or that "
-        "a text has no word; cut, that --time-limit or --max-evaluations came first: subsets found "
-        "until then, and as `bound` what was left of the selection under way, which is sufficient "
-        "but not minimal.\n\n"
-        "Other methods (--method) write one rationale an example into the same kind of file, with "
-        "their attributions and whether the rationale is sufficient; docs/methods.md says how each "
-        "works.\n\n"
-        "The exit status is 1 if any record is an error. A model that fails otherwise ends the "
-        "run; what was written before is kept, and --resume goes on from there.",
+        "For each example whose score meets the threshold, sis explain finds disjoint "
+        "minimal sets of features that are enough for the same decision with everything else "
+        "masked. Without any one of its features a set loses the decision, and with all sets "
+        "masked the rest does not have it. Full passes of the model check every set before "
+        "it is reported.\n\nResults are JSON Lines, one record for each example. The status "
+        "of a record is\n\nexplained: with subsets, most important feature first.\n\n"
+        "not_decided: the score does not meet the threshold (>=, or <= with --below), or "
+        "with --keep class another output is higher.\n\ndefault_decision: even the fully "
+        "masked input meets the threshold, so no part of the example is responsible.\n\n"
+        "error: the model answered NaN, or differently when it was asked again, or a text "
+        "has no words.\n\ncut: --time-limit or --max-evaluations was reached. The record has "
+        "the subsets found so far and, as `bound`, a set that is sufficient but not "
+        "minimal.\n\nOther methods (--method) write one rationale for each example into the "
+        "same kind of file, with attributions and whether the rationale is sufficient. "
+        "docs/methods.md describes them.\n\nThe exit status is 1 if a record is an error. "
+        "Any other failure of the model ends the run; the records written so far are kept, "
+        "and --resume continues the run.",
 };

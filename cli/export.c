@@ -19,8 +19,8 @@ typedef struct {
 static const cli_option options[] = {
     {"to", 0, "FORMAT", CLI_CHOICE(export_options, to), "format", .choices = SIS_EXPORTS,
      .required = 1},
-    {"output", 'o', "FILE", CLI_STRING(export_options, output), "where it goes",
-     .writes = CLI_WRITES_FILE, .unset = "standard output", .more = "A SQLite file needs a name."},
+    {"output", 'o', "FILE", CLI_STRING(export_options, output), "output file",
+     .writes = CLI_WRITES_FILE, .unset = "standard output", .more = "sqlite needs a file."},
     {"each", 0, "WHAT", CLI_CHOICE(export_options, rows), "csv, tsv: a row for each",
      .choices = "feature subset"},
     CLI_WHERE(export_options, where),
@@ -71,7 +71,8 @@ static int add_record(void *ctx, sis_record *r) {
 static void tell(const export_options *o, const exporting *x, size_t left_out) {
     cli_where_tell(&x->where, o->common.quiet);
     if (left_out)
-        cli_note(o->common.quiet, "%zu record%s left out: no subsets, no coordinates, or padding alone", left_out,
+        cli_note(o->common.quiet,
+                 "%zu record%s left out: no subsets, no coordinates, or padding alone", left_out,
                  left_out == 1 ? " was" : "s were");
     size_t n = x->n - left_out;
     if (o->output)
@@ -103,7 +104,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_export = {
     .name = "export",
-    .summary = "results as CSV, TSV, BED or SQLite",
+    .summary = "convert results to CSV, TSV, BED or SQLite",
     .options = options,
     .options_size = sizeof(export_options),
     .init = init,
@@ -114,24 +115,26 @@ const cli_command cli_export = {
     .examples =
         (const cli_example[]){
             {"sis export granted.jsonl --to csv --output granted.csv",
-             "A row for each feature of each subset."},
+             "Write a row for each feature of each subset."},
             {"sis export granted.jsonl --to sqlite --output granted.db",
-             "A database, which sqlite3 and others read."},
+             "Write a database for sqlite3."},
             {"sis export granted.jsonl --to tsv --each subset --where 'feature=debt and size<3'",
-             "Small subsets that hold the feature debt."},
-            {"sis export peaks.jsonl --to bed --output subsets.bed", "Subsets on a genome."},
+             "Write small subsets that have the feature debt."},
+            {"sis export peaks.jsonl --to bed --output subsets.bed",
+             "Write the positions of subsets on a genome."},
             {0}},
     .description =
-        "Writes results for other programs. csv and tsv: a row for each feature of each subset (or "
-        "with --each subset for each subset), with the example, its label, class, threshold, score "
-        "and status, number, size and score of the subset, and place, number, name, value and "
-        "masked value of the feature; an example without subsets has one row.\n\n"
-        "sqlite: a file with the tables records, subsets and features, a view found with the "
-        "columns of csv, and an index by name of feature. All examples whose subsets hold one:\n\n"
-        "  SELECT DISTINCT example FROM found WHERE name = 'late_payments';\n\n"
-        "bed: subsets of DNA, a line each (BED12, blocks are bases side by side), where the ids of "
-        "sequences carry coordinates, chr1:100-200 or peak::chr1:100-200(-). The length of the "
-        "sequence tells whether they are counted from 0 (bedtools) or from 1. Coordinates remain "
-        "right if --length cropped or padded the sequences; bases of padding are left out. csv and "
-        "tsv have coordinates in the columns chrom, start and end.",
+        "Writes results for other programs. csv and tsv have a row for each feature of each "
+        "subset (with --each subset, for each subset): the example, its label, class, "
+        "threshold, score and status; number, size and score of the subset; position, "
+        "number, name, value and masked value of the feature. An example without subsets has "
+        "one row.\n\nsqlite is a database with the tables records, subsets and features, a "
+        "view found with the columns of csv, and an index on feature names. To find all "
+        "examples that have a subset with a feature:\n\n  SELECT DISTINCT example FROM found "
+        "WHERE name = 'late_payments';\n\nbed has a line for each DNA subset (BED12, one "
+        "block for each run of adjacent bases), if the ids of the sequences have "
+        "coordinates: chr1:100-200 or peak::chr1:100-200(-). The length of the sequence "
+        "shows whether they count from 0 (bedtools) or from 1. Coordinates are also right if "
+        "--length cropped or padded the sequences; padding is left out. csv and tsv have "
+        "coordinates in the columns chrom, start and end.",
 };

@@ -148,8 +148,8 @@ int cli_help_command(const cli_program *program, const cli_command *command) {
     wrap(text, 7, 11);
     putchar('\n');
     help_options(command, options);
-    printf("\nThe manual says more: man %s-%s, or %s help --man %s | man -l -\n", program->name,
-           command->name, program->name, command->name);
+    printf("\nDetails: man %s-%s, or %s help --man %s | man -l -\n", program->name, command->name,
+           program->name, command->name);
     free(options);
     return CLI_DONE;
 }
@@ -164,8 +164,8 @@ void cli_help_program(const cli_program *program) {
         printf("  %-11s", (*c)->name);
         wrap((*c)->summary, 13, 13);
     }
-    printf("\n%s COMMAND --help explains one; %s --version tells the version.\n", program->name,
-           program->name);
+    printf("\n%s COMMAND --help describes a command; %s --version prints the version.\n",
+           program->name, program->name);
 }
 
 /* ---- Manual ---------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ typedef struct {
 } merge_options;
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", CLI_STRING(merge_options, output), "where all records go",
+    {"output", 'o', "FILE", CLI_STRING(merge_options, output), "output file",
      .writes = CLI_WRITES_FILE, .unset = "standard output"},
     CLI_FORCE(merge_options, force),
     CLI_GROUP(merge_options, common, cli_common, cli_common_options),
@@ -87,7 +87,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_merge = {
     .name = "merge",
-    .summary = "put the parts of a run together",
+    .summary = "merge the parts of a run",
     .options = options,
     .options_size = sizeof(merge_options),
     .args = "PART...",
@@ -95,16 +95,14 @@ const cli_command cli_merge = {
     .max_args = SIZE_MAX,
     .run = run,
     .examples = (const cli_example[]){{"sis merge part-*.jsonl -o all.jsonl",
-                                       "One results file of what several machines have found."},
+                                       "Merge the results of several machines into one file."},
                                       {0}},
     .description =
-        "Puts the results files of sis explain --shard together, in the order of the examples: the "
-        "same bytes that one run would have written, but for the seconds. Parts may be given in "
-        "any order. The first record of each says how it was made, so parts of different "
-        "runs are "
-        "refused, and so is an example that is there twice.\n\n"
-        "Examples that are missing, because a part is or did not come to its end, are named by "
-        "their numbers from 0. What is there is written all the same. docs/scale.md says how to "
-        "plan such runs.\n\n"
-        "The exit status is 1 if an example is missing.",
+        "Merges the results files of sis explain --shard, in the order of the examples. The "
+        "result has the same bytes as that of one run, except for the seconds. Parts may be "
+        "given in any order. Parts of different runs are refused (the first record says how "
+        "a part was made), and so are duplicate examples.\n\nExamples that are missing "
+        "because a part is missing or incomplete are listed by their numbers from 0; the "
+        "others are written. docs/scale.md says how to plan such runs.\n\nThe exit status is "
+        "1 if an example is missing.",
 };

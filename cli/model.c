@@ -310,7 +310,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_model = {
     .name = "model",
-    .summary = "describe a model's file: graph or trees, shapes, cost of a walk",
+    .summary = "describe a model file: layers or trees, shapes, speed of a walk",
     .options = options,
     .options_size = sizeof(model_options),
     .init = defaults,
@@ -318,22 +318,21 @@ const cli_command cli_model = {
     .min_args = 1,
     .max_args = 1,
     .run = run,
-    .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"},
+    .examples = (const cli_example[]){{"sis model digits.onnx", "Describe digits.onnx."},
                                       {"sis model two.onnx --explain x --with w=3",
-                                       "The same of a network with another input, which is 3."},
+                                       "Describe a network with a second input, which is 3."},
                                       {0}},
     .description =
-        "Of an ONNX file: prints the input, what else the file carries (the kind of input, names "
-        "of values, labels, "
-        "whether there is a mask, how sis train made it), every node with its output shape, its "
-        "parameters and what is computed of it for each candidate of a walk, and the output; then "
-        "how much memory the walk keeps, and the time of one backward selection on an input made "
-        "up for the purpose, on one thread, beside what it would take by full passes. What takes "
-        "longer than 3 seconds is tried for that long, and the rest reckoned from it.\n\n"
-        "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
-        "that is computed), \"kept\" what is not computed again as long as nothing near it is "
-        "masked, \"batch of candidates\" what is run for each of them as a whole, and \"each value "
-        "by itself\" what only moves or maps values.\n\n"
-        "Of a model of XGBoost (.json, .ubj) or LightGBM (.txt): its objective, what its outputs "
-        "are, its trees, and which features they use.",
+        "For an ONNX file, prints the input, what the file carries (kind of input, names of "
+        "values, labels, mask, training), every node with its output shape, its parameters "
+        "and what a walk computes of it for each candidate, and the output. It then prints "
+        "how much memory the walk uses, and measures a backward selection on an example "
+        "input, on one thread, and the time that full passes would take. Measurements stop "
+        "after 3 seconds, and the rest is estimated.\n\nIn a walk, \"window\" is the part of "
+        "the node's result that a masked feature can change (only this is computed), "
+        "\"kept\" is what is not computed again as long as nothing near it is masked, "
+        "\"batch of candidates\" is what runs as a whole for each candidate, and \"each "
+        "value by itself\" is what only moves or maps values.\n\nFor an XGBoost (.json, "
+        ".ubj) or LightGBM (.txt) model, prints its objective, its outputs, its trees, and "
+        "the features that they use.",
 };

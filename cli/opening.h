@@ -23,10 +23,11 @@ typedef struct cli_opening {
      0,                                                                                            \
      "SECONDS",                                                                                    \
      CLI_NUMBER(type, member.timeout),                                                             \
-     "longest wait for cmd: or http:, 0 for ever",                                                 \
+     "maximum wait for an answer, 0: no limit",                                                    \
      .max = 1e9,                                                                                   \
      .aside = 1,                                                                                   \
-     .more = "For one answer; the first of a cmd: model comes after the program has started."},    \
+     .more =                                                                                       \
+         "For cmd: and http: models. The first answer of a cmd: model may include its start."},    \
         {"retries",                                                                                \
          0,                                                                                        \
          "N",                                                                                      \
@@ -36,14 +37,16 @@ typedef struct cli_opening {
          .max = 1000,                                                                              \
          .rare = 1,                                                                                \
          .aside = 1,                                                                               \
-         .more = "After a pause that doubles: when there is no connection or it breaks, when no "  \
-                 "answer comes in time, when the server is busy (429, 502, 503, 504); a cmd: "     \
-                 "program that has died or does not answer is started again."},                    \
+         .more =                                                                                   \
+             "Requests are repeated if there is no connection or it breaks, if no answer comes "   \
+             "in "                                                                                 \
+             "time, and if the server is busy (429, 502, 503, 504). The pause doubles each time. " \
+             "A cmd: program that died or does not answer is restarted."},                         \
         {"header",                                                                                 \
          0,                                                                                        \
          "LINE",                                                                                   \
          CLI_LIST(type, member.headers),                                                           \
-         "Name: value for http:, may be repeated",                                                 \
+         "Name: value for http:; may be repeated",                                                 \
          .aside = 1},                                                                              \
         {"token",                                                                                  \
          0,                                                                                        \
@@ -51,21 +54,22 @@ typedef struct cli_opening {
          CLI_STRING(type, member.token),                                                           \
          "file with the token or login for http:",                                                 \
          .aside = 1,                                                                               \
-         .more = "Sent as Authorization: Bearer; user:password in it is a login (Basic). In a "    \
-                 "file, since a command line can be seen by everybody on the machine. Of sis "     \
-                 "serve: what requests to it must bring, but for those of health."},               \
+         .more =                                                                                   \
+             "Sent as Authorization: Bearer. A file with user:password is a login (Basic). It is " \
+             "a file because everybody on a machine can see command lines. For sis serve: the "    \
+             "token that requests must send, except health checks."},                              \
         {"certificates",                                                                           \
          0,                                                                                        \
          "FILE",                                                                                   \
          CLI_STRING(type, member.certificates),                                                    \
-         "PEM file of those that https: trusts",                                                   \
+         "certificates (PEM) that https: trusts",                                                  \
          .unset = "the system's",                                                                  \
          .rare = 1,                                                                                \
          .aside = 1},                                                                              \
     {                                                                                              \
         "redirects", 0, NULL, CLI_FLAG(type, member.redirects),                                    \
-            "follow redirections of http: on the same host",                                       \
-            .aside = 1, .more = "Without it they are refused."                                     \
+            "follow http: redirections on the same host",                                          \
+            .aside = 1, .more = "Without this option they are refused."                            \
     }
 
 /* Every default. */

@@ -22,7 +22,7 @@ static const cli_option options[] = {
     CLI_HEADING("Input"),
     CLI_GROUP(predict_options, source, cli_source, cli_source_options),
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE", CLI_STRING(predict_options, output), "where the scores go",
+    {"output", 'o', "FILE", CLI_STRING(predict_options, output), "output file",
      .writes = CLI_WRITES_FILE, .unset = "standard output"},
     CLI_FORCE(predict_options, force),
     CLI_GROUP(predict_options, common, cli_common, cli_common_options),
@@ -104,7 +104,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_predict = {
     .name = "predict",
-    .summary = "write the scores a model gives",
+    .summary = "write the scores of a model",
     .options = options,
     .options_size = sizeof(predict_options),
     .init = init,
@@ -113,7 +113,7 @@ const cli_command cli_predict = {
                                        "Print the scores of every case."},
                                       {0}},
     .description =
-        "Writes one line of JSON an example, {\"id\":\"0\",\"scores\":[0.1,0.9]}, with a "
-        "score for each output of the model. Useful to choose a threshold for sis "
-        "explain, and to see that a model is understood as it should be.",
+        "Writes one line of JSON for each example, {\"id\":\"0\",\"scores\":[0.1,0.9]}, with "
+        "a score for each output of the model. Use it to choose a threshold for sis explain, "
+        "and to check that sis reads the model and the data correctly.",
 };

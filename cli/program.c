@@ -20,15 +20,16 @@ const cli_program cli_sis = {
     .summary = "which part of this input was enough for the decision?",
     .description =
         "A model maps an input to a score and decides by comparing it with a threshold. sis finds "
-        "the sufficient input subsets of such a decision: minimal sets of features whose values "
-        "alone, everything else masked, still lead to it. It works with any model: networks in "
-        "ONNX files, or any program that reads inputs and writes scores.\n\n"
+        "the sufficient input subsets of such a decision: minimal sets of features that still lead "
+        "to it when everything else is masked. It works with any model: networks in ONNX files, "
+        "boosted trees, programs and servers.\n\n"
         "Results are written to standard output or to the file given by --output. Progress and "
         "messages go to standard error.",
-    .examples = (const cli_example[]){{"sis demo", "See a decision explained from end to end."},
-                                      {"sis explain -m 'cmd:./score.py' -i cases.csv --mask "
-                                       "mean:cases.csv -t 0.8 | sis show -",
-                                       "Explain what the program score.py decides, and read it."},
-                                      {0}},
+    .examples =
+        (const cli_example[]){{"sis demo", "Explain decisions of the models that come with sis."},
+                              {"sis explain -m 'cmd:./score.py' -i cases.csv --mask "
+                               "mean:cases.csv -t 0.8 | sis show -",
+                               "Explain the decisions of the program score.py and print them."},
+                              {0}},
     .commands = commands,
 };

@@ -34,47 +34,47 @@ static const cli_option options[] = {
     CLI_WHERE(report_options, where),
     {"clusters", 0, "FILE", CLI_LIST(report_options, clusters),
      "show the clusters in FILE, as sis cluster wrote them",
-     .more = "May be given several times. Members are drawn if the results they are of are among "
+     .more = "May be given several times. Members are drawn if their results files are among "
              "RESULTS."},
     {"comparison", 0, "FILE", CLI_LIST(report_options, comparisons),
      "show the comparison of two models in FILE, as sis compare --output wrote it",
-     .more = "May be given several times. Subsets are drawn if the results compared are among "
+     .more = "May be given several times. Subsets are drawn if their results files are among "
              "RESULTS."},
     {"evaluation", 0, "FILE", CLI_LIST(report_options, evaluations),
      "show the comparison of methods in FILE, as sis evaluate --json wrote it",
      .more = "May be given several times."},
     {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
-     "only examples that are decided to be something else than their label says"},
+     "only decisions that differ from the label of the example"},
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes",
+    {"output", 'o', "FILE", CLI_STRING(report_options, output), "file for the page",
      .writes = CLI_WRITES_FILE, .unset = "report.html"},
-    {"title", 0, "TEXT", CLI_STRING(report_options, title), "what the page is called",
+    {"title", 0, "TEXT", CLI_STRING(report_options, title), "title of the page",
      .unset = "the model's name"},
     {"by", 0, "COLUMN", CLI_STRING(report_options, by),
      "compare groups of examples, as sis summary --by does", .unset = "no groups"},
     {"letter", 0, NULL, CLI_FLAG(report_options, letter),
-     "a page for each example in words, for print, instead of the report",
-     .more = "The decision, its reasons, what is proved and what that means, and what would change "
-             "it. Give two results files for all of it: one of reasons, and one of --method "
-             "contrast; records of the same id make one letter."},
+     "write letters instead of the report: a page of text for each example",
+     .more = "A letter states the decision, its reasons, what is proved and what that means, and "
+             "what would change the decision. Give two results files: one with reasons and one of "
+             "--method contrast. Records with the same id make one letter."},
     {"template", 0, "FILE", CLI_STRING(report_options, template),
-     "HTML to fill letters into, or print", .unset = "that of sis",
-     .more = "print writes the template of sis to standard output, to start from. {{title}}; and "
-             "between {{#letters}} and {{/letters}} {{id}}, {{label}}, {{model}}, {{score}}, "
-             "{{threshold}}, {{decision}}, {{reasons_are}}, {{reasons}}, {{proof}}, "
+     "HTML template of letters; print prints the default", .unset = "that of sis",
+     .more = "print writes the template of sis to standard output; edit a copy of it. Fields: "
+             "{{title}}, and between {{#letters}} and {{/letters}} {{id}}, {{label}}, {{model}}, "
+             "{{score}}, {{threshold}}, {{decision}}, {{reasons_are}}, {{reasons}}, {{proof}}, "
              "{{changes_are}}, {{changes}}, {{nearest}} and {{column:NAME}}. {{#field}} ... "
-             "{{/field}} is left out where the field is empty."},
+             "{{/field}} is left out if the field is empty."},
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
-     .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
+     .more = "They are spread evenly over the results. Counts, distributions and clusters still "
+             "cover all examples."},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
-     .writes = CLI_WRITES_FOLDER, .more = "The folder is made if it is not there."},
+     .writes = CLI_WRITES_FOLDER, .more = "The folder is created if it does not exist."},
     {"figure", 0, "NAME=FILE", CLI_LIST(report_options, chosen),
      "write one figure to FILE, and no page unless --output is given", .writes = CLI_WRITES_NAMED,
-     .more =
-         "May be given several times. NAME is that of the file that --figures would make, without "
-         "its end; the end of FILE says whether it is svg, png or pdf."},
-    {"format", 0, "F", CLI_CHOICE(report_options, format), "of the figures",
+     .more = "May be given several times. NAME is a name from the list above; the extension of "
+             "FILE sets the format: svg, png or pdf."},
+    {"format", 0, "F", CLI_CHOICE(report_options, format), "format of the figures",
      .choices = "svg png pdf"},
     CLI_FORCE(report_options, force),
     CLI_GROUP(report_options, common, cli_common, cli_common_options),
@@ -409,7 +409,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_report = {
     .name = "report",
-    .summary = "results as one HTML page, figures as files",
+    .summary = "write results as an HTML page and figures",
     .options = options,
     .options_size = sizeof(report_options),
     .args = "RESULTS...",
@@ -420,24 +420,23 @@ const cli_command cli_report = {
     .examples =
         (const cli_example[]){
             {"sis report results.jsonl --output report.html",
-             "Make a page to open in a browser, or to send to someone."},
+             "Write a page to open in a browser or to send."},
             {"sis report reasons.jsonl contrasts.jsonl --letter --where 'id=17' -o letter.html",
-             "A letter to one applicant: print it, or save it as PDF, with a browser."},
+             "Write a letter to one applicant, to print or to save as PDF with a browser."},
             {"sis report a.jsonl b.jsonl --clusters both.json --figures plots --format pdf",
-             "Two results files in one page, with clusters; the plots as PDF files too."},
+             "Show two results files with clusters on one page; also write the figures as PDF."},
             {0}},
     .description =
-        "One self-contained file: a summary, every example with its subsets drawn as what it is "
-        "(pictures, words, sequences, tables), distributions, score histories and clusters. It "
-        "needs no network and holds no script but its own, can be printed and read on a phone.\n\n"
-        "Where the results hold traces (sis explain --trace), a control shows the first subset at "
-        "any other threshold: one backward selection has the answer for all of them.\n\n"
-        "With --figures the plots are also written as files: scores, decided, sizes, numbers, "
-        "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
-        "examples, passages, clusters and logo-N; of a comparison decisions, cross-scores, "
-        "joint-shares, joint-clusters and differences; of an evaluation lengths, score-length, "
-        "importance, sufficient, aopc-sufficiency, aopc-comprehensiveness, stability, token-f1, "
-        "marked, quality, divergence and imputation; those there is something to show of. Each "
-        "says below what is shown and of how many examples. --figure "
-        "writes one of them to a file of another name.",
+        "The page is one self-contained file: a summary, every example with its subsets "
+        "(pictures, words, sequences or tables), distributions, score histories and "
+        "clusters. It needs no network, can be printed, and can be read on a phone.\n\nIf "
+        "the results have traces (sis explain --trace), a slider shows the first subset at "
+        "any other threshold.\n\n--figures also writes the figures as files: scores, "
+        "decided, sizes, numbers, sizes-by-group, numbers-by-group, score-size, histories, "
+        "history-ends, thresholds, examples, passages, clusters and logo-N; for a comparison "
+        "decisions, cross-scores, joint-shares, joint-clusters and differences; for an "
+        "evaluation lengths, score-length, importance, sufficient, aopc-sufficiency, "
+        "aopc-comprehensiveness, stability, token-f1, marked, quality, divergence and "
+        "imputation. Figures without data are left out. The caption says what is shown and "
+        "for how many examples. --figure writes one figure to a file.",
 };

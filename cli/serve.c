@@ -27,51 +27,53 @@ typedef struct {
 static const cli_option options[] = {
     CLI_HEADING("Input"),
     {"model", 'm', "MODEL", CLI_LIST(serve_options, models), "a file, cmd:COMMAND or http://...",
-     .more = "May be given several times. Everything else holds for all of them."},
-    {"name", 0, "NAME", CLI_LIST(serve_options, names), "what the model is called in addresses",
-     .unset = "the file's name", .more = "As often as --model, in the same order."},
+     .more = "May be given several times. The other options hold for all models."},
+    {"name", 0, "NAME", CLI_LIST(serve_options, names), "name of the model in addresses",
+     .unset = "the file's name", .more = "Give it as often as --model, in the same order."},
     CLI_OPTIONAL_GROUP(serve_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
     CLI_HEADING("Question"),
     {"threshold", 't', "T", CLI_STRING(serve_options, threshold), "decision: score >= T",
      .unset = "0.5; language models: as in sis explain",
-     .more = "Requests may say another one. A percentile, pNN, is that of the scores of --input."},
+     .more =
+         "Requests may choose another one. A percentile, pNN, refers to the scores of --input."},
     {"below", 0, NULL, CLI_FLAG(serve_options, below), "explain score <= T instead"},
     CLI_GROUP(serve_options, question, cli_question, cli_output_options),
     CLI_GROUP(serve_options, question, cli_question, cli_question_options),
     CLI_HEADING("Limits"),
     {"max-subsets", 0, "N", CLI_COUNT(serve_options, max_subsets), "stop after N subsets",
      .unset = "find all"},
-    {"seconds", 0, "S", CLI_NUMBER(serve_options, seconds), "time for a request, 0: no limit",
-     .max = 1e9, .more = "Then it is answered with what has been found, and says \"cut\"."},
-    {"workers", 0, "N", CLI_COUNT(serve_options, workers), "requests of a model computed at once",
-     .unset = "one per core", .max = 1024, .rare = 1,
-     .more =
-         "One more for each further model, so that a slow one does not keep the others waiting."},
-    {"queue", 0, "N", CLI_COUNT(serve_options, queue), "requests of a model that may wait",
-     .max = 100000, .rare = 1, .more = "Further ones are told to come back (503)."},
-    {"max-body", 0, "MIB", CLI_COUNT(serve_options, body), "largest request", .min = 1, .max = 1024,
-     .rare = 1},
-    {"max-instances", 0, "N", CLI_COUNT(serve_options, instances), "most inputs in a request",
-     .min = 1, .max = 1000000, .rare = 1},
-    CLI_HEADING("Server"),
-    {"port", 'p', "N", CLI_COUNT(serve_options, port), "where to listen; 0: any free port",
-     .max = 65535},
-    {"host", 0, "ADDRESS", CLI_STRING(serve_options, host), "at which address to listen",
-     .more = "By default only programs on this machine can connect. 0.0.0.0 is every address: "
-             "give --token then, or let only those in who may ask."},
-    {"motifs", 0, "FILE", CLI_STRING(serve_options, motifs),
-     "DNA: known motifs to show subsets beside",
-     .more = "A file of JASPAR or MEME, as sis cluster takes it."},
-    {"cors", 0, "ORIGIN", CLI_STRING(serve_options, origin), "pages from there may ask, too",
+    {"seconds", 0, "S", CLI_NUMBER(serve_options, seconds), "time limit of a request, 0 for none",
+     .max = 1e9,
+     .more = "When it is reached, the answer has the explanations that are finished, and \"cut\"."},
+    {"workers", 0, "N", CLI_COUNT(serve_options, workers),
+     "number of requests of a model computed at once", .unset = "one per core", .max = 1024,
      .rare = 1,
-     .more = "An origin such as https://example.org, or * for all. Requests that browsers send for "
-             "pages of other origins are refused (403)."},
-    {"log", 0, NULL, CLI_FLAG(serve_options, log), "a line on stderr for each request",
-     .more = "If a model failed, the line says why; the answer does not."},
-    {"model_name", 0, "NAME", CLI_STRING(serve_options, model_name), "as KServe starts explainers",
-     .rare = 1},
+     .more = "Each further model adds a worker, so that a slow model does not delay the others."},
+    {"queue", 0, "N", CLI_COUNT(serve_options, queue),
+     "number of requests of a model that may wait", .max = 100000, .rare = 1,
+     .more = "Further requests get status 503."},
+    {"max-body", 0, "MIB", CLI_COUNT(serve_options, body), "maximum size of a request", .min = 1,
+     .max = 1024, .rare = 1},
+    {"max-instances", 0, "N", CLI_COUNT(serve_options, instances),
+     "maximum number of inputs in a request", .min = 1, .max = 1000000, .rare = 1},
+    CLI_HEADING("Server"),
+    {"port", 'p', "N", CLI_COUNT(serve_options, port), "port, 0 for any free one", .max = 65535},
+    {"host", 0, "ADDRESS", CLI_STRING(serve_options, host), "address to listen on",
+     .more = "By default only programs on this machine can connect. 0.0.0.0 listens on all "
+             "addresses: use --token then, or a firewall."},
+    {"motifs", 0, "FILE", CLI_STRING(serve_options, motifs),
+     "DNA: known motifs to compare subsets with",
+     .more = "A JASPAR or MEME file, as for sis cluster."},
+    {"cors", 0, "ORIGIN", CLI_STRING(serve_options, origin), "also answer web pages of this origin",
+     .rare = 1,
+     .more = "An origin such as https://example.org, or * for all. Requests of pages from other "
+             "origins are refused (403)."},
+    {"log", 0, NULL, CLI_FLAG(serve_options, log), "write a line to stderr for each request",
+     .more = "If a model fails, the line says why; the answer does not."},
+    {"model_name", 0, "NAME", CLI_STRING(serve_options, model_name),
+     "name of the model, as KServe passes it", .rare = 1},
     {"predictor_host", 0, "HOST", CLI_STRING(serve_options, predictor_host),
-     "where the model of --model_name is", .rare = 1,
+     "host of the model of --model_name", .rare = 1,
      .more = "The model is http://HOST/v1/models/NAME."},
     {"http_port", 0, "N", CLI_COUNT(serve_options, http_port), "the same as --port", .max = 65535,
      .rare = 1},
@@ -262,7 +264,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_serve = {
     .name = "serve",
-    .summary = "explain live, in the browser and for other programs",
+    .summary = "serve explanations to browsers and programs",
     .options = options,
     .options_size = sizeof(serve_options),
     .init = init,
@@ -270,28 +272,25 @@ const cli_command cli_serve = {
     .examples =
         (const cli_example[]){
             {"sis serve -m models/imdb-cnn.onnx -m models/mnist-cnn.onnx",
-             "Two models on a page at http://127.0.0.1:8080/."},
+             "Serve two models on a page at http://127.0.0.1:8080/."},
             {"sis serve -m credit.json -i cases.csv --mask mean:train.csv -t 0.8 --port 9000",
-             "A model of a table, with the cases to choose from and a form for others."},
+             "Serve a model of a table, with cases to choose from and a form for others."},
             {"sis serve -m http://localhost:8080/completion --prompt prompt.txt --explain context",
-             "A language model: which sentences of the context were enough for its answer?"},
+             "Serve a language model: which sentences of the context were enough for its answer?"},
             {"sis serve --model_name credit --predictor_host credit-predictor.default "
              "--http_port 8080 --host 0.0.0.0 --mask zero",
-             "As the explainer of a KServe inference service."},
+             "Run as the explainer of a KServe inference service."},
             {0}},
     .description =
-        "sis serve opens models once and answers requests until it is ended. At / there is a page: "
-        "type a text, draw a digit, paste a sequence or fill in a row, and see which features are "
-        "enough for the decision, live. Programs POST {\"instances\":[...]} to "
-        "/v1/models/NAME:explain and get {\"explanations\":[...]}, the records that sis explain "
-        "writes; /v1/models/NAME:predict, the Open Inference Protocol under /v2 and /metrics are "
-        "there, too. docs/serve.md describes all of it.\n\n"
-        "An instance is a text, a sequence, a list of numbers, or an object with a value for each "
-        "column. Beside the instances, \"parameters\" may hold threshold, below, target, "
-        "target_index, mask, "
-        "method, max_subsets and trace.\n\n"
-        "SIGHUP opens the models again. SIGTERM and Ctrl-C finish the requests under way and end "
-        "the server. It listens on this machine alone unless --host says otherwise; --token FILE "
-        "asks "
-        "every request for a token.",
+        "sis serve opens models once and answers requests until you stop it. The page at / "
+        "takes a text, a drawn digit, a sequence or a row, and shows which features are "
+        "enough for the decision. Programs POST {\"instances\":[...]} to "
+        "/v1/models/NAME:explain and get {\"explanations\":[...]}, the records that sis "
+        "explain writes. There are also /v1/models/NAME:predict, the Open Inference Protocol "
+        "under /v2, and /metrics. docs/serve.md describes them.\n\nAn instance is a text, a "
+        "sequence, a list of numbers, or an object with a value for each column. Beside the "
+        "instances, \"parameters\" may have threshold, below, target, target_index, mask, "
+        "method, max_subsets and trace.\n\nSIGHUP opens the models again. SIGTERM and Ctrl-C "
+        "finish the current requests and stop the server. It listens on this machine only, "
+        "unless you give --host. With --token FILE every request needs a token.",
 };

@@ -11,15 +11,17 @@
 
 #define CLI_SHARD(type, member)                                                                    \
     {                                                                                              \
-        "shard", 0, "I/N", CLI_STRING(type, member), "only every N-th example, from the I-th on",  \
+        "shard", 0, "I/N", CLI_STRING(type, member), "every N-th example, starting with the I-th", \
             .rare = 1, .aside = 1,                                                                 \
             .more =                                                                                \
-                "I counts from 0: 0/8 to 7/8 are together all examples. auto takes both numbers "  \
-                "from what started the program: mpirun (OMPI_COMM_WORLD_RANK, PMI_RANK, "          \
-                "MV2_COMM_WORLD_RANK, PALS_RANKID), srun (SLURM_PROCID, SLURM_NTASKS), or an "     \
-                "array of jobs (SLURM_ARRAY_TASK_ID and its kin, SGE_TASK_ID); tasks inside "      \
-                "an array job count on. Give each part a file of its own and put them together "   \
-                "with sis merge."                                                                  \
+                "I counts from 0: 0/8 to 7/8 together are all examples. auto reads I and N from "  \
+                "the "                                                                             \
+                "environment: of mpirun (OMPI_COMM_WORLD_RANK, PMI_RANK, MV2_COMM_WORLD_RANK, "    \
+                "PALS_RANKID), srun (SLURM_PROCID, SLURM_NTASKS) or a job array "                  \
+                "(SLURM_ARRAY_TASK_ID "                                                            \
+                "etc., SGE_TASK_ID); inside an array job, of both together. Write each part to "   \
+                "its "                                                                             \
+                "own file and merge the files with sis merge."                                     \
     }
 
 /* The numbers that the option means; NULL: all, 0 of 1. CLI_DONE, or CLI_USAGE after one line. */

@@ -31,20 +31,18 @@ static const cli_option options[] = {
     {"subsets", 0, "N", CLI_COUNT(show_options, subsets), "show at most N subsets of an example",
      .unset = "all"},
     {"lines", 0, NULL, CLI_FLAG(show_options, lines),
-     "features as lines, also of texts, DNA and images"},
-    {"whole", 0, NULL, CLI_FLAG(show_options, whole), "all of long texts",
-     .more =
-         "Otherwise, only the words around those of subsets are shown of texts of more than 100 "
-         "words, with ... for the rest."},
+     "print features as lines, also for texts, DNA and images"},
+    {"whole", 0, NULL, CLI_FLAG(show_options, whole), "show long texts completely",
+     .more = "Without this option, texts of more than 100 words are shortened to the words around "
+             "the subsets, with ... for the rest."},
     {"decided", 0, NULL, CLI_FLAG(show_options, decided),
-     "only examples that the model decided: explained, or decided even if all is masked"},
+     "only decided examples: explained, or decided by default"},
     {"colour", 0, "WHEN", CLI_STRING(show_options, colour),
      "auto (on a terminal, unless NO_COLOR is set), always or never"},
     {"motifs", 0, "FILE", CLI_STRING(show_options, motifs),
-     "DNA: known motifs, of which each subset's best match is named",
-     .more = "JASPAR or MEME, FILE:ID for one of them; sis data jaspar fetches some. The best is "
-             "that with the least "
-             "divergence, as in sis cluster."},
+     "DNA: known motifs; the best match of each subset is printed",
+     .more = "A JASPAR or MEME file; sis data jaspar fetches one. FILE:ID selects one motif. The "
+             "best match has the smallest divergence, as in sis cluster."},
     CLI_WHERE(show_options, where),
     CLI_GROUP(show_options, common, cli_common, cli_common_options),
     {0},
@@ -290,7 +288,7 @@ static int run(const void *options_p, const cli_list *args) {
 
 const cli_command cli_show = {
     .name = "show",
-    .summary = "print results as a person wants to read them",
+    .summary = "print results in readable form",
     .options = options,
     .options_size = sizeof(show_options),
     .init = defaults,
@@ -302,25 +300,25 @@ const cli_command cli_show = {
         (const cli_example[]){
             {"sis show results.jsonl", "Print every decision."},
             {"grep '\"id\":\"17\"' results.jsonl | sis show -",
-             "Print one: a results file has a line for each example."},
+             "Print one decision: a results file has a line for each example."},
             {"sis show results.jsonl --where 'feature=debt and size<3'",
-             "Decisions that have a subset of at most two features with debt in it."},
-            {"sis show reviews.jsonl --decided", "Leave out what the model did not decide."},
-            {"sis show --colour always reviews.jsonl | less -R", "Turn pages in colour."},
-            {"sis show cnn.jsonl lstm.jsonl", "Two models beside each other."},
-            {"sis show dna.jsonl --motifs jaspar.pfm", "DNA, with the motif of each subset."},
+             "Print decisions that have a subset of at most two features with debt in it."},
+            {"sis show reviews.jsonl --decided", "Leave out examples that are not decided."},
+            {"sis show --colour always reviews.jsonl | less -R", "Read page by page, in colour."},
+            {"sis show cnn.jsonl lstm.jsonl", "Print two models side by side."},
+            {"sis show dna.jsonl --motifs jaspar.pfm",
+             "Print DNA with the best motif of each subset."},
             {"sis explain -m 'cmd:./score.py' -i cases.csv --mask zero "
              "-t 0.8 | sis show -",
-             "Explain and read at once."},
+             "Explain and print."},
             {0}},
     .description =
-        "For each example: what was decided, how sure the model was, and each subset. A text is "
-        "shown with the words of its subsets marked, DNA with the chosen bases, an image beside "
-        "its subsets, a table by feature names and values against what they look like when masked; "
-        "in all of them the most important features stand first or are the darkest. What a person "
-        "marked is underlined. Where nothing was found, why.\n\n"
-        "Several files over the same inputs are shown beside each other, or below each other where "
-        "the terminal is too narrow; the first says which examples. A dash reads results from "
-        "standard input.\n\n"
-        "The width is that of the terminal, 80 columns otherwise; COLUMNS overrides it.",
+        "Prints the decision, the score and each subset of every example. A text is shown "
+        "with the words of its subsets marked, DNA with the chosen bases, an image beside "
+        "its subsets, a table with names, values and masked values. The most important "
+        "features come first or are the darkest. Words that a person marked are underlined. "
+        "If there is no subset, the output says why.\n\nSeveral files about the same inputs "
+        "are shown side by side, or one below the other if the terminal is too narrow. The "
+        "first file selects the examples. A dash reads standard input.\n\nThe width is that "
+        "of the terminal, or 80 columns; the variable COLUMNS overrides it.",
 };

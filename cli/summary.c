@@ -23,21 +23,22 @@ typedef struct {
 } summary_options;
 
 static const cli_option options[] = {
-    {"top", 0, "N", CLI_COUNT(summary_options, top), "only the N most frequent", .unset = "all"},
-    {"json", 0, "FILE", CLI_STRING(summary_options, json), "also write it as JSON, a line each",
-     .writes = CLI_WRITES_FILE, .more = "FILE - is standard output, instead of the table."},
+    {"top", 0, "N", CLI_COUNT(summary_options, top), "print only the N most frequent features",
+     .unset = "all"},
+    {"json", 0, "FILE", CLI_STRING(summary_options, json),
+     "also write JSON, one line for each feature", .writes = CLI_WRITES_FILE,
+     .more = "A dash writes JSON to standard output instead of the table."},
     {"plot", 0, "FILE", CLI_STRING(summary_options, figure),
-     "also draw it: an .svg, .png or .pdf file", .writes = CLI_WRITES_FILE,
-     .more =
-         "The same drawing as that of sis report: subsets by class, or by right and wrong where "
-         "there is one class, beside them the values; of pictures the places of pixels. It has "
-         "the 20 most frequent features, or N with --top, up to 200. All records are held in "
-         "memory for it."},
-    {"by", 0, "COLUMN", CLI_STRING(summary_options, by),
-     "compare groups: the share of decisions, and of subsets that hold each feature",
+     "also draw a figure: .svg, .png or .pdf", .writes = CLI_WRITES_FILE,
+     .more = "The figure is that of sis report: subsets by class, or by right and wrong if there "
+             "is one class, and the values beside them; for pictures the positions of pixels. It "
+             "has the 20 most frequent features, or N with --top, up to 200. All records are kept "
+             "in memory."},
+    {"by", 0, "COLUMN", CLI_STRING(summary_options, by), "compare groups of examples",
      .unset = "no groups",
-     .more = "Groups are the values of a column of the examples, or ranges of numbers: age:30,50. "
-             "Shares have 95 % intervals (Wilson). With --json a line for each group."},
+     .more = "Prints for each group the share of decided examples, and the share of subsets that "
+             "hold each feature, with 95 % intervals (Wilson). Groups are the values of a column, "
+             "or ranges of numbers: age:30,50. With --json, one line for each group."},
     CLI_WHERE(summary_options, where),
     CLI_FORCE(summary_options, force),
     CLI_GROUP(summary_options, common, cli_common, cli_common_options),
@@ -300,7 +301,7 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_summary = {
     .name = "summary",
-    .summary = "what the subsets of many decisions hold, counted",
+    .summary = "count the features in the subsets of many decisions",
     .options = options,
     .options_size = sizeof(summary_options),
     .args = "RESULTS...",
@@ -309,21 +310,18 @@ const cli_command cli_summary = {
     .run = run,
     .examples =
         (const cli_example[]){
-            {"sis summary granted.jsonl", "Features by subsets."},
+            {"sis summary granted.jsonl", "Count features."},
             {"sis summary reviews.jsonl --top 20 --where class=1",
-             "The words that most subsets of class 1 hold."},
-            {"sis summary loans.jsonl --by sex", "Are women granted less, and for other reasons?"},
-            {"sis summary granted.jsonl --plot granted.svg", "The same as a picture."},
+             "Print the most frequent words in subsets of class 1."},
+            {"sis summary loans.jsonl --by sex",
+             "Compare women and men: how often the loan is granted, and for which reasons."},
+            {"sis summary granted.jsonl --plot granted.svg", "Also draw the figure."},
             {0}},
     .description =
-        "Counts over all subsets of results how many hold a feature and of how many examples; "
-        "where "
-        "examples have labels, how many of these subsets belong to right and to wrong decisions; "
-        "by "
-        "class, and with the values that it had. Features are columns by name, words in lower "
-        "case, "
-        "pixels by row and column; of DNA bases that stand side by side in a subset are one piece. "
-        "With --json a line each: name, subsets, examples, classes (subsets of each), right, "
-        "wrong, "
-        "numbers with least, most and mean, words (subsets of each).",
+        "Counts in how many subsets and in how many examples each feature occurs, by class, "
+        "and with which values. If examples have labels, it also counts the subsets of right "
+        "and of wrong decisions. Features are columns by name, words in lower case, pixels "
+        "by row and column; for DNA, adjacent bases of a subset are one piece. The JSON of "
+        "--json has name, subsets, examples, classes (subsets of each), right, wrong, "
+        "numbers with least, most and mean, and words (subsets of each).",
 };

@@ -17,149 +17,131 @@
 const cli_option cli_source_options[] = {
     {"model", 'm', "MODEL", CLI_STRING(cli_source, model), "a file, cmd:COMMAND or http://...",
      .required = 1,
-     .more =
-         "A network in an ONNX file is explained by its own engine, and so is a model of XGBoost "
-         "(.json, .ubj) or LightGBM (.txt), which also takes missing values: empty cells, NA, "
-         "NaN. ort:FILE.onnx is run by ONNX Runtime, and so is a file with operators that the "
-         "engine lacks, if that library is found (pip install onnxruntime; SIS_ORT names its "
-         "file). A command is run by sh, "
-         "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
-         "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
-         "scores, for each input. An address ends in /v2/models/NAME (Open Inference Protocol), "
-         "/v1/models/NAME (TensorFlow Serving) or /invocations (MLflow); of a language model see "
-         "--prompt. #OUTPUT behind a "
-         "network's file "
-         "or an address chooses one of several outputs."},
+     .more = "sis runs ONNX files, XGBoost (.json, .ubj) and LightGBM (.txt) models itself. ONNX "
+             "Runtime runs ort:FILE.onnx, and ONNX files with operators that sis does not have, "
+             "if it is installed (pip install onnxruntime; SIS_ORT names its library). "
+             "cmd:COMMAND is started with sh, once for each job, and keeps running: for every "
+             "line {\"inputs\":[[...],[...]]} on standard input it writes one line "
+             "{\"outputs\":[...]} with a score, or a list of scores, for each input. An address "
+             "ends in /v2/models/NAME (Open Inference Protocol), /v1/models/NAME (TensorFlow "
+             "Serving) or /invocations (MLflow); for language models see --prompt. #OUTPUT after "
+             "a file or an address chooses one of several outputs."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
-     .more =
-         "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
-         "examples), tables with a header (.csv, .tsv), images (.png, .jpg, a folder of them; IDX: "
-         ".idx, -ubyte), DNA "
-         "(.fa, .fasta, .seq), texts (.txt, one a line; .tsv, behind their labels; .jsonl, "
-         "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
-         "is fine. Texts become token ids by the model's own vocabulary. A dash reads standard "
-         "input: a .jsonl if it begins with a brace, else a .csv."},
+     .more = "The extension gives the format: arrays (.npy; the first axis is the examples), "
+             "tables with a header (.csv, .tsv), images (.png, .jpg, a folder of them; IDX: .idx, "
+             "-ubyte), DNA (.fa, .fasta, .seq), texts (.txt, one a line; .tsv, after their "
+             "labels; .jsonl with \"text\" or \"words\") or lists of numbers (.jsonl with "
+             "\"values\"). Each may end in .gz. Texts become token ids with the vocabulary of the "
+             "model. A dash reads standard input, as .jsonl if it begins with a brace, else as "
+             ".csv."},
     CLI_LABEL(
         cli_source, label,
         .more =
-            "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
-            "label along. A table of numbers has none unless it is named here: every column is a "
-            "feature, so take columns that are none out of the file. A data set given by --mask "
-            "may have the column or not."),
-    CLI_ID(
-        cli_source, id,
-        .more =
-            "Results are called by it in the place of the number of the example, and of a table it "
-            "is no feature. No two examples may have the same, and none an empty one. A data set "
-            "given by --mask may have the column or not. By default the field id of a .jsonl and "
-            "the column EventID of a .seq."),
+            "Give the name of the column, or its number from 0 in a .tsv of texts without a "
+            "header. The label is copied into the results and is not a feature. The data set of "
+            "--mask need not have this column."),
+    CLI_ID(cli_source, id,
+           .more =
+               "Results name the examples by this column instead of their number, and it is not a "
+               "feature. Ids must be unique and not empty. The data set of --mask need not have "
+               "this column. The default is the field id of a .jsonl and the column EventID of a "
+               ".seq."),
     {"text", 0, "COLUMN", CLI_STRING(cli_source, text), "column of a .csv or .tsv that holds texts",
      .from_results = CLI_VALUE_FROM_RESULTS,
-     .more = "Each row is then a text, whose words are the features. --label and --id name columns "
-             "that "
-             "results carry along; other columns are not read."},
+     .more = "Each row is a text, and its words are the features. The columns of --label and --id "
+             "are copied into the results; other columns are ignored."},
     CLI_CATEGORICAL(
         cli_source, categorical,
         .more =
-            "Alone: a column with any cell that is neither a number nor missing is one of words. "
-            "It becomes one value, 0 or 1, for each of its different cells (at most 1000), in the "
-            "order of their bytes, or of numbers if all are numbers, and these are one feature, "
-            "shown by the name of its category. A column of true and false is one of numbers, 1 "
-            "and "
-            "0, unless it is named here. A cmd: model gets these values in the place of the cell, "
-            "unless --rows-as says "
-            "otherwise. There are the categories of --input and those of a data set that --mask "
-            "names; a mean of them is the most frequent one. A network that has the names of its "
-            "values (sis.names), and a model of trees that has, says itself which categories there "
-            "are; this option is then not needed."),
+            "Without a value: every column with a cell that is neither a number nor missing "
+            "holds words. Such a column becomes one value, 0 or 1, for each category (at most "
+            "1000), sorted as text, or as numbers if all are numbers. Together they are one "
+            "feature, shown with the name of the category. A column of true and false holds the "
+            "numbers 1 and 0 unless you name it here. A cmd: model gets these values instead of "
+            "the cell, unless --rows-as says otherwise. The categories are those of --input and "
+            "of the data set of --mask; with --mask mean:FILE, the most frequent category is the "
+            "mask. You do not need this option if the model knows its categories (sis.names in a "
+            "network, names of values in a tree model)."),
     CLI_TYPES(cli_source, types),
     CLI_NO_HEADER(cli_source, no_header),
-    {"missing", 0, "HOW", CLI_CHOICE(cli_source, missing), "absent values",
+    {"missing", 0, "HOW", CLI_CHOICE(cli_source, missing), "missing values",
      .from_results = CLI_VALUE_FROM_RESULTS, .choices = "nan mean median drop error",
-     .more =
-         "What a cell is that is empty, NA, NaN, N/A or null (in a column of numbers also none), "
-         "null among the values of a .jsonl, or NaN in an array. nan: an absent value, which "
-         "models of XGBoost and LightGBM know, and which a command gets as null; say it for a "
-         "network or a server that knows NaN. A missing word is the model's value for missing "
-         "words "
-         "(housing_nan, housing=), or the last category, nan, of a model without names; if the "
-         "model has none, it is 0 in each category, as encoders have it; with --rows-as values or "
-         "objects it is null. mean, median: that of the other rows of the "
-         "same file, of words the most frequent one. drop: leave the example out. error: "
-         "neither; so it is where the model does not know absent values."},
-    {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as",
+     .more = "A value is missing if its cell is empty, NA, NaN, N/A or null (in a column of "
+             "numbers also none), if it is null in a .jsonl or NaN in an array. nan: pass it on; "
+             "XGBoost and LightGBM models accept it, and a cmd: model gets null. Choose it for a "
+             "network or a server that accepts NaN. A missing word becomes the model's value for "
+             "missing words (housing_nan, housing=); the category nan, the last, if the model has "
+             "no names; or 0 in every category if the model has no such value; with --rows-as "
+             "values or objects it is null. mean, median: use that of the other rows of the file; "
+             "for words, the most frequent one. drop: leave the example out. error: stop; this is "
+             "the default for models that do not accept missing values."},
+    {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "how rows of tables are sent",
      .from_results = CLI_VALUE_FROM_RESULTS, .choices = "values objects one-hot",
-     .more =
-         "How a cmd: or http: model is given rows of a table. values: a list of words and "
-         "numbers in the order of the columns. objects: the same by name. Both take columns of "
-         "words as they are (--categorical is not needed), and null for what is missing. A "
-         "masked word is always one that exists: with --mask mean:FILE the most frequent one, "
-         "with hotdeck:FILE or rows:FILE one that is drawn. To MLflow they are dataframe_split and "
-         "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network with "
-         "inputs of strings always gets rows as they are."},
-    {"labels", 0, "FILE", CLI_STRING(cli_source, labels), "labels from a file of their own",
-     .rare = 1,
-     .more = "A table (.csv, or with tabs) of names and labels, names as the examples are called, "
-             "with or without folder and ending; or a label an example: a table of one column, "
-             ".npy, IDX. By default images in a folder are labelled by the first folder of their "
-             "path."},
+     .more = "For cmd: and http: models. values: a list of words and numbers in the order of the "
+             "columns. objects: an object with the names of the columns. Both send words as they "
+             "are (--categorical is not needed) and null for missing values. A masked word is "
+             "always an existing one: the most frequent one with --mask mean:FILE, a drawn one "
+             "with hotdeck:FILE or rows:FILE. For MLflow they are dataframe_split and "
+             "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network "
+             "with string inputs always gets rows as they are."},
+    {"labels", 0, "FILE", CLI_STRING(cli_source, labels), "file with the labels", .rare = 1,
+     .more = "Either a table (.csv, or with tabs) of names and labels, where a name is the id of "
+             "an example, with or without folder and extension; or one label for each example: a "
+             "table with one column, .npy, IDX. By default, the label of an image in a folder is "
+             "the first folder of its path."},
     {"kind", 0, "image", CLI_CHOICE(cli_source, kind), "what the examples of an array are",
      .from_results = CLI_VALUE_FROM_RESULTS, .choices = "image",
-     .more = "Images have pixels as features and are shown as such. Values stay as they are."},
+     .more = "The features are pixels, and results are shown as images. Values are not scaled."},
     {"layout", 0, "L", CLI_CHOICE(cli_source, layout),
-     "channels of images in arrays: first or last", .from_results = CLI_VALUE_FROM_RESULTS,
-     .choices = "chw hwc", .unset = "found out if it is clear"},
+     "position of the channels in arrays of images", .from_results = CLI_VALUE_FROM_RESULTS,
+     .choices = "chw hwc", .unset = "from the shape, if it is clear"},
     {"tokenizer", 0, "FILE", CLI_STRING(cli_source, tokenizer),
      "vocab.txt or tokenizer.json of the network",
-     .more =
-         "By it texts become the token ids that the network takes: WordPiece (BERT), or byte-level "
-         "BPE (GPT-2, RoBERTa), with special tokens around the text and padding behind it. Other "
-         "inputs of the network (attention mask, token types) follow. Needs libutf8proc when the "
-         "program is built."},
-    {"fit", 0, NULL, CLI_FLAG(cli_source, fit), "resize images to what the network takes",
+     .more = "It turns texts into the token ids that the network takes: WordPiece (BERT) or "
+             "byte-level BPE (GPT-2, RoBERTa), with special tokens around the text and padding "
+             "after it. The attention mask and token types are filled in. The program must be "
+             "built with libutf8proc."},
+    {"fit", 0, NULL, CLI_FLAG(cli_source, fit), "resize images to the size that the network takes",
      .from_results = CLI_VALUE_FROM_RESULTS,
-     .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
-             "(bilinear); the ratio of the sides is not kept. Grey becomes colours that are alike, "
-             "colours become their brightness. Results hold the images as the network sees them."},
+     .more = "A side is averaged by area to shrink it and interpolated (bilinear) to enlarge it; "
+             "the aspect ratio is not kept. Grey becomes three equal channels, colour becomes "
+             "grey, as the network needs it. Results hold the images as the network sees them."},
     {"length", 0, "N", CLI_COUNT(cli_source, length), "crop or pad DNA to N bases",
      .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 1 << 28, .unset = "as it is",
-     .more = "Around the middle: a longer sequence loses as many bases at both ends, a shorter one "
-             "gets as many N. Ids stay as they are, and sis export --to bed still says where in "
-             "the genome subsets lie."},
+     .more = "A longer sequence is cropped equally at both ends, a shorter one is padded with N "
+             "at both ends. Ids stay the same, and sis export --to bed still writes the positions "
+             "in the genome."},
     {"normalize", 0, "M/S", CLI_STRING(cli_source, normalize),
      "give the network (pixel - M) / S, channel by channel", .rare = 1,
      .from_results = CLI_VALUE_FROM_RESULTS,
-     .more =
-         "imagenet, as networks of torchvision want it; or means and deviations, for all channels "
-         "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
-         "themselves. Networks in .onnx files only."},
+     .more = "imagenet: the values of torchvision's networks. Or means and standard deviations, "
+             "for all channels (0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results "
+             "have the original pixels. Only for networks in .onnx files."},
     {"prompt", 0, "FILE", CLI_STRING(cli_source, prompt),
-     "language models: the prompt, {field} for fields",
-     .more =
-         "For http://HOST/v1/completions#MODEL, .../v1/chat/completions#MODEL and llama.cpp's "
-         "http://HOST/completion. Fields are those of the examples, which are the lines of a "
-         ".jsonl; --explain names the one whose parts are the features: sentences, or what "
-         "--features says (sentence, paragraph, line, word), or the entries of a list. A masked "
-         "part is left out."},
+     "language models: the prompt, with {field} for fields",
+     .more = "For http://HOST/v1/completions#MODEL, .../v1/chat/completions#MODEL and llama.cpp's "
+             "http://HOST/completion. The examples are the lines of a .jsonl, and {field} stands "
+             "for a field of the example. --explain names the field whose parts are the features: "
+             "its sentences, the parts that --features names (sentence, paragraph, line, word), "
+             "or the entries of a list. Masked parts are left out."},
     {"answer", 0, "TEXT", CLI_STRING(cli_source, answer),
-     "language models: the answer, where an example has none", .unset = "the model's own",
-     .more = "By default the field answer of an example, else the first line that the model writes "
-             "after the whole prompt."},
+     "language models: the answer, if an example has none", .unset = "the model's own",
+     .more = "The answer is the field answer of an example, else TEXT, else the first line that "
+             "the model writes after the whole prompt."},
     {"score", 0, "S", CLI_STRING(cli_source, score), "language models: margin, logprob, label:A,B",
      .unset = "margin", .rare = 1,
-     .more =
-         "margin: the least, over the tokens of the answer, of the log-probability of the token "
-         "less that of the best other one. It is 0 or more exactly if the model, taking the most "
-         "probable token each time, begins with this answer; so the threshold is 0 by default. "
-         "logprob: the mean log-probability of the answer's tokens. label:A,B: the probability of "
-         "the first label among those given; the threshold is 0.5 by default."},
-    {"cache", 0, "FILE", CLI_STRING(cli_source, cache), "language models: answers are kept there",
+     .more = "margin: for each token of the answer, its log-probability minus that of the best "
+             "other token; the score is the minimum over the tokens. It is 0 or more exactly if "
+             "greedy decoding begins with this answer, so the default threshold is 0. logprob: "
+             "the mean log-probability of the answer's tokens. label:A,B: the probability of the "
+             "first label among those given; the default threshold is 0.5."},
+    {"cache", 0, "FILE", CLI_STRING(cli_source, cache), "language models: file that keeps answers",
      .rare = 1, .aside = 1,
-     .more = "A SQLite file. What was asked before is not asked again, by --resume and sis verify "
-             "neither. It holds no prompts, keys or headers."},
+     .more = "A SQLite file. A question that is in the file is not asked again, also with "
+             "--resume and by sis verify. It has no prompts, keys or headers."},
     CLI_ROWS(cli_source, rows),
-    CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
+    CLI_JOBS(cli_source, jobs, "threads or connections"),
     CLI_INPUTS(cli_source, explain, with),
     CLI_OPENING(cli_source, open),
     {0},
@@ -171,47 +153,40 @@ void cli_source_init(cli_source *s) {
 }
 
 const cli_option cli_question_options[] = {
-    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature is",
+    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "values of masked features",
      .from_results = CLI_CHECKED_FROM_RESULTS, .unset = "the model's own",
-     .more = "mean:FILE, the feature means of a data set; zero; value:V; missing, for XGBoost and "
-             "LightGBM; uniform, the values of a feature share one equally (DNA: N); blur:S, an "
-             "image's own pixels blurred by a "
-             "Gaussian of S pixels; FILE.npy, an array of one example's shape; "
-             "hotdeck:FILE, values drawn from a data set, each feature by itself, the score being "
-             "the mean over --samples draws; rows:FILE, the same with whole rows, so that features "
-             "that depend on each other go on doing so. Columns of a table are found by their "
-             "names. For models that take token ids "
-             "also embedding-mean, the mean over the "
-             "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
-             "the others together. With --tokenizer the default is its token for it, [MASK]. Texts "
-             "of a cmd: or http: model: remove (the default) or "
-             "token:WORD, which "
-             "stands in the place of the missing one. Any other model that carries no mask needs "
-             "one of these, unless the input is DNA: then it is uniform."},
-    {"features", 0, "F", CLI_STRING(cli_question, features),
-     "masked together: word, grid:N, FILE.npy", .from_results = CLI_CHECKED_FROM_RESULTS,
-     .more =
-         "each: every value is a feature. In colour images a feature is a pixel, in DNA a base, in "
-         "token models a token that is not padding. axis:A: values that differ only along axis A "
-         "of "
-         "an example are one feature (the channels of a pixel). Texts: word (the default), with "
-         "all "
-         "its tokens; token; sentence. Images: grid:N, about N equal parts; "
-         "superpixel:N, about N parts of pixels that look alike. FILE.npy: an array of one "
-         "example's shape with a whole number for each value, the feature it belongs to, or -1 for "
-         "never masked; columns put together so are called by what their names share, housing for "
-         "housing=own and housing=rent."},
-    {"refine", 0, NULL, CLI_FLAG(cli_question, refine), "parts first, then the pixels in them",
+     .more = "mean:FILE: the means of a data set. zero. value:V. missing: for XGBoost and "
+             "LightGBM. uniform: the values of a feature share one equally (DNA: N). blur:S: the "
+             "image blurred by a Gaussian of S pixels. FILE.npy: an array of the shape of one "
+             "example. hotdeck:FILE: values drawn from a data set, each feature by itself; the "
+             "score is the mean over --samples draws. rows:FILE: the same with whole rows, so "
+             "that columns that depend on each other stay consistent. Columns of a table are "
+             "found by name. Models of token ids also accept embedding-mean (the mean over the "
+             "vocabulary), pad, token:ID, token:WORD, and remove, which removes the token and "
+             "moves the others together; with --tokenizer the default is its mask token. For "
+             "texts of a cmd: or http: model: remove (the default), or token:WORD, which replaces "
+             "the masked word. For DNA the default is uniform. Any other model that carries no "
+             "mask needs this option."},
+    {"features", 0, "F", CLI_STRING(cli_question, features), "features: word, grid:N, FILE.npy",
+     .from_results = CLI_CHECKED_FROM_RESULTS,
+     .more = "each: every value is a feature; in colour images every pixel, in DNA every base, in "
+             "token models every token that is not padding. axis:A: values that differ only along "
+             "axis A of an example are one feature (the channels of a pixel). Texts: word (the "
+             "default), with all its tokens; token; sentence. Images: grid:N, about N equal "
+             "parts; superpixel:N, about N parts of similar pixels. FILE.npy: an array of the "
+             "shape of one example that has for each value the number of its feature, or -1 for a "
+             "value that is never masked. Columns that form one feature are named by the common "
+             "part of their names: housing for housing=own and housing=rent."},
+    {"refine", 0, NULL, CLI_FLAG(cli_question, refine), "refine parts of images to pixels",
      .from_results = CLI_VALUE_FROM_RESULTS,
-     .more =
-         "With --features grid:N or superpixel:N: the parts of each subset are cut into quarters, "
-         "those that are needed into quarters again, down to a minimal set of pixels. Images that "
-         "are too large for pixels from the start are explained with a few thousand questions."},
-    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of masks or lime",
+     .more = "With --features grid:N or superpixel:N. The parts of each subset are cut into "
+             "quarters, the quarters that are needed are cut again, and so on down to a minimal "
+             "set of pixels. Large images take a few thousand questions."},
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws for masks or lime",
      .from_results = CLI_VALUE_FROM_RESULTS, .min = 1, .max = 100000, .unset = "32; lime 5000",
-     .more = "Results depend on which values were drawn. sis verify scores every subset with fresh "
-             "draws and says how many still reach the threshold. 512 draws are a good number for "
-             "hotdeck:, 2048 for rows:; docs/tables.md has a measurement."},
+     .more = "Results depend on the values that were drawn. sis verify scores every subset with "
+             "fresh draws and says how many still reach the threshold. Good numbers are 512 for "
+             "hotdeck: and 2048 for rows: (measured in docs/tables.md)."},
     CLI_SEED(cli_question, seed),
     CLI_MEMORY(cli_question, memory),
     {0},
@@ -219,10 +194,10 @@ const cli_option cli_question_options[] = {
 
 const cli_option cli_output_options[] = {
     {"target", 'c', "LABEL", CLI_STRING(cli_question, target), "output to explain: a label, or top",
-     .more = "A label of the model (classes of a classifier, sis.labels of a network), or top: the "
-             "output with the highest score, example by example. If the model has no labels, "
-             "a position from 0."},
-    CLI_TARGET_INDEX(cli_question, target_index, "the same by its position, from 0"),
+     .more = "A label of the model (a class of a classifier, sis.labels of a network), or top: "
+             "the output with the highest score, for each example. If the model has no labels, a "
+             "position from 0."},
+    CLI_TARGET_INDEX(cli_question, target_index, "output to explain, by its position from 0"),
     {0},
 };
 

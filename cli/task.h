@@ -18,14 +18,15 @@
      0,                                                                                            \
      "NAME",                                                                                       \
      CLI_STRING(type, explained),                                                                  \
-     "input that examples go into",                                                                \
+     "input that is explained",                                                                    \
      .from_results = CLI_VALUE_FROM_RESULTS,                                                       \
-     .more =                                                                                       \
-         "Of a network with several inputs. By default they lie side by side in an example, in "   \
-         "the order of the file; or, if one of them is token ids, that one, and the others "       \
-         "follow from it: masks, token types, positions, lengths. sis model lists them."},         \
+     .more = "For a network with several inputs. By default the row holds the values of all "      \
+             "inputs, in the order of the file. If one input is token ids, it is explained, and "  \
+             "masks, token types, positions and lengths are derived from it. sis model lists the " \
+             "inputs."},                                                                           \
     {                                                                                              \
-        "with", 0, "NAME=FILE", CLI_LIST(type, given), "another input: an array, or a number",     \
+        "with", 0, "NAME=FILE", CLI_LIST(type, given),                                             \
+            "value of another input: an array or a number",                                        \
             .from_results = CLI_CHECKED_FROM_RESULTS,                                              \
             .more = "May be given several times. A number fills the whole input."                  \
     }

@@ -35,69 +35,71 @@ static const cli_option options[] = {
     CLI_HEADING("Input"),
     {"input", 'i', "FILE", CLI_STRING(train_options, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
-     .more = "Of any kind that sis explain reads."},
-    CLI_LABEL(train_options, label,
-              .more = "By name, or by number from 0 in a .tsv of texts without a header; the "
-                      "examples of --test have the same. Not needed where labels are found "
-                      "anyway: in a .jsonl, beside images and DNA."),
+     .more = "Any format that sis explain reads."},
+    CLI_LABEL(
+        train_options, label,
+        .more =
+            "Give the name of the column, or its number from 0 in a .tsv of texts without a "
+            "header. The examples of --test must have it too. Not needed if the labels are in a "
+            ".jsonl, or in a file beside images or DNA."),
     {"labels", 'l', "FILE", CLI_STRING(train_options, labels),
-     "a file of labels, instead of a column",
-     .more =
-         "A label an example: a table of one column, .npy, IDX; or a table of names and labels, "
-         "as sis explain takes it."},
-    CLI_ID(train_options, id, .more = "Nothing is learnt from it."),
+     "file of labels, instead of a column",
+     .more = "One label for each example: a table with one column, .npy, IDX; or a table of names "
+             "and labels, as for sis explain."},
+    CLI_ID(train_options, id, .more = "The column is not used for training."),
     CLI_CATEGORICAL(train_options, categorical),
     CLI_TYPES(train_options, types),
     CLI_NO_HEADER(train_options, no_header),
-    {"missing", 0, "HOW", CLI_CHOICE(train_options, missing), "absent values",
+    {"missing", 0, "HOW", CLI_CHOICE(train_options, missing), "missing values",
      .choices = "mean median error", .rare = 1,
-     .more = "What an absent value is: an empty cell, NA, NaN. The mean or median is that of the "
-             "other rows of the same file, of words the most frequent one."},
+     .more = "How to fill an empty cell, NA or NaN: with the mean or median of the other rows of "
+             "the file; for words, with the most frequent one."},
     CLI_ROWS(train_options, rows),
-    {"test", 0, "FILE", CLI_STRING(train_options, test), "examples to judge the result by"},
+    {"test", 0, "FILE", CLI_STRING(train_options, test), "test examples"},
     {"test-labels", 0, "FILE", CLI_STRING(train_options, test_labels),
-     "a file with the labels of --test"},
+     "file with the labels of --test"},
     {"validation", 0, "SHARE", CLI_NUMBER(train_options, validation),
-     "share held out to find the best epoch", .max = 0.9},
+     "share of the examples held out for validation", .max = 0.9},
     CLI_HEADING("Method"),
-    {"epochs", 0, "N", CLI_COUNT(train_options, epochs), "passes through the data",
+    {"epochs", 0, "N", CLI_COUNT(train_options, epochs), "number of passes over the data",
      .unset = "by architecture", .max = 1e6},
-    {"patience", 0, "N", CLI_COUNT(train_options, patience), "epochs without progress",
-     .unset = "by architecture", .max = 1e6,
-     .more = "So many without a lower validation loss end the training."},
-    {"keep", 0, "EPOCH", CLI_CHOICE(train_options, keep), "whose weights are written",
+    {"patience", 0, "N", CLI_COUNT(train_options, patience),
+     "number of epochs without progress before training stops", .unset = "by architecture",
+     .max = 1e6, .more = "Training stops after this many epochs without a lower validation loss."},
+    {"keep", 0, "EPOCH", CLI_CHOICE(train_options, keep), "epoch whose weights are written",
      .choices = "best last", .unset = "best",
-     .more = "best: those of the epoch with the lowest validation loss; last: those of the last."},
-    {"batch", 'b', "N", CLI_COUNT(train_options, batch), "examples of one update",
+     .more = "best: the epoch with the lowest validation loss. last: the last epoch."},
+    {"batch", 'b', "N", CLI_COUNT(train_options, batch), "number of examples in an update",
      .unset = "by architecture", .max = 65536},
     {"loss", 0, "LOSS", CLI_CHOICE(train_options, loss), "loss",
      .choices = "cross-entropy binary mse", .unset = "by labels"},
     {"range", 0, "LOW:HIGH", CLI_STRING(train_options, range),
-     "labels are numbers between these, learnt as 0 to 1"},
-    {"optimizer", 0, "NAME", CLI_CHOICE(train_options, optimizer), "by",
+     "labels are numbers in this range, learned as 0 to 1"},
+    {"optimizer", 0, "NAME", CLI_CHOICE(train_options, optimizer), "optimizer",
      .choices = "sgd adam adadelta", .unset = "by architecture"},
     {"rate", 0, "R", CLI_NUMBER(train_options, rate), "learning rate", .unset = "the optimizer's"},
     {"momentum", 0, "X", CLI_NUMBER(train_options, momentum), "momentum, beta 1 or rho",
      .unset = "the optimizer's", .more = "Momentum of sgd, beta 1 of adam, rho of adadelta."},
     {"dropout", 0, "SHARE", CLI_NUMBER(train_options, dropout), "share of units dropped",
-     .unset = "by architecture", .more = "In front of the last layer."},
-    {"words", 0, "N", CLI_COUNT(train_options, words), "size of a text's vocabulary",
+     .unset = "by architecture", .more = "Before the last layer."},
+    {"words", 0, "N", CLI_COUNT(train_options, words), "size of the vocabulary of texts",
      .unset = "10000", .max = 1e6},
-    {"length", 0, "N", CLI_COUNT(train_options, length), "last words of a text, or middle of DNA",
-     .unset = "500; DNA as it is", .max = 1e5,
-     .more =
-         "Only the last N words of a text are seen. Longer DNA loses as many bases at both ends, "
-         "shorter DNA gets as many N."},
-    {"hidden", 0, "N", CLI_COUNT(train_options, hidden), "units of mlp or text-lstm",
+    {"length", 0, "N", CLI_COUNT(train_options, length),
+     "length of texts (last words) or DNA (middle)", .unset = "500; DNA as it is", .max = 1e5,
+     .more = "Only the last N words of a text are used. Longer DNA is cropped equally at both "
+             "ends, shorter DNA is padded with N."},
+    {"hidden", 0, "N", CLI_COUNT(train_options, hidden), "number of units of mlp or text-lstm",
      .unset = "by architecture", .max = 1e5},
-    CLI_SEED(train_options, seed, .more = "Of weights, order, dropout and the held-out part."),
+    CLI_SEED(train_options, seed,
+             .more = "For initial weights, order, dropout and the held-out part."),
     CLI_JOBS(train_options, jobs, "threads"),
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE.onnx", CLI_STRING(train_options, output), "where the network goes",
+    {"output", 'o', "FILE.onnx", CLI_STRING(train_options, output), "file for the network",
      .writes = CLI_WRITES_FILE, .required = 1},
     {"curve", 0, "FILE.csv", CLI_STRING(train_options, curve), "write the learning curve",
      .writes = CLI_WRITES_FILE},
-    {"resume", 0, NULL, CLI_FLAG(train_options, resume), "go on from the checkpoint OUTPUT.train"},
+    {"resume", 0, NULL, CLI_FLAG(train_options, resume),
+     "continue from the checkpoint OUTPUT.train"},
     CLI_FORCE(train_options, force),
     CLI_GROUP(train_options, common, cli_common, cli_common_options),
     {0},
@@ -357,25 +359,24 @@ const cli_command cli_train = {
     .examples =
         (const cli_example[]){
             {"sis train mnist-mlp -i train-images-idx3-ubyte.gz -o mnist-mlp.onnx",
-             "Train the paper's perceptron on MNIST; labels are found beside the images."},
+             "Train the paper's perceptron on MNIST; labels are read from the file beside the "
+             "images."},
             {"sis train text-cnn -i train.jsonl.gz --validation 0.1 -o reviews.onnx",
-             "Learn the labels of reviews; stop when held-out reviews are judged no better."},
+             "Learn the labels of reviews; stop when the validation loss does not fall any more."},
             {"sis train mlp -i cases.csv --label risk --validation 0.2 -o cases.onnx",
              "Learn a column of a table from the others."},
             {0}},
     .description =
-        "Architectures, with the paper's settings as defaults: mnist-cnn and mnist-mlp for images "
-        "of 28 x 28, dna-cnn for DNA, text-lstm and text-cnn for texts, mlp (two layers) and "
-        "linear for tables.\n\n"
-        "Labels are classes, or with --loss mse or --range numbers. Two classes give one output, "
-        "the probability of the second in the order of numbers or letters, except in the MNIST "
-        "networks.\n\n"
-        "The file written holds the kind of input, labels, vocabulary, the mask (means of the "
-        "training examples, of columns of words the most frequent; every base alike; the mean "
-        "embedding of the vocabulary), and a record "
-        "of data, options and scores, which sis model shows. With --validation the weights are "
-        "those of the epoch with the lowest loss on the held-out part.\n\n"
-        "The same seed, data and options give the same file, whatever the number of threads, and "
-        "also when the training was killed and resumed with --resume. A checkpoint lies in "
-        "OUTPUT.train until the training is done.",
+        "The architectures, with the paper's settings as defaults, are mnist-cnn and "
+        "mnist-mlp for images of 28 x 28, dna-cnn for DNA, text-lstm and text-cnn for texts, "
+        "and mlp (two layers) and linear for tables.\n\nLabels are classes; with --loss mse "
+        "or --range they are numbers. Two classes give one output, the probability of the "
+        "second class in the order of numbers or letters, except in the MNIST networks.\n\n"
+        "The file carries the kind of input, labels, vocabulary and mask (the means of the "
+        "training examples, for columns of words the most frequent word; equal shares of all "
+        "bases; the mean embedding of the vocabulary), and a record of data, options and "
+        "scores, which sis model prints. With --validation, the weights are those of the "
+        "epoch with the lowest validation loss.\n\nThe same seed, data and options give the "
+        "same file, whatever the number of threads, even if training was killed and resumed "
+        "with --resume. The checkpoint is OUTPUT.train until training is done.",
 };

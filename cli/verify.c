@@ -29,23 +29,24 @@ static const cli_option options[] = {
     CLI_HEADING("Input"),
     CLI_OPTIONAL_GROUP(verify_options, source, cli_source, cli_source_options),
     {"trust", 0, NULL, CLI_FLAG(verify_options, trust),
-     "run and open what the results name; prints their command", .aside = 1,
-     .more = "Model, input and files of masks then come from the results where they are not given "
-             "here. Such a command can run any program (cmd:) and send data to any address: use it "
-             "for results of your own only."},
+     "run the command of the results, and print it", .aside = 1,
+     .more = "Model, input and mask files then come from the results, unless you give them here. "
+             "The command can run any program (cmd:) and send data to any address, so use this "
+             "only for your own results."},
     CLI_WHERE(verify_options, where),
     CLI_HEADING("Question"),
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
     CLI_HEADING("Guarantee"),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
-     "also try all parts of subsets up to N", .max = 16, .unset = "none", .aside = 1},
+     "also try all parts of subsets of up to N features", .max = 16, .unset = "none", .aside = 1},
     {"counterexamples", 0, NULL, CLI_FLAG(verify_options, counterexamples),
-     "of --guarantee all: print an input that loses the decision for each feature given up"},
+     "for --guarantee all: print an input that loses the decision, for each feature of a "
+     "subset"},
     {"domain", 0, "D", CLI_STRING(verify_options, domain),
-     "of --guarantee all: data:FILE, where the file of the records is now", .rare = 1, .aside = 1,
-     .more = "Any other domain comes from the records."},
+     "for --guarantee all: data:FILE, if the file has moved", .rare = 1, .aside = 1,
+     .more = "Other domains are taken from the records."},
     CLI_HEADING("Output"),
-    {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
+    {"output", 'o', "FILE", CLI_STRING(verify_options, output), "file for the audit",
      .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
     CLI_FORCE(verify_options, force),
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
@@ -500,43 +501,40 @@ const cli_command cli_verify = {
     .examples =
         (const cli_example[]){
             {"sis verify out.jsonl -m credit.onnx -i credit.csv",
-             "Check every claim of out.jsonl again."},
+             "Check every claim of out.jsonl."},
             {"sis verify out.jsonl --trust",
-             "The same for results of your own: their first record names model and input."},
+             "Check your own results: their first record names model and input."},
             {"sis verify out.jsonl -m 'cmd:./score.py' -i cases.csv --mask mean:old.csv",
-             "The same with files that lie elsewhere now."},
+             "Check results whose mask file is elsewhere now."},
             {"sis verify results.jsonl -m 'cmd:./score.py' -i cases.csv --mask zero --exhaustive "
              "12",
-             "Also look for sufficient parts of subsets of up to twelve features."},
+             "Also look for smaller sufficient parts of subsets of up to twelve features."},
             {0}},
     .description =
-        "Repeats, with full passes of the model, what sis explain checked before it wrote a "
-        "record: that each subset alone meets the threshold, that without any one of its "
-        "features it does not, that subsets are disjoint, and that everything outside them does "
-        "not meet the threshold. Threshold, direction and output come from the records. The first "
-        "record says how the file was made; mask, features, rows, samples, seed and how "
-        "columns and "
-        "images are read come from there unless you give them here. Older results do not say it: "
-        "give the options that you gave to sis explain.\n\n"
-        "A results file is data. Reading one, with this or any other command, runs no program, "
-        "opens no address and no other file, and writes nothing but what you name. So --model and "
-        "--input have to be given, and so has a mask, feature map or tokenizer that is a file, "
-        "unless it is the file of --input. What a results file can do is to make false claims, "
-        "which this command refutes, and to choose rows, masks and columns that suit it: look at "
-        "them, or give your own. --trust takes everything from the file, prints the command first "
-        "and runs it.\n\n"
-        "Writes one line of JSON a record: what was found, and the reason if a claim is false. "
-        "A record of a language model states the noise of its scores: scores may differ by twice "
-        "as "
-        "much. within_noise counts the claims that are contradicted by less. "
-        "With --exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
-        "backward selection guarantees only that no single feature can be left out. With "
-        "--counterexamples each subset of --guarantee all has for each of its features in turn an "
-        "input with the same values of the others that loses the decision, and its score.\n\n"
-        "If the mask was drawn from data (hotdeck:FILE, rows:FILE), the claims hold for those "
-        "draws. "
-        "Each subset is therefore also scored with as many fresh draws: `drawn_score` is the mean, "
-        "`drawn_error` its standard error. A subset that does not reach the threshold then is no "
-        "false claim, but one that more --samples would change.\n\n"
-        "The exit status is 1 if any claim is false.",
+        "Checks, with full passes of the model, what sis explain checked before it wrote a "
+        "record: each subset alone meets the threshold; without any one of its features it "
+        "does not; subsets are disjoint; and with all subsets masked, the rest does not meet "
+        "the threshold. Threshold, direction and output come from the records. Mask, "
+        "features, rows, samples, seed and the options for columns and images come from the "
+        "provenance in the first record, unless you give them here. Older results have no "
+        "provenance: give the options that you gave to sis explain.\n\nA results file is "
+        "data. Reading one, with this or any other command, runs no program, opens no "
+        "address and no other file, and writes only the files that you name. So you have to "
+        "give --model and --input, and also a mask, feature map or tokenizer that is a file, "
+        "unless it is the file of --input. A results file can make false claims, which this "
+        "command refutes. It can also choose rows, masks and columns that suit it: look at "
+        "them, or give your own. --trust takes everything from the file, prints the command "
+        "and runs it.\n\nWrites one line of JSON for each record: the checks, and the reason "
+        "if a claim is false. Records of language models state the noise of their scores; "
+        "scores may differ by twice the noise, and within_noise counts the claims that are "
+        "contradicted by less. With --exhaustive, `smaller` is a smallest sufficient part of "
+        "a subset, if there is a smaller one: backward selection only guarantees that no "
+        "single feature can be left out. With --counterexamples, each subset of --guarantee "
+        "all has for each of its features an input that has the values of the other features "
+        "of the subset and loses the decision, and its score.\n\nIf the mask was drawn from "
+        "data (hotdeck:FILE, rows:FILE), the claims hold for these draws. Each subset is "
+        "therefore also scored with as many fresh draws: `drawn_score` is the mean, "
+        "`drawn_error` its standard error. If it does not reach the threshold with fresh "
+        "draws, the claim is not false, but more --samples would change the subset.\n\nThe "
+        "exit status is 1 if a claim is false.",
 };
