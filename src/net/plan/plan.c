@@ -3,8 +3,8 @@
  * Compile a graph for concrete shapes. In order:
  *
  *   1. mark the nodes between the fed and the wanted values;
- *   2. for each of them, let the operator check its inputs and set the shapes of its outputs. If all
- *      inputs are constant, compute the outputs now (constant folding); this removes the shape
+ *   2. for each of them, let the operator check its inputs and set the shapes of its outputs; if
+ *      all inputs are constant, compute the outputs now (constant folding), which removes the shape
  *      arithmetic that exporters put before Reshape;
  *   3. drop nodes whose results only folded nodes used;
  *   4. compute only slices that are read (slice_pushdown.c) and fuse operators (fuse.c);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over transformers. What such a network does up to its first attention it does to each token
- * by itself, so a token's share of it takes one of two values, masked or not: the sum of its
- * embeddings, its normalisation, its query, key and value, whether attention sees it at all. These
- * are computed once, and a candidate is the present state with one token's share exchanged. From
- * there on every token depends on every other: that is the head's, a batch of whole rows, which computes of
- * the last layer what is read of it (net/plan/slice_pushdown.c).
+ * Walks over transformers. Up to the first attention the network processes each token separately,
+ * so every value there (embedding sums, normalisation, query, key, value, visibility) is one of
+ * two: token present or masked. Both are computed once, and a candidate is the current state with
+ * one token's values exchanged. After that every token depends on every other. The head computes it
+ * for a batch of whole rows, and of the last layer only what is read (net/plan/slice_pushdown.c).
  *
- * Where a masked token is hidden from attention (the padding token, with a mask that follows from it)
- * it need not be there: its weight is exactly 0 in every sum, and sums run in order, so the head
- * gives the same bits for the shorter sequence, for the present state and for a candidate, which
- * lacks one more. Which tokens may go is tried out when a walk is made, each alone and in random sets,
- * against rows that have them; what the head reads itself (the first token) stays.
+ * If a masked token is hidden from attention (the padding token, with a derived attention mask), it
+ * can be removed: its weight is exactly 0 in every sum and sums run in order, so the head gives the
+ * same bits for the shorter sequence. This holds for the current state and for a candidate, which
+ * lacks one token more. When a walk is made, it tests which tokens may be removed, each alone and
+ * in random sets, against rows that contain them; tokens that the head reads itself (the first one)
+ * stay.
  *
- * Arithmetic is that of full passes throughout.
+ * The arithmetic is that of full passes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,55 +27,55 @@
 #include "net/plan/source.h"
 #include "net/walk/walk.h"
 
-enum { NEVER = -1, SEVERAL = -2, UNKNOWN = -3 }; /* features behind a value */
+enum { NEVER = -1, SEVERAL = -2, UNKNOWN = -3 }; /* features that a value depends on */
 static const size_t NONE = SIZE_MAX, STAYS = SIZE_MAX - 1;
-enum { BLOCK = 32 };  /* rows at a time: whole batches of the head */
-enum { LENGTHS = 2 }; /* candidates have a multiple of so many tokens: few plans serve all */
+enum { BLOCK = 32 };  /* rows per call of the head */
+enum { LENGTHS = 2 }; /* numbers of tokens are multiples of this, so few plans are needed */
 
-/* What the head starts from. A row is the values of all cuts. */
+/* The input of the head. A row holds the values of all cuts. */
 typedef struct {
     sis__cut *cuts;
-    int *axes; /* (n_cuts) of tokens */
+    int *axes; /* (n_cuts) token axis of each */
     size_t n_cuts, width;
-    int *feature, *token; /* (width) behind each value of a row; token NEVER: of none */
-    size_t *alike;        /* (width) values from each on that have both in common */
-    float *x, *z;         /* (width) each value as it is, and masked */
+    int *feature, *token; /* (width) of each value of a row; token NEVER: none */
+    size_t *alike;        /* (width) number of values from here on with the same feature and
+                           * token */
+    float *x, *z;         /* (width) each value with its feature present, and masked */
 } row_layout;
 
 typedef struct {
-    size_t n;              /* 0: there is no axis of tokens that all cuts share */
-    int *feature;          /* (n) of each */
-    unsigned char *may_go; /* (n) while masked */
-    unsigned char *gone;   /* (n) in the present state */
-    unsigned char *going;  /* (n) in the next one */
-    size_t stay;           /* how many are there in the present state */
-    int shorter;           /* candidates lack their own token, too */
-    size_t *
-        own; /* (features) the place of the one token that leaves with it; NONE, STAYS: none does */
+    size_t n;              /* 0: the cuts have no common token axis */
+    int *feature;          /* (n) feature of each token */
+    unsigned char *may_go; /* (n) may be removed while masked */
+    unsigned char *gone;   /* (n) removed in the current state */
+    unsigned char *going;  /* (n) removed in the next one */
+    size_t stay;           /* number of tokens in the current state */
+    int shorter;           /* candidates lack their own token too */
+    size_t *own; /* (features) the one token that is removed with it; NONE, STAYS: no token */
 } token_axis;
 
-/* The present state, as a row that is as long as its tokens need. */
+/* The current state as a row of the needed length. */
 typedef struct {
     unsigned char *masked; /* (features) */
     size_t version;
-    size_t laid_out;     /* the version that the rest is of */
-    size_t *made;        /* (features) the version when its row was asked for last; 0: never */
+    size_t laid_out;     /* version that the following fields belong to */
+    size_t *made;        /* (features) version when its row was last requested; 0: never */
     float *base;         /* (width) the row */
     size_t *start;       /* (features + 1) of each feature in `place` */
-    size_t *place;       /* (width) where its values lie in the row */
-    float *value;        /* (width) what they are while it is masked */
+    size_t *place;       /* (width) offsets of its values in the row */
+    float *value;        /* (width) their masked values */
     unsigned char *idle; /* (features) masking it changes nothing */
 } present_row;
 
 typedef struct {
-    sis__rule_instance instance; /* first: see walk.h; its head is one of `heads` */
+    sis__rule_instance instance; /* first, see walk.h; its head is one of `heads` */
     const sis__net_input *s;
-    sis__plan *plan; /* one row, from the input to what the last activation reads */
+    sis__plan *plan; /* one row, from the input to the input of the last activation */
     sis__run *run;
-    int **tags; /* (tensors) the feature behind each value; NULL: not one each */
+    int **tags; /* (tensors) the feature of each value; NULL: values depend on several */
     row_layout row;
     token_axis tokens;
-    sis__head **heads; /* (tokens + 1) by the number of tokens; NULL: not made yet */
+    sis__head **heads; /* (tokens + 1) by number of tokens; NULL: not made yet */
     present_row now;
 } attention;
 
@@ -85,7 +85,7 @@ static int join(int a, int b) {
     return a == NEVER || a == b ? b : b == NEVER ? a : SEVERAL;
 }
 
-/* What is behind input i of a step: its tags, or NULL for a constant. 0: neither. */
+/* Is input i of each step tagged or constant? */
 static int inputs_known(const attention *a, const sis__step *s) {
     for (size_t i = 0; i < s->n_inputs; i++)
         if (s->inputs[i] >= 0 && !a->plan->tensors[s->inputs[i]].data && !a->tags[s->inputs[i]])
@@ -97,7 +97,7 @@ static const sis__tensor *in_of(const attention *a, const sis__step *s, size_t i
     return &a->plan->tensors[s->inputs[i]];
 }
 
-/* The feature behind the values that are read from `at` on. */
+/* The feature of the values that are read from `at` on. */
 static int joined(const sis__source *from, const int *of, size_t at) {
     size_t index[SIS__MAX_RANK] = {0}, n = 1;
     int tag = NEVER;
@@ -116,13 +116,13 @@ static int joined(const sis__source *from, const int *of, size_t at) {
     return tag;
 }
 
-/* Join what input i contributes into the tags of a result. */
+/* Join the features of input i into the tags of a result. */
 static int tag_input(const attention *a, const sis__step *s, size_t i, int *tag) {
     const sis__tensor *x = in_of(a, s, i), *y = &a->plan->tensors[s->outputs[0]];
     sis__source from;
     if (!sis__source_of(a->plan, s, 0, i, &from))
         return 0;
-    int *known = SIS_NEW_RAW(int, x->count); /* for each place where a value begins to look */
+    int *known = SIS_NEW_RAW(int, x->count); /* for each first value that is read */
     if (!known)
         return SIS_E_NOMEM;
     for (size_t k = 0; k < x->count; k++)
@@ -139,7 +139,7 @@ static int tag_input(const attention *a, const sis__step *s, size_t i, int *tag)
     return 1;
 }
 
-/* 1: tag is filled, 0: not each value by one feature alone, or a negative code. */
+/* 1: tag is filled; 0: some value depends on several features; negative: error code. */
 static int tag_step(const attention *a, const sis__step *s, int *tag) {
     int taken = 1, any = 0;
     for (size_t k = 0; k < a->plan->tensors[s->outputs[0]].count; k++)
@@ -159,7 +159,7 @@ static int all_single(const int *tag, size_t n) {
     return 1;
 }
 
-/* Tags of everything that is made of one token each. *saved: products among it. */
+/* Tag all tensors whose values depend on one token each. *saved: products among them. */
 static int tag_all(attention *a, double *saved) {
     const sis__plan *p = a->plan;
     sis__arena *memory = &a->instance.memory;
@@ -192,7 +192,7 @@ static int tag_all(attention *a, double *saved) {
 
 /* ---- Where the head starts ----------------------------------------------------------------------- */
 
-/* Is it read by a step whose result is not one token each? */
+/* Is it read by a step whose result depends on several tokens? */
 static int is_read(const attention *a, int tensor) {
     for (size_t k = 0; k < a->plan->n_steps; k++) {
         const sis__step *s = &a->plan->steps[k];
@@ -232,7 +232,7 @@ static void see(const attention *a, float *to) {
     }
 }
 
-/* Values of all cuts for a row of the network, and how large what goes into a softmax is. */
+/* Values of all cuts for a row of the network; *apart: are hidden scores far below the others? */
 static int run_row(attention *a, const unsigned char *masked, float *to, int *apart) {
     float *row = (float *)a->run->data[a->s->fed];
     sis__prepared_input_row(&a->s->in, masked, row);
@@ -250,7 +250,7 @@ static int run_row(attention *a, const unsigned char *masked, float *to, int *ap
     return error;
 }
 
-/* The same token axis in a cut: an axis along which alone tags change, and of that length. */
+/* Is `axis` the token axis of a tensor: do tags change only along it? */
 static int tokens_along(const sis__tensor *t, const int *tag, size_t axis) {
     sis__axis around;
     sis__axis_around(t, axis, &around);
@@ -262,7 +262,7 @@ static int tokens_along(const sis__tensor *t, const int *tag, size_t axis) {
     return 1;
 }
 
-/* The feature behind each token by a cut that has an axis for them. */
+/* The feature of each token, from a cut that has a token axis. */
 static void find_tokens(attention *a) {
     for (size_t c = 0; c < a->row.n_cuts && !a->tokens.n; c++) {
         const sis__tensor *t = a->row.cuts[c].like;
@@ -272,7 +272,7 @@ static void find_tokens(attention *a) {
     }
 }
 
-/* Its axis of tokens; one that is as long but has other features along it means that there is none. */
+/* Set the token axis of a cut; if an axis of that length has other features, there is none. */
 static int set_axis(attention *a, size_t cut) {
     const sis__tensor *t = a->row.cuts[cut].like;
     const int *tag = a->tags[a->row.cuts[cut].value];
@@ -296,7 +296,7 @@ static int set_axis(attention *a, size_t cut) {
     return 1;
 }
 
-/* Features and tokens of all values of a row. Without a common axis of tokens none may go. */
+/* Set feature and token of all values of a row. Without a common token axis no token is removed. */
 static int place_values(attention *a) {
     size_t at = 0;
     find_tokens(a);
@@ -328,7 +328,7 @@ static int place_values(attention *a) {
 
 /* ---- States -------------------------------------------------------------------------------------- */
 
-/* A head for so many tokens. */
+/* A head for this number of tokens. */
 static int make_head(attention *a, size_t tokens, sis__head **head) {
     size_t at = a->tokens.n ? tokens : 0;
     int error = SIS_OK;
@@ -345,12 +345,13 @@ static int make_head(attention *a, size_t tokens, sis__head **head) {
     return error;
 }
 
-/* That of the present state. */
+/* The head of the current state. */
 static int get_head(attention *a, size_t tokens) {
     return make_head(a, tokens, &a->instance.head);
 }
 
-/* Features that attention still sees: not those that no token shows, nor those that look masked as they are. */
+/* Number of features that attention still sees: without those of no token and those whose value
+ * equals the mask. */
 static size_t features_left(const attention *a) {
     size_t left = 0;
     for (size_t j = 0; j < a->s->in.n; j++)
@@ -358,8 +359,9 @@ static size_t features_left(const attention *a) {
     return left;
 }
 
-/* Tokens that go: masked ones that may, as long as attention has something else to look at whatever is
- * masked next, and up to whole LENGTHS, candidates having one less. Returns how many stay. */
+/* Remove masked tokens that may be removed, as long as attention sees another token whatever is
+ * masked next, down to a multiple of LENGTHS for candidates. Returns the number of remaining
+ * tokens. */
 static size_t let_go(const attention *a, unsigned char *gone) {
     size_t stay = a->tokens.n, less = (size_t)a->tokens.shorter;
     int none = features_left(a) < 2;
@@ -375,7 +377,7 @@ static size_t let_go(const attention *a, unsigned char *gone) {
     return stay;
 }
 
-/* Its values are all as they are while it is masked? */
+/* Find the features whose values equal their masked values. */
 static void find_idle(attention *a) {
     memset(a->now.idle, 1, a->s->in.n);
     for (size_t i = 0; i < a->row.width; i++)
@@ -383,7 +385,7 @@ static void find_idle(attention *a) {
             a->now.idle[a->row.feature[i]] = 0;
 }
 
-/* base, and where each feature lies in it. */
+/* Build the base row and the offsets of each feature in it. */
 static void lay_out(attention *a) {
     size_t n = a->s->in.n, now = 0, at = 0;
     memset(a->now.start, 0, (n + 1) * sizeof *a->now.start);
@@ -423,8 +425,8 @@ static int is_laid_out(const attention *a) {
     return a->now.laid_out == a->now.version;
 }
 
-/* Which candidates lack a token: those that have one of their own, which may go, as long as there is something
- * else to look at. */
+/* Find the candidates that lack a token: those with exactly one token that may be removed, as long
+ * as attention sees another one. */
 static void find_own(attention *a) {
     int some = a->tokens.shorter && features_left(a) >= 2 && a->tokens.stay > 2;
     for (size_t j = 0; j < a->s->in.n; j++)
@@ -436,7 +438,8 @@ static void find_own(attention *a) {
     }
 }
 
-/* Heads of other lengths are not asked for again soon: what comes next takes their memory, which is near. */
+/* Free heads of other lengths, which are not needed soon; the next ones reuse their memory, which
+ * is still in the cache. */
 static void drop_heads(attention *a) {
     for (size_t k = 0; a->tokens.n && k <= a->tokens.n; k++)
         if (a->heads[k] && a->heads[k] != a->instance.head && k + 1 != a->tokens.stay) {
@@ -461,7 +464,7 @@ static int attention_reset(sis__rule_instance *r, const unsigned char *masked) {
     return enter_state(a);
 }
 
-/* As long as no token goes, only what the feature shows changes. */
+/* While no token is removed, only the values of the feature change. */
 static int attention_mask(sis__rule_instance *r, int feature) {
     attention *a = (attention *)r;
     a->now.masked[feature] = 1;
@@ -476,7 +479,7 @@ static int attention_mask(sis__rule_instance *r, int feature) {
     return SIS_OK;
 }
 
-/* Nothing is written: attention_margins tells the head what changes. */
+/* Writes nothing: attention_margins() passes the changes to the head. */
 static sis__change attention_row(sis__rule_instance *r, int feature, float *row) {
     attention *a = (attention *)r;
     (void)row;
@@ -490,11 +493,11 @@ static sis__change attention_row(sis__rule_instance *r, int feature, float *row)
     return SIS__CHANGED;
 }
 
-/* Candidates that are run together: up to BLOCK that lack a token, or up to BLOCK that do not. */
+/* Candidates that are run together: up to BLOCK with a token removed, or up to BLOCK without. */
 typedef struct {
     attention *a;
     int lacking;
-    size_t n, asked[BLOCK]; /* which of those asked for each is */
+    size_t n, asked[BLOCK]; /* positions in the request */
     size_t tokens[BLOCK];
     sis__row_change changes[BLOCK];
 } group;
@@ -552,7 +555,7 @@ static int attention_margins(sis__rule_instance *r, const int *features, float *
 
 /* ---- Which tokens may go --------------------------------------------------------------------------- */
 
-/* The margin of the present state with these tokens gone. */
+/* The margin of the current state with these tokens removed. */
 static int margin_without(attention *a, const unsigned char *gone, double *margin) {
     size_t stay = 0;
     for (size_t k = 0; k < a->tokens.n; k++)
@@ -564,7 +567,7 @@ static int margin_without(attention *a, const unsigned char *gone, double *margi
     return !error ? sis__head_margins_rows(a->instance.head, a->now.base, 1, margin) : error;
 }
 
-/* Does the margin of a state stay the same, to the bit, if these are not there? */
+/* Does the margin of a state keep its bits if these tokens are removed? */
 static int goes(attention *a, const unsigned char *gone, int *same) {
     double whole = 0, rest = 0;
     unsigned char *none = SIS_NEW(unsigned char, a->tokens.n);
@@ -573,11 +576,11 @@ static int goes(attention *a, const unsigned char *gone, int *same) {
         error = margin_without(a, gone, &rest);
     *same = !error && memcmp(&whole, &rest, sizeof whole) == 0;
     free(none);
-    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* it takes one length only */
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* it accepts one length only */
 }
 
-/* Tokens first..last-1 together, nothing else being masked: which of them may go? In halves, until
- * those that have to stay are found or *budget is used up. */
+/* Which of tokens first..last-1 may be removed, with nothing else masked? Bisects until the others
+ * are found or *budget is used up. */
 static int try_range(attention *a, size_t first, size_t last, int *budget) {
     unsigned char *gone = SIS_NEW(unsigned char, a->tokens.n);
     int same = 0, error = gone ? SIS_OK : SIS_E_NOMEM;
@@ -599,7 +602,7 @@ static int try_range(attention *a, size_t first, size_t last, int *budget) {
     return !error ? try_range(a, first, middle, budget) : error;
 }
 
-/* All that may, in a random state. 0: something has changed. */
+/* Remove all that may be removed in a random state. *same = 0: the margin changed. */
 static int try_state(attention *a, sis__rng *r, double share, int *same) {
     unsigned char *gone = SIS_NEW(unsigned char, a->tokens.n);
     if (!gone)
@@ -612,7 +615,7 @@ static int try_state(attention *a, sis__rng *r, double share, int *same) {
     return error;
 }
 
-/* The last token and the one in the middle: where neither may go, masking hides nothing. */
+/* Try the last token and the middle one: if neither may be removed, masking hides nothing. */
 static int try_two(attention *a, int *some) {
     const size_t two[] = {a->tokens.n - 1, a->tokens.n / 2};
     int error = SIS_OK;
@@ -655,7 +658,7 @@ static void attention_close(sis__rule_instance *r) {
     sis__plan_free(a->plan);
 }
 
-/* A softmax between products of things that are computed: worth looking at? */
+/* Is there a softmax between products of computed tensors? */
 static const sis__step *find_attention(const sis__plan *p) {
     for (size_t k = 0; k < p->n_steps; k++) {
         const sis__step *s = &p->steps[k];
@@ -687,8 +690,8 @@ static int make_room(attention *a) {
     return sis__arena_error(memory);
 }
 
-/* Both values of everything in a row; a token may only go where what is hidden is far below the
- * rest. */
+/* Find both values of everything in a row. A token may be removed only if hidden scores are far
+ * below the others. */
 static int find_values(attention *a, int *apart) {
     int error = run_row(a, a->now.masked, a->row.x, apart);
     memset(a->now.masked, 1, a->s->in.n);
@@ -752,7 +755,7 @@ static int attention_open(sis__rule_instance *r) {
     if (some)
         sis__net_input_note(a->s, find_attention(a->plan), "%zu tokens leave when masked", some);
     if (!error && saved <= 0 && !some)
-        error = SIS_E_UNSUPPORTED; /* batches do the same */
+        error = SIS_E_UNSUPPORTED; /* plain batches do the same */
     a->instance.exact = 1;
     a->instance.block = BLOCK;
     return error;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks that begin with a dense layer on the input: linear models and perceptrons.
+ * Walks over networks that begin with a dense layer: linear models and perceptrons.
  *
  * Masking feature i adds one vector to the first layer's pre-activations, the same at every step of
  * a walk: the sum of its columns of weights, each times (mask - value). This is the candidate's
- * *effect* on the layer. Where the scores are near (see margins_tail), or no rectified units follow,
- * that is all: the rest of the network runs on base + effect.
+ * *effect* on the layer. If the scores are near (see margins_tail) or no Relu follows, that is all:
+ * the rest of the network runs on base + effect.
  *
- * With rectified units and a second dense layer, a candidate moves the second layer's
- * pre-activations by the sum over units that are on in the base of the unit's row of weights times
- * its effect there, as long as no unit switches. This effect on the second layer is kept. With switches
+ * With a Relu and a second dense layer, a candidate changes the second layer's pre-activations by
+ * the sum, over units that are on in the base, of the unit's row of weights times its effect, as
+ * long as no unit switches. This effect on the second layer is kept. With switches
  *
  *     pre-activations = base + effect + sum over units u it switches of |u's new value| * row of u
  *
- * because a unit that goes off takes back the negative value its effect assumed, and one that comes
- * on adds its positive one. A candidate switches few units; they are found by comparing signs. When
- * a feature is masked for good and units of the base switch, effects are corrected by as many
- * rank-one updates.
+ * because a unit that goes off removes the negative value that its effect assumed, and one that
+ * goes on adds its positive value. A candidate switches few units; they are found by comparing
+ * signs. When a feature is masked for good and units of the base switch, effects get one rank-one
+ * update per switch.
  *
- * Features live in *slots*, those that are present first, so that effects of all candidates are a
+ * Features are kept in *slots*, present ones first, so that the effects of all candidates form a
  * matrix without gaps.
  *
- * Rounding: the base is computed anew by the network itself every few masks, effects after many
- * switches. What is left is the noise of full passes in single precision, which the driver measures.
+ * Rounding: the network itself recomputes the base every few masks; effects are recomputed after
+ * many switches. The remaining error is the noise of single precision, which the driver measures.
  *
- * Cost of a probe: two passes over the effects, and the rest of the network from the cut. Cost of a
- * mask: switches times candidates times the width of the second layer. Memory: features times the
- * width of both.
+ * Cost of a probe: two passes over the effects, and the network from the cut on. Cost of a mask:
+ * switches times candidates times the width of the second layer. Memory: features times both
+ * widths.
  */
 #include <float.h>
 #include <math.h>
@@ -39,8 +39,8 @@
 #include "net/walk/entry.h"
 
 enum {
-    RENEW_BASE = 4,     /* masks between computations of the base by the network itself */
-    RENEW_EFFECTS = 256 /* switches of base units between those of the effects */
+    RENEW_BASE = 4,     /* masks between two recomputations of the base */
+    RENEW_EFFECTS = 256 /* switches of base units between two recomputations of the effects */
 };
 
 /* ---- Layers -------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ typedef struct {
     size_t in, out;
     const float *packed;            /* w packed for the kernel */
     int from, to;                   /* tensors: x, and y with its bias */
-    const sis__step *product, *add; /* add: NULL if there is none */
+    const sis__step *product, *add; /* add: NULL if there is no Add */
 } dense_layer;
 
 static int is_constant(const sis__plan *p, int tensor) {
@@ -62,7 +62,7 @@ static int adds_constant(const sis__plan *p, const sis__step *s, int tensor) {
            is_constant(p, s->inputs[s->inputs[0] == tensor]);
 }
 
-/* The layer that reads a tensor; 0 if what reads it is none. */
+/* The dense layer that reads a tensor; 0 if another step reads it. */
 static int layer_at(const sis__plan *p, int tensor, dense_layer *layer) {
     const sis__step *s = sis__plan_reader(p, tensor);
     if (!s || !sis__is(s, SIS__DENSE) || s->inputs[0] != tensor)
@@ -82,8 +82,8 @@ static int layer_at(const sis__plan *p, int tensor, dense_layer *layer) {
     return 1;
 }
 
-/* What a Relu that reads a tensor computes, behind anything that leaves values as they are; -1 if it
- * is read by something else. */
+/* The result of the Relu that reads a tensor, possibly through steps that keep values; -1 if
+ * another step reads it. */
 static int rectified_by(const sis__plan *p, int tensor) {
     const sis__step *s = sis__plan_reader(p, tensor);
     if (!s || !sis__is(s, SIS__RECTIFIER))
@@ -96,14 +96,14 @@ static int rectified_by(const sis__plan *p, int tensor) {
     }
 }
 
-/* Row i of w into row (out). */
+/* Copy row i of w to row (out). */
 static void weights_of(const dense_layer *layer, size_t i, float *row) {
     size_t nr = sis__kernels_best()->nr;
     for (size_t j = 0; j < layer->out; j++)
         row[j] = layer->packed[(j / nr * layer->in + i) * nr + j % nr];
 }
 
-/* Each part is what its step makes of zeros. */
+/* Each part is the step's result for zeros. */
 static int find_bias(const dense_layer *layer, sis__run *r, float *start, float *added) {
     size_t bytes = layer->out * sizeof *start;
     memset(r->data[layer->from], 0, layer->in * sizeof *start);
@@ -120,14 +120,15 @@ static int find_bias(const dense_layer *layer, sis__run *r, float *start, float 
 
 /* ---- From the cut to margins ----------------------------------------------------------------- */
 
-/* Scores are close to the cut in most networks, and then cost less here than in the head: a narrow
- * product needs no packing, and log-odds are computed in single precision for sixteen rows at a
- * time. The product adds up in the order of a full pass. What goes into it differs from a full pass
- * in the last digits only, so most of its sums are rounded the same way, and what is left of the
- * difference comes from the layers in front.
+/* In most networks the scores are close to the cut and cost less here than in the head: a product
+ * with few columns needs no packing, and log-odds are computed in single precision for sixteen rows
+ * at a time. The product adds in the order of a full pass. Its inputs differ from a full pass only
+ * in the last digits, so most of its sums round the same way; the remaining difference comes from
+ * the layers before it.
  *
- * Rows at the cut are what the last activation reads; or a rectified dense layer away from that; or
- * farther, and the head takes over. The first two are for at most NARROW outputs. */
+ * Rows at the cut are the input of the last activation (AT_OUTPUT), or a Relu and a dense layer
+ * before it (ONE_LAYER), or further away (DEEP: the head is used). The first two need at most
+ * NARROW outputs. */
 typedef enum { AT_OUTPUT, ONE_LAYER, DEEP } distance;
 
 enum {
@@ -137,27 +138,27 @@ enum {
 };
 
 typedef struct {
-    distance far;         /* how far it is */
-    sis__head *head;      /* exact, for all three */
+    distance far;         /* distance from the cut to the scores */
+    sis__head *head;      /* exact; used for all three */
     size_t width;         /* of a row at the cut */
-    size_t stride;        /* of rows in memory: width rounded up to 16, the rest zero */
+    size_t stride;        /* of rows in memory: width rounded up to 16, padded with zeros */
     size_t outputs;       /* of the network */
-    size_t which;         /* of them is explained */
-    int softmax;          /* its margin is log-odds; else that output itself */
+    size_t which;         /* index of the explained output */
+    int softmax;          /* the margin is log-odds; else the output itself */
     float *w;             /* ONE_LAYER: (stride, 16) */
     float *start, *added; /* (16) its bias */
     float *z;             /* (block, 16) */
     float *turned;        /* (16, 16) */
 } margins_tail;
 
-/* The layer behind rectified units, if it is the last and narrow. */
+/* The layer after the Relu, if it is the last and has few outputs. */
 static int scores_next(const sis__entry *f, const dense_layer *cut, dense_layer *next) {
     int on = rectified_by(f->plan, cut->to);
     return on >= 0 && layer_at(f->plan, on, next) && next->in == cut->out &&
            next->to == f->s->net->pre_output;
 }
 
-/* How far it is from the output of a layer. */
+/* The distance from a layer's output to the scores. */
 static distance distance_from(const sis__entry *f, const dense_layer *cut) {
     dense_layer next;
     const sis_net *net = f->s->net;
@@ -205,7 +206,7 @@ static int tail_init(margins_tail *e, sis__rule_instance *r, sis__entry *f,
     return error;
 }
 
-/* The least that values of rows may be: ONE_LAYER takes them rectified. */
+/* Lower bound of values in rows: ONE_LAYER needs them after the Relu. */
 static float tail_low(const margins_tail *e) {
     return e->far == ONE_LAYER ? 0.0f : -INFINITY;
 }
@@ -237,7 +238,7 @@ static void log_odds(margins_tail *e, const float *z, double *margins) {
         margins[i] = (double)own[i] - (double)top[i] - log((double)sum[i]);
 }
 
-/* z of the rows, by the layer behind them. */
+/* z = outputs of the last layer for these rows. */
 static void run_layer(margins_tail *e, const float *rows, size_t n) {
     for (size_t i = 0; i < n; i++)
         memcpy(e->z + i * LANES, e->start, LANES * sizeof *e->z);
@@ -247,7 +248,7 @@ static void run_layer(margins_tail *e, const float *rows, size_t n) {
             e->z[i * LANES + j] += e->added[j];
 }
 
-/* Rows without their padding, for the head. */
+/* Margins by the head, from rows without padding. */
 static int far_margins(margins_tail *e, float *rows, size_t n, double *margins) {
     if (e->stride != e->width)
         for (size_t i = 1; i < n; i++)
@@ -255,7 +256,7 @@ static int far_margins(margins_tail *e, float *rows, size_t n, double *margins) 
     return sis__head_margins_rows(e->head, rows, n, margins);
 }
 
-/* Margins of n rows. Where it is not far, their pre-activations are in e->z afterwards. */
+/* Margins of n rows. Unless the distance is DEEP, their pre-activations are in e->z afterwards. */
 static int tail_margins(margins_tail *e, float *rows, size_t n, double *margins) {
     if (e->far == DEEP)
         return far_margins(e, rows, n, margins);
@@ -273,7 +274,7 @@ static int tail_margins(margins_tail *e, float *rows, size_t n, double *margins)
     return SIS_OK;
 }
 
-/* How large the numbers are whose rounding shows in the first of those margins. */
+/* The size of the numbers whose rounding affects the first of those margins. */
 static double tail_size(const margins_tail *e, double margin) {
     double size = fabs(margin);
     if (e->far == DEEP)
@@ -285,12 +286,12 @@ static double tail_size(const margins_tail *e, double margin) {
 
 /* ---- The walk -------------------------------------------------------------------------------- */
 
-enum { AT_ONCE = 16 }; /* switches that one product applies */
+enum { AT_ONCE = 16 }; /* switches per product */
 
 typedef struct {
     dense_layer dense;
-    size_t wide;   /* outputs rounded up to 16; everything beyond dense.out is zero */
-    float *base;   /* (wide) pre-activations of the present state */
+    size_t wide;   /* outputs rounded up to 16; zero beyond dense.out */
+    float *base;   /* (wide) pre-activations of the current state */
     float *effect; /* (p, wide) by slot */
 } kept_layer;
 
@@ -300,29 +301,30 @@ typedef struct {
     sis__entry *entry;
     margins_tail tail;
     kept_layer first, second;
-    int deep;             /* there is a second */
+    int deep;             /* there is a second layer */
     float *scale;         /* (first.wide) bounds on the terms of its sums */
     unsigned char *still; /* (p) by feature: masking provably changes nothing */
     int *slot_of;         /* (p) */
     int *feature_at;      /* (p) */
-    size_t n_live;        /* slots of features that are present */
+    size_t n_live;        /* slots of present features */
     size_t since_base, since_effects;
-    double most_through; /* the length of all effects on a unit times its weight behind, at most */
+    double most_through; /* upper bound of the length of all effects on a unit times its outgoing
+                          * weight */
     float *spare;        /* (the wider layer) */
 
     /* Units between the layers. */
     int *on;          /* (first.wide) -1: on in the base, 0: off */
     float *w;         /* (first.wide, second.wide) */
-    float *on_packed; /* w packed, rows of units that are off zero */
-    size_t n_found;   /* units that the candidate at hand switches, and their new sizes */
+    float *on_packed; /* packed w with rows of units that are off set to zero */
+    size_t n_found;   /* units that the current candidate switches, and their new sizes */
     int *found;
     float *sizes;
-    float *some_w; /* (AT_ONCE, second.wide) rows of units that switch, and packed */
+    float *some_w; /* (AT_ONCE, second.wide) rows of switching units, also packed */
     float *some_packed;
     float *columns; /* (p, AT_ONCE) */
 } dense_walk;
 
-/* The last layer that has effects. */
+/* The last layer with effects. */
 static kept_layer *cut_of(dense_walk *w) {
     return w->deep ? &w->second : &w->first;
 }
@@ -336,7 +338,7 @@ static void swap_effects(dense_walk *w, kept_layer *l, size_t a, size_t b) {
     memcpy(y, w->spare, l->wide * sizeof *x);
 }
 
-/* Put a feature into the slot `to`; what was there takes its place. */
+/* Move a feature to slot `to`, swapping with the one there. */
 static void move_feature(dense_walk *w, int feature, size_t to) {
     size_t from = (size_t)w->slot_of[feature];
     int other = w->feature_at[to];
@@ -351,7 +353,7 @@ static void move_feature(dense_walk *w, int feature, size_t to) {
     w->feature_at[from] = other;
 }
 
-/* Features that are present and change something, in front. */
+/* Sort features that are present and change something to the front. */
 static void sort_slots(dense_walk *w, const unsigned char *masked) {
     w->n_live = 0;
     for (size_t i = 0; i < w->s->in.n; i++)
@@ -361,7 +363,7 @@ static void sort_slots(dense_walk *w, const unsigned char *masked) {
 
 /* ---- Effects on the second layer --------------------------------------------------------------- */
 
-/* All of them: effects on the first layer, units that are off left out, times w. */
+/* Recompute all effects: effects on the first layer, without units that are off, times w. */
 static void renew_effects(dense_walk *w) {
     const sis__kernels *kn = sis__kernels_best();
     const dense_layer *d = &w->second.dense;
@@ -376,7 +378,7 @@ static void renew_effects(dense_walk *w) {
     w->since_effects = 0;
 }
 
-/* n <= AT_ONCE units of the base have switched: `on` says what they are now. */
+/* n <= AT_ONCE units of the base have switched: `on` holds their new state. */
 static void correct_effects(dense_walk *w, const int *units, size_t n) {
     const sis__kernels *kn = sis__kernels_best();
     size_t wide = w->second.wide;
@@ -405,7 +407,7 @@ static void switch_units(dense_walk *w) {
         correct_effects(w, w->found + k, w->n_found - k < AT_ONCE ? w->n_found - k : AT_ONCE);
 }
 
-/* Find the units that differ from `on` where base moves by `effect`. */
+/* Find the units that differ from `on` if the base changes by `effect`. */
 static void find_switched(dense_walk *w, const float *effect) {
     w->n_found = sis__kernels_best()->switched(w->first.base, effect, w->on, w->first.wide,
                                                w->found, w->sizes);
@@ -413,7 +415,7 @@ static void find_switched(dense_walk *w, const float *effect) {
 
 /* ---- Base ---------------------------------------------------------------------------------- */
 
-/* By the network itself. */
+/* Recompute the base with the network itself. */
 static int renew_base(dense_walk *w) {
     int error = sis__entry_run(w->entry, cut_of(w)->dense.to);
     for (kept_layer *l = &w->first; !error && l; l = l == cut_of(w) ? NULL : &w->second)
@@ -422,7 +424,7 @@ static int renew_base(dense_walk *w) {
     return error;
 }
 
-/* Units whose sign the new base has turned. */
+/* Switch the units whose sign changed in the new base. */
 static void settle_units(dense_walk *w) {
     memset(w->spare, 0, w->first.wide * sizeof *w->spare);
     find_switched(w, w->spare);
@@ -431,7 +433,8 @@ static void settle_units(dense_walk *w) {
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-/* What masking the feature in this slot adds at the cut. What it switches has been found. */
+/* The change at the cut if the feature in this slot is masked. The switched units have been
+ * found. */
 static sis__patch patch_of(dense_walk *w, size_t slot) {
     kept_layer *l = cut_of(w);
     sis__patch p = {.a = l->base, .b = l->effect + slot * l->wide};
@@ -444,7 +447,7 @@ static sis__patch patch_of(dense_walk *w, size_t slot) {
     return p;
 }
 
-/* What stands at the cut with the feature in this slot masked too, but at least `low`. */
+/* The values at the cut with the feature in this slot masked too, but at least `low`. */
 static void candidate_row(dense_walk *w, size_t slot, float low, float *row) {
     if (w->deep)
         find_switched(w, w->first.effect + slot * w->first.wide);
@@ -464,7 +467,7 @@ static sis__change dense_row(sis__rule_instance *r, int feature, float *row) {
     return SIS__CHANGED;
 }
 
-/* Does it only reach rectified units that are off before and after, whatever the rounding? */
+/* Does it only affect Relu units that are off before and after, whatever the rounding? */
 static int dense_idle(const sis__rule_instance *r, int feature) {
     const dense_walk *w = (const dense_walk *)r;
     const kept_layer *l = &w->first;
@@ -479,7 +482,7 @@ static int dense_idle(const sis__rule_instance *r, int feature) {
     return 1;
 }
 
-/* The base takes in the feature in this slot. */
+/* Add the effect of the feature in this slot to the base. */
 static int take_in(dense_walk *w, size_t slot) {
     const sis__kernels *kn = sis__kernels_best();
     candidate_row(w, slot, -INFINITY, cut_of(w)->base);
@@ -523,8 +526,8 @@ static int dense_margins(sis__rule_instance *r, const int *features, float *rows
     return tail_margins(&((dense_walk *)r)->tail, rows, n, margins);
 }
 
-/* Also of numbers that only other states show: a unit that goes on and off again leaves its rounding in
- * the effects, and one that a candidate switches on may be larger than all of the present state. */
+/* Includes numbers of other states: a unit that went on and off leaves its rounding error in the
+ * effects, and a unit that a candidate switches on may exceed everything in the current state. */
 static double dense_size(const sis__rule_instance *r, double margin) {
     const dense_walk *w = (const dense_walk *)r;
     return fmax(w->most_through, tail_size(&w->tail, margin));
@@ -532,15 +535,16 @@ static double dense_size(const sis__rule_instance *r, double margin) {
 
 /* ---- Making the tables ----------------------------------------------------------------------- */
 
-/* A unit that is reached has an effect, also where values of a feature cancel each other: full
- * passes may round them differently, so this is no proof that nothing changes. */
+/* A unit that a feature reaches has an effect, even if the feature's values cancel: full passes may
+ * round them differently, so this does not prove that nothing changes. */
 static void add_effect(float *effect, float weight, float by) {
     *effect += weight * by;
     if (*effect == 0 && weight != 0)
         *effect = FLT_TRUE_MIN;
 }
 
-/* Effects on the first layer by feature (its slot, to begin with), and which features are still. */
+/* Compute the effects on the first layer by feature (initially its slot), and find the features
+ * that change nothing. */
 static int fill_effects(dense_walk *w) {
     const sis__entry *f = w->entry;
     kept_layer *l = &w->first;
@@ -577,7 +581,7 @@ static double length_of(const float *v, size_t n, size_t stride) {
     return sqrt(squares);
 }
 
-/* Weights of the second layer, if there are effects on it, and what goes through its units. */
+/* Prepare the weights of the second layer, if it has effects, and `most_through`. */
 static void fill_weights(dense_walk *w) {
     for (size_t u = 0; u < w->first.dense.out && (w->deep || w->tail.far == ONE_LAYER); u++) {
         float *row = w->deep ? w->w + u * w->second.wide : w->tail.w + u * LANES;

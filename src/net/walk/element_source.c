@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See element_source.h. Operators say themselves where values come from (net/plan/source.h).
+ * See element_source.h. Operators themselves describe where values come from (net/plan/source.h).
  */
 #include "net/walk/element_source.h"
 
@@ -27,7 +27,7 @@ void sis__origin_release(sis__origin *o) {
     *o = (sis__origin){0};
 }
 
-/* Add what one input contributes: 0 if that is not one element each. */
+/* Add the contribution of one input; 0 if an element depends on several. */
 static int add_input(const sis__source *source, const size_t *list, size_t *from, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t at = sis__source_at(source, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See entry.h. The two values of each element come from two runs of the network's beginning, on the
- * input and on the mask, so they are what a full pass would compute, to the bit.
+ * See entry.h. The two values of each element come from two runs of the start of the network, on
+ * the input and on the mask, so they have the bits of a full pass.
  */
 #include "net/walk/entry.h"
 
@@ -24,7 +24,7 @@ int sis__entry_run(sis__entry *f, int tensor) {
     return SIS_OK;
 }
 
-/* The elements that the layer reads, as floats, for the present input. */
+/* The elements that the layer reads for the current input, as floats. */
 static int see(sis__entry *f, float *to) {
     int error = sis__entry_run(f, f->tensor);
     const void *data = f->run->data[f->tensor];

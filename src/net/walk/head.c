@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the cuts to margins. Plans are compiled for a few batch sizes when they are first needed; n
- * rows are divided into batches of these sizes, largest first. Rows do not influence each other, so the
- * division does not matter. A network whose rows cannot be run together gets them one by one.
+ * The head: from the cuts to margins. Plans for a few batch sizes are compiled on first use; n rows
+ * are divided into batches of these sizes, largest first. Rows are independent, so the division
+ * does not matter. If rows of a network cannot be run together, they are run one by one.
  *
- * A writer puts rows where the plan reads them. Whole rows of a single cut are read where they lie, others
- * are copied. A batch keeps its rows, so that rows near a base, or without one of its tokens, are
- * written by what changes. Rows are counted along the first axis of a cut, or along another one if
- * positions stand in front.
+ * A writer puts rows into the plan's input. Whole rows of a single cut are read in place, others
+ * are copied. A batch keeps its rows, so that rows close to a base, or without one of its tokens,
+ * are written as differences. The batch axis of a cut is the first one, or another one if positions
+ * come before it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,43 +23,44 @@
 
 static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
-static const size_t most_arena = (size_t)5 << 19; /* bytes of a run of several rows: what is near */
+static const size_t most_arena = (size_t)5 << 19; /* maximal bytes of a run of several rows, for the
+                                                   * cache */
 
 /* Rows that are run together. */
 typedef struct {
     sis__shared_plan *plan; /* NULL: not used, or not yet */
     sis__run *run;
-    int tried;       /* whether plan and run can be had */
-    size_t version;  /* the base that all rows hold; 0: something else */
-    int lacks;       /* they lack a token of it, instead of being near it */
-    size_t *without; /* (rows) which; NULL: tokens cannot be left out */
+    int tried;       /* plan and run have been requested */
+    size_t version;  /* version of the base that all rows hold; 0: other rows */
+    int lacks;       /* rows are the base without a token, not close to it */
+    size_t *without; /* (rows) the missing token; NULL: tokens cannot be removed */
 } head_batch;
 
 struct sis__head {
     const sis__net_input *s;
     sis__cut *cuts;
-    size_t n_cuts, width; /* values in a row */
-    sis__feed front;      /* the shape of what the network is fed; some heads ask for it */
-    int counted;          /* its first axis counts rows */
-    int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
-    size_t *along;        /* (n_cuts) the axis that counts rows */
+    size_t n_cuts, width; /* values of a row */
+    sis__feed front;      /* shape of the network's input; some heads use it */
+    int counted;          /* its first axis is the batch */
+    int *axes;            /* (n_cuts) axes with size `size`; NULL: all sizes as declared */
+    size_t *along;        /* (n_cuts) the batch axis */
     size_t size;
     int fused;                 /* see sis__head_spec */
-    int last;                  /* value that the margins are read from */
-    int together;              /* rows may be run together */
+    int last;                  /* value that margins are computed from */
+    int together;              /* several rows may be run together */
     head_batch batch[N_SIZES]; /* by size */
-    int *views;                /* (n_views) a single cut and what else shows its memory */
+    int *views;                /* (n_views) a single cut and all tensors that share its memory */
     size_t n_views;
 };
 
 struct sis__row_slots {
     sis__head *h;
-    size_t i, n;                   /* batch, and how many of its rows are asked for */
-    const float *base;             /* sis__slots_near: what becomes of the rows again */
-    const sis__row_change *change; /* (n) NULL: nothing is undone */
+    size_t i, n;                   /* batch, and number of its rows that are used */
+    const float *base;             /* sis__slots_near: restores the rows to this */
+    const sis__row_change *change; /* (n) NULL: nothing is restored */
 };
 
-/* Values of cut i in one row. */
+/* Number of values of cut i in one row. */
 static size_t count_of(const sis__head *h, size_t i) {
     const sis__tensor *t = h->cuts[i].like;
     return h->axes ? t->count / t->dims[h->axes[i]] * h->size : t->count;
@@ -69,7 +70,7 @@ static size_t count_of(const sis__head *h, size_t i) {
 static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
     size_t n = h->n_cuts;
     sis__feed *feeds = SIS_NEW(sis__feed, n + 1);
-    int at_front = h->axes != NULL; /* then it is another length's */
+    int at_front = h->axes != NULL; /* it belongs to another length */
     if (!feeds)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < h->n_cuts; i++) {
@@ -101,8 +102,8 @@ static int compile(sis__head *h, size_t rows, sis__shared_plan **plan) {
     return !error || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
 }
 
-/* The axis along which a cut of n rows is n times that of one; SIZE_MAX: there is none. Asked of a
- * plan for whole rows that is known to be sound; it may compute some slices only (net/plan/slice_pushdown.c). */
+/* The axis along which a cut of n rows is n times that of one; SIZE_MAX: none. Uses a valid plan
+ * for whole rows; the head's plan may compute some slices only (net/plan/slice_pushdown.c). */
 static size_t stacked_along(const sis__plan *p, const sis__cut *cut, size_t n) {
     const sis__tensor *t = &p->tensors[cut->value], *one = cut->like;
     size_t axis = 0;
@@ -116,7 +117,7 @@ static size_t stacked_along(const sis__plan *p, const sis__cut *cut, size_t n) {
     return axis < t->rank ? axis : SIZE_MAX;
 }
 
-/* The shape of what is fed, and: may rows be run together? */
+/* Find the input's shape, and whether rows may be run together. */
 static int check_batches(sis__head *h, int *together) {
     const sis__net_input *s = h->s;
     sis__row_layout *g;
@@ -134,7 +135,7 @@ static int check_batches(sis__head *h, int *together) {
         for (size_t i = 0; i < h->n_cuts && *together; i++) {
             size_t axis = stacked_along(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
             if (axis == SIZE_MAX && h->cuts[i].like->dims[0] != 1)
-                error = SIS_E_UNSUPPORTED; /* rows are part of something else */
+                error = SIS_E_UNSUPPORTED; /* rows are not separate */
             *together = axis != SIZE_MAX;
             h->along[i] = *together ? axis : 0;
         }
@@ -151,8 +152,8 @@ int sis__head_leaves_out(const sis__head *h) {
     return h->axes != NULL;
 }
 
-/* Plan and run of one size, when it is first asked for. Runs of several rows may turn out too large;
- * then there is none. */
+/* Make plan and run of one size on first use. If a run of several rows is too large, there is
+ * none. */
 static int get_batch(sis__head *h, size_t i) {
     head_batch *b = &h->batch[i];
     if (b->tried || (sizes[i] > 1 && !h->together))
@@ -178,7 +179,7 @@ static int init_plans(sis__head *h) {
     return !error ? get_batch(h, N_SIZES - 1) : error;
 }
 
-/* A single cut is read where the caller has it: find all tensors that lie in its memory. */
+/* A single cut is read in the caller's memory: find all tensors that share it. */
 static int find_views(sis__head *h) {
     const sis__plan *p = sis__head_plan(h);
     h->views = SIS_NEW(int, p->n_tensors);
@@ -239,7 +240,7 @@ void sis__head_free(sis__head *h) {
     free(h);
 }
 
-/* n floats in the type of a tensor. */
+/* Convert n floats to the type of a tensor. */
 static void put_values(sis__dtype t, const float *from, size_t n, void *to, size_t at) {
     if (t == SIS__F32)
         memcpy((float *)to + at, from, n * sizeof *from);
@@ -249,7 +250,7 @@ static void put_values(sis__dtype t, const float *from, size_t n, void *to, size
         ((uint8_t *)to)[at + i] = from[i] != 0;
 }
 
-/* Values of cut i that lie one behind the other in a row and in several. */
+/* Number of contiguous values of cut i, both in one row and in a batch. */
 static size_t part_of(const sis__head *h, size_t i) {
     size_t outer = 1;
     for (size_t d = 0; d < h->along[i]; d++)
@@ -257,7 +258,7 @@ static size_t part_of(const sis__head *h, size_t i) {
     return count_of(h, i) / outer;
 }
 
-/* Row k of n of cut i into its place. */
+/* Copy row k of n of cut i into its place. */
 static void put_row(const sis__head *h, sis__run *r, size_t i, size_t k, size_t n,
                     const float *row) {
     size_t part = part_of(h, i), outer = count_of(h, i) / part;
@@ -266,7 +267,7 @@ static void put_row(const sis__head *h, sis__run *r, size_t i, size_t k, size_t 
                    (o * n + k) * part);
 }
 
-/* Are rows read where they lie? If there is one cut that has them one behind the other. */
+/* Are rows read in place? Yes if there is one cut and its rows are contiguous. */
 static int in_place(const sis__head *h, size_t size) {
     return h->n_cuts == 1 && (size == 1 || h->along[0] == 0);
 }
@@ -278,15 +279,15 @@ void sis__slots_rows(sis__row_slots *to, const float *rows) {
     h->batch[to->i].version = 0;
     if (in_place(h, size)) {
         for (size_t i = 0; i < h->n_views; i++)
-            r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
+            r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written, despite the cast */
         return;
     }
     for (size_t i = 0, at = 0; i < h->n_cuts; at += count_of(h, i++))
-        for (size_t k = 0; k < size; k++) /* the last again to fill it up */
+        for (size_t k = 0; k < size; k++) /* repeats the last as padding */
             put_row(h, r, i, k, size, rows + (k < to->n ? k : to->n - 1) * h->width + at);
 }
 
-/* Run batch i, whose rows are written; margins of the first n. */
+/* Run batch i after its rows are written; margins of the first n. */
 static int run_batch(sis__head *h, size_t i, size_t n, double *margins) {
     sis__run *r = h->batch[i].run;
     int error = sis__run_forward(r);
@@ -299,14 +300,14 @@ static int run_batch(sis__head *h, size_t i, size_t n, double *margins) {
 
 /* ---- Rows near a base --------------------------------------------------------------------------- */
 
-/* Rows of batch i lie in memory of its own. */
+/* Let batch i use its own memory for rows. */
 static void own_rows(sis__head *h, size_t i) {
     sis__run *r = h->batch[i].run;
     for (size_t k = 0; k < h->n_views; k++)
         r->data[h->views[k]] = r->base + r->plan->tensors[h->cuts[0].value].offset;
 }
 
-/* All rows of batch i become the base. */
+/* Set all rows of batch i to the base. */
 static void feed_base(sis__head *h, size_t i, const float *base) {
     sis__run *r = h->batch[i].run;
     own_rows(h, i);
@@ -315,7 +316,7 @@ static void feed_base(sis__head *h, size_t i, const float *base) {
             put_row(h, r, c, k, sizes[i], base + at);
 }
 
-/* Write the changed values of a row of batch i; or, with a base, those of the base again. */
+/* Write the changed values of a row of batch i; or, with a base, restore them. */
 static void change_row(const sis__head *h, size_t i, size_t row, const sis__row_change *change,
                        const float *base) {
     size_t k = 0;
@@ -350,7 +351,7 @@ void sis__slots_near(sis__row_slots *to, const float *base, size_t version,
 
 /* ---- Rows that lack a token of a base ----------------------------------------------------------- */
 
-/* Tokens of the base from `token` on into those of a row of batch i from `to` on. */
+/* Copy n tokens of the base from `token` on to a row of batch i from `to` on. */
 static void put_tokens(const sis__head *h, size_t i, size_t row, const float *base, size_t token,
                        size_t to, size_t n) {
     for (size_t c = 0, at = 0; c < h->n_cuts && n; c++) {
@@ -367,7 +368,7 @@ static void put_tokens(const sis__head *h, size_t i, size_t row, const float *ba
     }
 }
 
-/* A row of batch i becomes the base without this token, from the base without another one. */
+/* Turn a row of batch i, which is the base without one token, into the base without this token. */
 static void leave_out(const sis__head *h, size_t i, size_t row, const float *base, size_t token) {
     size_t before = h->batch[i].without[row];
     if (before < token)
@@ -377,7 +378,7 @@ static void leave_out(const sis__head *h, size_t i, size_t row, const float *bas
     h->batch[i].without[row] = token;
 }
 
-/* All rows of batch i become the base without its last token. */
+/* Set all rows of batch i to the base without its last token. */
 static void feed_without(sis__head *h, size_t i, const float *base) {
     own_rows(h, i);
     for (size_t k = 0; k < sizes[i]; k++) {
@@ -399,8 +400,7 @@ void sis__slots_without(sis__row_slots *to, const float *base, size_t version,
 
 /* ---- Margins ------------------------------------------------------------------------------------ */
 
-/* How many of n rows a batch takes: as many as it is for, or, if it may be padded, three quarters of
- * them at least. */
+/* How many of n rows a batch takes: its size, or, with padding, at least three quarters of it. */
 static size_t piece_of(const sis__head *h, size_t i, size_t n, int pads) {
     if (n >= sizes[i])
         return sizes[i];
@@ -424,7 +424,7 @@ int sis__head_margins(sis__head *h, const sis__row_writer *w, size_t n, double *
     return error;
 }
 
-/* Whole rows that lie one behind the other. */
+/* Write whole contiguous rows. */
 typedef struct {
     const float *rows;
     size_t width;
@@ -455,7 +455,7 @@ const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
     int added = s->n_inputs > 2 ? s->inputs[2] : -1;
     *bias = added >= 0 ? (const float *)p->tensors[added].data : NULL;
     if (added >= 0 && !*bias)
-        return NULL; /* it is not constant */
+        return NULL; /* not constant */
     for (size_t i = 0; i < h->n_views; i++)
         if (s->inputs[0] == h->views[i])
             return &s->p.gemm;

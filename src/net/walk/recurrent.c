@@ -2,12 +2,12 @@
  *
  * The recurrent rule: LSTM and GRU over positions that are features (words, bases, time steps).
  *
- * Layers may be stacked, all in one direction: that is a chain (recurrent_chain.c). A bidirectional layer
- * is two chains side by side, and may have another bidirectional layer on top that reads both
- * (recurrent_upper.c). Layers above these are the head's. Initial states and lengths must be constant.
+ * Layers may be stacked in one direction: that is a chain (recurrent_chain.c). A bidirectional
+ * layer is two chains, and may have one more bidirectional layer on top (recurrent_upper.c). Layers
+ * above these belong to the head. Initial states and lengths must be constant.
  *
- * Masking a feature changes no state before its position, so states are kept for each candidate and only
- * later ones are computed again. Margins are those of a full pass to the bit.
+ * Masking a feature changes no state before its position, so states are kept for each candidate and
+ * only later ones are recomputed. Margins have the bits of a full pass.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 #include "net/walk/element_source.h"
 #include "net/walk/recurrent.h"
 
-/* Elements of the cut that lie side by side: part of the state of a chain after some time. Chain 2 and 3
- * are the directions of the layer above. */
+/* Contiguous elements of the cut: part of a chain's state after some time. Chains 2 and 3 are the
+ * directions of the upper layer. */
 typedef struct {
     size_t chain, time, at, n;
 } stretch;
@@ -34,9 +34,9 @@ typedef struct {
     sis__rnn_chain *chains[2];
     size_t n_chains;
     sis__rnn_upper *upper; /* NULL: none */
-    stretch *stretches;    /* (n_stretches) that the cut is made of, in order */
+    stretch *stretches;    /* (n_stretches) the cut consists of these, in order */
     size_t n_stretches;
-    int all_times; /* the cut looks at more than last states */
+    int all_times; /* the cut reads more than the last states */
 } recurrent_walk;
 
 /* ---- The recurrent layers of a network ------------------------------------------------------- */
@@ -45,7 +45,7 @@ static int is_recurrent(const sis__step *s) {
     return s && sis__is(s, SIS__RECURRENT);
 }
 
-/* Does anybody want this output? */
+/* Is this output read? */
 static int is_read(const sis__plan *p, int tensor) {
     if (tensor < 0)
         return 0;
@@ -58,7 +58,7 @@ static int is_read(const sis__plan *p, int tensor) {
     return 0;
 }
 
-/* The recurrent layer that reads h of every time as it is; NULL if there is none. */
+/* The recurrent layer that directly reads h of all times; NULL: none. */
 static int find_next(const sis__plan *p, int tensor, const sis__step **next) {
     sis__origin o;
     int error = sis__origin_begin(&o, p, tensor), more = 1;
@@ -80,17 +80,17 @@ static int find_next(const sis__plan *p, int tensor, const sis__step **next) {
     return error;
 }
 
-/* An output of a layer that others than the next layer read: 0 (h of all times), 1 (last h) or 2
- * (last c). */
+/* An output that other steps than the next layer read: 0 (h of all times), 1 (last h) or 2 (last
+ * c). */
 typedef struct {
     const sis__step *step;
-    size_t cell; /* of its chains */
-    int upper;   /* of the layer above */
+    size_t cell; /* index in its chains */
+    int upper;   /* of the upper layer */
     size_t output;
-    size_t first; /* number of its first element; those of all taps are counted on */
+    size_t first; /* index of its first element; elements are numbered over all taps */
 } tap;
 
-/* What a network's recurrent part is made of. */
+/* The recurrent layers of a network. */
 typedef struct {
     sis__rnn_chain_spec chains[2];
     size_t n;
@@ -122,10 +122,10 @@ static int add_cell(recurrence *c, size_t which, const sis__step *s, sis__run *r
     return error;
 }
 
-/* One more layer on top; SIS_E_UNSUPPORTED leaves everything as it was. */
+/* Add a layer on top; SIS_E_UNSUPPORTED changes nothing. */
 static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
     if (c->last && s->p.recurrent.directions != 1)
-        return SIS_E_UNSUPPORTED; /* both directions at once mix all times */
+        return SIS_E_UNSUPPORTED; /* a bidirectional layer mixes all times */
     int error = SIS_OK;
     for (size_t i = 0; i < c->n && !error; i++)
         error = add_cell(c, i, s, r);
@@ -133,7 +133,7 @@ static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
     return error;
 }
 
-/* A layer on top of one that runs both ways; SIS_E_UNSUPPORTED leaves everything as it was. */
+/* Add a layer on top of a bidirectional one; SIS_E_UNSUPPORTED changes nothing. */
 static int add_upper(recurrence *c, const sis__step *s, sis__run *r) {
     const sis__recurrent *p = &s->p.recurrent;
     if (c->upper || p->directions != 2 || !p->w_late[0] || p->seq != c->chains[0].length ||
@@ -153,7 +153,7 @@ static int add_upper(recurrence *c, const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* Outputs of a layer from this one on, where they are read. */
+/* Add the outputs of a layer, from this one on, that are read. */
 static void add_taps(recurrence *c, const sis__plan *p, const sis__step *s, size_t cell,
                      size_t output) {
     for (; output < s->n_outputs && output < 3; output++)
@@ -168,7 +168,8 @@ static void note_layer(const recurrent_walk *w, const recurrence *c, int error) 
         sis__net_input_note(w->s, c->last, "states kept; from the feature on");
 }
 
-/* The stack of layers in front, as high as it goes; whatever is above is the head's. */
+/* Find the recurrent layers at the start, as many as possible; everything above belongs to the
+ * head. */
 static int find_recurrence(recurrent_walk *w, recurrence *c, int upper) {
     if (!w->entry)
         return SIS_E_UNSUPPORTED;
@@ -200,7 +201,7 @@ static int find_recurrence(recurrent_walk *w, recurrence *c, int upper) {
 
 /* ---- The cut ------------------------------------------------------------------------------- */
 
-/* Where element number q of all taps is found. */
+/* The position of element q of all taps. */
 static stretch locate(const recurrence *c, size_t q) {
     const tap *t = &c->taps[c->n_taps - 1];
     while (q < t->first)
@@ -217,12 +218,11 @@ static stretch locate(const recurrence *c, size_t q) {
     return e;
 }
 
-/* Which elements of taps stand behind the values of tensors. */
+/* The elements of taps that each tensor consists of. */
 typedef struct {
     const sis__plan *p;
-    size_t *
-        *elements; /* (tensors) numbers, counted on over all taps; NULL: something else is there */
-    size_t steps;  /* that moved some */
+    size_t **elements; /* (tensors) element numbers; NULL: other values */
+    size_t steps;      /* number of steps that moved elements */
 } tapped;
 
 static int list_taps(const tapped *m, const recurrence *c) {
@@ -238,7 +238,8 @@ static int list_taps(const tapped *m, const recurrence *c) {
     return SIS_OK;
 }
 
-/* Take a step that only moves or joins elements of taps: 1, 0 if it does something else, or a negative code. */
+/* Follow a step that only moves or joins elements of taps: 1, 0 for other steps, or a negative
+ * error code. */
 static int move_on(const tapped *m, const sis__step *s) {
     size_t *list;
     for (size_t o = 1; o < s->n_outputs; o++)
@@ -248,7 +249,7 @@ static int move_on(const tapped *m, const sis__step *s) {
     size_t n = done > 0 ? m->p->tensors[s->outputs[0]].count : 0, i = 0;
     while (i < n && list[i] != SIZE_MAX)
         i++;
-    if (i < n) { /* beside constants */
+    if (i < n) { /* next to constants */
         free(list);
         return 0;
     }
@@ -257,7 +258,7 @@ static int move_on(const tapped *m, const sis__step *s) {
     return done;
 }
 
-/* Is a tensor read by a step that does not move it on? */
+/* Is a tensor read by a step that does not just move it? */
 static int goes_on(const tapped *m, int tensor) {
     const sis__plan *p = m->p;
     int found = p->tensors[tensor].wanted;
@@ -268,8 +269,8 @@ static int goes_on(const tapped *m, int tensor) {
     return found;
 }
 
-/* Follow what comes out of the layers by at most so many steps that only move values. *tensor: the one that
- * is read from there on, or -1. */
+/* Follow the outputs of the layers through at most `most` steps that only move values. *tensor: the
+ * tensor that is read after them, or -1. */
 static int follow(tapped *m, const recurrence *c, size_t most, int *tensor) {
     const sis__plan *p = m->p;
     int error = list_taps(m, c), found = 0;
@@ -309,7 +310,7 @@ static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor,
     return w->stretches ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Cut behind so many steps that move values; *most: those there are. */
+/* Cut after this many moving steps; *most: their number. */
 static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     const sis__plan *p = w->entry->plan;
     tapped m = {.p = p, .elements = SIS_NEW(size_t *, p->n_tensors)};
@@ -329,7 +330,7 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     return error;
 }
 
-/* As far behind the last layer as possible: there is least to copy. */
+/* Cut as far from the last layer as possible, where there is least to copy. */
 static int find_cut(recurrent_walk *w, const recurrence *c) {
     size_t most = SIZE_MAX;
     int error;
@@ -343,7 +344,7 @@ static int find_cut(recurrent_walk *w, const recurrence *c) {
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-/* What stands at the cut with this feature masked too; -1: the base. */
+/* The values at the cut with this feature masked too; -1: the base. */
 static void fill_row(const recurrent_walk *w, int feature, float *row) {
     for (size_t i = 0; i < w->n_stretches; i++) {
         const stretch *e = &w->stretches[i];
@@ -411,7 +412,8 @@ static void recurrent_close(sis__rule_instance *r) {
     release_layers((recurrent_walk *)r);
 }
 
-/* How far the layer above is read, and what the chains below keep for it: not for a few times. */
+/* Set how many times of the upper layer are needed, and whether the lower chains keep sums for it
+ * (not for a few times). */
 static int plan_upper(recurrent_walk *w, recurrence *c) {
     sis__rnn_upper *u = c->upper;
     u->features = w->s->in.n;
@@ -439,17 +441,17 @@ static int make_chains(recurrent_walk *w, recurrence *c) {
         c->chains[i].memory = w->s->memory / 4 * 3 / c->n;
         c->chains[i].all_times = w->all_times;
         error = sis__rnn_chain_new(w->entry, &c->chains[i], &w->chains[i]);
-        c->chains[i].n_cells = 0; /* taken over */
+        c->chains[i].n_cells = 0; /* now owned by the chain */
     }
     w->n_chains = c->n;
     w->upper = c->upper;
-    c->upper = NULL; /* taken over */
+    c->upper = NULL; /* now owned by the walk */
     for (size_t i = 0; w->upper && i < 2; i++)
         w->upper->below[i] = w->chains[i];
     return error;
 }
 
-/* upper: with a layer above, if there is one. */
+/* upper: include an upper layer, if there is one. */
 static int open_layers(recurrent_walk *w, int upper) {
     recurrence c = {.n = 0};
     int error = find_recurrence(w, &c, upper);
@@ -473,7 +475,7 @@ static int recurrent_open(sis__rule_instance *r) {
     int error = open_layers(w, 1);
     if (error != SIS_E_UNSUPPORTED)
         return error;
-    release_layers(w); /* it may have been too much: the layer above is the head's */
+    release_layers(w); /* possibly too large: leave the upper layer to the head */
     sis__head_free(w->instance.head);
     w->instance.head = NULL;
     return open_layers(w, 0);

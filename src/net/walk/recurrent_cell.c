@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One LSTM or GRU layer in one direction: its weights, taken from a step of the plan, and one time step
+ * One LSTM or GRU layer in one direction: its weights, from a step of the plan, and one time step
  * for many rows. The kernels are those of a full pass.
  */
 #include <stdint.h>
@@ -13,13 +13,13 @@
 #include "net/ops/recurrent.h"
 #include "net/walk/recurrent.h"
 
-/* Is an input left out or constant? */
+/* Is an input omitted or constant? */
 static int is_fixed(const sis__step *s, const sis__run *r, size_t i) {
     const sis__tensor *t = sis__tin(s, r, i);
     return !t || t->data != NULL;
 }
 
-/* Does every row run to the end? */
+/* Do all rows have the full length? */
 static int is_whole(const sis__step *s, const sis__run *r) {
     const sis__tensor *t = sis__tin(s, r, SIS__LENGTHS);
     return !t || (t->data && *(const int64_t *)t->data >= (int64_t)s->p.recurrent.seq);
@@ -99,7 +99,7 @@ void sis__rnn_cell_project_half(const sis__rnn_cell *c, size_t half, const float
                                                             half == 0 ? c->bias : zeros, to});
 }
 
-/* One time of a GRU that resets in front of the product. */
+/* One time step of a GRU that resets before the product. */
 static void early_reset_step(const sis__rnn_cell *c, const sis__cell_step *s, float *gates) {
     sis__gru g = {c->hidden, 0, c->rz, c->rh, c->reset_bias};
     for (size_t i = 0; i < s->n; i++) {

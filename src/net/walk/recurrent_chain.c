@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * A chain: LSTM or GRU layers that run in one direction over the positions of a sequence, one on top of
- * the other. A *state* is what all layers hold after a time: h of the first, its c if it is an LSTM, h of
- * the second, and so on; behind these, what the last h adds to the gates of a layer above.
+ * A chain: LSTM or GRU layers that run in one direction over the positions of a sequence, stacked.
+ * A *state* holds all layers after a time: h of the first, its c if it is an LSTM, h of the second,
+ * and so on; then the contribution of the last h to the gates of a layer above.
  *
  * Masking a feature changes no state before the first time it owns (its `from`). Masking another
- * feature for good changes no state of a candidate before that feature's `from`. So the states of each
- * candidate are kept, and only later ones are computed again: for all candidates together, in a batch
- * that grows as time goes on. Candidates run down, time across; feature j was masked last:
+ * feature for good changes no state of a candidate before that feature's `from`. So the states of
+ * each candidate are kept and only later ones are recomputed, for all candidates together, in a
+ * batch that grows with time. In this picture feature j was masked last:
  *
  *              time  0   .   j   .   T
- *     candidate 0    .   k   k   r   r        k: kept, r: computed again
+ *     candidate 0    .   k   k   r   r        k: kept, r: recomputed
  *               .        .   k   r   r        candidates before j continue from j with their
- *               j            .   r   r        kept states; those behind it start at their own
+ *               j            .   r   r        kept states; those after it start at their own
  *               .                .   r        time from the state of the base
  *
- * A candidate leaves the batch when its state equals, to the bit, the one it had there before, or the
- * one of the base, and no later input differs: then its further states are known.
+ * A candidate leaves the batch when its state has the same bits as its own earlier state there, or
+ * as the base, and no later input differs: then its remaining states are known.
  *
  * Layers run one after the other over blocks of a few times, so that the weights of one layer stay
- * in the cache and its projection is one product. Inputs of the first layer are projected once, as
- * they are and masked. Where the values of a time belong to several features, the base's are projected
- * whenever one of these is masked, and a candidate's when it gets there.
+ * in the cache and its projection is one product. Inputs of the first layer are projected once,
+ * present and masked. If the values of a time belong to several features, the base's are projected
+ * again whenever one of these is masked, and a candidate's when it gets there.
  *
- * Where memory is short, states of candidates are kept at every 2nd, 4th, ... time only and computed
- * from the last one kept; where even that does not fit, from the candidate's own time.
+ * If memory is short, candidates keep only every 2nd, 4th, ... state and start from the last one
+ * kept; if even that does not fit, from their own time.
  *
- * The kernels are those of a full pass and run in the same order, so states are those of a full pass to
- * the bit.
+ * The kernels and their order are those of a full pass, so states have the bits of a full pass.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,64 +35,64 @@
 #include "base/mem.h"
 #include "net/walk/recurrent.h"
 
-enum { CHAIN_ROWS = 256 };          /* rows times times of a block, if it has several times */
-enum { BLOCK_TIMES = 16 };          /* of a block, at most */
+enum { CHAIN_ROWS = 256 };          /* maximal rows times times of a block with several times */
+enum { BLOCK_TIMES = 16 };          /* maximal times of a block */
 enum { NOBODY = -1, SEVERAL = -2 }; /* owners of a time */
 
-/* What never changes: the layers, and what they read. */
+/* Constant data: the layers and their inputs. */
 typedef struct {
     sis__rnn_cell cells[SIS__RNN_CELLS];
     size_t n_cells, length, features;
-    size_t state, at[SIS__RNN_CELLS]; /* floats of a state; where each cell's begin */
+    size_t state, at[SIS__RNN_CELLS]; /* floats of a state; offset of each cell */
     const sis__rnn_cell *above[2];    /* see sis__rnn_chain_spec */
-    size_t half, sums_at[2];          /* where in a state what it adds to their gates lies */
-    int all_times;                    /* states before the last are asked for */
-    size_t input;                     /* values of a time */
+    size_t half, sums_at[2];          /* offsets in a state of the contributions to their gates */
+    int all_times;                    /* states before the last are read */
+    size_t input;                     /* number of values per time */
     int *owner;                       /* (length) feature of each time; NOBODY, SEVERAL */
-    int *feature;                     /* (length, input) that owns each value */
+    int *feature;                     /* (length, input) feature of each value */
     float *present, *absent;          /* (length, input) nothing masked, everything masked */
 } chain_model;
 
-/* The present masked input. */
+/* The current masked input. */
 typedef struct {
     unsigned char *masked; /* (features) */
     float *values;         /* (length, input) of times that several features own */
-    float *projected[2]; /* (length, width) inputs of cell 0: present, masked. Of times that several
-                              features own, the first is the base's and the second is not used */
-    size_t first;        /* time before which nothing is ever masked */
-    size_t from;         /* first time whose state is kept, less one */
-    float *states;       /* (length + 1 - from, state) */
+    float *projected[2];   /* (length, width) inputs of cell 0: present, masked. For times with
+                          * several features, the first is the base's and the second is not used */
+    size_t first;          /* nothing before this time is ever masked */
+    size_t from;           /* first time with a stored state, minus one */
+    float *states;         /* (length + 1 - from, state) */
 } chain_base;
 
-/* Where a candidate stands. */
+/* State of one candidate's computation. */
 typedef struct {
-    size_t from, to; /* times whose input it changes: none before from, none from `to` on */
-    size_t kept_at;  /* where its states begin, in `kept` */
-    size_t stale;    /* first time whose state is not up to date; the length: none */
-    size_t quiet;    /* inputs are what they were in its last run from this time on */
+    size_t from, to;            /* it changes inputs from time `from` to `to` - 1 */
+    size_t kept_at;             /* offset of its states in `kept` */
+    size_t stale;               /* first time whose state is out of date; length: none */
+    size_t quiet;               /* from this time on, inputs are those of its last run */
     unsigned char known, moved; /* was run since the last reset; see sis__rnn_chain_moved */
 } candidate;
 
 typedef struct {
     candidate *of; /* (features) */
-    float *kept;   /* states at every so many times */
-    size_t every;  /* 0: none is kept */
+    float *kept;   /* states, every `every` times */
+    size_t every;  /* 0: none are kept */
     float *final;  /* (features, state) at the last time */
 } chain_candidates;
 
-/* Candidates under way together. Row 0 is the base while that is computed. */
+/* Candidates that are computed together. Row 0 is the base while the base is computed. */
 typedef struct {
-    int *todo;      /* (features) in the order they join */
+    int *todo;      /* (features) in the order of joining */
     size_t *starts; /* (length + 1) for sorting them */
-    int *rows;      /* (features) that have joined */
+    int *rows;      /* (features) joined so far */
     size_t n_rows;
     float *h[SIS__RNN_CELLS], *c[SIS__RNN_CELLS]; /* (features, hidden) */
     unsigned char *as_it_was,
-        *as_base;    /* (features) by row: its state is the one before, the base's */
-    float *own;      /* (input) values of a time that several features own */
-    const float **x; /* (features) projections of a time */
+        *as_base;    /* (features) by row: the state equals the earlier one, the base's */
+    float *own;      /* (input) values of a time with several features */
+    const float **x; /* (features) projections at one time */
     float *gates, *outputs, *room;
-    const float **from; /* (rows of a block) h, and where what they add to the gates above goes */
+    const float **from; /* (rows of a block) h, and where its contributions to the gates above go */
     float **to;
     float *zeros; /* (width of these) */
 } chain_batch;
@@ -112,7 +111,7 @@ int sis__rnn_chain_reaches(const sis__rnn_chain *s, int feature) {
     return s->candidates.of[feature].from < s->model.length;
 }
 
-/* Base state after time t; t = -1 as SIZE_MAX is before time 0. */
+/* Base state after time t; t = SIZE_MAX is before time 0. */
 static float *base_at(const sis__rnn_chain *s, size_t t) {
     return s->base.states + (t + 1 - s->base.from) * s->model.state;
 }
@@ -128,8 +127,8 @@ static float *kept_at(const sis__rnn_chain *s, int feature, size_t t) {
            (c->kept_at + t / s->candidates.every - c->from / s->candidates.every) * s->model.state;
 }
 
-/* Projected input of a time whose values belong to several features: that of the base, or the
- * candidate's own, put into `room`. */
+/* Projected input of a time with several features: the base's, or the candidate's own, computed in
+ * `room`. */
 static const float *own_input(const sis__rnn_chain *s, int feature, size_t t, float *room) {
     const int *owner = s->model.feature + t * s->model.input;
     const candidate *c = &s->candidates.of[feature < 0 ? 0 : feature];
@@ -149,8 +148,7 @@ static const float *own_input(const sis__rnn_chain *s, int feature, size_t t, fl
     return room;
 }
 
-/* Projected input of time t with `feature` masked on top; -1: the base. It may be put into room
- * (width). */
+/* Projected input of time t with `feature` masked too; -1: the base. May use room (width). */
 static const float *input_at(const sis__rnn_chain *s, int feature, size_t t, float *room) {
     int owner = s->model.owner[t];
     if (owner == SEVERAL)
@@ -177,7 +175,7 @@ const float *sis__rnn_chain_sums(const sis__rnn_chain *s, size_t d, const float 
 
 /* ---- The batch ------------------------------------------------------------------------------- */
 
-/* Copy a row's state between the arrays of the batch and one piece. */
+/* Copy a row's state between the arrays of the batch and one contiguous state. */
 static void load_row(sis__rnn_chain *s, size_t row, const float *state) {
     for (size_t k = 0; k < s->model.n_cells; k++) {
         size_t n = s->model.cells[k].hidden;
@@ -202,7 +200,7 @@ static int equals_cell(const sis__rnn_chain *s, size_t k, size_t row, const floa
            memcmp(state + s->model.at[k] + n, s->batch.c[k] + row * n, n * sizeof *state) == 0;
 }
 
-/* The time a candidate has to be computed from. */
+/* The time from which a candidate must be computed. */
 static size_t start_of(const sis__rnn_chain *s, int feature) {
     const candidate *c = &s->candidates.of[feature];
     size_t start = c->known && s->candidates.every
@@ -218,7 +216,7 @@ static void join(sis__rnn_chain *s, int feature) {
     s->batch.rows[s->batch.n_rows++] = feature;
 }
 
-/* Features that are not up to date, by the time they start from. Returns how many. */
+/* Sort the features that are out of date by their starting time. Returns their number. */
 static size_t sort_todo(sis__rnn_chain *s, const int *features, size_t n) {
     size_t count = 0;
     memset(s->batch.starts, 0, (s->model.length + 1) * sizeof *s->batch.starts);
@@ -239,12 +237,12 @@ static size_t sort_todo(sis__rnn_chain *s, const int *features, size_t n) {
 
 typedef struct {
     size_t from, n;           /* times */
-    size_t rows[BLOCK_TIMES]; /* of each: a row once in stays in */
+    size_t rows[BLOCK_TIMES]; /* of each time: rows do not leave during a block */
     size_t total;             /* of all times */
 } block;
 
-/* As many times as the rows there will be allow; rows that join on the way join. `next` is the
- * first of `todo` that has not. */
+/* Choose as many times as the number of rows allows; rows that start on the way join. `next` is the
+ * first of `todo` that has not joined. */
 static void begin_block(sis__rnn_chain *s, size_t from, size_t *next, size_t n_todo, block *b) {
     *b = (block){.from = from};
     while (b->n < BLOCK_TIMES && from + b->n < s->model.length) {
@@ -262,7 +260,7 @@ static void begin_block(sis__rnn_chain *s, size_t from, size_t *next, size_t n_t
     }
 }
 
-/* Which rows may leave the batch behind time t, if their states turn out to be known? */
+/* Which rows may leave the batch after time t if their states turn out to be known? */
 static void begin_comparing(sis__rnn_chain *s, size_t t) {
     for (size_t i = 0; i < s->batch.n_rows; i++) {
         const candidate *c = &s->candidates.of[s->batch.rows[i]];
@@ -271,14 +269,14 @@ static void begin_comparing(sis__rnn_chain *s, size_t t) {
     }
 }
 
-/* Prefetch the place where a row will be kept. */
+/* Prefetch the memory in which a row will be kept. */
 static void fetch_kept(const sis__rnn_chain *s, size_t k, size_t row, size_t t) {
     const float *to = kept_at(s, s->batch.rows[row], t) + s->model.at[k];
     for (size_t i = 0; i < s->model.cells[k].state; i += 64 / sizeof *to)
         __builtin_prefetch(to + i, 1);
 }
 
-/* Cell k of the first n rows is at time t: compare if it is the block's last, and keep. */
+/* After cell k of the first n rows at time t: compare if it is the block's last, and keep. */
 static void keep(sis__rnn_chain *s, size_t k, size_t n, size_t t, int compare) {
     int kept = is_kept(s, t);
     for (size_t i = 0; i < n && (kept || compare); i++) {
@@ -294,7 +292,8 @@ static void keep(sis__rnn_chain *s, size_t k, size_t n, size_t t, int compare) {
     }
 }
 
-/* One time of cell k of the first n rows, whose projections s->batch.x shows; h goes to `out`, too. */
+/* One time step of cell k for the first n rows, with projections s->batch.x; h is also copied to
+ * `out`. */
 static void step_rows(sis__rnn_chain *s, size_t k, size_t n, float *gates, float *out) {
     sis__cell_step step = {
         .n = n, .h = s->batch.h[k], .x = s->batch.x, .c = s->batch.c[k], .to = out};
@@ -321,7 +320,7 @@ static void run_cell(sis__rnn_chain *s, size_t k, const block *b) {
     }
 }
 
-/* Sums of the cells above for the times of a block, whose h are in s->batch.outputs. */
+/* Contributions to the cells above for the times of a block, whose h are in s->batch.outputs. */
 static void run_above(sis__rnn_chain *s, const block *b) {
     for (size_t d = 0; d < 2; d++) {
         size_t n = 0, hidden = s->model.cells[s->model.n_cells - 1].hidden;
@@ -346,7 +345,7 @@ static void set_up_to_date(sis__rnn_chain *s, int feature, int moved) {
     c->moved |= (unsigned char)moved;
 }
 
-/* From time t on the candidate is the base. */
+/* From time t on the candidate equals the base. */
 static void end_as_base(sis__rnn_chain *s, int feature, size_t t) {
     for (; t < s->model.length; t++)
         if (is_kept(s, t))
@@ -373,7 +372,7 @@ static void move_row(sis__rnn_chain *s, size_t from, size_t to) {
     s->batch.rows[to] = s->batch.rows[from];
 }
 
-/* Rows whose further states are known leave the batch, which has reached time t. */
+/* Remove the rows whose remaining states are known, after time t. */
 static void end_block(sis__rnn_chain *s, size_t t) {
     size_t left = 0;
     for (size_t i = 0; i < s->batch.n_rows; i++) {
@@ -419,7 +418,7 @@ void sis__rnn_chain_seen(sis__rnn_chain *s, int feature) {
 
 /* ---- The base -------------------------------------------------------------------------------- */
 
-/* One time of the base, which is row 0 of the batch. */
+/* One time step of the base, which is row 0 of the batch. */
 static void step_base(sis__rnn_chain *s, size_t t) {
     for (size_t k = 0; k < s->model.n_cells; k++) {
         const sis__rnn_cell *cell = &s->model.cells[k];
@@ -430,7 +429,7 @@ static void step_base(sis__rnn_chain *s, size_t t) {
     }
 }
 
-/* Row 0 of the batch holds the base after time t. */
+/* Store row 0 of the batch as the base after time t. */
 static void store_base(sis__rnn_chain *s, size_t t) {
     for (size_t k = 0; k < s->model.n_cells; k++)
         store_cell(s, k, 0, base_at(s, t));
@@ -443,7 +442,7 @@ static void store_base(sis__rnn_chain *s, size_t t) {
     }
 }
 
-/* States of the base from time t on, from the one before it. */
+/* Compute the base from time t on. */
 static void run_base(sis__rnn_chain *s, size_t t) {
     load_row(s, 0, base_at(s, t - 1));
     for (; t < s->model.length; t++) {
@@ -452,8 +451,8 @@ static void run_base(sis__rnn_chain *s, size_t t) {
     }
 }
 
-/* Project a time whose values belong to several features anew. x (input): its values before features
- * that are masked now are replaced. */
+/* Project a time with several features again. x (input): its values; those of masked features are
+ * replaced. */
 static void project_base(sis__rnn_chain *s, size_t t, const float *x) {
     size_t at = t * s->model.input;
     if (s->model.owner[t] != SEVERAL)
@@ -475,7 +474,7 @@ void sis__rnn_chain_reset(sis__rnn_chain *s, const unsigned char *masked) {
     for (size_t i = 0; i < s->model.features; i++) {
         candidate *c = &s->candidates.of[i];
         c->known = c->moved = 0;
-        c->stale = c->from; /* the length, if it reaches nothing */
+        c->stale = c->from; /* the length, if it changes nothing */
     }
 }
 
@@ -501,7 +500,8 @@ void sis__rnn_chain_mask(sis__rnn_chain *s, int feature) {
     }
 }
 
-/* States of the base up to the time before the first feature. base.states begins with the initial one. */
+/* Compute the base up to the time before the first feature. base.states starts with the initial
+ * state. */
 static void chain_begin(sis__rnn_chain *s) {
     load_row(s, 0, s->base.states);
     for (size_t t = 0; t < s->base.first; t++) {
@@ -513,7 +513,7 @@ static void chain_begin(sis__rnn_chain *s) {
 
 /* ---- Making a chain ------------------------------------------------------------------------ */
 
-/* What the first layer reads, in the order of time, and whose each time is. */
+/* The inputs of the first layer in order of time, and the owner of each time. */
 static void read_inputs(sis__rnn_chain *s, const sis__entry *f, int reverse) {
     for (size_t t = 0; t < s->model.length; t++) {
         size_t at = (reverse ? s->model.length - 1 - t : t) * s->model.input,
@@ -534,8 +534,8 @@ static void read_inputs(sis__rnn_chain *s, const sis__entry *f, int reverse) {
                           s->base.projected[1]);
 }
 
-/* Which times each feature changes: those where a value that it owns differs from its mask.
- * That does not depend on the direction, so both chains of a layer reach the same features. */
+/* Find the times that each feature changes: where a value of it differs from its mask. This does
+ * not depend on the direction, so both chains of a layer reach the same features. */
 static void find_spans(sis__rnn_chain *s) {
     for (size_t i = 0; i < s->model.features; i++)
         s->candidates.of[i].from = s->candidates.of[i].stale = s->model.length;
@@ -551,7 +551,7 @@ static void find_spans(sis__rnn_chain *s) {
     }
 }
 
-/* States to keep of all candidates at every so many times. */
+/* Number of states of all candidates at every `every` times. */
 static double kept_states(const sis__rnn_chain *s, size_t every) {
     double n = 0;
     for (size_t i = 0; i < s->model.features; i++)
@@ -560,7 +560,7 @@ static double kept_states(const sis__rnn_chain *s, size_t every) {
     return n;
 }
 
-/* How many fit, and where each candidate's begin. */
+/* Choose how many are kept, and the offset of each candidate. */
 static int plan_kept(sis__rnn_chain *s, const sis__rnn_chain_spec *spec) {
     size_t every = 1, at = 0;
     while (every <= s->model.length &&
@@ -580,7 +580,7 @@ static int plan_kept(sis__rnn_chain *s, const sis__rnn_chain_spec *spec) {
     return sis__arena_error(&s->memory);
 }
 
-/* Base states from the time before the first feature on, or all of them. */
+/* Allocate base states from the time before the first feature on, or all. */
 static int start_base(sis__rnn_chain *s) {
     s->base.from = s->model.all_times ? 0 : s->base.first;
     s->base.states =
@@ -624,7 +624,8 @@ static int allocate_batch(sis__rnn_chain *s) {
     return sis__arena_error(&s->memory);
 }
 
-/* Memory of everything but the states of candidates. A walk that needs more than allowed does not pay. */
+/* Memory of everything except the states of candidates. A walk that needs more than allowed is not
+ * worthwhile. */
 static int check_size(const sis__rnn_chain *s, size_t memory) {
     double floats = (double)s->model.length *
                     (double)(2 * s->model.cells[0].width + s->model.state + 4 * s->model.input);

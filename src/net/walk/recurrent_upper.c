@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A bidirectional layer on top of another one. It reads both directions of the layer below at every
- * time. Masking a feature changes one direction before it and the other behind it. What the rest adds to
- * the sums of the gates is kept with the states of the chains below. All times are computed again, since
- * the first one changes, too, for all candidates side by side.
+ * time. Masking a feature changes one direction before it and the other after it. Contributions of
+ * the unchanged half to the sums of the gates are kept with the states of the chains below. All
+ * times are recomputed, because the first one changes too, for all candidates together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static const float *state_below(const sis__rnn_upper *u, size_t d, size_t half, 
     return sis__rnn_chain_at(u->below[half], feature, half == d ? time : u->length - 1 - time);
 }
 
-/* Projections of n rows: two parts that are kept, or else a product. */
+/* Projections of n rows: two kept addends, or else a product. */
 static void read_below(sis__rnn_upper *u, size_t d, const int *rows, size_t n, size_t time) {
     const sis__rnn_cell *c = &u->cells[d];
     int kept = sis__rnn_chain_keeps_sums(u->below[0], d); /* then both do */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks that give scores for each pixel, token or piece of an input, of which one is asked about:
- * what that score is made of alone is computed (net/plan/slice_pushdown.c), by a head that begins at the
- * input. Features that it does not read change nothing.
+ * Networks with a score for each pixel, token or part of an input, one of which is explained. A
+ * head that starts at the input computes only what that score depends on
+ * (net/plan/slice_pushdown.c). Features that it does not read change nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +12,17 @@
 #include "net/plan/source.h"
 #include "net/walk/walk.h"
 
-static const double worth = 0.8; /* of a full pass: a head that computes more is no gain */
+static const double worth = 0.8; /* maximal fraction of a full pass that is still a gain */
 
 typedef struct {
     sis__rule_instance instance;
     const sis__net_input *s;
-    sis__tensor like;    /* what is fed, for one row */
+    sis__tensor like;    /* the fed tensor, for one row */
     unsigned char *read; /* (features) */
-    float *now;          /* (values) the present state */
+    float *now;          /* (values) the current state */
 } slice_walk;
 
-/* Shape of what is fed; operations of a full pass. */
+/* Find the shape of the fed tensor and the operations of a full pass. */
 static int measure_pass(slice_walk *w, double *flops) {
     sis__plan *plan;
     int error = sis__net_input_plan(w->s, -1, &plan);
@@ -34,14 +34,14 @@ static int measure_pass(slice_walk *w, double *flops) {
     return SIS_OK;
 }
 
-/* Does a tensor show what is fed, value by value? */
+/* Does a tensor hold the fed values one by one? */
 static int shows_input(const slice_walk *w, const sis__plan *p, int tensor) {
     while (tensor >= 0 && tensor != w->s->fed)
         tensor = p->tensors[tensor].known ? p->tensors[tensor].alias : -1;
     return tensor >= 0;
 }
 
-/* The features that a step reads through input k; all of them where it does not say. */
+/* Mark the features that a step reads through input k; all of them if unknown. */
 static void mark_step(slice_walk *w, const sis__plan *p, const sis__step *s, size_t k) {
     size_t n = p->tensors[s->inputs[k]].count;
     sis__source from;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tree ensembles and linear models: only the terms that read a feature are looked at. Margins are
- * those of a full pass to the bit; see trees.h for how.
+ * Walks over tree ensembles and linear models: only the terms that depend on a feature are
+ * computed. Margins have the bits of a full pass; trees.h says how.
  *
  * Cost of a probe: the trees that test the feature, if one of them may have changed, or its
  * columns; plus the head. Memory: a few words for each pair of a tree and a feature it tests.
@@ -17,14 +17,14 @@
 typedef struct {
     sis__rule_instance instance;
     sis__additive *sums;
-    double *base;             /* (n) of the present state */
+    double *base;             /* (n) of the current state */
     double *change, *lo, *hi; /* (n) of a candidate */
     float *raw;               /* (n) */
 } trees_walk;
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-/* Floats (n) if base + change rounds to the same within its bounds. */
+/* raw (n) = base + change as floats, if both bounds round to the same. */
 static int round_change(trees_walk *w, int feature, float *raw) {
     const sis__additive *s = w->sums;
     if (!s->bound)

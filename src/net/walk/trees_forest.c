@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of leaves, by the walk over forests (src/trees). Where leaves are added up in double, what a
- * candidate changes is enough but for the rare sum that lies between two floats; its leaves are then
- * added up in order. Otherwise sums of all candidates are made together when the first of them is
- * asked for. See trees.h.
+ * Sums of leaves, with the walk over forests (src/trees). If leaves are added in double, a
+ * candidate's change suffices except for the rare sum close to the midpoint of two floats, whose
+ * leaves are then added in order. Otherwise the sums of all candidates are computed together when
+ * the first is requested. See trees.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +22,10 @@ typedef struct {
     sis__forest_walk *walk;
     size_t features;
     unsigned char *masked; /* (features) */
-    int *asked;            /* (features + 1) candidates, and -1 for the present state */
-    size_t *at;            /* (features) where each is in */
+    int *asked;            /* (features + 1) candidates, and -1 for the current state */
+    size_t *at;            /* (features) index of each in it */
     double *totals;        /* (features + 1, n) */
-    int stale;             /* they are to be made again */
+    int stale;             /* totals must be recomputed */
 } forest;
 
 /* The state has changed. */
@@ -49,7 +49,7 @@ static void forest_mask(sis__additive *s, int feature) {
     forest_moved(w);
 }
 
-/* The present state first, then every feature that is left. */
+/* The current state first, then every present feature. */
 static void make_totals(forest *w) {
     size_t n = 0;
     w->asked[n++] = -1;
@@ -96,7 +96,7 @@ static void forest_free(sis__additive *s) {
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* Of use only where sums are of doubles, each of which becomes a float in the end. */
+/* Only useful if sums are doubles that are finally rounded to float. */
 static void make_bound(forest *w, double *bound) {
     const sis__forest *f = &w->t->forest;
     int use = !f->single && !f->linear && sis__forest_walk_bound(w->walk, bound);
@@ -150,6 +150,6 @@ int sis__forest_new(const sis__entry *e, const sis__step *s, sis__arena *memory,
                               .round = forest_round,
                               .finish = forest_finish,
                               .free = forest_free};
-    *out = &w->sums; /* freed with the rule */
+    *out = &w->sums; /* the rule frees it */
     return allocate(w, e, memory);
 }

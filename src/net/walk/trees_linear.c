@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of products: LinearClassifier and LinearRegressor. Masking a feature adds the same to each
- * sum at any time. See trees.h.
+ * Sums of products: LinearClassifier and LinearRegressor. Masking a feature always adds the same to
+ * each sum. See trees.h.
  */
 #include <math.h>
 #include <string.h>
@@ -57,7 +57,8 @@ static void linear_finish(const sis__additive *s, float *scores) {
     sis__linear_finish(((const linear *)s)->l, scores);
 }
 
-/* Changes, and how far base + change may be from a sum in order; none if a term is not finite. */
+/* Compute the changes, and the largest difference of base + change from a sum in order; no bound if
+ * a term is not finite. */
 static void fill_changes(linear *w) {
     const sis__linear *l = w->l;
     sis__additive *s = &w->sums;
