@@ -110,6 +110,38 @@ typedef struct {
     size_t saved; /* where the set of the test's column was kept */
 } frame;
 
+/* What the frames on the way to the present one need. */
+typedef struct {
+    node *nodes;
+    uint32_t *roots;
+    frame *frames;
+    uint64_t *saved; /* sets of cells */
+    size_t n_nodes, n_roots, n_frames, n_saved, nodes_room, roots_room, frames_room, saved_room;
+} stacks;
+
+/* Room for one row and its scores. */
+typedef struct {
+    double *row, *sums, *rest; /* (width), (n_sums), (n_sums) */
+    unsigned char *seen;
+    double *seen_row; /* (width) */
+    float *scores;    /* (outputs) */
+} row_room;
+
+/* Columns by feature. */
+typedef struct {
+    size_t *first;         /* (features + 1) where the columns of each begin */
+    uint32_t *columns;     /* (width) */
+    unsigned char *one_of; /* (features) its columns are categories, one of which is 1 */
+} groups;
+
+/* If the nearest row is searched. */
+typedef struct {
+    const sis__steps *steps; /* NULL: any row */
+    double *cost;            /* of each cell, 64 to a word of the state */
+    double best;             /* cost of the nearest so far, */
+    double *best_row;        /* (width) which is this */
+} nearest;
+
 typedef struct {
     const sis__prover *p;
     const sis__prove_question *q;
@@ -118,23 +150,11 @@ typedef struct {
     uint64_t *state;                  /* sets of cells, column by column */
     uint32_t for_it, against;         /* sums; UINT32_MAX: none */
     double constant, slack;
-    node *nodes;
-    uint32_t *roots;
-    frame *frames;
-    uint64_t *saved;
-    size_t n_nodes, n_roots, n_frames, n_saved, nodes_room, roots_room, frames_room, saved_room;
-    double *row, *sums, *rest; /* (width), (n_sums), (n_sums) */
-    unsigned char *seen;
     sis__ensemble_decision decision; /* of an ensemble */
-    double *seen_row;                /* (width) */
-    float *scores;                   /* (outputs) */
-    size_t *first;                   /* (features + 1) where the columns of each begin */
-    uint32_t *columns;               /* (width) */
-    unsigned char *one_of;           /* (features) its columns are categories, one of which is 1 */
-    const sis__steps *steps;         /* the nearest row is looked for; NULL: any */
-    double *cost;                    /* with these: of each cell, 64 to a word of the state */
-    double best;                     /* of the nearest so far, */
-    double *best_row;                /* (width) which is this */
+    stacks on;
+    row_room tmp;
+    groups by;
+    nearest near;
     size_t branches;
     int error;
 } search;
@@ -150,23 +170,23 @@ static uint64_t *column_of(search *s, uint32_t test) {
 }
 
 static uint32_t push_node(search *s, node n) {
-    void *p = s->nodes;
+    void *p = s->on.nodes;
     if (!s->error)
-        s->error = sis__reserve(&p, &s->nodes_room, s->n_nodes + 1, sizeof *s->nodes);
-    s->nodes = (node *)p;
+        s->error = sis__reserve(&p, &s->on.nodes_room, s->on.n_nodes + 1, sizeof *s->on.nodes);
+    s->on.nodes = (node *)p;
     if (s->error)
         return 0;
-    s->nodes[s->n_nodes] = n;
-    return (uint32_t)s->n_nodes++;
+    s->on.nodes[s->on.n_nodes] = n;
+    return (uint32_t)s->on.n_nodes++;
 }
 
 static void push_root(search *s, uint32_t root) {
-    void *p = s->roots;
+    void *p = s->on.roots;
     if (!s->error)
-        s->error = sis__reserve(&p, &s->roots_room, s->n_roots + 1, sizeof *s->roots);
-    s->roots = (uint32_t *)p;
+        s->error = sis__reserve(&p, &s->on.roots_room, s->on.n_roots + 1, sizeof *s->on.roots);
+    s->on.roots = (uint32_t *)p;
     if (!s->error)
-        s->roots[s->n_roots++] = root;
+        s->on.roots[s->on.n_roots++] = root;
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
@@ -185,22 +205,22 @@ static int outcomes(search *s, uint32_t test) {
 
 /* A copy of the tree at `at` without tests that are decided. */
 static uint32_t reduce(search *s, uint32_t at) {
-    node n = s->nodes[at];
+    node n = s->on.nodes[at];
     while (n.test != LEAF && !s->error) {
         int can = outcomes(s, n.test);
         if (can == 3)
             break;
         at = can == 1 ? n.yes : n.no;
-        n = s->nodes[at];
+        n = s->on.nodes[at];
     }
     if (n.test == LEAF || s->error)
         return push_node(s, n);
     uint32_t yes = reduce(s, n.yes), no = reduce(s, n.no);
     if (s->error)
         return 0;
-    const node *a = &s->nodes[yes], *b = &s->nodes[no];
+    const node *a = &s->on.nodes[yes], *b = &s->on.nodes[no];
     if (a->test == LEAF && b->test == LEAF && a->most == b->most) {
-        s->n_nodes = yes + 1; /* what stands behind it is no longer needed */
+        s->on.n_nodes = yes + 1; /* what stands behind it is no longer needed */
         return yes;
     }
     return push_node(s, (node){n.test, yes, no, fmax(a->most, b->most)});
@@ -208,30 +228,30 @@ static uint32_t reduce(search *s, uint32_t at) {
 
 /* A new frame from the trees of another, with what the state decides now. */
 static void push_frame(search *s, size_t roots, size_t n_roots, double constant) {
-    frame f = {.nodes = s->n_nodes, .roots = s->n_roots, .constant = constant};
-    void *p = s->frames;
+    frame f = {.nodes = s->on.n_nodes, .roots = s->on.n_roots, .constant = constant};
+    void *p = s->on.frames;
     if (!s->error)
-        s->error = sis__reserve(&p, &s->frames_room, s->n_frames + 1, sizeof *s->frames);
-    s->frames = (frame *)p;
+        s->error = sis__reserve(&p, &s->on.frames_room, s->on.n_frames + 1, sizeof *s->on.frames);
+    s->on.frames = (frame *)p;
     for (size_t i = 0; !s->error && i < n_roots; i++) {
-        uint32_t root = reduce(s, s->roots[roots + i]);
+        uint32_t root = reduce(s, s->on.roots[roots + i]);
         if (s->error)
             return;
-        if (s->nodes[root].test == LEAF) {
-            f.constant += s->nodes[root].most;
-            s->n_nodes = root;
+        if (s->on.nodes[root].test == LEAF) {
+            f.constant += s->on.nodes[root].most;
+            s->on.n_nodes = root;
         } else
             push_root(s, root);
     }
-    f.n_roots = s->n_roots - f.roots;
+    f.n_roots = s->on.n_roots - f.roots;
     if (!s->error)
-        s->frames[s->n_frames++] = f;
+        s->on.frames[s->on.n_frames++] = f;
 }
 
 static double bound_of(const search *s, const frame *f) {
     double bound = f->constant;
     for (size_t i = 0; i < f->n_roots; i++)
-        bound += s->nodes[s->roots[f->roots + i]].most;
+        bound += s->on.nodes[s->on.roots[f->roots + i]].most;
     return bound;
 }
 
@@ -251,19 +271,19 @@ static double loss(search *s, const node *root, uint32_t branch, int side) {
     }
     if (yes && no)
         return 0;
-    return root->most - s->nodes[yes ? root->yes : root->no].most;
+    return root->most - s->on.nodes[yes ? root->yes : root->no].most;
 }
 
 /* The test that lowers the bound most on both of its sides. */
 static uint32_t choose_test(search *s, const frame *f, int *first) {
     const sis__test *tests = s->p->cells.tests;
     double best = -1;
-    uint32_t chosen = s->nodes[s->roots[f->roots]].test;
+    uint32_t chosen = s->on.nodes[s->on.roots[f->roots]].test;
     for (size_t i = 0; i < f->n_roots; i++) {
-        uint32_t test = s->nodes[s->roots[f->roots + i]].test;
+        uint32_t test = s->on.nodes[s->on.roots[f->roots + i]].test;
         double lost[2] = {0, 0};
         for (size_t k = 0; k < f->n_roots; k++) {
-            const node *root = &s->nodes[s->roots[f->roots + k]];
+            const node *root = &s->on.nodes[s->on.roots[f->roots + k]];
             if (tests[root->test].column != tests[test].column)
                 continue;
             if (k < i && root->test == test) { /* it was looked at */
@@ -285,7 +305,7 @@ static uint32_t choose_test(search *s, const frame *f, int *first) {
 
 static int is_category(const search *s, size_t j) {
     int f = sis__oracle_feature(s->oracle, j);
-    return s->one_of && f >= 0 && s->one_of[f];
+    return s->by.one_of && f >= 0 && s->by.one_of[f];
 }
 
 /* The columns whose sets a test of a column changes: its own, or all of its categories. */
@@ -293,9 +313,9 @@ static const uint32_t *columns_with(const search *s, const uint32_t *column, siz
     *n = 1;
     if (!is_category(s, *column))
         return column;
-    const size_t *first = s->first + s->oracle->feature_of[*column];
+    const size_t *first = s->by.first + s->oracle->feature_of[*column];
     *n = first[1] - first[0];
-    return s->columns + first[0];
+    return s->by.columns + first[0];
 }
 
 /* Keep the sets of these. */
@@ -305,17 +325,17 @@ static void save_column(search *s, frame *f) {
     const uint32_t *columns = columns_with(s, &c->tests[f->test].column, &n);
     for (size_t i = 0; i < n; i++)
         words += c->columns[columns[i]].words;
-    void *p = s->saved;
-    s->error = sis__reserve(&p, &s->saved_room, s->n_saved + words, sizeof *s->saved);
-    s->saved = (uint64_t *)p;
+    void *p = s->on.saved;
+    s->error = sis__reserve(&p, &s->on.saved_room, s->on.n_saved + words, sizeof *s->on.saved);
+    s->on.saved = (uint64_t *)p;
     if (s->error)
         return;
-    f->saved = s->n_saved;
+    f->saved = s->on.n_saved;
     for (size_t i = 0; i < n; i++) {
         words = c->columns[columns[i]].words;
-        memcpy(s->saved + s->n_saved, s->state + c->first_word[columns[i]],
-               words * sizeof *s->saved);
-        s->n_saved += words;
+        memcpy(s->on.saved + s->on.n_saved, s->state + c->first_word[columns[i]],
+               words * sizeof *s->on.saved);
+        s->on.n_saved += words;
     }
 }
 
@@ -358,7 +378,7 @@ static void settle_categories(search *s, const uint32_t *columns, size_t n) {
 static void cut_column(search *s, const frame *f, int side) {
     const sis__cells *c = &s->p->cells;
     size_t words, n;
-    const uint64_t *passed = set_of(s, f->test, &words), *was = s->saved + f->saved;
+    const uint64_t *passed = set_of(s, f->test, &words), *was = s->on.saved + f->saved;
     const uint32_t *columns = columns_with(s, &c->tests[f->test].column, &n);
     uint64_t *set = column_of(s, f->test);
     for (size_t i = 0; i < n; i++) {
@@ -382,7 +402,7 @@ static double value_in(const search *s, size_t j, size_t cell) {
         return NAN;
     double low = q->low ? fmax(q->low[j], c->low[cell]) : c->low[cell];
     double high = q->high ? fmin(q->high[j], c->high[cell]) : c->high[cell];
-    double x = s->row[j];
+    double x = s->tmp.row[j];
     return x >= low && x <= high ? x : isfinite(low) ? low : isfinite(high) ? high : 0;
 }
 
@@ -390,7 +410,7 @@ static double value_in(const search *s, size_t j, size_t cell) {
 static int may_be(const search *s, size_t j, double x) {
     const sis__prove_question *q = s->q;
     return can_be(s, j, x) &&
-           (s->row[j] == x ||
+           (s->tmp.row[j] == x ||
             (s->free_column[j] && (!q->low || x >= q->low[j]) && (!q->high || x <= q->high[j])));
 }
 
@@ -398,13 +418,13 @@ static int may_be(const search *s, size_t j, double x) {
  * may stay, else the first that can be, else UINT32_MAX. */
 static uint32_t choose_category(const search *s, size_t f) {
     uint32_t chosen = UINT32_MAX;
-    size_t zeros = 0, n = s->first[f + 1] - s->first[f];
-    const uint32_t *columns = s->columns + s->first[f];
+    size_t zeros = 0, n = s->by.first[f + 1] - s->by.first[f];
+    const uint32_t *columns = s->by.columns + s->by.first[f];
     for (size_t k = 0; k < n; k++)
         zeros += may_be(s, columns[k], 0) != 0;
     for (size_t k = 0; k < n; k++)
         if (may_be(s, columns[k], 1) && zeros - (may_be(s, columns[k], 0) != 0) == n - 1 &&
-            (chosen == UINT32_MAX || s->row[columns[k]] == 1))
+            (chosen == UINT32_MAX || s->tmp.row[columns[k]] == 1))
             chosen = columns[k];
     return chosen;
 }
@@ -412,13 +432,13 @@ static uint32_t choose_category(const search *s, size_t f) {
 /* One category for each feature of categories: how many differ from the example, -1 if one has none. */
 static int choose_categories(const search *s, double *row) {
     int changed = 0;
-    for (size_t f = 0; s->one_of && f < s->q->n_features; f++) {
-        uint32_t chosen = s->one_of[f] ? choose_category(s, f) : 0;
+    for (size_t f = 0; s->by.one_of && f < s->q->n_features; f++) {
+        uint32_t chosen = s->by.one_of[f] ? choose_category(s, f) : 0;
         if (chosen == UINT32_MAX)
             return -1;
-        changed += s->one_of[f] && s->row[chosen] != 1;
-        for (size_t i = s->first[f]; s->one_of[f] && i < s->first[f + 1]; i++)
-            row[s->columns[i]] = s->columns[i] == chosen;
+        changed += s->by.one_of[f] && s->tmp.row[chosen] != 1;
+        for (size_t i = s->by.first[f]; s->by.one_of[f] && i < s->by.first[f + 1]; i++)
+            row[s->by.columns[i]] = s->by.columns[i] == chosen;
     }
     return changed;
 }
@@ -428,8 +448,8 @@ static int make_row(search *s, double *row) {
     const sis__cells *c = &s->p->cells;
     for (size_t j = 0; j < c->width; j++) {
         const uint64_t *set = s->state + c->first_word[j];
-        size_t cell = sis__cells_find(c, j, s->row[j]);
-        row[j] = s->row[j];
+        size_t cell = sis__cells_find(c, j, s->tmp.row[j]);
+        row[j] = s->tmp.row[j];
         if (!s->free_column[j] || has_cell(set, cell))
             continue;
         for (cell = 0; cell + 1 < c->columns[j].n && !has_cell(set, cell);)
@@ -445,7 +465,7 @@ static int make_row(search *s, double *row) {
 static double nearest_in(const search *s, size_t j, size_t cell) {
     const sis__column_cells *c = &s->p->cells.columns[j];
     const sis__prove_question *q = s->q;
-    double x = s->row[j], step = s->steps->step ? s->steps->step[j] : 0;
+    double x = s->tmp.row[j], step = s->near.steps->step ? s->near.steps->step[j] : 0;
     if (cell + 1 == c->n)
         return NAN;
     double low = q->low ? fmax(q->low[j], c->low[cell]) : c->low[cell];
@@ -474,9 +494,9 @@ static void find_costs(search *s) {
     const sis__cells *c = &s->p->cells;
     for (size_t j = 0; j < c->width; j++)
         for (size_t k = 0; s->free_column[j] && k < c->columns[j].n; k++) {
-            double x = s->row[j], y = nearest_in(s, j, k);
-            double scale = s->steps->scale ? s->steps->scale[j] : 1;
-            s->cost[64 * c->first_word[j] + k] =
+            double x = s->tmp.row[j], y = nearest_in(s, j, k);
+            double scale = s->near.steps->scale ? s->near.steps->scale[j] : 1;
+            s->near.cost[64 * c->first_word[j] + k] =
                 y == x || (isnan(x) && k + 1 == c->columns[j].n) ? 0
                 : isnan(y)                                       ? INFINITY
                 : c->columns[j].category || isnan(x)             ? 1
@@ -492,7 +512,7 @@ static double cheapest_cell(const search *s, size_t j, const uint64_t *passed, i
     const uint64_t *set = s->state + c->first_word[j];
     double best = INFINITY;
     for (size_t k = 0; k < c->columns[j].n; k++) {
-        double cost = s->cost[64 * c->first_word[j] + k];
+        double cost = s->near.cost[64 * c->first_word[j] + k];
         if (has_cell(set, k) && (!passed || has_cell(passed, k) == side) && cost < best) {
             best = cost;
             *cell = k;
@@ -506,7 +526,7 @@ static double nearest_row(const search *s, double *row) {
     double distance = 0;
     for (size_t j = 0; j < s->p->cells.width; j++) {
         size_t cell = 0;
-        row[j] = s->row[j];
+        row[j] = s->tmp.row[j];
         if (!s->free_column[j] || is_category(s, j))
             continue;
         distance += cheapest_cell(s, j, NULL, 0, &cell);
@@ -524,18 +544,18 @@ static int stays(search *s, const double *row) {
     const sis__prove_question *q = s->q;
     double margin;
     if (s->p->e) {
-        const sis__ensemble_scratch scratch = {s->seen_row, s->sums, s->seen};
-        sis__ensemble_scores(s->p->e, row, &scratch, s->scores);
-        return sis__ensemble_decided(&s->decision, s->scores, sis__ensemble_outputs(s->p->e));
+        const sis__ensemble_scratch scratch = {s->tmp.seen_row, s->tmp.sums, s->tmp.seen};
+        sis__ensemble_scores(s->p->e, row, &scratch, s->tmp.scores);
+        return sis__ensemble_decided(&s->decision, s->tmp.scores, sis__ensemble_outputs(s->p->e));
     }
-    sis__forest_sums(&b->forest, row, s->sums, s->seen);
+    sis__forest_sums(&b->forest, row, s->tmp.sums, s->tmp.seen);
     if (q->what == SIS__PROVE_CLASS) {
         for (size_t k = 0; k < b->forest.n_sums; k++)
-            if (s->sums[k] > s->sums[q->output])
+            if (s->tmp.sums[k] > s->tmp.sums[q->output])
                 return 0;
         return 1;
     }
-    sis__booster_margins(b, s->sums, s->rest, q->output, q->output + 1, &margin);
+    sis__booster_margins(b, s->tmp.sums, s->tmp.rest, q->output, q->output + 1, &margin);
     return q->what == SIS__PROVE_AT_LEAST ? margin >= q->threshold : margin <= q->threshold;
 }
 
@@ -563,7 +583,7 @@ static uint32_t take_tree(search *s, uint32_t at) {
     uint32_t yes = take_tree(s, n->yes), no = take_tree(s, n->no);
     if (s->error)
         return 0;
-    return push_node(s, (node){test, yes, no, fmax(s->nodes[yes].most, s->nodes[no].most)});
+    return push_node(s, (node){test, yes, no, fmax(s->on.nodes[yes].most, s->on.nodes[no].most)});
 }
 
 /* Does a tree add to a sum that the goal is about? */
@@ -580,18 +600,18 @@ static int matters(const search *s, size_t tree) {
 
 static void begin(search *s) {
     const sis__forest *f = &s->p->b->forest;
-    s->n_nodes = s->n_roots = s->n_frames = s->n_saved = 0;
+    s->on.n_nodes = s->on.n_roots = s->on.n_frames = s->on.n_saved = 0;
     for (size_t t = 0; !s->error && t < f->n_trees; t++)
         if (matters(s, t))
             push_root(s, take_tree(s, f->roots[t]));
-    push_frame(s, 0, s->n_roots, s->constant);
+    push_frame(s, 0, s->on.n_roots, s->constant);
 }
 
 /* Look at a new frame: 1 if it is done with, -1 if a row was found. */
 static int settle(search *s, frame *f, double *example) {
     if (bound_of(s, f) + s->slack < 0)
         return 1;
-    if (s->one_of && choose_categories(s, example) < 0)
+    if (s->by.one_of && choose_categories(s, example) < 0)
         return 1;
     if (f->n_roots) {
         f->test = choose_test(s, f, &f->first);
@@ -607,11 +627,11 @@ static int settle_nearest(search *s, frame *f, double *example) {
     if (bound_of(s, f) + s->slack < 0)
         return 1;
     double distance = nearest_row(s, example);
-    if (!(distance < s->best))
+    if (!(distance < s->near.best))
         return 1;
     if (!stays(s, example)) {
-        s->best = distance;
-        memcpy(s->best_row, example, s->p->cells.width * sizeof *example);
+        s->near.best = distance;
+        memcpy(s->near.best_row, example, s->p->cells.width * sizeof *example);
         return 1;
     }
     if (!f->n_roots)
@@ -628,21 +648,21 @@ static int settle_nearest(search *s, frame *f, double *example) {
 }
 
 static void pop(search *s) {
-    const frame *f = &s->frames[--s->n_frames];
-    s->n_nodes = f->nodes;
-    s->n_roots = f->roots;
+    const frame *f = &s->on.frames[--s->on.n_frames];
+    s->on.n_nodes = f->nodes;
+    s->on.n_roots = f->roots;
     if (f->tries) {
         cut_column(s, f, 2);
-        s->n_saved = f->saved;
+        s->on.n_saved = f->saved;
     }
 }
 
 static sis__proof run(search *s, double *example) {
     begin(s);
-    while (!s->error && s->n_frames) {
-        frame *f = &s->frames[s->n_frames - 1];
+    while (!s->error && s->on.n_frames) {
+        frame *f = &s->on.frames[s->on.n_frames - 1];
         if (f->tries == 0) {
-            int done = (s->steps ? settle_nearest : settle)(s, f, example);
+            int done = (s->near.steps ? settle_nearest : settle)(s, f, example);
             if (done < 0)
                 return SIS__PROOF_FAILS;
             if (s->error)
@@ -709,12 +729,12 @@ static void open_state(search *s) {
     const sis__cells *c = &s->p->cells;
     memset(s->state, 0, c->first_word[c->width] * sizeof *s->state);
     for (size_t j = 0; j < c->width; j++) {
-        size_t cell = sis__cells_find(c, j, s->row[j]);
+        size_t cell = sis__cells_find(c, j, s->tmp.row[j]);
         s->state[c->first_word[j] + cell / 64] |= (uint64_t)1 << (cell % 64);
         if (s->free_column[j])
             open_column(s, j);
     }
-    for (size_t j = 0; s->one_of && j < c->width; j++)
+    for (size_t j = 0; s->by.one_of && j < c->width; j++)
         if (s->free_column[j] && is_category(s, j))
             keep_two(s, j);
 }
@@ -747,7 +767,7 @@ static sis__proof ask(search *s, double *example) {
             continue;
         aim(s, k);
         sis__proof proof = run(s, example);
-        while (s->n_frames) /* the state as it was */
+        while (s->on.n_frames) /* the state as it was */
             pop(s);
         worst = proof == SIS__PROOF_HOLDS ? worst : proof;
     }
@@ -756,52 +776,53 @@ static sis__proof ask(search *s, double *example) {
 
 static void search_release(search *s) {
     free(s->state);
-    free(s->nodes);
-    free(s->roots);
-    free(s->frames);
-    free(s->saved);
-    free(s->row);
-    free(s->sums);
-    free(s->rest);
-    free(s->seen);
-    free(s->seen_row);
-    free(s->scores);
-    free(s->first);
-    free(s->columns);
-    free(s->one_of);
-    free(s->cost);
-    free(s->best_row);
+    free(s->on.nodes);
+    free(s->on.roots);
+    free(s->on.frames);
+    free(s->on.saved);
+    free(s->tmp.row);
+    free(s->tmp.sums);
+    free(s->tmp.rest);
+    free(s->tmp.seen);
+    free(s->tmp.seen_row);
+    free(s->tmp.scores);
+    free(s->by.first);
+    free(s->by.columns);
+    free(s->by.one_of);
+    free(s->near.cost);
+    free(s->near.best_row);
 }
 
 /* Which features are columns of categories: several values, of which one is 1 and the others are 0. */
 static int find_categories(search *s) {
     const sis__prove_question *q = s->q;
     size_t width = s->p->cells.width, n = q->n_features;
-    s->first = SIS_NEW(size_t, n + 1);
-    s->columns = SIS_NEW(uint32_t, width);
-    s->one_of = SIS_NEW(unsigned char, n);
-    if (!s->first || !s->columns || !s->one_of)
+    s->by.first = SIS_NEW(size_t, n + 1);
+    s->by.columns = SIS_NEW(uint32_t, width);
+    s->by.one_of = SIS_NEW(unsigned char, n);
+    if (!s->by.first || !s->by.columns || !s->by.one_of)
         return SIS_E_NOMEM;
     for (size_t j = 0; j < width; j++)
         if (q->feature_of[j] >= 0)
-            s->first[q->feature_of[j] + 1]++;
+            s->by.first[q->feature_of[j] + 1]++;
     for (size_t f = 0; f < n; f++)
-        s->first[f + 1] += s->first[f];
+        s->by.first[f + 1] += s->by.first[f];
     for (size_t j = width; j-- > 0;)
         if (q->feature_of[j] >= 0)
-            s->columns[--s->first[q->feature_of[j] + 1]] = (uint32_t)j;
+            s->by.columns[--s->by.first[q->feature_of[j] + 1]] = (uint32_t)j;
     for (size_t f = 0; f < n; f++) /* each is one further now: where the one after it begins */
-        s->first[f] = s->first[f + 1];
-    s->first[n] = 0;
+        s->by.first[f] = s->by.first[f + 1];
+    s->by.first[n] = 0;
     for (size_t j = 0; j < width; j++)
-        s->first[n] += q->feature_of[j] >= 0;
+        s->by.first[n] += q->feature_of[j] >= 0;
     for (size_t f = 0; f < n; f++) {
         size_t ones = 0, zeros = 0;
-        for (size_t i = s->first[f]; i < s->first[f + 1]; i++) {
-            ones += s->row[s->columns[i]] == 1;
-            zeros += s->row[s->columns[i]] == 0;
+        for (size_t i = s->by.first[f]; i < s->by.first[f + 1]; i++) {
+            ones += s->tmp.row[s->by.columns[i]] == 1;
+            zeros += s->tmp.row[s->by.columns[i]] == 0;
         }
-        s->one_of[f] = ones == 1 && zeros > 0 && ones + zeros == s->first[f + 1] - s->first[f];
+        s->by.one_of[f] =
+            ones == 1 && zeros > 0 && ones + zeros == s->by.first[f + 1] - s->by.first[f];
     }
     return SIS_OK;
 }
@@ -811,19 +832,19 @@ static int search_init(search *s, const sis__prover *p, const sis__prove_questio
     const sis__forest *f = &p->b->forest;
     *s = (search){.p = p, .q = q, .free_column = free_column};
     s->state = SIS_NEW(uint64_t, p->cells.first_word[f->width]);
-    s->row = SIS_NEW(double, f->width);
-    s->sums = SIS_NEW(double, f->n_sums);
-    s->rest = SIS_NEW(double, f->n_sums);
-    s->seen = SIS_NEW(unsigned char, f->n_sums);
+    s->tmp.row = SIS_NEW(double, f->width);
+    s->tmp.sums = SIS_NEW(double, f->n_sums);
+    s->tmp.rest = SIS_NEW(double, f->n_sums);
+    s->tmp.seen = SIS_NEW(unsigned char, f->n_sums);
     if (p->e) {
-        s->seen_row = SIS_NEW(double, f->width);
-        s->scores = SIS_NEW(float, sis__ensemble_outputs(p->e));
+        s->tmp.seen_row = SIS_NEW(double, f->width);
+        s->tmp.scores = SIS_NEW(float, sis__ensemble_outputs(p->e));
     }
-    if (!s->state || !s->row || !s->sums || !s->rest || !s->seen ||
-        (p->e && (!s->seen_row || !s->scores)))
+    if (!s->state || !s->tmp.row || !s->tmp.sums || !s->tmp.rest || !s->tmp.seen ||
+        (p->e && (!s->tmp.seen_row || !s->tmp.scores)))
         return SIS_E_NOMEM;
     for (size_t j = 0; j < f->width; j++)
-        s->row[j] = f->single ? (double)(float)q->row[j] : q->row[j];
+        s->tmp.row[j] = f->single ? (double)(float)q->row[j] : q->row[j];
     return q->one_of && q->feature_of ? find_categories(s) : SIS_OK;
 }
 
@@ -859,20 +880,20 @@ static int session_nearest(sis__oracle *o, const unsigned char *kept, const sis_
     session *e = (session *)o;
     search *s = &e->s;
     size_t cells = 64 * s->p->cells.first_word[o->width];
-    s->cost = s->cost ? s->cost : SIS_NEW(double, cells);
-    s->best_row = s->best_row ? s->best_row : SIS_NEW(double, o->width);
-    if (!s->cost || !s->best_row)
+    s->near.cost = s->near.cost ? s->near.cost : SIS_NEW(double, cells);
+    s->near.best_row = s->near.best_row ? s->near.best_row : SIS_NEW(double, o->width);
+    if (!s->near.cost || !s->near.best_row)
         return SIS_E_NOMEM;
     free_columns(e, kept);
     s->branches = 0;
-    s->best = INFINITY;
-    s->steps = steps;
+    s->near.best = INFINITY;
+    s->near.steps = steps;
     find_costs(s);
     *proved = ask(s, example) == SIS__PROOF_HOLDS;
-    s->steps = NULL;
-    *distance = s->best;
-    if (isfinite(s->best))
-        memcpy(example, s->best_row, o->width * sizeof *example);
+    s->near.steps = NULL;
+    *distance = s->near.best;
+    if (isfinite(s->near.best))
+        memcpy(example, s->near.best_row, o->width * sizeof *example);
     return s->error;
 }
 
@@ -880,15 +901,15 @@ static int session_nearest(sis__oracle *o, const unsigned char *kept, const sis_
 static void session_repair(const sis__oracle *o, sis__rng *r, double *row) {
     const search *s = &((const session *)o)->s;
     for (size_t f = 0; f < o->n_features; f++) {
-        size_t n = s->first[f + 1] - s->first[f], changed = 0;
-        const uint32_t *columns = s->columns + s->first[f];
-        for (size_t k = 0; s->one_of[f] && k < n; k++)
-            changed += row[columns[k]] != s->row[columns[k]];
+        size_t n = s->by.first[f + 1] - s->by.first[f], changed = 0;
+        const uint32_t *columns = s->by.columns + s->by.first[f];
+        for (size_t k = 0; s->by.one_of[f] && k < n; k++)
+            changed += row[columns[k]] != s->tmp.row[columns[k]];
         if (!changed)
             continue;
         const sis__prove_question *q = s->q;
         size_t chosen = sis__rng_below(r, n), was = 0;
-        while (s->row[columns[was]] != 1)
+        while (s->tmp.row[columns[was]] != 1)
             was++;
         if ((q->high && q->high[columns[chosen]] < 1) || (q->low && q->low[columns[was]] > 0))
             chosen = was;
@@ -910,8 +931,8 @@ static double bound_kept(session *e, const unsigned char *kept) {
         aim(s, k);
         begin(s);
         if (!s->error)
-            worst = fmax(worst, bound_of(s, &s->frames[0]));
-        s->n_frames = 0;
+            worst = fmax(worst, bound_of(s, &s->on.frames[0]));
+        s->on.n_frames = 0;
     }
     return worst;
 }
@@ -1007,11 +1028,11 @@ static int session_init(session *e, const sis__prover *p) {
         return error;
     e->free_column = SIS_NEW(unsigned char, e->oracle.width);
     error = e->free_column ? search_init(&e->s, p, &e->q, e->free_column) : SIS_E_NOMEM;
-    e->oracle.row = e->s.row;
-    e->oracle.repair = e->s.one_of ? session_repair : NULL;
+    e->oracle.row = e->s.tmp.row;
+    e->oracle.repair = e->s.by.one_of ? session_repair : NULL;
     e->s.oracle = &e->oracle;
     e->s.decision = d;
-    if (!error && !stays(&e->s, e->s.row))
+    if (!error && !stays(&e->s, e->s.tmp.row))
         error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision to keep");
     return error;
 }

@@ -90,11 +90,11 @@ static void pass_count(stream *s, size_t *v) {
 
 /* The weights and everything that belongs to them. */
 static void pass_arrays(stream *s, sis_trainer *t) {
-    for (size_t i = 0; i < t->n_params; i++)
-        pass(s, t->params[i].w, t->params[i].count * sizeof(float));
+    for (size_t i = 0; i < t->weights.n_params; i++)
+        pass(s, t->weights.params[i].w, t->weights.params[i].count * sizeof(float));
     for (size_t i = 0; i < sis__optimizer_slots(&t->opt); i++)
-        pass(s, t->slots[i], t->n_all * sizeof(float));
-    pass(s, t->best, t->n_all * sizeof(float));
+        pass(s, t->weights.slots[i], t->weights.n_all * sizeof(float));
+    pass(s, t->weights.best, t->weights.n_all * sizeof(float));
 }
 
 /* ---- Save ------------------------------------------------------------------------------------ */
@@ -107,13 +107,13 @@ static void save_all(stream *s, sis_trainer *t, sis__buf *what) {
     pass_count(s, &version);
     pass_count(s, &length);
     pass(s, what->data, what->len);
-    pass_count(s, &t->epoch);
-    pass_count(s, &t->done);
-    pass_count(s, &t->step);
-    pass_count(s, &t->best_epoch);
-    pass(s, &t->loss_sum, sizeof t->loss_sum);
-    pass(s, &t->seconds, sizeof t->seconds);
-    pass(s, t->curve, t->epoch * sizeof *t->curve);
+    pass_count(s, &t->at.epoch);
+    pass_count(s, &t->at.done);
+    pass_count(s, &t->at.step);
+    pass_count(s, &t->at.best_epoch);
+    pass(s, &t->at.loss_sum, sizeof t->at.loss_sum);
+    pass(s, &t->at.seconds, sizeof t->at.seconds);
+    pass(s, t->at.curve, t->at.epoch * sizeof *t->at.curve);
     pass_arrays(s, t);
     uint64_t sum = s->sum;
     pass(s, &sum, sizeof sum);
@@ -170,16 +170,16 @@ static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char
                          path);
     size_t epoch = 0;
     pass_count(s, &epoch);
-    pass_count(s, &t->done);
-    pass_count(s, &t->step);
-    pass_count(s, &t->best_epoch);
-    pass(s, &t->loss_sum, sizeof t->loss_sum);
-    pass(s, &t->seconds, sizeof t->seconds);
-    if (s->bad || epoch > 1000000 || t->done > t->train->n ||
-        (t->best_epoch != SIZE_MAX && t->best_epoch >= epoch))
+    pass_count(s, &t->at.done);
+    pass_count(s, &t->at.step);
+    pass_count(s, &t->at.best_epoch);
+    pass(s, &t->at.loss_sum, sizeof t->at.loss_sum);
+    pass(s, &t->at.seconds, sizeof t->at.seconds);
+    if (s->bad || epoch > 1000000 || t->at.done > t->train->n ||
+        (t->at.best_epoch != SIZE_MAX && t->at.best_epoch >= epoch))
         return sis__fail(SIS_E_FORMAT, "%s is damaged", path);
-    int error = sis__reserve(&t->curve, &t->cap_curve, epoch + 1, sizeof *t->curve);
-    t->epoch = error ? 0 : epoch;
+    int error = sis__reserve(&t->at.curve, &t->at.cap_curve, epoch + 1, sizeof *t->at.curve);
+    t->at.epoch = error ? 0 : epoch;
     return error;
 }
 
@@ -187,14 +187,14 @@ static int load_all(stream *s, sis_trainer *t, const sis__buf *what, const char 
     int error = load_head(s, t, what, path);
     if (error)
         return error;
-    pass(s, t->curve, t->epoch * sizeof *t->curve);
+    pass(s, t->at.curve, t->at.epoch * sizeof *t->at.curve);
     pass_arrays(s, t);
     uint64_t sum = s->sum, stored = 0;
     pass(s, &stored, sizeof stored);
     if (s->bad || sum != stored || fgetc(s->f) != EOF)
         return sis__fail(SIS_E_FORMAT, "%s is damaged", path);
-    if (t->opt.keep_last && t->epoch && t->done == 0)
-        sis__keep_weights(t, t->epoch - 1);
+    if (t->opt.keep_last && t->at.epoch && t->at.done == 0)
+        sis__keep_weights(t, t->at.epoch - 1);
     return SIS_OK;
 }
 

@@ -82,45 +82,45 @@ static int is_trained(const char *name) {
 }
 
 static void place_param(sis_trainer *t, int value, size_t count) {
-    sis__trained *p = &t->params[t->n_params++];
-    *p = (sis__trained){.value = value, .at = t->n_all, .count = count};
-    p->w = (float *)(uintptr_t)t->net->graph.values[value].data;
-    t->n_all += count;
+    sis__trained *p = &t->weights.params[t->weights.n_params++];
+    *p = (sis__trained){.value = value, .at = t->weights.n_all, .count = count};
+    p->w = (float *)(uintptr_t)t->weights.net->graph.values[value].data;
+    t->weights.n_all += count;
 }
 
 /* Find the trained parameters, the embedding last. */
 static int find_params(sis_trainer *t) {
-    size_t n = sis_net_params(t->net);
-    t->params = SIS_NEW(sis__trained, n);
-    if (!t->params)
+    size_t n = sis_net_params(t->weights.net);
+    t->weights.params = SIS_NEW(sis__trained, n);
+    if (!t->weights.params)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
         sis_net_param p;
-        int value = sis__net_param(t->net, i);
-        sis_net_param_get(t->net, i, &p);
-        if (value != t->net->embedding && is_trained(p.name))
+        int value = sis__net_param(t->weights.net, i);
+        sis_net_param_get(t->weights.net, i, &p);
+        if (value != t->weights.net->embedding && is_trained(p.name))
             place_param(t, value, p.count);
     }
-    t->n_dense = t->n_all;
-    t->embedding = -1;
-    if (t->net->embedding >= 0) {
-        t->embedding = (int)t->n_params;
-        place_param(t, t->net->embedding, t->arch.words * t->arch.dim);
+    t->weights.n_dense = t->weights.n_all;
+    t->weights.embedding = -1;
+    if (t->weights.net->embedding >= 0) {
+        t->weights.embedding = (int)t->weights.n_params;
+        place_param(t, t->weights.net->embedding, t->arch.words * t->arch.dim);
     }
     return SIS_OK;
 }
 
 static int cut_parts(sis_trainer *t) {
     size_t n = 0;
-    for (size_t i = 0; i < t->n_params; i++)
-        n += (t->params[i].count + SIS__PART_SIZE - 1) / SIS__PART_SIZE;
-    t->parts = SIS_NEW(sis__param_part, n);
-    if (!t->parts)
+    for (size_t i = 0; i < t->weights.n_params; i++)
+        n += (t->weights.params[i].count + SIS__PART_SIZE - 1) / SIS__PART_SIZE;
+    t->weights.parts = SIS_NEW(sis__param_part, n);
+    if (!t->weights.parts)
         return SIS_E_NOMEM;
-    for (size_t i = 0; i < t->n_params; i++)
-        for (size_t from = 0; from < t->params[i].count; from += SIS__PART_SIZE) {
-            size_t rest = t->params[i].count - from;
-            t->parts[t->n_parts++] =
+    for (size_t i = 0; i < t->weights.n_params; i++)
+        for (size_t from = 0; from < t->weights.params[i].count; from += SIS__PART_SIZE) {
+            size_t rest = t->weights.params[i].count - from;
+            t->weights.parts[t->weights.n_parts++] =
                 (sis__param_part){i, from, rest < SIS__PART_SIZE ? rest : SIS__PART_SIZE};
         }
     return SIS_OK;
@@ -129,9 +129,9 @@ static int cut_parts(sis_trainer *t) {
 /* Mean and 1 / standard deviation of every column; 1 where a column is constant. */
 static int measure_columns(sis_trainer *t) {
     size_t k = t->train->n_values, n = t->train->n;
-    t->mean = SIS_NEW(float, k);
-    t->scale = SIS_NEW(float, k);
-    if (!t->mean || !t->scale)
+    t->weights.mean = SIS_NEW(float, k);
+    t->weights.scale = SIS_NEW(float, k);
+    if (!t->weights.mean || !t->weights.scale)
         return SIS_E_NOMEM;
     for (size_t j = 0; j < k; j++) {
         double mean = 0, square = 0;
@@ -141,24 +141,25 @@ static int measure_columns(sis_trainer *t) {
             double off = t->train->rows[i * k + j] - mean;
             square += off * off / (double)n;
         }
-        t->mean[j] = (float)mean;
-        t->scale[j] = square > 1e-12 * (1 + mean * mean) ? (float)(1 / sqrt(square)) : 1.0f;
+        t->weights.mean[j] = (float)mean;
+        t->weights.scale[j] = square > 1e-12 * (1 + mean * mean) ? (float)(1 / sqrt(square)) : 1.0f;
     }
     return SIS_OK;
 }
 
 static int allocate(sis_trainer *t) {
     for (size_t i = 0; i < sis__optimizer_slots(&t->opt); i++)
-        if (!(t->slots[i] = SIS_NEW(float, t->n_all)))
+        if (!(t->weights.slots[i] = SIS_NEW(float, t->weights.n_all)))
             return SIS_E_NOMEM;
     size_t batch = t->opt.batch > JUDGED_AT_ONCE ? t->opt.batch : JUDGED_AT_ONCE;
-    t->best = SIS_NEW(float, t->n_all);
-    t->memory = SIS_NEW(sis__memory, (size_t)t->jobs);
-    t->order = SIS_NEW(size_t, t->train->n);
-    t->batch = SIS_NEW(size_t, batch);
-    if (t->embedding >= 0)
-        t->d_embedding = SIS_NEW(float, t->arch.words * t->arch.dim);
-    return t->best && t->memory && t->order && t->batch && (t->embedding < 0 || t->d_embedding)
+    t->weights.best = SIS_NEW(float, t->weights.n_all);
+    t->pass.memory = SIS_NEW(sis__memory, (size_t)t->jobs);
+    t->pass.order = SIS_NEW(size_t, t->train->n);
+    t->pass.batch = SIS_NEW(size_t, batch);
+    if (t->weights.embedding >= 0)
+        t->weights.d_embedding = SIS_NEW(float, t->arch.words * t->arch.dim);
+    return t->weights.best && t->pass.memory && t->pass.order && t->pass.batch &&
+                   (t->weights.embedding < 0 || t->weights.d_embedding)
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -166,7 +167,7 @@ static int allocate(sis_trainer *t) {
 static int build(sis_trainer *t) {
     int error = check_loss(&t->arch, t->opt.loss);
     if (!error)
-        error = sis__arch_build(&t->arch, t->opt.seed, 1, &t->net);
+        error = sis__arch_build(&t->arch, t->opt.seed, 1, &t->weights.net);
     if (!error)
         error = check_examples(t, t->train, "training");
     if (!error && t->valid)
@@ -201,7 +202,7 @@ int sis_trainer_new(const sis_arch *arch, const sis_train_opt *opt, const sis_ex
         t->valid_copy = *valid;
         t->valid = &t->valid_copy;
     }
-    t->best_epoch = SIZE_MAX;
+    t->at.best_epoch = SIZE_MAX;
     int error = build(t);
     if (error) {
         sis_trainer_free(t);
@@ -215,22 +216,22 @@ void sis_trainer_free(sis_trainer *t) {
     if (!t)
         return;
     sis__shards_free(t);
-    sis__padding_free(&t->padding);
-    for (int i = 0; t->memory && i < t->jobs; i++)
-        sis__memory_release(&t->memory[i]);
-    free(t->memory);
-    free(t->slots[0]);
-    free(t->slots[1]);
-    free(t->best);
-    free(t->d_embedding);
-    free(t->mean);
-    free(t->scale);
-    free(t->order);
-    free(t->batch);
-    free(t->parts);
-    free(t->params);
-    free(t->curve);
-    sis_net_free(t->net);
+    sis__padding_free(&t->pass.padding);
+    for (int i = 0; t->pass.memory && i < t->jobs; i++)
+        sis__memory_release(&t->pass.memory[i]);
+    free(t->pass.memory);
+    free(t->weights.slots[0]);
+    free(t->weights.slots[1]);
+    free(t->weights.best);
+    free(t->weights.d_embedding);
+    free(t->weights.mean);
+    free(t->weights.scale);
+    free(t->pass.order);
+    free(t->pass.batch);
+    free(t->weights.parts);
+    free(t->weights.params);
+    free(t->at.curve);
+    sis_net_free(t->weights.net);
     free(t);
 }
 
@@ -239,8 +240,8 @@ void sis_trainer_free(sis_trainer *t) {
 /* Copy the shards' results to the places of their rows. */
 static void collect(const sis_trainer *t, double *scores, double *losses) {
     size_t k = t->arch.outputs;
-    for (size_t i = 0; i < t->used_shards; i++) {
-        const sis__shard *s = &t->shards[i];
+    for (size_t i = 0; i < t->pass.used_shards; i++) {
+        const sis__shard *s = &t->pass.shards[i];
         for (size_t j = 0; j < s->n; j++) {
             losses[s->rows[j]] = s->losses[j];
             memcpy(scores + s->rows[j] * k, s->scores + j * k, k * sizeof *scores);
@@ -253,13 +254,13 @@ static int judge(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
     size_t k = t->arch.outputs;
     double *scores = SIS_NEW(double, e->n *k), *losses = SIS_NEW(double, e->n);
     int error = scores && losses ? SIS_OK : SIS_E_NOMEM;
-    t->now = e;
-    t->learning = 0;
+    t->pass.now = e;
+    t->pass.learning = 0;
     for (size_t from = 0; from < e->n && !error; from += JUDGED_AT_ONCE) {
         size_t n = e->n - from < JUDGED_AT_ONCE ? e->n - from : JUDGED_AT_ONCE;
         for (size_t i = 0; i < n; i++)
-            t->batch[i] = from + i;
-        error = sis__train_forward(t, t->batch, n, from);
+            t->pass.batch[i] = from + i;
+        error = sis__train_forward(t, t->pass.batch, n, from);
         if (!error)
             collect(t, scores, losses);
     }
@@ -272,9 +273,9 @@ static int judge(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
 
 /* Swap the weights with those of the best epoch. */
 static void swap_best(sis_trainer *t) {
-    for (size_t i = 0; i < t->n_params; i++) {
-        float *w = t->params[i].w, *best = t->best + t->params[i].at;
-        for (size_t j = 0; j < t->params[i].count; j++) {
+    for (size_t i = 0; i < t->weights.n_params; i++) {
+        float *w = t->weights.params[i].w, *best = t->weights.best + t->weights.params[i].at;
+        for (size_t j = 0; j < t->weights.params[i].count; j++) {
             float kept = w[j];
             w[j] = best[j];
             best[j] = kept;
@@ -286,7 +287,7 @@ int sis_trainer_evaluate(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
     int error = check_examples(t, e, "test");
     if (error)
         return error;
-    int swap = t->best_epoch != SIZE_MAX;
+    int swap = t->at.best_epoch != SIZE_MAX;
     if (swap)
         swap_best(t);
     error = judge(t, e, fit);
@@ -300,101 +301,103 @@ int sis_trainer_evaluate(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
 /* The order of rows in this epoch, from the seed and the epoch's number. */
 static void shuffle(sis_trainer *t) {
     sis__rng r;
-    sis__rng_init(&r, t->opt.seed * 0x9e3779b97f4a7c15u + t->epoch + 1);
+    sis__rng_init(&r, t->opt.seed * 0x9e3779b97f4a7c15u + t->at.epoch + 1);
     for (size_t i = 0; i < t->train->n; i++)
-        t->order[i] = i;
+        t->pass.order[i] = i;
     for (size_t i = t->train->n; i > 1; i--) {
-        size_t j = sis__rng_below(&r, i), kept = t->order[i - 1];
-        t->order[i - 1] = t->order[j];
-        t->order[j] = kept;
+        size_t j = sis__rng_below(&r, i), kept = t->pass.order[i - 1];
+        t->pass.order[i - 1] = t->pass.order[j];
+        t->pass.order[j] = kept;
     }
 }
 
 static int one_batch(sis_trainer *t) {
-    size_t rest = t->train->n - t->done, n = rest < t->opt.batch ? rest : t->opt.batch;
-    memcpy(t->batch, t->order + t->done, n * sizeof *t->batch);
-    t->now = t->train;
-    t->learning = 1;
-    int error = sis__train_update(t, t->batch, n, t->done);
+    size_t rest = t->train->n - t->at.done, n = rest < t->opt.batch ? rest : t->opt.batch;
+    memcpy(t->pass.batch, t->pass.order + t->at.done, n * sizeof *t->pass.batch);
+    t->pass.now = t->train;
+    t->pass.learning = 1;
+    int error = sis__train_update(t, t->pass.batch, n, t->at.done);
     if (error)
         return error;
     double sum = 0;
-    for (size_t i = 0; i < t->used_shards; i++)
-        for (size_t j = 0; j < t->shards[i].n; j++)
-            sum += t->shards[i].losses[j];
+    for (size_t i = 0; i < t->pass.used_shards; i++)
+        for (size_t j = 0; j < t->pass.shards[i].n; j++)
+            sum += t->pass.shards[i].losses[j];
     if (!isfinite(sum))
         return sis__fail(SIS_E_NAN,
                          "the loss is not finite after %zu updates; use a learning "
                          "rate below %g, or remove extreme values from the data",
-                         t->step, t->opt.rate);
-    t->loss_sum += sum;
-    t->done += n;
+                         t->at.step, t->opt.rate);
+    t->at.loss_sum += sum;
+    t->at.done += n;
     return SIS_OK;
 }
 
 static int all_batches(sis_trainer *t) {
     int error = SIS_OK;
-    while (t->done < t->train->n && !error) {
+    while (t->at.done < t->train->n && !error) {
         double began = sis__seconds();
         error = one_batch(t);
-        t->seconds += sis__seconds() - began;
+        t->at.seconds += sis__seconds() - began;
         if (!error && t->opt.progress &&
-            t->opt.progress(t->opt.progress_ctx, t->done, t->train->n,
-                            t->loss_sum / (double)t->done) != 0)
+            t->opt.progress(t->opt.progress_ctx, t->at.done, t->train->n,
+                            t->at.loss_sum / (double)t->at.done) != 0)
             error = sis__fail(SIS_E_CANCELLED, "the training was stopped");
     }
     return error;
 }
 
 void sis__keep_weights(sis_trainer *t, size_t epoch) {
-    for (size_t i = 0; i < t->n_params; i++)
-        memcpy(t->best + t->params[i].at, t->params[i].w, t->params[i].count * sizeof(float));
-    t->best_epoch = epoch;
+    for (size_t i = 0; i < t->weights.n_params; i++)
+        memcpy(t->weights.best + t->weights.params[i].at, t->weights.params[i].w,
+               t->weights.params[i].count * sizeof(float));
+    t->at.best_epoch = epoch;
 }
 
 int sis_trainer_epoch(sis_trainer *t) {
-    int error = sis__reserve(&t->curve, &t->cap_curve, t->epoch + 1, sizeof *t->curve);
+    int error = sis__reserve(&t->at.curve, &t->at.cap_curve, t->at.epoch + 1, sizeof *t->at.curve);
     if (error)
         return error;
     shuffle(t);
     if ((error = all_batches(t)) != 0)
         return error;
-    sis_epoch *e = &t->curve[t->epoch];
+    sis_epoch *e = &t->at.curve[t->at.epoch];
     double began = sis__seconds();
-    *e = (sis_epoch){.loss = t->loss_sum / (double)t->train->n};
+    *e = (sis_epoch){.loss = t->at.loss_sum / (double)t->train->n};
     if (t->valid && (error = judge(t, t->valid, &e->valid)) != 0)
         return error;
-    e->seconds = t->seconds + sis__seconds() - began;
-    if (!t->valid || t->opt.keep_last || t->best_epoch == SIZE_MAX ||
-        e->valid.loss < t->curve[t->best_epoch].valid.loss)
-        sis__keep_weights(t, t->epoch);
-    t->epoch++;
-    t->done = 0;
-    t->loss_sum = t->seconds = 0;
+    e->seconds = t->at.seconds + sis__seconds() - began;
+    if (!t->valid || t->opt.keep_last || t->at.best_epoch == SIZE_MAX ||
+        e->valid.loss < t->at.curve[t->at.best_epoch].valid.loss)
+        sis__keep_weights(t, t->at.epoch);
+    t->at.epoch++;
+    t->at.done = 0;
+    t->at.loss_sum = t->at.seconds = 0;
     return SIS_OK;
 }
 
 int sis_trainer_done(const sis_trainer *t) {
-    return t->epoch >= t->opt.epochs || (t->valid && t->best_epoch != SIZE_MAX && t->opt.patience &&
-                                         t->epoch > t->best_epoch + t->opt.patience);
+    return t->at.epoch >= t->opt.epochs ||
+           (t->valid && t->at.best_epoch != SIZE_MAX && t->opt.patience &&
+            t->at.epoch > t->at.best_epoch + t->opt.patience);
 }
 
 const sis_epoch *sis_trainer_curve(const sis_trainer *t, size_t *n) {
     if (n)
-        *n = t->epoch;
-    return t->curve;
+        *n = t->at.epoch;
+    return t->at.curve;
 }
 
 size_t sis_trainer_best(const sis_trainer *t) {
-    return t->best_epoch;
+    return t->at.best_epoch;
 }
 
 /* ---- The network at the end ------------------------------------------------------------------ */
 
 static const sis__trained *trained_of(const sis_trainer *t, const char *name) {
-    for (size_t i = 0; i < t->n_params; i++)
-        if (strcmp(t->net->graph.values[t->params[i].value].name, name) == 0)
-            return &t->params[i];
+    for (size_t i = 0; i < t->weights.n_params; i++)
+        if (strcmp(t->weights.net->graph.values[t->weights.params[i].value].name, name) == 0)
+            return &t->weights.params[i];
     return NULL;
 }
 
@@ -403,15 +406,15 @@ static const sis__trained *trained_of(const sis_trainer *t, const char *name) {
 static void fold_columns(const sis_trainer *t, const char *name, float *values, size_t count) {
     size_t k = t->arch.inputs;
     const sis__trained *w = trained_of(t, "d1.w");
-    const float *weights = t->best + w->at;
+    const float *weights = t->weights.best + w->at;
     if (strcmp(name, "d1.w") == 0)
         for (size_t i = 0; i < count; i++)
-            values[i] *= t->scale[i % k];
+            values[i] *= t->weights.scale[i % k];
     if (strcmp(name, "d1.b") == 0)
         for (size_t o = 0; o < count; o++) {
             double b = values[o];
             for (size_t i = 0; i < k; i++)
-                b -= (double)weights[o * k + i] * t->scale[i] * t->mean[i];
+                b -= (double)weights[o * k + i] * t->weights.scale[i] * t->weights.mean[i];
             values[o] = (float)b;
         }
 }
@@ -422,10 +425,10 @@ static int copy_param(const sis_trainer *t, sis_net *net, size_t i) {
     const sis__trained *from = error ? NULL : trained_of(t, p.name);
     if (!from)
         return error ? error : sis__fail(SIS_E_ARGUMENT, "unknown parameter %s", p.name);
-    float *values = (float *)sis__copy(t->best + from->at, p.count, sizeof *values);
+    float *values = (float *)sis__copy(t->weights.best + from->at, p.count, sizeof *values);
     if (!values)
         return SIS_E_NOMEM;
-    if (t->mean)
+    if (t->weights.mean)
         fold_columns(t, p.name, values, p.count);
     error = sis_net_param_set(net, i, values);
     free(values);
@@ -434,7 +437,7 @@ static int copy_param(const sis_trainer *t, sis_net *net, size_t i) {
 
 int sis_trainer_finish(sis_trainer *t, sis_net **net) {
     *net = NULL;
-    if (t->best_epoch == SIZE_MAX)
+    if (t->at.best_epoch == SIZE_MAX)
         return sis__fail(SIS_E_ARGUMENT, "no epoch is complete yet");
     int error = sis__arch_build(&t->arch, t->opt.seed, 0, net);
     for (size_t i = 0; !error && i < sis_net_params(*net); i++)

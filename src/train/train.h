@@ -132,14 +132,9 @@ typedef struct sis__padding {
     float *d_pad;             /* (dim) gradient of the padding's embedding */
 } sis__padding;
 
-struct sis_trainer {
-    sis_arch arch;
-    sis_train_opt opt;
-    int jobs;
-    const sis_examples *train, *valid;
-    sis_examples train_copy, valid_copy;
-
-    sis_net *net; /* in training form */
+/* The network in training form and its trained parameters. */
+typedef struct sis__weights {
+    sis_net *net;
     sis__trained *params;
     size_t n_params, n_dense, n_all; /* parameters; their values without and with the embedding */
     size_t n_state;                  /* values of LSTM states, 0 without */
@@ -150,7 +145,10 @@ struct sis_trainer {
     float *best;         /* (n_all) weights of the best epoch */
     float *d_embedding;  /* (words, dim) */
     float *mean, *scale; /* (inputs) for a standardized table */
+} sis__weights;
 
+/* One update or evaluation. */
+typedef struct sis__pass {
     size_t lengths; /* 1: leading padding of text rows is skipped */
     sis__shape_plan *plans;
     sis__memory *memory; /* (jobs) */
@@ -160,22 +158,35 @@ struct sis_trainer {
     size_t *order;      /* (train n) order of rows in this epoch */
     size_t *batch;      /* rows of this update, sorted by length */
     sis__padding padding;
-    const sis_examples *now; /* examples of this update or evaluation */
+    const sis_examples *now; /* its examples */
     int learning;            /* compute gradients, apply dropout */
     double loss_scale;
+} sis__pass;
 
-    /* Position in the training. */
+/* Position in the training. */
+typedef struct sis__position {
     size_t epoch, done; /* completed epochs; rows done of the next epoch */
     size_t step;        /* updates */
     double loss_sum;    /* of the current epoch */
     double seconds;     /* of the current epoch */
     sis_epoch *curve;   /* (epoch) */
     size_t cap_curve, best_epoch;
+} sis__position;
+
+struct sis_trainer {
+    sis_arch arch;
+    sis_train_opt opt;
+    int jobs;
+    const sis_examples *train, *valid;
+    sis_examples train_copy, valid_copy;
+    sis__weights weights;
+    sis__pass pass;
+    sis__position at;
 };
 
 void sis__shards_free(sis_trainer *t);
 
-/* Divide rows (borrowed, sorted here by length) of t->now into shards. */
+/* Divide rows (borrowed, sorted here by length) of t->pass.now into shards. */
 int sis__shards_cut(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 
 /* For sis__parallel: forward and, when learning, backward pass of shard `item`. */

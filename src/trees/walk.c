@@ -39,26 +39,29 @@ typedef struct {
     uint32_t tree, leaf; /* leaf of this tree with the feature masked */
 } other;
 
-struct sis__forest_walk {
-    const sis__forest *f;
-    sis__forest_input in;
-    int *owner;            /* (width) feature of each column, -1: none */
-    size_t *column, *from; /* columns by feature; (n_features + 1) first of each */
-    double *row;           /* (width) the current input */
-    unsigned char *masked; /* (n_features) */
-    uint32_t *ways;        /* (n_ways) trees with more than one leaf */
+/* Where the leaves of a tree are that one more masked feature leads to. */
+typedef struct {
+    uint32_t *ways; /* (n_ways) trees with more than one leaf */
     size_t n_ways;
-    uint32_t *leaf;      /* (n_trees) */
-    uint64_t *looked;    /* (n_trees) */
-    other *others;       /* tree t has n_others[t] of them, from start[t] on */
-    size_t *start;       /* (n_trees + 1) */
-    uint32_t *n_others;  /* (n_trees) */
-    uint32_t *last;      /* (n_features) last tree whose path it changed, plus one */
-    uint32_t *turns;     /* (n_features) number of trees it would change */
-    double *change;      /* (n_features, n_sums) estimated change of the sums */
-    double *sums;        /* (n_sums) current estimates */
-    double *size;        /* (n_sums) bound on the absolute values of the terms, added up */
-    double steps;        /* number of updates of `change` and `sums` */
+    uint32_t *leaf;     /* (n_trees) */
+    uint64_t *looked;   /* (n_trees) */
+    other *others;      /* tree t has n_others[t] of them, from start[t] on */
+    size_t *start;      /* (n_trees + 1) */
+    uint32_t *n_others; /* (n_trees) */
+    uint32_t *last;     /* (n_features) last tree whose path it changed, plus one */
+} paths;
+
+/* Sums as they are estimated between full passes. */
+typedef struct {
+    uint32_t *turns; /* (n_features) number of trees it would change */
+    double *change;  /* (n_features, n_sums) estimated change of the sums */
+    double *sums;    /* (n_sums) current estimates */
+    double *size;    /* (n_sums) bound on the absolute values of the terms, added up */
+    double steps;    /* number of updates of `change` and `sums` */
+} estimates;
+
+/* Exact sums of several features at once. */
+typedef struct {
     double *terms;       /* (n_terms) current terms */
     other *sorted;       /* all others by feature, then by tree */
     size_t *of_feature;  /* (n_features + 1) first entry of each feature */
@@ -66,6 +69,18 @@ struct sis__forest_walk {
     float *narrow;       /* (n_terms, LANES) if `single` */
     double *wide;        /* otherwise */
     unsigned char *seen; /* (n_sums) */
+} exact_sums;
+
+struct sis__forest_walk {
+    const sis__forest *f;
+    sis__forest_input in;
+    int *owner;            /* (width) feature of each column, -1: none */
+    size_t *column, *from; /* columns by feature; (n_features + 1) first of each */
+    double *row;           /* (width) the current input */
+    unsigned char *masked; /* (n_features) */
+    paths at;
+    estimates about;
+    exact_sums sum;
 };
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
@@ -90,7 +105,7 @@ static uint32_t descend(sis__forest_walk *w, size_t tree, uint32_t at, int featu
         int yes = sis__forest_yes(w->f, n, (own ? w->in.z : w->row)[n->feature]);
         int turning = own ? -1 : turned_by(w, n, yes);
         if (turning >= 0)
-            w->looked[tree] |= bit_of(turning);
+            w->at.looked[tree] |= bit_of(turning);
         at = yes ? n->yes : n->no;
         n = &w->f->nodes[at];
     }
@@ -100,22 +115,22 @@ static uint32_t descend(sis__forest_walk *w, size_t tree, uint32_t at, int featu
 /* Compute the path of a tree and the other leaves beside it. */
 static void follow(sis__forest_walk *w, size_t tree) {
     uint32_t at = w->f->roots[tree], count = 0;
-    other *others = w->others + w->start[tree];
+    other *others = w->at.others + w->at.start[tree];
     const sis__tree_node *n = &w->f->nodes[at];
-    w->looked[tree] = 0;
+    w->at.looked[tree] = 0;
     for (; n->mode != SIS__NODE_LEAF; n = &w->f->nodes[at]) {
         int yes = sis__forest_yes(w->f, n, w->row[n->feature]), feature = turned_by(w, n, yes);
-        if (feature >= 0 && w->last[feature] != tree + 1) {
-            w->last[feature] = (uint32_t)tree + 1;
-            w->looked[tree] |= bit_of(feature);
+        if (feature >= 0 && w->at.last[feature] != tree + 1) {
+            w->at.last[feature] = (uint32_t)tree + 1;
+            w->at.looked[tree] |= bit_of(feature);
             others[count++] = (other){feature, (uint32_t)tree, yes ? n->no : n->yes};
         }
         at = yes ? n->yes : n->no;
     }
-    w->leaf[tree] = at;
-    w->n_others[tree] = count;
+    w->at.leaf[tree] = at;
+    w->at.n_others[tree] = count;
     for (uint32_t i = 0; i < count; i++) {
-        w->last[others[i].feature] = 0;
+        w->at.last[others[i].feature] = 0;
         others[i].leaf = descend(w, tree, others[i].leaf, others[i].feature);
     }
 }
@@ -128,15 +143,15 @@ static void add_leaf(const sis__forest *f, uint32_t leaf, double sign, double *s
 
 /* Add the effects of a tree's path to the estimates, or remove them (sign -1). */
 static void count_way(sis__forest_walk *w, size_t tree, int sign) {
-    const other *others = w->others + w->start[tree];
-    add_leaf(w->f, w->leaf[tree], sign, w->sums);
-    for (uint32_t i = 0; i < w->n_others[tree]; i++) {
-        double *change = w->change + (size_t)others[i].feature * w->f->n_sums;
-        w->turns[others[i].feature] += (uint32_t)sign;
+    const other *others = w->at.others + w->at.start[tree];
+    add_leaf(w->f, w->at.leaf[tree], sign, w->about.sums);
+    for (uint32_t i = 0; i < w->at.n_others[tree]; i++) {
+        double *change = w->about.change + (size_t)others[i].feature * w->f->n_sums;
+        w->about.turns[others[i].feature] += (uint32_t)sign;
         add_leaf(w->f, others[i].leaf, sign, change);
-        add_leaf(w->f, w->leaf[tree], -sign, change);
+        add_leaf(w->f, w->at.leaf[tree], -sign, change);
     }
-    w->steps += 2;
+    w->about.steps += 2;
 }
 
 /* ---- Terms ----------------------------------------------------------------------------------- */
@@ -144,11 +159,11 @@ static void count_way(sis__forest_walk *w, size_t tree, int sign) {
 /* Set a term of the current state, or (lane >= 0) of a candidate. */
 static void put(sis__forest_walk *w, size_t term, int lane, double v) {
     if (lane < 0)
-        w->terms[term] = v;
+        w->sum.terms[term] = v;
     else if (w->f->single)
-        w->narrow[term * LANES + (size_t)lane] = (float)v;
+        w->sum.narrow[term * LANES + (size_t)lane] = (float)v;
     else
-        w->wide[term * LANES + (size_t)lane] = v;
+        w->sum.wide[term * LANES + (size_t)lane] = v;
 }
 
 static void put_leaf(sis__forest_walk *w, size_t tree, int lane, uint32_t leaf) {
@@ -181,7 +196,7 @@ static void add_narrow(const sis__forest_walk *w, size_t k, size_t n, double *su
     for (int l = 0; l < LANES; l++)
         sum[l] = f->base ? (float)f->base[k] : 0;
     for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++) {
-        memcpy(&next, w->narrow + t * LANES, sizeof next);
+        memcpy(&next, w->sum.narrow + t * LANES, sizeof next);
         sum += next;
     }
     for (size_t l = 0; l < n; l++)
@@ -194,7 +209,7 @@ static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums
     for (int l = 0; l < LANES; l++)
         sum[l] = f->base ? f->base[k] : 0;
     for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++) {
-        memcpy(&next, w->wide + t * LANES, sizeof next);
+        memcpy(&next, w->sum.wide + t * LANES, sizeof next);
         sum += next;
     }
     for (size_t l = 0; l < n; l++)
@@ -206,33 +221,33 @@ static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums
 static void fill_lanes(sis__forest_walk *w) {
     for (size_t t = 0; t < w->f->n_terms; t++)
         for (int l = 0; l < LANES; l++)
-            put(w, t, l, w->terms[t]);
+            put(w, t, l, w->sum.terms[t]);
 }
 
 /* Sort the others by feature (counting sort). */
 static void sort_others(sis__forest_walk *w) {
-    size_t *of = w->of_feature, p = w->in.n_features;
+    size_t *of = w->sum.of_feature, p = w->in.n_features;
     memset(of, 0, (p + 1) * sizeof *of);
     for (size_t t = 0; t < w->f->n_trees; t++)
-        for (uint32_t i = 0; i < w->n_others[t]; i++)
-            of[w->others[w->start[t] + i].feature]++;
+        for (uint32_t i = 0; i < w->at.n_others[t]; i++)
+            of[w->at.others[w->at.start[t] + i].feature]++;
     for (size_t i = 0; i < p; i++)
         of[i + 1] += of[i];
     for (size_t t = w->f->n_trees; t-- > 0;)
-        for (uint32_t i = 0; i < w->n_others[t]; i++) {
-            const other *o = &w->others[w->start[t] + i];
-            w->sorted[--of[o->feature]] = *o;
+        for (uint32_t i = 0; i < w->at.n_others[t]; i++) {
+            const other *o = &w->at.others[w->at.start[t] + i];
+            w->sum.sorted[--of[o->feature]] = *o;
         }
-    w->stale = 0;
+    w->sum.stale = 0;
 }
 
 /* Write a candidate's leaves into its lane, or (back) restore those of the current state. */
 static void set_lane(sis__forest_walk *w, int feature, int lane, int back) {
     if (feature < 0)
         return;
-    for (size_t i = w->of_feature[feature]; i < w->of_feature[feature + 1]; i++) {
-        const other *o = &w->sorted[i];
-        put_leaf(w, o->tree, lane, back ? w->leaf[o->tree] : o->leaf);
+    for (size_t i = w->sum.of_feature[feature]; i < w->sum.of_feature[feature + 1]; i++) {
+        const other *o = &w->sum.sorted[i];
+        put_leaf(w, o->tree, lane, back ? w->at.leaf[o->tree] : o->leaf);
     }
     if (w->f->linear && !w->masked[feature])
         put_columns(w, feature, lane, back ? w->row : w->in.z);
@@ -249,28 +264,28 @@ static void sum_block(sis__forest_walk *w, const int *features, size_t n, double
 
 /* The leaf of a tree with one more feature masked. */
 static inline uint32_t leaf_with(const sis__forest_walk *w, size_t tree, int feature) {
-    const other *o = w->others + w->start[tree], *end = o + w->n_others[tree];
-    if (feature < 0 || !(w->looked[tree] & bit_of(feature)))
-        return w->leaf[tree];
+    const other *o = w->at.others + w->at.start[tree], *end = o + w->at.n_others[tree];
+    if (feature < 0 || !(w->at.looked[tree] & bit_of(feature)))
+        return w->at.leaf[tree];
     while (o < end && o->feature != feature)
         o++;
-    return o < end ? o->leaf : w->leaf[tree];
+    return o < end ? o->leaf : w->at.leaf[tree];
 }
 
 /* For sums that take the minimum or maximum leaf: tree by tree. */
 static void choose_leaves(sis__forest_walk *w, int feature, double *sums) {
-    sis__forest_begin(w->f, sums, w->seen);
+    sis__forest_begin(w->f, sums, w->sum.seen);
     for (size_t t = 0; t < w->f->n_trees; t++)
-        sis__forest_add(w->f, leaf_with(w, t, feature), sums, w->seen);
+        sis__forest_add(w->f, leaf_with(w, t, feature), sums, w->sum.seen);
 }
 
 /* Write a candidate's terms over the current ones, or (back) restore them. */
 static void set_terms(sis__forest_walk *w, int feature, int back) {
     uint64_t bit = bit_of(feature);
-    for (size_t i = 0; i < w->n_ways; i++) {
-        size_t t = w->ways[i];
-        if (w->looked[t] & bit)
-            put_leaf(w, t, -1, back ? w->leaf[t] : leaf_with(w, t, feature));
+    for (size_t i = 0; i < w->at.n_ways; i++) {
+        size_t t = w->at.ways[i];
+        if (w->at.looked[t] & bit)
+            put_leaf(w, t, -1, back ? w->at.leaf[t] : leaf_with(w, t, feature));
     }
     put_columns(w, feature, -1, back ? w->row : w->in.z);
 }
@@ -280,7 +295,8 @@ static void sum_one(sis__forest_walk *w, int feature, double *sums) {
     if (feature >= 0)
         set_terms(w, feature, 0);
     for (size_t k = 0; k < f->n_sums; k++) {
-        const double *term = w->terms + f->sum_terms[k], *end = w->terms + f->sum_terms[k + 1];
+        const double *term = w->sum.terms + f->sum_terms[k],
+                     *end = w->sum.terms + f->sum_terms[k + 1];
         sums[k] = f->base ? f->base[k] : 0;
         if (f->single) {
             float sum = (float)sums[k];
@@ -299,7 +315,7 @@ static void sum_one(sis__forest_walk *w, int feature, double *sums) {
 void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, double *sums) {
     size_t k = w->f->n_sums;
     int added = w->f->how == SIS__TREES_SUM || w->f->how == SIS__TREES_AVERAGE;
-    if (added && n > FEW && w->stale) {
+    if (added && n > FEW && w->sum.stale) {
         sort_others(w);
         fill_lanes(w);
     }
@@ -310,11 +326,11 @@ void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, d
 }
 
 const uint32_t *sis__forest_walk_turns(const sis__forest_walk *w) {
-    return w->turns;
+    return w->about.turns;
 }
 
 const double *sis__forest_walk_change(const sis__forest_walk *w, int feature) {
-    return feature < 0 ? w->sums : w->change + (size_t)feature * w->f->n_sums;
+    return feature < 0 ? w->about.sums : w->about.change + (size_t)feature * w->f->n_sums;
 }
 
 /* A sum of n terms, added in any order, is off by at most n units in the last place of the sum of
@@ -325,7 +341,8 @@ int sis__forest_walk_bound(const sis__forest_walk *w, double *bound) {
     int known = f->how == SIS__TREES_SUM || f->how == SIS__TREES_AVERAGE;
     for (size_t k = 0; k < f->n_sums; k++) {
         double n = (double)(f->sum_terms[k + 1] - f->sum_terms[k]) + 8;
-        bound[k] = (2 * n * (f->single ? 0x1p-24 : 0x1p-53) + w->steps * 0x1p-51) * w->size[k];
+        bound[k] =
+            (2 * n * (f->single ? 0x1p-24 : 0x1p-53) + w->about.steps * 0x1p-51) * w->about.size[k];
         known &= isfinite(bound[k]) != 0;
     }
     return known;
@@ -341,24 +358,24 @@ static void count_columns(sis__forest_walk *w, int feature, double *sums) {
             size_t j = w->column[i];
             sums[k] += sis__forest_product(f, j, k, w->in.z[j]);
             sums[k] -= sis__forest_product(f, j, k, w->row[j]);
-            w->steps += 2;
+            w->about.steps += 2;
         }
 }
 
 static void count_anew(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     size_t p = w->in.n_features;
-    memset(w->turns, 0, p * sizeof *w->turns);
-    memset(w->change, 0, p * f->n_sums * sizeof *w->change);
+    memset(w->about.turns, 0, p * sizeof *w->about.turns);
+    memset(w->about.change, 0, p * f->n_sums * sizeof *w->about.change);
     for (size_t k = 0; k < f->n_sums; k++) {
-        w->sums[k] = f->base ? f->base[k] : 0;
+        w->about.sums[k] = f->base ? f->base[k] : 0;
         for (size_t j = 0; f->linear && j < f->width; j++)
-            w->sums[k] += sis__forest_product(f, j, k, w->row[j]);
+            w->about.sums[k] += sis__forest_product(f, j, k, w->row[j]);
     }
-    w->steps = f->linear ? (double)f->width : 0;
+    w->about.steps = f->linear ? (double)f->width : 0;
     for (size_t i = 0; f->linear && i < p; i++)
         if (!w->masked[i])
-            count_columns(w, (int)i, w->change + i * f->n_sums);
+            count_columns(w, (int)i, w->about.change + i * f->n_sums);
 }
 
 void sis__forest_walk_reset(sis__forest_walk *w, const unsigned char *masked) {
@@ -373,27 +390,27 @@ void sis__forest_walk_reset(sis__forest_walk *w, const unsigned char *masked) {
     for (size_t t = 0; t < f->n_trees; t++) {
         follow(w, t);
         count_way(w, t, 1);
-        put_leaf(w, t, -1, w->leaf[t]);
+        put_leaf(w, t, -1, w->at.leaf[t]);
     }
-    w->stale = 1;
+    w->sum.stale = 1;
 }
 
 void sis__forest_walk_mask(sis__forest_walk *w, int feature) {
-    count_columns(w, feature, w->sums);
+    count_columns(w, feature, w->about.sums);
     w->masked[feature] = 1;
     for (size_t i = w->from[feature]; i < w->from[feature + 1]; i++)
         w->row[w->column[i]] = w->in.z[w->column[i]];
     put_columns(w, feature, -1, w->in.z);
-    for (size_t i = 0; i < w->n_ways; i++) {
-        size_t t = w->ways[i];
-        if (!(w->looked[t] & bit_of(feature)))
+    for (size_t i = 0; i < w->at.n_ways; i++) {
+        size_t t = w->at.ways[i];
+        if (!(w->at.looked[t] & bit_of(feature)))
             continue;
         count_way(w, t, -1);
         follow(w, t);
         count_way(w, t, 1);
-        put_leaf(w, t, -1, w->leaf[t]);
+        put_leaf(w, t, -1, w->at.leaf[t]);
     }
-    w->stale = 1;
+    w->sum.stale = 1;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -406,23 +423,23 @@ void sis__forest_walk_free(sis__forest_walk *w) {
     free(w->from);
     free(w->row);
     free(w->masked);
-    free(w->ways);
-    free(w->leaf);
-    free(w->looked);
-    free(w->others);
-    free(w->start);
-    free(w->n_others);
-    free(w->last);
-    free(w->turns);
-    free(w->change);
-    free(w->sums);
-    free(w->size);
-    free(w->terms);
-    free(w->sorted);
-    free(w->of_feature);
-    free(w->narrow);
-    free(w->wide);
-    free(w->seen);
+    free(w->at.ways);
+    free(w->at.leaf);
+    free(w->at.looked);
+    free(w->at.others);
+    free(w->at.start);
+    free(w->at.n_others);
+    free(w->at.last);
+    free(w->about.turns);
+    free(w->about.change);
+    free(w->about.sums);
+    free(w->about.size);
+    free(w->sum.terms);
+    free(w->sum.sorted);
+    free(w->sum.of_feature);
+    free(w->sum.narrow);
+    free(w->sum.wide);
+    free(w->sum.seen);
     free(w);
 }
 
@@ -443,34 +460,35 @@ static void index_columns(sis__forest_walk *w) {
 static int allocate(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     size_t p = w->in.n_features, terms = f->n_terms;
-    w->start = SIS_NEW(size_t, f->n_trees + 1);
-    for (size_t t = 0; w->start && t < f->n_trees; t++)
-        w->start[t + 1] = w->start[t] + (f->depths[t] < p ? f->depths[t] : p);
+    w->at.start = SIS_NEW(size_t, f->n_trees + 1);
+    for (size_t t = 0; w->at.start && t < f->n_trees; t++)
+        w->at.start[t + 1] = w->at.start[t] + (f->depths[t] < p ? f->depths[t] : p);
     w->owner = SIS_NEW(int, f->width);
     w->column = SIS_NEW(size_t, f->width);
     w->from = SIS_NEW(size_t, p + 1);
     w->row = SIS_NEW(double, f->width);
     w->masked = SIS_NEW(unsigned char, p);
-    w->leaf = SIS_NEW(uint32_t, f->n_trees);
-    w->ways = SIS_NEW(uint32_t, f->n_trees);
-    w->looked = SIS_NEW(uint64_t, f->n_trees);
-    w->n_others = SIS_NEW(uint32_t, f->n_trees);
-    w->last = SIS_NEW(uint32_t, p);
-    w->turns = SIS_NEW(uint32_t, p);
-    w->change = (double *)sis__alloc(p, f->n_sums * sizeof *w->change);
-    w->sums = SIS_NEW(double, f->n_sums);
-    w->size = SIS_NEW(double, f->n_sums);
-    w->terms = SIS_NEW(double, terms);
-    w->of_feature = SIS_NEW(size_t, p + 1);
-    w->seen = SIS_NEW(unsigned char, f->n_sums);
-    w->others = w->start ? SIS_NEW(other, w->start[f->n_trees]) : NULL;
-    w->sorted = w->start ? SIS_NEW(other, w->start[f->n_trees]) : NULL;
-    w->narrow = f->single ? (float *)sis__alloc(terms, LANES * sizeof(float)) : NULL;
-    w->wide = f->single ? NULL : (double *)sis__alloc(terms, LANES * sizeof(double));
-    return w->start && w->owner && w->column && w->from && w->row && w->masked && w->leaf &&
-                   w->ways && w->looked && w->n_others && w->last && w->of_feature && w->seen &&
-                   w->others && w->turns && w->change && w->sums && w->size && w->terms &&
-                   w->sorted && (w->narrow || w->wide)
+    w->at.leaf = SIS_NEW(uint32_t, f->n_trees);
+    w->at.ways = SIS_NEW(uint32_t, f->n_trees);
+    w->at.looked = SIS_NEW(uint64_t, f->n_trees);
+    w->at.n_others = SIS_NEW(uint32_t, f->n_trees);
+    w->at.last = SIS_NEW(uint32_t, p);
+    w->about.turns = SIS_NEW(uint32_t, p);
+    w->about.change = (double *)sis__alloc(p, f->n_sums * sizeof *w->about.change);
+    w->about.sums = SIS_NEW(double, f->n_sums);
+    w->about.size = SIS_NEW(double, f->n_sums);
+    w->sum.terms = SIS_NEW(double, terms);
+    w->sum.of_feature = SIS_NEW(size_t, p + 1);
+    w->sum.seen = SIS_NEW(unsigned char, f->n_sums);
+    w->at.others = w->at.start ? SIS_NEW(other, w->at.start[f->n_trees]) : NULL;
+    w->sum.sorted = w->at.start ? SIS_NEW(other, w->at.start[f->n_trees]) : NULL;
+    w->sum.narrow = f->single ? (float *)sis__alloc(terms, LANES * sizeof(float)) : NULL;
+    w->sum.wide = f->single ? NULL : (double *)sis__alloc(terms, LANES * sizeof(double));
+    return w->at.start && w->owner && w->column && w->from && w->row && w->masked && w->at.leaf &&
+                   w->at.ways && w->at.looked && w->at.n_others && w->at.last &&
+                   w->sum.of_feature && w->sum.seen && w->at.others && w->about.turns &&
+                   w->about.change && w->about.sums && w->about.size && w->sum.terms &&
+                   w->sum.sorted && (w->sum.narrow || w->sum.wide)
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -479,10 +497,10 @@ static int allocate(sis__forest_walk *w) {
 static void measure(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     for (size_t k = 0; k < f->n_sums; k++) {
-        w->size[k] = f->size[k];
+        w->about.size[k] = f->size[k];
         for (size_t j = 0; f->linear && j < f->width; j++)
-            w->size[k] += fmax(fabs(sis__forest_product(f, j, k, w->in.x[j])),
-                               fabs(sis__forest_product(f, j, k, w->in.z[j])));
+            w->about.size[k] += fmax(fabs(sis__forest_product(f, j, k, w->in.x[j])),
+                                     fabs(sis__forest_product(f, j, k, w->in.z[j])));
     }
 }
 
@@ -511,7 +529,7 @@ int sis__forest_walk_new(const sis__forest *f, const sis__forest_input *in,
     index_columns(w);
     for (size_t t = 0; t < f->n_trees; t++)
         if (f->depths[t] > 0)
-            w->ways[w->n_ways++] = (uint32_t)t;
+            w->at.ways[w->at.n_ways++] = (uint32_t)t;
     measure(w);
     *out = w;
     return SIS_OK;

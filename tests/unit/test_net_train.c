@@ -120,14 +120,15 @@ static void padding_gives_what_full_rows_give(void **state) {
             for (int e = 0; e < 3; e++)
                 assert_int_equal(sis_trainer_epoch(t[full]), 0);
         }
-        assert_true(t[0]->padding.used > 0 || i == 1);
-        assert_float_equal(t[0]->curve[2].loss, t[1]->curve[2].loss, 1e-6);
+        assert_true(t[0]->pass.padding.used > 0 || i == 1);
+        assert_float_equal(t[0]->at.curve[2].loss, t[1]->at.curve[2].loss, 1e-6);
         sis_trainer *start;
         assert_int_equal(sis_trainer_new(&k.arch, &k.opt, &k.train, NULL, &start), 0);
-        for (size_t p = 0; p < t[0]->n_params; p++)
-            for (size_t j = 0; j < t[0]->params[p].count; j++) {
-                float moved = t[1]->params[p].w[j] - start->params[p].w[j];
-                off = fmax(off, fabs((double)t[0]->params[p].w[j] - t[1]->params[p].w[j]));
+        for (size_t p = 0; p < t[0]->weights.n_params; p++)
+            for (size_t j = 0; j < t[0]->weights.params[p].count; j++) {
+                float moved = t[1]->weights.params[p].w[j] - start->weights.params[p].w[j];
+                off = fmax(
+                    off, fabs((double)t[0]->weights.params[p].w[j] - t[1]->weights.params[p].w[j]));
                 size = fmax(size, fabs((double)moved));
             }
         assert_true(size > 1e-3);
