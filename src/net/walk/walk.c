@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver of all walks: one input as every rule sees it, the table of rules, and what they share
- * (walk.h says what). Rows are gathered in blocks and go through the head together.
+ * The driver of all walks: the prepared input, the table of rules, and everything that rules share
+ * (see walk.h). Rows are collected in blocks and go through the head together.
  *
- * Rules that round otherwise than full passes are measured when a walk is made: in states like those
- * it will meet, relative to the size of the numbers that margins are differences of; the tolerance
- * then follows that size from probe to probe.
+ * For rules whose rounding differs from full passes, the error is measured when a walk is made: in
+ * states like those it will meet, relative to the size of the numbers that margins are differences
+ * of. The tolerance then follows that size from probe to probe.
  *
- * Of the others the work is counted, in operations, if the rule says that it may be more than a full
- * pass takes. The first probe after a reset does not count, since everything is computed in it. When a
- * candidate costs more than a full pass, full passes answer from then on. Both give the same margins to
- * the bit, so that only the time depends on the choice, and the choice on nothing but the input.
+ * For exact rules that may need more work than a full pass, operations are counted. The first probe
+ * after a reset does not count, because it computes everything. When a candidate costs more than a
+ * full pass, full passes answer from then on. Both give the same bits, so only the time depends on
+ * the choice, and the choice depends only on the input.
  */
 #include "net/walk/walk.h"
 
@@ -61,7 +61,7 @@ static int net_input_init(sis__net_input *s, const sis_net *net, const sis_input
     return s->notes ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* n rows with these features masked, and one more each. */
+/* n rows with these features masked, and one more in each. */
 static void rows_with(const sis__net_input *s, const unsigned char *masked, const int *tops,
                       size_t n, float *rows) {
     size_t width = s->in.n_values;
@@ -133,24 +133,24 @@ static const sis__rule *const rules[] = {SIS__RULES(RULE)};
 #undef RULE
 enum { N_RULES = sizeof rules / sizeof *rules };
 
-/* Masked copies without which no walk pays, and those that pay for a trial of a rule that is to be
- * measured. */
+/* Number of masked copies below which no walk is worthwhile, and below which measuring a rule is
+ * not. */
 enum { LEAST_COPIES = 40, TRIALS_PAY = 4 };
 
-static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
+static const size_t row_bytes = (size_t)4 << 20; /* rows waiting for the head */
 enum { LEAST_ROWS = 16, MOST_ROWS = 256 };
 
-/* What answers cost, in operations. */
+/* Cost of answers, in operations. */
 typedef struct {
-    size_t probes;    /* since the walk was made, and steps by full passes */
-    double pass;      /* a full pass; 0: not known */
-    double head;      /* what follows the cut */
-    double candidate; /* by the rule, of late; 0: no probe counts yet */
-    double seen;      /* of the rule's work and of the head's: what is accounted for */
-    double rows;      /* that the head was given */
+    size_t probes;    /* since the walk was made, including steps of full passes */
+    double pass;      /* of a full pass; 0: not known */
+    double head;      /* of the head */
+    double candidate; /* of a recent candidate by the rule; 0: no probe counted yet */
+    double seen;      /* work of rule and head that is already accounted for */
+    double rows;      /* rows given to the head */
     int first;        /* the next probe is the first after a reset */
     int full;         /* full passes answer */
-    size_t fixed;     /* the probe from which on they do; SIZE_MAX - 1: as counted */
+    size_t fixed;     /* probe from which they do; SIZE_MAX - 1: as counted */
 } cost_model;
 
 static const size_t free_to_choose = SIZE_MAX - 1;
@@ -161,23 +161,22 @@ typedef struct {
     sis__rule_instance *rule;
     cost_model cost;
     unsigned char *masked; /* (n_features) */
-    double margin, size;   /* of the present state; the size of the numbers it is made of */
-    double *kept;          /* (n_features) margins when they were last computed */
-    size_t *kept_at;       /* (n_features) by full passes: the probe that was in */
+    double margin, size;   /* of the current state; the size of the numbers it consists of */
+    double *kept;          /* (n_features) last computed margins */
+    size_t *kept_at;       /* (n_features) full passes: probe in which it was computed */
     float *rows;           /* (block, stride) waiting for the head */
     int *waiting;          /* (block) their features */
-    size_t *place;         /* (block) where their margins go, among those asked for */
+    size_t *place;         /* (block) index of their margins in the request */
     double *fresh;         /* (block) */
-    unsigned char *chosen; /* (n_features) of those asked for, which to compute */
-    int *asked;            /* (n_features) these, by number */
+    unsigned char *chosen; /* (n_features) which of the requested ones to compute */
+    int *asked;            /* (n_features) their indices */
     size_t block, stride;
 
-    double
-        budget; /* masked copies that a selection asks about, in units of cheap passes: opening a rule
-                      must be worth it */
+    double budget; /* masked copies of a selection, in units of cheap passes: limits the cost of
+                 * opening a rule */
 
-    /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
-     * is added to sizes, and the largest tolerance so far. See measure_errors. */
+    /* Rules whose rounding differs from full passes: the expected error for numbers of size 1, an
+     * addend of sizes, and the largest tolerance so far. See measure_errors(). */
     double unit, least_size, most;
 } net_walk;
 
@@ -187,20 +186,20 @@ static const sis__rule *rule_of(const net_walk *w) {
     return w->rule->rule;
 }
 
-/* How far margins of candidates of the present state may be from full passes. */
+/* Bound on the difference between margins of the current candidates and full passes. */
 static double error_now(const net_walk *w) {
     return w->unit * (w->least_size + w->size);
 }
 
-/* Margins of the first n candidates that wait. */
+/* Margins of the first n waiting candidates. */
 static int margins_of(net_walk *w, size_t n, double *margins) {
     w->cost.rows += (double)n;
     return rule_of(w)->margins ? rule_of(w)->margins(w->rule, w->waiting, w->rows, n, margins)
                                : sis__head_margins_rows(w->rule->head, w->rows, n, margins);
 }
 
-/* A rule that works with differences may get NaN from numbers that are large but sound; then a full
- * pass has the last word. top: masked on top, or -1. */
+/* A rule that works with differences may get NaN from large but finite numbers; then a full pass
+ * decides. top: also masked, or -1. */
 static int settle_nan(const net_walk *w, int top, double *margin) {
     if (!isnan(*margin))
         return SIS_OK;
@@ -210,7 +209,7 @@ static int settle_nan(const net_walk *w, int top, double *margin) {
     return error;
 }
 
-/* A margin that happens to equal the present one must not pass for "changes nothing". */
+/* A margin that happens to equal the current one must not look like "changes nothing". */
 static double tell_apart(const net_walk *w, int feature, double margin) {
     if (w->rule->exact || fabs(margin - w->margin) > error_now(w))
         return margin;
@@ -219,7 +218,7 @@ static double tell_apart(const net_walk *w, int feature, double margin) {
     return margin == w->margin ? nextafter(margin, INFINITY) : margin;
 }
 
-/* Margins of the rows that wait. */
+/* Margins of the waiting rows. */
 static int run_rows(net_walk *w, size_t n, double *margins) {
     int error = n ? margins_of(w, n, w->fresh) : SIS_OK;
     for (size_t i = 0; !error && i < n; i++) {
@@ -230,7 +229,7 @@ static int run_rows(net_walk *w, size_t n, double *margins) {
     return error;
 }
 
-/* Let the rule know which rows it will be asked for. */
+/* Tell the rule which rows will be requested. */
 static void announce(net_walk *w, const int *features, size_t n, const unsigned char *chosen) {
     size_t asked = 0;
     if (!rule_of(w)->update)
@@ -241,7 +240,7 @@ static void announce(net_walk *w, const int *features, size_t n, const unsigned 
     rule_of(w)->update(w->rule, w->asked, asked);
 }
 
-/* Margins of those of n features that are chosen (NULL: all). */
+/* Margins of the chosen ones of n features (NULL: all). */
 static int compute(net_walk *w, const int *features, size_t n, const unsigned char *chosen,
                    double *margins) {
     size_t waiting = 0;
@@ -272,7 +271,7 @@ static int compute(net_walk *w, const int *features, size_t n, const unsigned ch
 
 /* ---- The best alone ------------------------------------------------------------------------ */
 
-/* The best wants * margin of those that were chosen, which become known. */
+/* Record the margins of the chosen features; returns the best wants * margin. */
 static double learn(net_walk *w, const int *features, size_t n, const double *margins) {
     double best = -INFINITY;
     for (size_t k = 0; k < n; k++)
@@ -283,7 +282,8 @@ static double learn(net_walk *w, const int *features, size_t n, const double *ma
     return best;
 }
 
-/* Those nothing is known of, and the most promising of the others. margins holds bounds. */
+/* Choose the features without a bound, and the most promising of the others. margins holds
+ * bounds. */
 static void choose_first(net_walk *w, size_t n, const double *margins) {
     size_t top = n;
     for (size_t k = 0; k < n; k++) {
@@ -295,7 +295,7 @@ static void choose_first(net_walk *w, size_t n, const double *margins) {
         w->chosen[top] = 1;
 }
 
-/* First some; then those that may come up to the best of them; the rest cannot be better. */
+/* Compute some first, then those that may reach the best of them; the others cannot be better. */
 static int compute_best(net_walk *w, const int *features, size_t n, double *margins) {
     rule_of(w)->bounds(w->rule, w->walk.wants, features, n, margins);
     choose_first(w, n, margins);
@@ -317,7 +317,7 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
 
 /* ---- Full passes instead ------------------------------------------------------------------- */
 
-/* Margins of n features by full passes, a part at a time. */
+/* Margins of n features by full passes, in parts. */
 static int compute_full(net_walk *w, const int *features, size_t n, double *margins) {
     int error = SIS_OK;
     for (size_t k = 0; !error && k < n; k += MOST_ROWS) {
@@ -332,12 +332,12 @@ static int compute_full(net_walk *w, const int *features, size_t n, double *marg
     return error;
 }
 
-/* What the rule and its head have done so far. */
+/* The work of the rule and its head so far. */
 static double work_done(const net_walk *w) {
     return w->rule->work + w->cost.rows * w->cost.head;
 }
 
-/* After a probe of n features by the rule, and the mask before it: is it still the cheaper way? */
+/* After a probe of n features by the rule, and the mask before it: is the rule still cheaper? */
 static void compare(net_walk *w, size_t n) {
     cost_model *p = &w->cost;
     double now = (work_done(w) - p->seen) / (double)n;
@@ -357,7 +357,7 @@ static int probe(net_walk *w, const int *features, size_t n, double *margins) {
                                                : compute(w, features, n, NULL, margins);
 }
 
-/* The same by what is cheaper. */
+/* Probe with the rule or with full passes, whichever is cheaper. */
 static int probe_cheaply(net_walk *w, const int *features, size_t n, double *margins) {
     cost_model *p = &w->cost;
     if (!w->rule->exact || n == 0)
@@ -372,14 +372,14 @@ static int probe_cheaply(net_walk *w, const int *features, size_t n, double *mar
     return error;
 }
 
-/* The present state with one more masked, which the last probe may have asked for. */
+/* Mask one more; the last probe may have computed its margin. */
 static int mask_full(net_walk *w, int feature) {
     double margin = w->kept[feature];
     int error =
         w->kept_at[feature] == w->cost.probes ? SIS_OK : compute_full(w, &feature, 1, &margin);
     if (!error)
         w->margin = margin;
-    w->cost.probes++; /* what is kept is of another state */
+    w->cost.probes++; /* the kept margins belong to another state */
     w->masked[feature] = 1;
     return error;
 }
@@ -392,7 +392,7 @@ static int reset_full(net_walk *w, const unsigned char *masked) {
     return !error ? settle_nan(w, nothing, &w->margin) : error;
 }
 
-/* The present state has this margin, which was computed last. */
+/* Set the margin of the current state, which was computed last. */
 static void set_margin(net_walk *w, double margin) {
     w->margin = margin;
     if (w->rule->exact)
@@ -402,7 +402,7 @@ static void set_margin(net_walk *w, double margin) {
     w->walk.tolerance = w->most;
 }
 
-/* The margin of the base by a full pass; what candidates are computed by follows for its size. */
+/* The base's margin by a full pass, and the size that the error of candidates follows. */
 static int base_margin(net_walk *w, double *margin) {
     double rough;
     rule_of(w)->row(w->rule, -1, w->rows);
@@ -488,7 +488,7 @@ static void walk_free(sis_walk *walk) {
 
 static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
 
-/* Operations of a full pass; 0 if they are not known. */
+/* Operations of a full pass; 0: not known. */
 static double flops_of_pass(const sis__net_input *s) {
     sis__row_layout *g;
     if (sis__net_input_layout(s, &g) != SIS_OK)
@@ -500,18 +500,18 @@ static double flops_of_pass(const sis__net_input *s) {
 
 /* ---- How far margins are from full passes ------------------------------------------------------ */
 
-/* Errors of single candidates, and the size of the state each occurred in. */
+/* Errors of single candidates, with the size of each one's state. */
 typedef struct {
     double *error, *size;
-    size_t n, states, trials; /* in each */
-    int *live;                /* (features) that are present and differ from their mask */
+    size_t n, states, trials; /* trials per state */
+    int *live;                /* (features) present and different from their mask */
     size_t n_live;
     int *tried;            /* (trials) */
     double *full, *probed; /* (trials) */
     sis__arena memory;
 } errors;
 
-/* As many as can be had at little cost; at least 4 times 16. */
+/* As many as are cheap; at least 4 times 16. */
 static size_t errors_wanted(const net_walk *w) {
     double flops =
         w->input.entry ? w->input.entry->plan->flops : flops_of_pass(&w->input); /* of a trial */
@@ -532,11 +532,12 @@ static int errors_init(const net_walk *w, errors *e) {
     return sis__arena_error(&e->memory);
 }
 
-/* Masks after a reset, where states follow from the ones before: just before the dense rule computes its
- * base anew, soon and after its effects have drifted. What drifts later counts as size (dense_size). */
+/* Numbers of masks after a reset, where states are computed from earlier ones: just before the
+ * dense rule recomputes its base, early and after its effects have drifted. Later drift counts as
+ * size (dense_size). */
 enum { SHORT_WALK = 3, LONG_WALK = 63 };
 
-/* A random state with the more masked the later it is, and a walk from there. */
+/* Go to a random state, with more masked the later it is, and walk from there. */
 static int go_to_state(net_walk *w, sis__rng *r, size_t state, errors *e) {
     double share = (double)state / (double)e->states;
     unsigned char *masked = SIS_NEW(unsigned char, w->input.in.n);
@@ -558,7 +559,7 @@ static int go_to_state(net_walk *w, sis__rng *r, size_t state, errors *e) {
     return error;
 }
 
-/* Some candidates of the present state, in order. How many. */
+/* Draw some candidates of the current state, in order. Returns their number. */
 static size_t draw_candidates(sis__rng *r, errors *e) {
     size_t n = e->trials < e->n_live ? e->trials : e->n_live;
     for (size_t k = 0; k < n; k++) {
@@ -570,7 +571,7 @@ static size_t draw_candidates(sis__rng *r, errors *e) {
     return n;
 }
 
-/* Errors of these. */
+/* Measure the errors of these. */
 static int try_candidates(net_walk *w, sis__rng *r, errors *e) {
     size_t n = draw_candidates(r, e);
     int error = sis__net_input_margins(&w->input, w->masked, e->tried, n, e->full);
@@ -585,7 +586,7 @@ static int try_candidates(net_walk *w, sis__rng *r, errors *e) {
     return error;
 }
 
-/* In states with more and more masked. */
+/* Measure errors in states with more and more masked. */
 static int measure_errors(net_walk *w, errors *e) {
     sis__rng r;
     int error = errors_init(w, e);
@@ -598,9 +599,9 @@ static int measure_errors(net_walk *w, errors *e) {
     return error == SIS_E_NAN ? SIS_E_UNSUPPORTED : error;
 }
 
-/* Twelve times the typical error, at least two and a half times the worst of those seen. Not less
- * than a few units in the last place either, and more with few features, where errors are rare and
- * coarse. Numbers of `least_size` go into sums even if these come out as 0. */
+/* Twelve times the typical error, at least 2.5 times the largest one seen, and at least a few units
+ * in the last place; more with few features, where errors are rare and coarse. Numbers of
+ * `least_size` enter sums even if these are 0. */
 static void choose_unit(net_walk *w, const errors *e) {
     double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->input.in.n);
     w->least_size = 1;
@@ -649,7 +650,7 @@ static int allocate(net_walk *w) {
     return sis__arena_error(memory);
 }
 
-/* Put a rule to work, if it fits. */
+/* Open a rule, if it fits. */
 static int try_rule(net_walk *w, const sis__rule *rule) {
     if (w->budget < rule->min_copies)
         return SIS_E_UNSUPPORTED;
@@ -679,7 +680,7 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
 
 /* ---- A walk ------------------------------------------------------------------------------------ */
 
-/* The walk as one of ours, or NULL. */
+/* The walk as one of this file, or NULL. */
 static const net_walk *walk_behind(const sis_walk *w) {
     return w && w->ops == &ops ? (const net_walk *)w : NULL;
 }
@@ -700,10 +701,10 @@ void sis__walk_full_from(sis_walk *w, size_t probe_number) {
         n->cost.fixed = probe_number == SIZE_MAX ? SIZE_MAX : n->cost.probes + probe_number;
 }
 
-/* Operations of a full pass that is as cheap as those by which rules say from where on they pay. */
+/* Operations of a cheap full pass, the unit of the rules' min_copies. */
 static const double cheap_pass = 2e5;
 
-/* Masked copies of a selection among the features that can change something. */
+/* Number of masked copies of a selection among the features that can change something. */
 static double count_copies(const sis__net_input *s) {
     double n = 0;
     for (size_t j = 0; j < s->in.n; j++)
@@ -730,9 +731,9 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     w->cost.pass = flops_of_pass(&w->input);
     w->budget = w->input.copies * fmax(1, w->cost.pass / cheap_pass);
     if (w->budget < LEAST_COPIES)
-        return SIS_E_UNSUPPORTED; /* whatever the rule */
+        return SIS_E_UNSUPPORTED; /* for any rule */
     error = w->masked ? sis__entry_new(&w->input, &w->input.entry) : SIS_E_NOMEM;
-    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* no walk */
 }
 
 static int walk_finish(net_walk *w, int error, sis_walk **out) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * The window rule: networks that begin with convolutions, pooling and element-wise layers. See
- * window.h for how it is put together.
+ * The window rule: networks that begin with convolutions, pooling and element-wise layers. window.h
+ * describes its parts.
  *
- *     reset   computes the base, forgets what is kept for candidates
- *     update  brings candidates up to date whose boxes met a box that was masked since
- *     row     puts together what the cuts hold
+ *     reset   computes the base, drops what is kept for candidates
+ *     update  updates candidates whose boxes meet a box that was masked since
+ *     row     collects the values of the cuts
  *     bounds  says which candidates can be the best
- *     mask    computes the base anew inside the feature's boxes
+ *     mask    recomputes the base inside the feature's boxes
  *
- * Candidates that leave the cuts as they are change nothing. Where a candidate changes
- * little of a cut that is a whole map, the head is told what changes.
+ * Candidates that do not change the cuts change nothing. If a candidate changes little of a cut
+ * that is a whole map, the head gets only the changes.
  */
 #include "net/walk/window.h"
 
@@ -22,37 +22,37 @@
 #include "base/mem.h"
 #include "net/plan/forward.h"
 
-enum { REFRESH = 32 };  /* masks between two sums of a dense cut */
-enum { TOGETHER = 32 }; /* candidates brought up to date at a time */
-enum { NEAR = 16 };     /* rows that are told by what changes, at a time */
-enum { SPARSE = 4 };    /* a candidate changes one of so many values at most, if it is */
+enum { REFRESH = 32 };  /* masks between two recomputations of a dense cut's sums */
+enum { TOGETHER = 32 }; /* candidates updated together */
+enum { NEAR = 16 };     /* rows per call that are passed as changes */
+enum { SPARSE = 4 };    /* such rows have at most 1 changed value in SPARSE */
 
 /* ---- Candidates that cannot be the best ------------------------------------------------------ */
 
-/* Where the prefix ends in a dense layer and the head is one more, a candidate's row is
- * relu(sums + its own change), sums being the same for all. Between two probes the sums move by d;
- * unless a candidate's own change was brought up to date, each value of its row moves by somewhere
- * between 0 and d. Its margin, z_c - log(sum of exp(z_k)), then grows by at most
+/* If the prefix ends in a dense layer and the head is one more, a candidate's row is relu(sums +
+ * its own change), with the same sums for all. Between two probes the sums change by d; unless a
+ * candidate's own change was updated, each value of its row changes by something between 0 and d.
+ * Its margin, z_c - log(sum of exp(z_k)), then grows by at most
  *
  *     max over k of the sum over u of the positive part of (w_cu - w_ku) * d_u
  *
- * (w_cu * d_u if the margin is z_c itself, without a softmax). These are added up from probe to probe.
- * A candidate that cannot have reached the best margin computed so far is not computed.
+ * (w_cu * d_u if the margin is z_c itself, without a softmax). These bounds are added from probe to
+ * probe. A candidate that cannot have reached the best margin computed so far is skipped.
  *
- * A margin is rounded when it is learnt, and would be rounded again now: each value of the row once,
- * then `width` steps of a sum in single precision. If no value of a row is above `largest` and the
- * sizes of the weights of two outputs add up to at most `reach`, the error is at most
- * (width + 4) 2^-23 reach * largest. */
+ * A margin was rounded when it was computed and would be rounded again now: each value of the row
+ * once, then `width` steps of a sum in single precision. If no value of a row is above `largest`
+ * and the absolute weights of two outputs add up to at most `reach`, the error is at most (width +
+ * 4) 2^-23 reach * largest. */
 
 typedef struct {
     size_t width, n_slopes, n_features;
-    float *slopes; /* (width, n_slopes) how the margin may follow values of the row */
-    float *steps;  /* (n_slopes) */
-    double *sums;  /* (width) at the last probe */
-    int wants;     /* the direction the rest is about; 0: nothing is known */
-    double grown;  /* by how much any margin may have grown, added up */
-    double reach; /* sizes of the weights of two outputs, added up, at most; and of what is added */
-    double largest; /* no value of a row is above that */
+    float *slopes;  /* (width, n_slopes) slopes of the margin in the values of the row */
+    float *steps;   /* (n_slopes) */
+    double *sums;   /* (width) at the last probe */
+    int wants;      /* direction that the rest belongs to; 0: nothing is known */
+    double grown;   /* total bound on the growth of any margin */
+    double reach;   /* maximal sum of absolute weights of two outputs; also of their biases */
+    double largest; /* upper bound of values in rows */
     double
         *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
 } bound;
@@ -63,7 +63,7 @@ static float weight_of(const sis__gemm *g, size_t u, size_t k) {
     return g->packed[(k / nr * g->k + u) * nr + k % nr];
 }
 
-/* Sizes of the weights of an output, added up, and of what is added to it. */
+/* Sum of the absolute weights of an output and its bias. */
 static double size_of(const sis__gemm *g, const float *bias, size_t k) {
     double sum = bias ? fabs((double)g->beta * (double)bias[k * g->c_col]) : 0;
     for (size_t u = 0; u < g->k; u++)
@@ -82,7 +82,7 @@ static void find_slopes(bound *b, const sis__gemm *g, const float *bias, size_t 
                 *to++ = weight_of(g, u, output) - (softmax ? weight_of(g, u, k) : 0.0f);
 }
 
-/* *out is NULL if nothing can be said for this network. */
+/* *out is NULL if there is no bound for this network. */
 static int bound_new(sis__prefix *f, const sis__head *head, bound **out) {
     const float *bias;
     const sis__gemm *g = sis__head_gemm(head, &bias);
@@ -112,12 +112,12 @@ static void bound_reset(bound *b) {
     b->wants = 0;
 }
 
-/* Forget feature j, whose own change was computed again. */
+/* Drop the bound of feature j, whose own change was recomputed. */
 static void bound_forget(bound *b, size_t j) {
     b->known[j] = INFINITY;
 }
 
-/* The most that a margin can grow when the sums become these. */
+/* Bound on the growth of a margin when the sums become these. */
 static double growth(const bound *b, const double *sums) {
     size_t n = b->n_slopes;
     float most = 0, *restrict grow = b->steps;
@@ -132,7 +132,7 @@ static double growth(const bound *b, const double *sums) {
     return (double)most * (1 + (double)(b->width + 4) * 0x1p-23);
 }
 
-/* Nothing is known, in another direction. */
+/* Start with no knowledge in another direction. */
 static void begin(bound *b, int wants) {
     b->wants = wants;
     b->grown = 0;
@@ -141,7 +141,7 @@ static void begin(bound *b, int wants) {
         b->known[j] = INFINITY;
 }
 
-/* The sums of the cut at the next probe, which wants the highest (1) or lowest (-1) margin. */
+/* The sums of the cut at the next probe, which searches the highest (1) or lowest (-1) margin. */
 static void bound_follow(bound *b, const double *sums, int wants) {
     double step = 0;
     if (b->wants != wants)
@@ -155,17 +155,17 @@ static void bound_follow(bound *b, const double *sums, int wants) {
     b->largest += step;
 }
 
-/* The largest value of a row that is about to be computed. */
+/* The largest value of a row that will be computed. */
 static void bound_see(bound *b, float largest) {
     b->largest = (double)largest < b->largest ? b->largest : (double)largest;
 }
 
-/* A margin that was computed in this probe. */
+/* Record a margin that was computed in this probe. */
 static void bound_learn(bound *b, size_t j, double margin) {
     b->known[j] = b->wants * margin - b->grown;
 }
 
-/* The most that wants * margin of feature j can be. */
+/* Upper bound of wants * margin of feature j. */
 static double bound_of(const bound *b, size_t j) {
     double most = b->known[j] + b->grown;
     return most + (double)(b->width + 4) * 0x1p-23 * b->reach * b->largest +
@@ -179,16 +179,18 @@ typedef struct {
     sis__prefix *f;
     unsigned char *masked; /* (n_features) */
     unsigned char *stale;  /* (n_features) something kept for it is dirty */
-    size_t *made;          /* (n_features) masks there were when its row was made last; SIZE_MAX */
-    float *base;           /* (f->row) the present state at the cuts */
+    size_t *made;          /* (n_features) value of `masks` when its row was last made; SIZE_MAX:
+                            * never */
+    float *base;           /* (f->row) the current state at the cuts */
     size_t masks;          /* since the last reset */
     size_t version;        /* of the base */
-    size_t most;   /* values of it that a candidate changes; 0: rows are written as a whole */
-    size_t *place; /* (NEAR, most) where these are */
-    float *value;  /* (NEAR, most) */
+    size_t most;           /* maximal number of values that a candidate changes; 0: rows are written
+                    * whole */
+    size_t *place;         /* (NEAR, most) their positions */
+    float *value;          /* (NEAR, most) */
     sis__row_change changes[NEAR];
-    float *one; /* (f->row) room for a row */
-    /* One of them, or none: every candidate may be the best. */
+    float *one; /* (f->row) scratch row */
+    /* At most one of them is used; with none, every candidate may be the best. */
     bound *bound;
     sis__estimate *estimate;
 } window_rule;
@@ -212,7 +214,7 @@ static void mask_elements(sis__prefix *f, size_t j) {
     }
 }
 
-/* The base has been computed anew. */
+/* After the base was recomputed. */
 static void reset_point(sis__prefix *f, sis__keep_point *s) {
     for (size_t j = 0; j < f->s->in.n; j++) {
         s->kept[j].dirty = s->box[j];
@@ -249,7 +251,7 @@ static int window_reset(sis__rule_instance *r, const unsigned char *masked) {
 
 /* ---- Candidates ----------------------------------------------------------------------------- */
 
-/* Bring candidates up to date together: their products wait for each other. */
+/* Update several candidates together, so that their products are queued together. */
 static void update(window_rule *w, const size_t *features, size_t n) {
     sis__prefix *f = w->f;
     for (size_t i = 0; n > 0 && i < f->n_points; i++) {
@@ -285,7 +287,7 @@ static void window_update(sis__rule_instance *r, const int *features, size_t n) 
     r->work = w->f->work;
 }
 
-/* Write what the cut holds with feature j masked too into a row. 0: the same as in the base. */
+/* Write the values of a cut with feature j masked too into a row. 0: equal to the base. */
 static int put_cut(const window_rule *w, sis__keep_point *s, size_t j, float *row) {
     return s->ops->row_without &&
            s->ops->row_without(w->f, s, j, w->base + s->cut.at, row + s->cut.at);
@@ -297,8 +299,8 @@ static int cut_differs(const window_rule *w, sis__keep_point *s, size_t j) {
                            : put_cut(w, s, j, w->one);
 }
 
-/* The values of the cut that feature j changes: where they stand in the row, and what they are. Returns
- * how many. */
+/* The values of the cut that feature j changes: positions in the row, and values. Returns their
+ * number. */
 static size_t cut_changes(const window_rule *w, sis__keep_point *s, size_t j, size_t *place,
                           float *value) {
     size_t n = 0;
@@ -314,7 +316,7 @@ static size_t cut_changes(const window_rule *w, sis__keep_point *s, size_t j, si
     return n;
 }
 
-/* Nothing is written: window_margins tells the head what changes. */
+/* Writes nothing: window_margins() passes the changes to the head. */
 static sis__change changed_row(window_rule *w, int feature) {
     sis__prefix *f = w->f;
     int changes = feature < 0;
@@ -349,7 +351,7 @@ static sis__change window_row(sis__rule_instance *r, int feature, float *row) {
     return SIS__CHANGED;
 }
 
-/* What a feature changes of the base. */
+/* The changes of a feature relative to the base. */
 static sis__row_change changes_of(const window_rule *w, int feature, size_t *place, float *value) {
     size_t n = 0;
     for (size_t i = 0; feature >= 0 && i < w->f->n_points; i++)
@@ -357,7 +359,7 @@ static sis__row_change changes_of(const window_rule *w, int feature, size_t *pla
     return (sis__row_change){n, place, value};
 }
 
-/* Candidates whose rows are told by what changes. */
+/* Candidates whose rows are passed as changes. */
 typedef struct {
     window_rule *w;
     const int *features;
@@ -407,8 +409,8 @@ static void window_learn(sis__rule_instance *r, int feature, double margin) {
 
 /* ---- Masking -------------------------------------------------------------------------------- */
 
-/* Does it meet the box of feature i at a cut? What meets it anywhere before does so there too, or
- * changes nothing there. */
+/* Does the box of feature j meet that of feature i at a cut? Boxes that meet earlier also meet
+ * there, or change nothing there. */
 static int meets_at_cut(const sis__prefix *f, size_t i, size_t j) {
     for (size_t k = f->n_points; k-- > 0 && f->points[k].kind != SIS__KEEP_CONV;) {
         const sis__box *box = f->points[k].box;
@@ -418,7 +420,7 @@ static int meets_at_cut(const sis__prefix *f, size_t i, size_t j) {
     return 0;
 }
 
-/* What the boxes of feature i meet must be computed again. */
+/* Mark everything that the boxes of feature i meet for recomputation. */
 static void spoil(window_rule *w, size_t i) {
     sis__prefix *f = w->f;
     for (size_t j = 0; j < f->s->in.n; j++) {
@@ -500,8 +502,8 @@ static int state_init(window_rule *w) {
     return sis__arena_error(memory);
 }
 
-/* Values of a row that a candidate changes at a cut, at most, and room for one more: it is written before it is
- * known to differ. */
+/* Maximal number of values of a row that a candidate changes at a cut, plus one: a value is written
+ * before it is compared. */
 static size_t most_changes(const sis__prefix *f, const sis__keep_point *s) {
     size_t most = 0;
     if (s->kind == SIS__KEEP_CONV)
@@ -513,7 +515,7 @@ static size_t most_changes(const sis__prefix *f, const sis__keep_point *s) {
     return most * f->maps[s->map].channels + 1;
 }
 
-/* Tell the head what changes, where that is little of whole maps. */
+/* Pass only changes to the head if they are a small part of whole maps. */
 static int near_init(window_rule *w) {
     const sis__prefix *f = w->f;
     size_t most = 0, wholes = 0;

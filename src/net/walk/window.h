@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the window walk. The network up to its cuts (the *prefix*) is read once into
+ * Internals of the window walk. The network up to its cuts (the *prefix*) consists of
  *
  *     maps         tensors of the prefix, positions first and channels last (z, y, x, c); the base
- *     layers       what computes each map from earlier ones, over any box of positions; layer i
- *                  makes map i + 1, map 0 is the input
- *     keep points  where something is kept for every candidate: the sums of convolutions, and what
- *                  the cuts hold, whose values together make a row for the head
+ *     layers       each computes a map from earlier ones, over any box of positions; layer i
+ *                  computes map i + 1, map 0 is the input
+ *     keep points  where something is kept for every candidate: sums of convolutions, and the
+ *                  values of the cuts, which together form a row for the head
  *
  * Masking a feature changes each map only inside a *box* of positions. For a candidate j
  *
- *     values of a map inside its box  =  what the layers make of them, from the input or
- *                                        from the sums that are kept for a convolution
+ *     values of a map inside its box  =  computed by the layers, from the input or from the
+ *                                        kept sums of a convolution
  *
- * and what is kept stays valid until the box of a feature that is masked for good meets j's; then
- * only the part where they meet (the *dirty* box) is computed again. Sums are made of the terms of
- * a full pass in its order, and sums at the cuts in double and rounded as it rounds them: base and
- * candidates have the values of a full pass, to the bit.
+ * What is kept stays valid until the box of a feature that is masked for good meets j's box; then
+ * only the intersection (the *dirty* box) is recomputed. Sums have the terms of a full pass in its
+ * order; sums at the cuts are in double and rounded the same way. So base and candidates have the
+ * bits of a full pass.
  *
- * A caller that only wants the best candidate need not compute those that cannot be it. Two modules
- * bound a margin from above: window.c by how far it can have moved since it was computed,
- * window_estimate.c by an estimate with a known error.
+ * A caller that only wants the best candidate can skip those that cannot be it. Two modules bound a
+ * margin from above: window.c by how far it can have moved since it was computed, window_estimate.c
+ * by an estimate with a known error.
  *
- *     window.c               the verbs of the walk
+ *     window.c               the functions of the rule
  *     window_read.c          network -> maps, layers, cuts (window_read.h)
  *     window_axes.c          which axis of a tensor is which axis of its map
  *     window_layers.c        layers over boxes, and candidates' values
- *     window_keep.c          which convolutions are kept, and the memory for everything
+ *     window_keep.c          which convolutions are kept, and all memory
  *     window_estimate.c      estimated margins, for maxima of a convolution of the input
  *
  * Keep points by kind:
@@ -47,7 +47,7 @@
 /* ---- Boxes --------------------------------------------------------------------------------- */
 
 typedef struct sis__box {
-    int lo[3], hi[3]; /* lo <= position < hi; empty if that leaves nothing on some axis */
+    int lo[3], hi[3]; /* lo <= position < hi; empty if an axis has none */
 } sis__box;
 
 static inline int sis__box_empty(const sis__box *b) {
@@ -96,7 +96,7 @@ typedef struct sis__part {
     sis__box box;
 } sis__part;
 
-/* Number of a position among those of a box that holds it. */
+/* Index of a position among those of a box that contains it. */
 static inline size_t sis__box_at(const sis__box *b, int z, int y, int x) {
     size_t ny = (size_t)(b->hi[1] - b->lo[1]), nx = (size_t)(b->hi[2] - b->lo[2]);
     return ((size_t)(z - b->lo[0]) * ny + (size_t)(y - b->lo[1])) * nx + (size_t)(x - b->lo[2]);
@@ -115,25 +115,25 @@ static inline float *sis__part_at(const sis__part *p, size_t channels, int z, in
 
 enum { SIS__CHANNELS = 1, SIS__SPATIAL = 2 }; /* roles; the axes of a map are 2, 4, 8 */
 
-/* How a tensor of the plan shows a map. */
+/* How a tensor of the plan represents a map. */
 typedef struct sis__axis_map {
-    int map;                           /* -1: it does not */
+    int map;                           /* -1: none */
     unsigned char role[SIS__MAX_RANK]; /* of each axis: a set of bits; 0 if its size is 1 */
     size_t stride[4]; /* in the tensor: of channels, then of the map's three axes; 0 if size 1 */
 } sis__axis_map;
 
-/* What the output of a step shows, if the step only looks at or moves values: 1, else 0. */
+/* The representation after a step that only views or moves values: 1, else 0. */
 int sis__axis_map_through(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
                           sis__axis_map *out);
 
-/* Roles of the axes of tensor `first`, read from the first layer behind it that tells: 1, else 0.
- */
+/* Roles of the axes of tensor `first`, derived from the first later layer that determines them: 1,
+ * else 0. */
 int sis__axis_map_first(const sis__plan *p, int first, sis__axis_map *out);
 
-/* Which axes a Reduce removes, as flags of those of its input with a size above 1. */
+/* The axes that a Reduce removes, as flags over those of its input with a size above 1. */
 void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char *reduced);
 
-/* Where position (z, y, x) of the map lies in the tensor. */
+/* The offset of position (z, y, x) of the map in the tensor. */
 static inline size_t sis__axes_at(const sis__axis_map *v, int z, int y, int x) {
     return (size_t)z * v->stride[1] + (size_t)y * v->stride[2] + (size_t)x * v->stride[3];
 }
@@ -143,11 +143,11 @@ static inline size_t sis__axes_at(const sis__axis_map *v, int z, int y, int x) {
 typedef struct sis__map {
     size_t channels;
     sis__box whole;
-    float *base;   /* (positions, channels) of the present state */
-    sis__box *box; /* (n_features) where masking each can change it */
+    float *base;   /* (positions, channels) of the current state */
+    sis__box *box; /* (n_features) positions that masking each can change */
     float *window; /* a candidate's values */
     int needed;    /* for some keep point */
-    int first;     /* of a candidate's values, those of no map before are asked for */
+    int first;     /* a candidate's values need no map before this one */
 } sis__map;
 
 typedef enum sis__layer_kind {
@@ -156,28 +156,28 @@ typedef enum sis__layer_kind {
     SIS__LAYER_AVERAGE, /* pooling */
     SIS__LAYER_PAD,     /* a border of one number */
     SIS__LAYER_RELU,
-    SIS__LAYER_ELEMENTS, /* whatever else does the same to each value: the operator's own code */
+    SIS__LAYER_ELEMENTS, /* any other element-wise operator, run by its own code */
     SIS__LAYER_AFFINE,   /* BatchNormalization */
     SIS__LAYER_CONCAT    /* of channels */
 } sis__layer_kind;
 
 enum { SIS__LAYER_INPUTS = 8 };
 
-/* Weights of a convolution as products need them, and what is kept of its output. */
+/* Packed weights of a convolution, and what is kept of its output. */
 typedef struct sis__conv {
     const float *bias; /* (filters) or NULL */
-    float *zeros;      /* (filters) where sums begin that do not begin with the bias */
+    float *zeros;      /* (filters) start of sums that do not start with the bias */
     float *packed;     /* of each group and row of the kernel (depth, filters) */
     size_t row_size;   /* floats of one row in packed */
-    int *offset;       /* (depth) of what an output sees of a line, from the first of it */
+    int *offset;       /* (depth) offsets in a line of the inputs of an output, from the first */
     int block[3];      /* outputs computed at a time */
-    int point;         /* where sums of candidates are kept; -1: they are not */
-    float *sums;       /* the base as sums of each row of the kernel, where they are kept */
+    int point;         /* keep point of candidates' sums; -1: not kept */
+    float *sums;       /* the base as sums of each row of the kernel, if kept */
 } sis__conv;
 
-/* What an operator that works value by value is given: one of the maps, or a constant. */
+/* An operand of an element-wise operator: one of the maps, or a constant. */
 typedef struct sis__map_operand {
-    int map;                  /* which of the layer's inputs; -1: a constant */
+    int map;                  /* index of the layer's input; -1: a constant */
     const void *at;           /* its values */
     size_t position, channel; /* their strides; 0: one for all */
 } sis__map_operand;
@@ -191,12 +191,12 @@ typedef struct sis__layer {
     const sis__step *step;
     sis__window w; /* CONV, MAX, AVERAGE, PAD: along the axes of the maps */
     sis__conv conv;
-    const float *scale, *shift;                   /* AFFINE; PAD: scale is what stands around */
+    const float *scale, *shift;                   /* AFFINE; PAD: scale is the fill value */
     sis__map_operand operands[SIS__LAYER_INPUTS]; /* ELEMENTS: of each input of the step */
-    int fused; /* RELU: of what is kept for a convolution, without a copy in between */
+    int fused; /* RELU: reads the kept sums of a convolution directly */
 } sis__layer;
 
-/* Is something kept that tells what a layer makes of a candidate? */
+/* Does a keep point hold a candidate's output of this layer? */
 static inline int sis__layer_kept(const sis__layer *l) {
     return l->fused || (l->kind == SIS__LAYER_CONV && l->conv.point >= 0);
 }
@@ -204,7 +204,7 @@ static inline int sis__layer_kept(const sis__layer *l) {
 /* ---- Keep points ---------------------------------------------------------------------------- */
 
 typedef enum sis__keep_kind {
-    SIS__KEEP_CONV,  /* a convolution: the sums its values are made of */
+    SIS__KEEP_CONV,  /* a convolution: the addends of its outputs */
     SIS__KEEP_DENSE, /* cut: a dense layer */
     SIS__KEEP_MEAN,  /* cut: sum or mean over all positions */
     SIS__KEEP_MAX,   /* cut: maximum over all positions */
@@ -213,50 +213,50 @@ typedef enum sis__keep_kind {
 
 /* What a keep point holds for one candidate. */
 typedef struct sis__kept {
-    sis__box dirty; /* part of the point's box: what must be computed again */
-    size_t in, out; /* in the store, or for DENSE and MEAN in the wide store.
-                       CONV: in is the sums, WHOLE: the values inside the box; MAX: out is the
-                       maximum inside the box; DENSE, MEAN: the change of the map inside the box,
-                       and of what is computed from it */
-    long changed;   /* DENSE, MEAN: values of `in` that are not 0 */
-    double squares; /* the same: the sum of their squares, */
-    double path;    /* the lengths of all steps that `in` took, added up, */
+    sis__box dirty; /* part of the point's box that must be recomputed */
+    size_t in, out; /* offsets in the store, or for DENSE and MEAN in the wide store. CONV: in holds
+                     * the sums, WHOLE: the values inside the box; MAX: out is the maximum inside
+                     * the box; DENSE, MEAN: the change of the map inside the box, and of what is
+                     * computed from it */
+    long changed;   /* DENSE, MEAN: number of nonzero values of `in` */
+    double squares; /* also: the sum of their squares, */
+    double path;    /* the total length of all changes of `in`, */
     double error;   /* and roundings of `out` (window_sums.c) */
-    int inexact;    /* base + `in` is not the map to the bit */
+    int inexact;    /* base + `in` is not exactly the map */
 } sis__kept;
 
-/* What a cut gives to a row of the head. */
+/* The position of a cut in a row of the head. */
 typedef struct sis__cut_place {
     int value;          /* number of the tensor */
-    size_t width, at;   /* values, and where they stand in the row */
-    sis__axis_map axes; /* how the tensor in front of the cut shows the map */
-    int relu;           /* a Relu follows: DENSE; MAX: one stands in front, which is the same */
+    size_t width, at;   /* number of values, and offset in the row */
+    sis__axis_map axes; /* how the tensor before the cut represents the map */
+    int relu;           /* a Relu follows: DENSE; MAX: one comes before, which is equivalent */
 } sis__cut_place;
 
-/* DENSE and MEAN: a layer that is linear in the map. */
+/* DENSE and MEAN: linear functions of the map. */
 typedef struct sis__cut_linear {
     const sis__step *step; /* DENSE */
-    const float *plus;     /* DENSE: what is added to its output, or NULL */
-    size_t padded;         /* sums, rounded up */
+    const float *plus;     /* DENSE: addend of its output, or NULL */
+    size_t padded;         /* number of sums, rounded up */
     float *weights;        /* DENSE: (positions * channels, padded) */
     double *length;        /* (padded) of each column of weights */
     double divisor;        /* MEAN */
-    double *sums, *slack;  /* (padded) present sums; how far they may be from a full pass */
-    double terms;          /* additions that a term of a full pass goes through */
+    double *sums, *slack;  /* (padded) current sums; bound on their difference from a full pass */
+    double terms;          /* number of additions that a term of a full pass goes through */
     double squares;        /* of the values of the base */
     double error;          /* roundings of sums (window_sums.c), */
-    double worst_length;   /* and of a candidate's change at most: its length, */
+    double worst_length;   /* and upper bounds for a candidate's change: its length, */
     double worst_error;    /* its roundings; */
-    double allowed;        /* what slack allows for all of them */
-    unsigned char *live;   /* MEAN: (padded) channels that were not 0 everywhere at all times */
-    int more_live;         /* there are new ones */
-    float *flat;           /* the base in the order of the tensor */
+    double allowed;        /* the total that slack allows for */
+    unsigned char *live;   /* MEAN: (padded) channels that were ever nonzero */
+    int more_live;         /* new ones were added */
+    float *flat;           /* the base in the tensor's order */
 } sis__cut_linear;
 
-/* Maxima over rows (positions with the same z and y) and parts of them; see window_max.c. */
+/* Maxima over rows (positions with the same z and y) and parts of rows; see window_max.c. */
 typedef struct sis__max_outside {
     size_t rows, channels;
-    int from, to; /* positions x of a row that may change */
+    int from, to; /* range of positions x that may change */
     float *left;  /* (rows, to - from + 1, channels) maxima of x < from + i */
     float *right; /* (rows, to - from + 1, channels) maxima of x >= from + i */
     float *above; /* (rows + 1, channels) maxima of rows < i */
@@ -266,31 +266,32 @@ typedef struct sis__max_outside {
 struct sis__prefix;
 struct sis__keep_point;
 
-/* What a kind of keep point does. Only `update` is always there. Rows and bases are those of the cut. */
+/* Functions of a kind of keep point. Only `update` is always set. Rows and bases are those of the
+ * cut. */
 typedef struct sis__keep_ops {
     int (*init)(struct sis__prefix *f, struct sis__keep_point *s);
 
-    /* The base has been computed anew; or it has changed so often that sums are made anew. */
+    /* The base has been recomputed; or it has changed so often that sums must be recomputed. */
     void (*reset)(struct sis__prefix *f, struct sis__keep_point *s);
     void (*refresh)(struct sis__prefix *f, struct sis__keep_point *s);
 
-    /* Bring the dirty part of what is kept for feature j up to date. It may wait for `flush`, which
+    /* Update the dirty part of what is kept for feature j. It may be queued until `flush`, which
      * follows the updates of several features. */
     void (*update)(struct sis__prefix *f, struct sis__keep_point *s, size_t j);
     void (*flush)(struct sis__prefix *f);
 
-    /* Feature j is masked for good: before and after the base changes. */
+    /* Feature j is masked for good: called before and after the base changes. */
     void (*before)(struct sis__prefix *f, struct sis__keep_point *s, size_t j);
     void (*after)(struct sis__prefix *f, struct sis__keep_point *s, size_t j);
 
-    /* Write the values of the present state, or with feature j masked too. The latter returns 0 if they are
-     * those of the base. */
+    /* Write the values of the current state, or with feature j masked too. The latter returns 0 if
+     * they equal the base. */
     void (*row)(struct sis__prefix *f, struct sis__keep_point *s, float *row);
     int (*row_without)(struct sis__prefix *f, struct sis__keep_point *s, size_t j,
                        const float *base, float *row);
 
-    /* The values that feature j changes: where they stand in a row of all cuts, and what they are; returns
-     * how many. place NULL: 1 if there is any. NULL: compare rows. */
+    /* The values that feature j changes: positions in a row of all cuts, and values; returns their
+     * number. place NULL: 1 if there is any. Function NULL: compare rows. */
     size_t (*changes)(const struct sis__prefix *f, const struct sis__keep_point *s, size_t j,
                       const float *base, size_t *place, float *value);
 } sis__keep_ops;
@@ -314,7 +315,7 @@ typedef struct sis__keep_point {
 /* A value of the input that belongs to a feature. */
 typedef struct sis__element {
     int z, y, x, c;
-    float masked; /* what it becomes */
+    float masked; /* its masked value */
 } sis__element;
 
 /* Map 0 with nothing masked; feature i owns elements start[i] .. start[i + 1] - 1. */
@@ -324,7 +325,7 @@ typedef struct sis__prefix_input {
     sis__element *elements;
 } sis__prefix_input;
 
-/* What is kept for candidates, all of it. */
+/* Everything that is kept for candidates. */
 typedef struct sis__store {
     float *single;
     double *wide;
@@ -333,9 +334,9 @@ typedef struct sis__store {
 
 enum { SIS__QUEUE = 512 };
 
-/* Products of a convolution that wait: what outputs see of a line, and where their sums go. */
+/* Queued products of a convolution: the inputs of outputs, and where their sums go. */
 typedef struct sis__queue {
-    const sis__layer *layer; /* the convolution; NULL: nothing waits */
+    const sis__layer *layer; /* the convolution; NULL: the queue is empty */
     float *seen;             /* (room) copies of lines */
     size_t used, room;
     size_t outputs;     /* at most SIS__QUEUE */
@@ -344,28 +345,28 @@ typedef struct sis__queue {
     size_t *count; /* (rows of a kernel at most) */
 } sis__queue;
 
-/* Room for what is computed and forgotten. */
+/* Scratch memory. */
 typedef struct sis__scratch {
     sis__box *need, *work; /* (n_layers + 1) */
     sis__queue queue;
-    const float **lines; /* sums that make up a line of outputs, or what a window sees */
-    float *products;     /* the same for a block, where they are not kept */
+    const float **lines; /* addends of a line of outputs, or the inputs of a window */
+    float *products;     /* addends for a block, if they are not kept */
     double *totals;      /* of averages */
     float *outside;      /* maxima outside a box */
-    int *index;          /* changes found in a map */
+    int *index;          /* indices of changes in a map */
     double *change;
 } sis__scratch;
 
 typedef struct sis__prefix {
     const sis__net_input *s;
     const sis__kernels *kernels;
-    sis__plan *plan; /* one row, from the input to what the last activation reads */
+    sis__plan *plan; /* one row, from the input to the input of the last activation */
     sis__map *maps;  /* (n_layers + 1) */
     sis__layer *layers;
     sis__keep_point *points; /* convolutions first, in order; then cuts */
     size_t n_layers, n_points;
-    size_t row;  /* values in a row of the head */
-    double work; /* operations so far, as the driver compares them (walk.h) */
+    size_t row;  /* number of values in a row of the head */
+    double work; /* operations so far, for the driver (walk.h) */
     sis__prefix_input input;
     sis__store store;
     sis__scratch scratch;
@@ -379,13 +380,13 @@ static inline size_t sis__positions(const sis__map *m) {
     return sis__box_volume(&m->whole);
 }
 
-/* Positions in the boxes of all features. */
+/* Total number of positions in the boxes of all features. */
 double sis__box_total(const sis__prefix *f, const sis__map *m);
 
 /* ---- Layers -------------------------------------------------------------------------------- */
 
-/* The box of the output that box b of an input reaches; of an input that box b of the output
- * sees. */
+/* The box of the output that box b of an input affects; the box of an input that box b of the
+ * output depends on. */
 sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__box *b);
 sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b);
 
@@ -397,72 +398,72 @@ sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box
 
 /* ---- Convolutions -------------------------------------------------------------------------- */
 
-enum { SIS__BLOCK = 64 }; /* outputs in a block at most */
+enum { SIS__BLOCK = 64 }; /* maximal outputs of a block */
 
-/* Choose the block; 0 if it would see too much. */
+/* Choose the block; 0 if it would need too much input. */
 int sis__conv_block(sis__layer *l);
 
-/* Floats of a line that a block sees. */
+/* Number of floats of a line that a block reads. */
 size_t sis__conv_sees(const sis__layer *l);
 
-/* Rows of the kernel: their sums are made apart. */
+/* Number of rows of the kernel, which have separate sums. */
 static inline size_t sis__conv_rows(const sis__layer *l) {
     return l->w.kernel[0] * l->w.kernel[1];
 }
 
-/* Weights as products need them: w (filters, depth), or transposed (depth, filters). */
+/* Pack the weights w (filters, depth), or transposed (depth, filters). */
 int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed);
 
-/* Box r of the output, from a part that holds what it sees. */
+/* Compute box r of the output from a part that contains its inputs. */
 void sis__conv_run(sis__prefix *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                    const sis__box *r);
 
-/* Sums of rows of the kernel for the outputs of a box, (z, y, row, x, filter): of those rows that see
- * some lines (z, y) of the input, which are rows[0] times rows[1] for an output at most. */
+/* Sums of rows of the kernel for the outputs of a box, (z, y, row, x, filter): only rows that read
+ * certain lines (z, y) of the input, at most rows[0] times rows[1] per output. */
 typedef struct sis__row_sums {
     float *at;
     sis__box box, lines;
     size_t rows[2];
 } sis__row_sums;
 
-/* Those that are kept for feature j, if the convolution is kept: of the lines that it changes. As
- * long as there is no store, only how many they are. */
+/* The kept sums of feature j, if the convolution is kept: for the lines that it changes. Before
+ * there is a store, only their number. */
 sis__row_sums sis__conv_own(const sis__prefix *f, const sis__layer *l, size_t j);
 
 /* What feature j changes of a convolution: lines (z, y) of its input, and outputs x along them. */
 sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j);
 
-/* n outputs from position `at` on with feature j masked too, from what is kept. */
+/* n outputs from position `at` on with feature j masked too, from the kept sums. */
 void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const int *at, size_t n,
                     int relu, float *y);
 
-/* Masking j for good: what is kept for it becomes the base. */
+/* Feature j is masked for good: its kept sums become the base's. */
 void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j);
 
 /* ---- What is kept --------------------------------------------------------------------------- */
 
-/* Choose which convolutions are kept, and make room for everything. */
+/* Choose which convolutions are kept, and allocate everything. */
 int sis__keep_init(sis__prefix *f);
 
-/* Write the values of a MAX cut with feature j masked too, from the maxima inside its box. 0: they are those
- * of the base. */
+/* Write the values of a MAX cut with feature j masked too, from the maxima inside its box. 0: equal
+ * to the base. */
 int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
                    const float *base, float *row);
 
 /* ---- How high margins can be ----------------------------------------------------------------- */
 
-/* Margins estimated from what features change of the input. */
+/* Margins estimated from the change of the input. */
 typedef struct sis__estimate sis__estimate;
 
-/* *out is NULL if this network has none, or they would not pay. */
+/* *out is NULL if there are none for this network, or they are not worthwhile. */
 int sis__estimate_new(sis__prefix *f, sis__head *head, sis__estimate **out);
 void sis__estimate_free(sis__estimate *e);
 
-/* All estimates are out of date; that of feature j is. */
+/* All estimates are out of date; the estimate of feature j is. */
 void sis__estimate_reset(sis__estimate *e);
 void sis__estimate_spoil(sis__estimate *e, size_t j);
 
-/* most[k]: what wants * margin of features[k] is at most. base: the present row. */
+/* most[k]: upper bound of wants * margin of features[k]. base: the current row. */
 int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
                        const float *base, double *most);
 

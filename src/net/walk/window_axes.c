@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exporters wrap convolutions in Transpose, Reshape, Squeeze and the like. None of these computes
- * anything: the same map is seen through another shape. Here is kept which axis of a tensor is
- * which axis of its map, as a set of bits an axis (several if axes were merged, none if its size is
- * 1), and where in the tensor an element of the map lies.
+ * Exporters wrap convolutions in Transpose, Reshape, Squeeze and the like, which compute nothing:
+ * the same map has another shape. This file tracks which axis of a tensor is which axis of its map,
+ * as a set of bits per axis (several if axes were merged, none if its size is 1), and the strides
+ * of the map in the tensor.
  *
- * The input has no roles of its own. They are read from the first layer that has an opinion: its
- * axis 1 are channels for a convolution, what is left by a reduction, the last one for a MatMul.
+ * The roles of the input's axes are derived from the first layer that determines them: axis 1 holds
+ * channels for a convolution, the remaining axis for a reduction, the last one for a MatMul.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static int single(unsigned char role) {
 
 /* ---- One step ------------------------------------------------------------------------------ */
 
-/* The same values in any order: axes may change places or, in the same order, be merged; not split. */
+/* The same values in another order: axes may be permuted or, in the same order, merged; not
+ * split. */
 int sis__axis_map_through(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
                           sis__axis_map *out) {
     const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
@@ -78,15 +79,16 @@ void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char
 
 /* ---- Roles of the input -------------------------------------------------------------------- */
 
-/* Names the axes of a tensor that are not 1 after those of the first: bit d is its axis d. */
+/* Names the axes of a tensor with size above 1 by those of the first tensor: bit d is its axis
+ * d. */
 typedef struct {
     const sis__plan *p;
     int first;
     sis__axis_map *seen;             /* (n_tensors) */
-    unsigned char of[SIS__MAX_RANK]; /* role found for each axis of the first */
+    unsigned char of[SIS__MAX_RANK]; /* role found for each axis of the first tensor */
 } search;
 
-/* Channels on `axis`, the others that are flagged in order. */
+/* Channels on `axis`; the other flagged axes are positions, in order. */
 static int assign(search *k, int tensor, size_t axis, const unsigned char *spatial) {
     const sis__tensor *t = &k->p->tensors[tensor];
     const sis__axis_map *v = &k->seen[tensor];
@@ -110,7 +112,7 @@ static int assign(search *k, int tensor, size_t axis, const unsigned char *spati
     return 1;
 }
 
-/* Channels on axis 1, positions behind. */
+/* Channels on axis 1, positions after it. */
 static int assign_image(search *k, int tensor) {
     unsigned char spatial[SIS__MAX_RANK] = {0};
     size_t rank = k->p->tensors[tensor].rank;
@@ -145,7 +147,7 @@ static int same_shape(const sis__tensor *a, const sis__tensor *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
-/* A step: 1 found, 0 nothing learned. */
+/* A step: 1 if roles were found, else 0. */
 static int look(search *k, const sis__step *s) {
     int in = s->inputs[0], out = s->outputs[0];
     for (size_t i = 1; i < s->n_inputs && (in < 0 || k->seen[in].map < 0); i++)
@@ -170,7 +172,7 @@ static int look(search *k, const sis__step *s) {
     if (!sis__axis_map_through(k->p, s, &k->seen[in], &k->seen[out])) {
         k->seen[out].map = -1;
         if (sis__is(s, SIS__PADDING) || same_shape(&k->p->tensors[in], &k->p->tensors[out]))
-            k->seen[out] = k->seen[in]; /* element by element, or it will not be a layer */
+            k->seen[out] = k->seen[in]; /* element-wise, otherwise it will not be a layer */
     }
     return 0;
 }

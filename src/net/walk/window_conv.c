@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions of a prefix. An output is the sum of one sum for each row (kz, ky) of the kernel, as
- * in a full pass: every one of these depends on a single line of the input. Where a convolution is
- * kept, its sums are kept apart, for the base and for each candidate. Masking a feature changes a
- * candidate's sums only where the lines that both of them change meet; the others are its own from
- * before, or those of the base.
+ * Convolutions of a prefix. As in a full pass, an output is the sum of one sum for each row (kz,
+ * ky) of the kernel, and each of these depends on a single line of the input. If a convolution is
+ * kept, its sums are kept separately, for the base and for each candidate. Masking a feature
+ * changes a candidate's sums only where the lines that both change meet; the others are unchanged
+ * or those of the base.
  *
- * Lines of inputs are queued with the outputs that see them, those of many candidates together, and
- * multiplied a whole queue at a time: what a line sees is copied, with zeros where the padding is,
- * and every output sees its values at the same offsets from its first. The terms come in the order
- * of a full pass, so the sums are the same to the bit.
+ * Lines of inputs are queued with the outputs that read them, for many candidates together, and a
+ * whole queue is multiplied at once. A line is copied with zeros for padding, so every output reads
+ * its values at the same offsets. Terms are in the order of a full pass, so sums have the same
+ * bits.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -21,12 +21,12 @@
 
 /* ---- Weights ------------------------------------------------------------------------------- */
 
-/* Terms of the sum of one row of the kernel. */
+/* Number of terms of one row of the kernel. */
 static size_t depth_of(const sis__window *w) {
     return w->channels / w->groups * w->kernel[2];
 }
 
-/* Positions of a line that n outputs side by side see. */
+/* Number of positions of a line that n adjacent outputs read. */
 static size_t seen_by(const sis__window *w, size_t n) {
     return (n - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
 }
@@ -47,7 +47,7 @@ size_t sis__conv_sees(const sis__layer *l) {
     return seen_by(&l->w, (size_t)l->conv.block[2]) * l->w.channels;
 }
 
-/* Where, counted from the first value an output sees of a line, its (channel, place) values lie. */
+/* The offsets of an output's (channel, column) inputs in a line, from the first. */
 static void find_offsets(const sis__window *w, int *offset) {
     for (size_t c = 0; c < w->channels / w->groups; c++)
         for (size_t k = 0; k < w->kernel[2]; k++)
@@ -61,7 +61,7 @@ static void copy_weights(const sis__window *v, const float *w, size_t row, float
         memcpy(to + i * run, w + (i * rows + row) * run, run * sizeof *to);
 }
 
-/* Has every channel a kernel of its own? Then (row, place, channel) is the order of weights. */
+/* Does every channel have its own kernel? Then weights are in the order (row, column, channel). */
 static int depthwise(const sis__window *w) {
     return w->groups > 1 && w->groups == w->channels && w->groups == w->filters;
 }
@@ -113,23 +113,24 @@ int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* Floats of the sums of a row of the kernel for a line of outputs. */
+/* Number of floats of the sums of a row of the kernel for a line of outputs. */
 static size_t line_size(const sis__layer *l, const sis__box *b) {
     return (size_t)(b->hi[2] - b->lo[2]) * l->w.filters;
 }
 
-/* What output o sees first along an axis. */
+/* The first input position of output o along an axis. */
 static int first_seen(const sis__window *w, size_t d, int o) {
     return o * (int)w->stride[d] - (int)w->pad[d];
 }
 
-/* The first row of the kernel along an axis by which output o sees some lines, or ones behind. */
+/* The first row of the kernel along an axis with which output o reads these lines, or later
+ * ones. */
 static size_t first_row(const sis__window *w, size_t d, int o, const sis__box *lines) {
     int missing = lines->lo[d] - first_seen(w, d, o), step = (int)w->dilation[d];
     return missing <= 0 ? 0 : (size_t)(step == 1 ? missing : (missing + step - 1) / step);
 }
 
-/* Where the first of the sums for outputs (z, y, x ...) stands. */
+/* The address of the first sum for outputs (z, y, x ...). */
 static float *sums_of(const sis__layer *l, const sis__row_sums *s, int z, int y, int x) {
     const sis__box *b = &s->box;
     size_t ny = (size_t)(b->hi[1] - b->lo[1]);
@@ -138,7 +139,7 @@ static float *sums_of(const sis__layer *l, const sis__row_sums *s, int z, int y,
            (size_t)(x - b->lo[2]) * l->w.filters;
 }
 
-/* Where those of one row stand. */
+/* The address of the sums of one row. */
 static float *sums_at(const sis__layer *l, const sis__row_sums *s, int z, int y, size_t row,
                       int x) {
     size_t kz = row / l->w.kernel[1] - first_row(&l->w, 0, z, &s->lines);
@@ -146,7 +147,7 @@ static float *sums_at(const sis__layer *l, const sis__row_sums *s, int z, int y,
     return sums_of(l, s, z, y, x) + (kz * s->rows[1] + ky) * line_size(l, &s->box);
 }
 
-/* Those of all rows for the outputs of a box. */
+/* The sums of all rows for the outputs of a box. */
 static sis__row_sums all_sums(const sis__layer *l, float *at, const sis__box *box) {
     const sis__box all = {{INT_MIN / 2, INT_MIN / 2, 0}, {INT_MAX, INT_MAX, 0}};
     return (sis__row_sums){at, *box, all, {l->w.kernel[0], l->w.kernel[1]}};
@@ -164,7 +165,7 @@ sis__row_sums sis__conv_own(const sis__prefix *f, const sis__layer *l, size_t j)
     return own;
 }
 
-/* n positions of a line of the input from x = lo on, zeros outside the map. */
+/* Copy n positions of a line of the input from x = lo on, zeros outside the map. */
 static void copy_line(const sis__map *m, const sis__part *in, const int *at, int lo, int n,
                       float *to) {
     size_t channels = m->channels;
@@ -180,7 +181,7 @@ static void copy_line(const sis__map *m, const sis__part *in, const int *at, int
     memset(to + (size_t)(end - lo) * channels, 0, (size_t)(lo + n - end) * channels * sizeof *to);
 }
 
-/* The output along one axis that sees input i at kernel position k, or -1. */
+/* The output along one axis that reads input i at kernel position k, or -1. */
 static int output_of(const sis__window *w, size_t d, int i, size_t k, const sis__box *box) {
     int at = i + (int)w->pad[d] - (int)(k * w->dilation[d]), stride = (int)w->stride[d];
     if (at < 0 || at % stride)
@@ -189,7 +190,7 @@ static int output_of(const sis__window *w, size_t d, int i, size_t k, const sis_
     return at >= box->lo[d] && at < box->hi[d] ? at : -1;
 }
 
-/* Every channel by itself. Returns the operations. */
+/* Depthwise: each channel separately. Returns the operations. */
 static double flush_columns(sis__queue *q, const sis__layer *l) {
     const sis__window *w = &l->w;
     double work = 0;
@@ -246,7 +247,7 @@ static void flush(sis__prefix *f) {
     q->layer = NULL;
 }
 
-/* Does any output of box r see line (z, y) of the input? */
+/* Does any output of box r read line (z, y) of the input? */
 static int is_seen(const sis__window *w, const int *at, const sis__box *r) {
     for (size_t d = 0; d < 2; d++) {
         size_t k = 0;
@@ -258,8 +259,8 @@ static int is_seen(const sis__window *w, const int *at, const sis__box *r) {
     return 1;
 }
 
-/* What line (z, y) of the input adds to the outputs of box r that see it, at most a block of them
- * side by side. */
+/* Queue the contribution of line (z, y) of the input to the outputs of box r that read it, at most
+ * a block of them. */
 static void queue_line(sis__prefix *f, const sis__layer *l, const sis__part *in, const int *at,
                        const sis__box *r, const sis__row_sums *to) {
     const sis__window *w = &l->w;
@@ -293,8 +294,9 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these see.
- * The sums are there once the queue is flushed. Lines of another convolution flush it first. */
+/* Queue the contributions of `lines` of the input to the outputs of box r, from a part that
+ * contains their inputs. The sums are complete after the queue is flushed. Lines of another
+ * convolution flush it first. */
 static void queue_lines(sis__prefix *f, const sis__layer *l, const sis__part *in,
                         const sis__box *lines, const sis__box *r, const sis__row_sums *to) {
     sis__box b = *r;
@@ -355,8 +357,8 @@ sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j) {
     return sis__box_empty(out) ? *out : b;
 }
 
-/* f->scratch.lines: the sums of each row of the kernel for outputs (z, y, x ...) with feature j masked too.
- * Those that see none of its lines are the base's. */
+/* f->scratch.lines: the sums of each row of the kernel for outputs (z, y, x ...) with feature j
+ * masked too. Rows that read none of its lines are the base's. */
 static void find_lines(const sis__prefix *f, const sis__layer *l, size_t j, int z, int y, int x) {
     const sis__window *w = &l->w;
     const sis__row_sums base = all_sums(l, l->conv.sums, &f->maps[l->out].whole),

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * What features change of the input, and margins estimated from it: for convolutions of the input
- * itself under a maximum over all positions, in a sequence or an image.
+ * Estimated margins, for convolutions of the input itself under a maximum over all positions, in a
+ * sequence or an image.
  *
- * Masking a feature changes the input by the same amounts whatever else is masked. What that does
- * to the outputs of a convolution is summed once; features that change the input alike (the same
- * base of a DNA sequence, the same word, pixels of one shade) share the sum. Base and change added
- * up are the candidate's values, but for rounding. An exact sum takes all terms of the kernel, this
- * one addition: where kernels are long, the estimates of all candidates cost less than a few exact
+ * Masking a feature changes the input by the same amounts whatever else is masked. The resulting
+ * change of the convolution's outputs is summed once; features with the same change of the input
+ * (the same base of a DNA sequence, the same word, pixels of one shade) share the sum. Base plus
+ * change are the candidate's values up to rounding. An exact sum needs all terms of the kernel,
+ * this one addition: for long kernels the estimates of all candidates cost less than a few exact
  * ones.
  *
- * Rounding is bounded, never measured. With u = 2^-24, X the length of the longest position of the
- * input, masked or not, and W_f the lengths of a filter's weights at each place of the kernel,
- * added up, no sum of |x| |w| exceeds S = X W_f. The base's sum and the candidate's of n terms and
- * a bias b are each off by less than (n + 2) u (|b| + S), the change, a sum of m terms that are not
- * 0, by (m + 3) u 2 S, and adding it to the base by u (|b| + 3 S). head_error() says
- * what this does to margins.
+ * The rounding error is bounded, not measured. With u = 2^-24, X the largest length of a position
+ * of the input, masked or not, and W_f the sum of the lengths of a filter's weights over the
+ * positions of the kernel, no sum of |x| |w| exceeds S = X W_f. The base's sum and the candidate's
+ * of n terms and a bias b each have an error below (n + 2) u (|b| + S), the change, a sum of m
+ * nonzero terms, below (m + 3) u 2 S, and adding it to the base u (|b| + 3 S). head_error() turns
+ * this into an error of margins.
  *
- * So a candidate's margin is at most its estimate and that error, and only those that could be the
- * best are computed, exactly.
+ * So a candidate's margin is at most its estimate plus that error, and only candidates that could
+ * be the best are computed exactly.
  */
 #include <float.h>
 #include <math.h>
@@ -32,18 +32,19 @@
 #include "net/plan/source.h"
 #include "net/walk/window.h"
 
-static const double least_products = 64;         /* to pay, for each value that is estimated */
-static const size_t row_bytes = (size_t)1 << 20; /* rows of the head made together */
+static const double least_products = 64;         /* products saved per estimated value, to be
+                                                  * worthwhile */
+static const size_t row_bytes = (size_t)1 << 20; /* rows of the head computed together */
 
 /* ---- How far apart margins of close rows can be ---------------------------------------------- */
 
-/* The head is gone through twice: forwards for how large each value can be, backwards for how steeply
- * the margin can follow it (*slope*). That is known for dense layers, Relu, constants that are added,
- * and operators that only move values; other heads have no answer.
+/* Two passes over the head: forward for the maximal size of each value, backward for the maximal
+ * *slope* of the margin in it. Supported are dense layers, Relu, added constants, and operators
+ * that only move values; for other heads there is no bound.
  *
- * A sum of k terms in single precision, in any order, is off by less than (k + 2) 2^-24 of the
- * terms' sizes, added up. Both margins are rounded, so this counts twice, weighted by the slope of
- * the value that is rounded. */
+ * A sum of k terms in single precision, in any order, has an error below (k + 2) 2^-24 times the
+ * sum of the terms' sizes. Both margins are rounded, so this counts twice, weighted by the slope of
+ * the rounded value. */
 
 /* Of one value. */
 typedef struct {
@@ -53,7 +54,7 @@ typedef struct {
 typedef struct {
     const sis__plan *p;
     extent **of;  /* (n_tensors) NULL: not known */
-    int backward; /* sizes are there, slopes are to be found */
+    int backward; /* sizes are known, slopes are wanted */
     double rounding;
 } follow;
 
@@ -92,7 +93,7 @@ static int follow_dense(follow *f, const sis__step *s, extent *x, extent *y) {
     return 1;
 }
 
-/* A constant, one number or one for each value. */
+/* A constant: one number, or one per value. */
 static int follow_add(follow *f, const sis__step *s, extent *x, extent *y) {
     int in = x == f->of[s->inputs[0]] ? 0 : 1, other = s->inputs[1 - in];
     const float *k = constant(f, other);
@@ -109,7 +110,7 @@ static int follow_add(follow *f, const sis__step *s, extent *x, extent *y) {
     return 1;
 }
 
-/* Values of input `in` that stay what they are, or become 0: how many there are. */
+/* Values of input `in` that are copied or become 0. Returns their number. */
 static size_t follow_moved(const follow *f, const sis__step *s, size_t in, extent *y) {
     extent *x = f->of[s->inputs[in]];
     sis__source from;
@@ -129,7 +130,7 @@ static size_t follow_moved(const follow *f, const sis__step *s, size_t in, exten
     return n;
 }
 
-/* 1: it is known what the step does, 0: it is not. */
+/* 1: the step is supported, 0: it is not. */
 static int follow_step(follow *f, const sis__step *s, extent *y) {
     extent *x = NULL;
     for (size_t i = s->n_inputs; i-- > 0;) {
@@ -147,7 +148,7 @@ static int follow_step(follow *f, const sis__step *s, extent *y) {
     return n == count_of(f, s->outputs[0]);
 }
 
-/* Sizes of the cuts. */
+/* Set the sizes of the cuts. */
 static int begin(follow *f, const sis__prefix *prefix, const float *size) {
     for (size_t i = 0; i < prefix->n_points; i++) {
         const sis__cut_place *c = &prefix->points[i].cut;
@@ -162,7 +163,7 @@ static int begin(follow *f, const sis__prefix *prefix, const float *size) {
     return 1;
 }
 
-/* All steps; 1: known, 0: not, negative: an error. */
+/* All steps; 1: supported, 0: not, negative: an error. */
 static int forwards(follow *f) {
     int known = 1;
     for (size_t i = 0; known > 0 && i < f->p->n_steps; i++) {
@@ -175,7 +176,7 @@ static int forwards(follow *f) {
     return known;
 }
 
-/* A margin follows its own output, and under a softmax none of the others more than that. */
+/* The slope of a margin is 1 in its own output and, with a softmax, at most 1 in the others. */
 static void backwards(follow *f, const sis__net_input *s, extent *last, size_t n) {
     int softmax = sis__net_softmax(s->net);
     for (size_t k = 0; k < n; k++) {
@@ -195,8 +196,8 @@ static void find_slopes(const follow *f, const sis__prefix *prefix, float *slope
     }
 }
 
-/* Consider rows in which no value is above size (row). Find how steeply the margin can follow each value,
- * slope (row), and how far apart two margins can be by rounding alone; INFINITY: unknown. */
+/* For rows in which no value is above size (row), find the slope of the margin in each value, slope
+ * (row), and the largest difference of two margins by rounding alone; INFINITY: unknown. */
 static int head_error(const sis__prefix *prefix, const sis__head *head, const float *size,
                       float *slope, double *rounding) {
     const sis__plan *p = sis__head_plan(head);
@@ -225,8 +226,8 @@ static int head_error(const sis__prefix *prefix, const sis__head *head, const fl
 typedef struct {
     const sis__keep_point *point;
     const sis__layer *conv;
-    size_t *at;     /* (n_features) the change of the output, in `changes` */
-    sis__box *over; /* (n_features) where it lies: the feature's box in the output, at least */
+    size_t *at;     /* (n_features) offset of the output's change in `changes` */
+    sis__box *over; /* (n_features) its box, which contains the feature's box in the output */
     float *changes;
     float *inside; /* (n_features, channels) estimated maxima inside the box */
     float *lowest; /* (channels) -INFINITY */
@@ -238,13 +239,13 @@ struct sis__estimate {
     cut_changes *cuts;
     size_t n_cuts;
     unsigned char *stale; /* (n_features) its maxima are out of date */
-    float *error;         /* (row) how far values of a row can be off */
-    float *change;        /* (row) how far a candidate's values can be from the base's */
-    float *size;          /* (row) no value was above that; then rounding counts for at most: */
+    float *error;         /* (row) error bound of values */
+    float *change;        /* (row) maximal difference of a candidate's values from the base's */
+    float *size;          /* (row) upper bound of values so far; the bound on rounding for it: */
     double rounding;
-    float *weight;  /* (row) errors of values that are off, in margins */
+    float *weight;  /* (row) errors of values, in units of margins */
     float *rows;    /* (n_rows, row) */
-    double *errors; /* (n_rows) of their margins */
+    double *errors; /* (n_rows) error bounds of their margins */
     size_t n_rows;
     sis__arena memory;
 };
@@ -257,7 +258,7 @@ static float change_of(const sis__prefix *f, const sis__element *e) {
            f->input.values[sis__box_at(&m->whole, e->z, e->y, e->x) * m->channels + (size_t)e->c];
 }
 
-/* An element as seen from the first corner of its feature's box. */
+/* An element relative to the first corner of its feature's box. */
 typedef struct {
     int at[4];
     float change;
@@ -267,7 +268,7 @@ static relative relative_to(const sis__prefix *f, const sis__element *e, const s
     return (relative){{e->z - b->lo[0], e->y - b->lo[1], e->x - b->lo[2], e->c}, change_of(f, e)};
 }
 
-/* Any order that puts features side by side that change the input alike. */
+/* An order in which features with the same change of the input are adjacent. */
 static int by_change(const void *a, const void *b, void *ctx) {
     const sis__prefix *f = (const sis__prefix *)ctx;
     const size_t *start = f->input.start, i = *(const size_t *)a, j = *(const size_t *)b;
@@ -281,7 +282,7 @@ static int by_change(const void *a, const void *b, void *ctx) {
     return order;
 }
 
-/* Box b moved as feature i would have to be to lie where j does. */
+/* Box b shifted by the distance from feature i to feature j. */
 static sis__box moved(const sis__prefix *f, const sis__box *b, size_t i, size_t j) {
     sis__box r = *b;
     for (size_t d = 0; d < 3; d++) {
@@ -299,12 +300,12 @@ static int holds(const sis__box *a, const sis__box *b) {
 
 /* ---- Changes --------------------------------------------------------------------------------- */
 
-/* What masking a feature does to the outputs of a convolution: over its box. */
+/* The change of a convolution's outputs when a feature is masked, over its box. */
 static void sum_change(sis__prefix *f, const sis__layer *l, size_t j, float *to) {
     const sis__box *b = &f->maps[l->out].box[j];
     sis__part in = {f->maps[0].window, sis__layer_field(l, &f->maps[0], b)};
     size_t channels = f->maps[0].channels;
-    sis__layer alone = *l; /* no bias, and no sums of the base */
+    sis__layer alone = *l; /* without bias and without the base's sums */
     alone.conv.bias = NULL;
     alone.conv.sums = NULL;
     memset(in.at, 0, sis__box_volume(&in.box) * channels * sizeof *in.at);
@@ -317,8 +318,8 @@ static void sum_change(sis__prefix *f, const sis__layer *l, size_t j, float *to)
     sis__conv_run(f, &alone, &in, &(sis__part){to, *b}, b);
 }
 
-/* Let features that are alike share the change of one whose box is as large as any, if the outputs
- * lie as the inputs do. owner[j]: whose change serves j. */
+/* Let equal features share the change of the one with the largest box, if outputs are arranged like
+ * inputs. owner[j]: the feature whose change is used for j. */
 static void share(const cut_changes *c, const sis__prefix *f, const size_t *order, size_t *owner) {
     const sis__window *w = &c->conv->w;
     const sis__box *box = f->maps[c->conv->out].box;
@@ -338,7 +339,7 @@ static void share(const cut_changes *c, const sis__prefix *f, const size_t *orde
     }
 }
 
-/* Places of all changes; their number of floats. */
+/* Assign offsets to all changes; returns the number of floats. */
 static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *owner) {
     const sis__map *out = &f->maps[c->conv->out];
     size_t used = 0;
@@ -354,7 +355,7 @@ static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *
     return used;
 }
 
-/* Changes at n positions: the largest for each filter so far; 0 if one is not finite. */
+/* Update the largest change of each filter at n positions; 0 if one is not finite. */
 static int see_changes(const float *x, size_t n, size_t channels, float *largest) {
     int finite = 1;
     for (size_t i = 0; i < n; i++, x += channels)
@@ -366,7 +367,8 @@ static int see_changes(const float *x, size_t n, size_t channels, float *largest
     return finite;
 }
 
-/* And the largest for each filter; 0: values that are finite differ by more than any number is. */
+/* Sum all changes, and find the largest of each filter; 0: the difference of finite values
+ * overflows. */
 static int sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, float *largest) {
     const sis__map *out = &f->maps[c->conv->out];
     int finite = 1;
@@ -383,13 +385,13 @@ static int sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, floa
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* The length of the longest position of the input, each value with its feature present or masked,
- * whichever is larger. */
+/* The largest length of a position of the input, each value present or masked, whichever is
+ * larger. */
 static double longest_position(sis__prefix *f) {
     const sis__map *m = &f->maps[0];
     size_t n = sis__positions(m), channels = m->channels;
     double most = 0;
-    float *x = m->base; /* nothing is there before the first reset */
+    float *x = m->base; /* empty before the first reset */
     memcpy(x, f->input.values, n * channels * sizeof *x);
     for (size_t i = 0; i < f->input.start[f->s->in.n]; i++) {
         const sis__element *e = &f->input.elements[i];
@@ -405,7 +407,7 @@ static double longest_position(sis__prefix *f) {
     return sqrt(most);
 }
 
-/* Lengths of a filter's weights at each place of the kernel, added up. */
+/* Sum of the lengths of a filter's weights over the positions of the kernel. */
 static double filter_length(const sis__layer *l, const float *w, size_t filter) {
     size_t taps = sis__conv_rows(l) * l->w.kernel[2], inside = l->w.channels / l->w.groups;
     int transposed = l->op == SIS__OP_MATMUL;
@@ -422,7 +424,7 @@ static double filter_length(const sis__layer *l, const float *w, size_t filter) 
     return length;
 }
 
-/* How far estimated values can be off: the cut's part of e->error. */
+/* Error bounds of estimated values: the cut's part of e->error. */
 static void find_errors(sis__estimate *e, const cut_changes *c, double position) {
     const sis__prefix *f = e->f;
     const sis__layer *l = c->conv;
@@ -449,7 +451,7 @@ void sis__estimate_free(sis__estimate *e) {
     free(e);
 }
 
-/* Products that masking a feature makes out of date, for each value that would be estimated. */
+/* Number of products that masking a feature makes out of date, per value to be estimated. */
 static double products_for_each(const sis__prefix *f, const sis__layer *l) {
     size_t n = f->s->in.n, step = n / 32 + 1, asked = 0;
     double met = 0;
@@ -465,7 +467,7 @@ static double products_for_each(const sis__prefix *f, const sis__layer *l) {
     return met * (double)terms / (double)(asked * n);
 }
 
-/* Are all cuts maxima of convolutions of the input, and does it pay? */
+/* Are all cuts maxima of convolutions of the input, and is it worthwhile? */
 static int fits(const sis__prefix *f) {
     for (size_t i = 0; i < f->n_points; i++) {
         const sis__keep_point *s = &f->points[i];
@@ -500,11 +502,11 @@ static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, siz
     return sum_changes(c, f, owner, largest) ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
-/* What errors of values and rounding of the head do to margins, with rows of this size. */
+/* Turn errors of values and rounding of the head into errors of margins, for rows of this size. */
 static int weigh_errors(sis__estimate *e) {
     int error = head_error(e->f, e->head, e->size, e->weight, &e->rounding);
     for (size_t i = 0; i < e->f->row; i++)
-        e->weight[i] *= e->error[i] * 1.0001f; /* they are added up in single precision */
+        e->weight[i] *= e->error[i] * 1.0001f; /* they are added in single precision */
     return error || isfinite(e->rounding) ? error : SIS_E_UNSUPPORTED;
 }
 
@@ -576,7 +578,7 @@ void sis__estimate_spoil(sis__estimate *e, size_t j) {
     e->stale[j] = 1;
 }
 
-/* Maxima inside the boxes. */
+/* Update the maxima inside the boxes. */
 static void update(sis__estimate *e, size_t j) {
     const sis__kernels *kn = sis__kernels_best();
     for (size_t i = 0; i < e->n_cuts; i++) {
@@ -594,8 +596,8 @@ static void update(sis__estimate *e, size_t j) {
     e->stale[j] = 0;
 }
 
-/* A row, and how far its margin can be off: by errors of values that come from inside the box, or
- * might. */
+/* Make a row; returns the error bound of its margin, from values that come, or may come, from
+ * inside the box. */
 static double make_row(sis__estimate *e, size_t j, const float *base, float *row) {
     double error = e->rounding;
     if (e->stale[j])
@@ -615,8 +617,8 @@ static double make_row(sis__estimate *e, size_t j, const float *base, float *row
     return error;
 }
 
-/* No candidate's value is further from the base's than the largest change: rounding counts for more
- * where that is more than ever before. */
+/* A candidate's value differs from the base's by at most the largest change. If that exceeds all
+ * earlier values, the bound on rounding grows. */
 static int see_base(sis__estimate *e, const float *base) {
     size_t n = e->f->row, below = 0;
     float largest = 0;
@@ -629,7 +631,7 @@ static int see_base(sis__estimate *e, const float *base) {
     for (size_t i = 0; i < n; i++) /* with room for a few steps */
         e->size[i] = fmaxf(e->size[i], fabsf(base[i]) + 0.5f * largest + e->change[i]);
     int error = weigh_errors(e);
-    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* nothing is known */
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* no bound */
 }
 
 int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,

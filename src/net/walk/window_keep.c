@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which convolutions are kept, and all memory of a prefix. Most of it holds, for each feature, a copy
- * of the sums inside its box at every convolution that is kept.
+ * Which convolutions are kept, and all memory of a prefix. Most of it holds, for each feature, a
+ * copy of the sums inside its box at every kept convolution.
  *
- * A convolution that is not kept is computed again from what is in front of it whenever a candidate
- * is brought up to date. Keeping it saves that where candidates meet only in part. Where memory does
- * not suffice for all, those that need most are not kept.
+ * A convolution that is not kept is recomputed from its inputs whenever a candidate is updated.
+ * Keeping it saves this work if the boxes of candidates overlap only in part. If memory does not
+ * suffice for all, those that need most are not kept.
  */
 #include <string.h>
 
@@ -16,13 +16,13 @@
 
 /* ---- Room ----------------------------------------------------------------------------------- */
 
-/* Floats that are kept of a convolution for feature j. */
+/* Floats kept of a convolution for feature j. */
 static size_t own_floats(const sis__prefix *f, const sis__layer *l, size_t j) {
     const sis__row_sums own = sis__conv_own(f, l, j);
     return sis__box_volume(&own.box) * l->w.filters * own.rows[0] * own.rows[1];
 }
 
-/* Floats that keeping a convolution takes. */
+/* Floats needed to keep a convolution. */
 static double conv_floats(const sis__prefix *f, const sis__layer *l) {
     const sis__map *out = &f->maps[l->out];
     double floats = (double)sis__positions(out) * (double)(out->channels * sis__conv_rows(l));
@@ -31,7 +31,7 @@ static double conv_floats(const sis__prefix *f, const sis__layer *l) {
     return floats;
 }
 
-/* Floats that the cuts take. */
+/* Floats needed by the cuts. */
 static double cut_floats(const sis__prefix *f) {
     double floats = 0;
     for (size_t i = 0; i < f->n_points; i++) {
@@ -45,7 +45,7 @@ static double cut_floats(const sis__prefix *f) {
     return floats;
 }
 
-/* Keep as many convolutions as there is room for: conv.point is 0 for these. */
+/* Choose as many convolutions as fit: conv.point is 0 for these. */
 static void choose_convolutions(sis__prefix *f) {
     double room = (double)(f->s->memory / sizeof(float)) - cut_floats(f), used = 0;
     for (size_t i = 0; i < f->n_layers; i++)
@@ -68,7 +68,7 @@ static void choose_convolutions(sis__prefix *f) {
     }
 }
 
-/* A keep point for each of them, ahead of the cuts. */
+/* Insert a keep point for each of them before the cuts. */
 static void place_convolutions(sis__prefix *f) {
     size_t n = 0;
     for (size_t i = 0; i < f->n_layers; i++)
@@ -85,7 +85,7 @@ static void place_convolutions(sis__prefix *f) {
     }
 }
 
-/* Which maps the points need. */
+/* Mark the maps that the points need. */
 static void mark_needed(sis__prefix *f) {
     for (size_t i = 0; i < f->n_points; i++)
         f->maps[f->points[i].map].needed = 1;
@@ -94,7 +94,7 @@ static void mark_needed(sis__prefix *f) {
             f->maps[f->layers[i].in[k]].needed = 1;
 }
 
-/* A Relu reads what is kept for the convolution in front of it. */
+/* A Relu reads the kept sums of the convolution before it. */
 static void fuse(sis__prefix *f) {
     for (size_t i = 0; i < f->n_layers; i++) {
         sis__layer *l = &f->layers[i];
@@ -103,7 +103,7 @@ static void fuse(sis__prefix *f) {
     }
 }
 
-/* How far back each map's values of a candidate are computed from. */
+/* Find the map from which each map's values of a candidate are computed. */
 static void find_first(sis__prefix *f) {
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__layer *l = &f->layers[i];
@@ -115,14 +115,14 @@ static void find_first(sis__prefix *f) {
     }
 }
 
-/* Place for n values in a store of which `*used` are taken. */
+/* Reserve n values in a store of which `*used` are taken. */
 static size_t room_for(size_t *used, size_t n) {
     size_t at = *used;
     *used += (n + 15) / 16 * 16;
     return at;
 }
 
-/* Places in the stores for what a point keeps. */
+/* Assign places in the stores to what a point keeps. */
 static void place_kept(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     int wide = s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN;
@@ -131,7 +131,7 @@ static void place_kept(sis__prefix *f, sis__keep_point *s) {
         s->kept[j].in =
             room_for(used, s->kind == SIS__KEEP_CONV ? own_floats(f, &f->layers[s->layer], j)
                                                      : sis__box_volume(&m->box[j]) * m->channels);
-    /* What cuts read at every step lies together. */
+    /* The boxes that cuts read at every step are stored together. */
     for (size_t j = 0; j < n; j++)
         s->kept[j].out = room_for(used, wide                       ? s->linear.padded
                                         : s->kind == SIS__KEEP_MAX ? m->channels
@@ -168,7 +168,7 @@ static int point_init(sis__prefix *f, sis__keep_point *s) {
 
 /* ---- Scratch ------------------------------------------------------------------------------- */
 
-/* The largest box of each map that computing a candidate can ask for. */
+/* The largest box of each map that a candidate can need. */
 static int windows_init(sis__prefix *f) {
     size_t n = f->s->in.n;
     for (size_t m = 0; m <= f->n_layers; m++) {
@@ -194,7 +194,7 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Positions of the input that one output of a window sees, at most. */
+/* Maximal number of input positions of one output of a window. */
 static size_t most_seen(const sis__window *w) {
     size_t n = 1;
     for (size_t d = 0; d < 3; d++)
@@ -202,7 +202,7 @@ static size_t most_seen(const sis__window *w) {
     return n;
 }
 
-/* Room for the products of the largest convolution. */
+/* Memory for the products of the largest convolution. */
 static int queue_init(sis__prefix *f) {
     sis__queue *q = &f->scratch.queue;
     size_t rows = 1, sums = 1, lines = 1;

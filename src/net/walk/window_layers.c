@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers over boxes. A layer computes any box of its output from parts of its inputs that hold what
- * the box sees; the same code serves the base (parts are whole maps) and candidates (parts are
- * windows around the change). What it computes is, to the bit, what the operator computes in a full
- * pass: a convolution adds its terms in the operator's order with the same kernel, averages are
- * summed in double, the rest has one operation an element.
+ * Layers over boxes. A layer computes any box of its output from parts of its inputs that contain
+ * the needed values; the same code serves the base (parts are whole maps) and candidates (parts are
+ * windows around the change). Results have the bits of a full pass: a convolution adds its terms in
+ * the operator's order with the same kernel, averages are summed in double, everything else is one
+ * operation per element.
  *
- * A candidate's values are asked for by map and box. The request is passed back from layer to layer
- * (what does the box see?) until it reaches the input or a convolution, for which something is
- * kept; then the layers run forwards, each only inside the candidate's own box. Around it the
- * values are those of the base.
+ * A candidate's values are requested by map and box. The request is passed back from layer to layer
+ * until it reaches the input or a convolution with kept sums; then the layers run forward, each
+ * only inside the candidate's own box. Outside it the values are those of the base.
  */
 #include <math.h>
 #include <string.h>
@@ -63,7 +62,7 @@ sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__bo
 
 /* ---- Pooling ------------------------------------------------------------------------------- */
 
-/* The part of the window of output o that lies on the input. */
+/* The part of the window of output o that lies inside the input. */
 typedef struct {
     size_t from[3], to[3];
 } span;
@@ -82,7 +81,7 @@ static const float *seen(const sis__layer *l, const sis__part *in, const int *o,
     return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
 }
 
-/* Maxima of n outputs side by side that see as much, from output o on. */
+/* Maxima of n adjacent outputs, from output o on, whose windows have the same shape. */
 static void pool_max(const sis__prefix *f, const sis__layer *l, const sis__part *in, const int *o,
                      const span *s, size_t n, float *y) {
     size_t k[3], channels = l->w.channels, step = l->w.dilation[2] * channels;
@@ -103,7 +102,7 @@ static void pool_max(const sis__prefix *f, const sis__layer *l, const sis__part 
         y[c] = -INFINITY;
 }
 
-/* A row of outputs: those at the edges see less than the others. */
+/* A row of outputs; windows at the edges are smaller. */
 static void pool_max_row(const sis__prefix *f, const sis__layer *l, const sis__part *in, int *o,
                          int end, float *y) {
     span s = span_of(&l->w, o);
@@ -122,7 +121,7 @@ static void pool_max_row(const sis__prefix *f, const sis__layer *l, const sis__p
     }
 }
 
-/* As net/ops/pool.c divides. */
+/* The divisor as in net/ops/pool.c. */
 static size_t divisor(const sis__window *w, const span *s, const int *o) {
     size_t n = 1;
     for (size_t d = 0; d < 3; d++) {
@@ -162,7 +161,7 @@ static void run_pool(sis__prefix *f, const sis__layer *l, const sis__part *in, c
     }
 }
 
-/* The input, moved, and the constant around it. */
+/* The input, shifted, with the constant around it. */
 static void run_pad(const sis__prefix *f, const sis__layer *l, const sis__part *in,
                     const sis__part *out, const sis__box *r) {
     const sis__box *inner = &f->maps[l->in[0]].whole;
@@ -182,7 +181,7 @@ static void run_pad(const sis__prefix *f, const sis__layer *l, const sis__part *
 
 /* ---- Element by element --------------------------------------------------------------------- */
 
-/* The operator's own code on a row of positions: what it is given for the tensors of its step. */
+/* The operator's own code on a row of positions: the tensors of its step. */
 typedef struct {
     sis__tensor tensors[SIS__LAYER_INPUTS + 1];
     void *data[SIS__LAYER_INPUTS + 1];
@@ -221,13 +220,13 @@ static void stage_init(stage *g, const sis__prefix *f, const sis__layer *l, size
     g->step.n_outputs = 1;
     g->step.inputs = g->numbers;
     g->step.outputs = g->numbers + inputs;
-    if (inputs > 1 && inputs <= 3) { /* those of several inputs broadcast them */
+    if (inputs > 1 && inputs <= 3) { /* several inputs are broadcast */
         sis__broadcast_init(&g->step.p.broadcast, 2, g->tensors[inputs].dims, t, inputs);
         g->step.p.broadcast.choice = s->p.broadcast.choice;
     }
 }
 
-/* The row whose first position is number `at` of the whole map and stands at p. */
+/* The row whose first position has index `at` in the whole map and is at p. */
 static void stage_run(stage *g, const sis__layer *l, const sis__part *in, size_t channels,
                       const int *p, size_t at, float *to) {
     size_t inputs = l->step->n_inputs;
@@ -249,8 +248,8 @@ static void affine_row(const sis__layer *l, const float *x, float *y, size_t n, 
             y[c] = x[c] * l->scale[c] + l->shift[c];
 }
 
-/* Is it two maps that are added, or a map and a number for each channel, as with a bias? Both are so
- * common that the operator's own way round costs more than the sums. */
+/* Is it a sum of two maps, or of a map and one number per channel, such as a bias? Both are so
+ * common that the operator's general code costs more than the sums. */
 static int adds_plainly(const sis__prefix *f, const sis__layer *l) {
     int maps = 0;
     if (l->kind != SIS__LAYER_ELEMENTS || l->op != SIS__OP_ADD ||
@@ -356,7 +355,7 @@ void sis__layer_base(sis__prefix *f, size_t layer, const sis__box *r) {
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-/* Which box of each map is needed for need[map], and which part of it the candidate changes. */
+/* Find the box of each map that need[map] depends on, and the part that the candidate changes. */
 static void request(sis__prefix *f, size_t j, int map) {
     for (int m = map; m >= 1 && m >= f->maps[map].first; m--) {
         const sis__layer *l = &f->layers[m - 1];
@@ -372,7 +371,7 @@ static void request(sis__prefix *f, size_t j, int map) {
     }
 }
 
-/* The base wherever p is outside r. */
+/* Copy the base wherever p is outside r. */
 static void fill_around(const sis__map *m, const sis__part *p, const sis__box *r) {
     const sis__part base = {m->base, m->whole};
     size_t channels = m->channels;
@@ -408,7 +407,7 @@ static void mask_input(const sis__prefix *f, size_t j, const sis__part *p) {
     }
 }
 
-/* Box r of a convolution, through a Relu if one follows, from the sums that are kept. */
+/* Box r of a convolution, after the Relu if one follows, from the kept sums. */
 static void copy_kept(const sis__prefix *f, size_t j, const sis__layer *conv, int relu,
                       const sis__part *out, const sis__box *r) {
     SIS__EACH_ROW(r, z, y)
@@ -430,7 +429,7 @@ static void run_candidate(sis__prefix *f, size_t j, int map) {
     fill_around(&f->maps[map], &out, r);
 }
 
-/* Operations that take as long as writing a value of a map, and as beginning with a map. */
+/* Operations equivalent to writing a value of a map, and to starting a map. */
 static const double per_value = 16, per_map = 4000;
 
 sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box *r) {

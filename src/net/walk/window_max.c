@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cuts that are the maximum of each channel over all positions (global max pooling). They keep the
- * maxima inside a candidate's box. Those outside it come from maxima over rows (z, y) and parts of them:
+ * maxima inside a candidate's box. Those outside come from maxima over rows (z, y) and parts of
+ * rows:
  *
  *     . . . . . . .      above: rows before the first row of the box
  *     l l[b b b]r r      left, right: the rest of each row of the box
  *     l l[b b b]r r
- *     . . . . . . .      below: rows behind the last
+ *     . . . . . . .      below: rows after the last
  *
- * Rows between those of the box in a map of several planes count in full. Only positions that some
- * feature can change take part in `left` and `right`; what lies beyond is gone through once.
- * Keeping it up to date costs the rows of the box that changed; a question costs two vectors a row
- * of the box and two more.
+ * In a map of several planes, rows between those of the box count in full. `left` and `right` cover
+ * only positions that some feature can change; the others are computed once. An update costs the
+ * changed rows of the box; a query costs two vectors per row of the box and two more.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const float *position(const sis__map *m, int row, int x) {
     return m->base + ((size_t)row * (size_t)m->whole.hi[2] + (size_t)x) * m->channels;
 }
 
-/* Numbers of the first and one past the last row of a box. */
+/* Indices of the first and one past the last row of a box. */
 static void row_range(const sis__map *m, const sis__box *b, int *first, int *last) {
     *first = b->lo[0] * m->whole.hi[1] + b->lo[1];
     *last = (b->hi[0] - 1) * m->whole.hi[1] + b->hi[1];
@@ -38,7 +38,7 @@ static int outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m) 
     for (size_t j = 0; j < f->s->in.n; j++)
         all = sis__box_join(&all, &m->box[j]);
     *t = (sis__max_outside){.rows = (size_t)rows_of(m), .channels = m->channels};
-    if (sis__box_empty(&all)) /* it may lie anywhere, also behind the end */
+    if (sis__box_empty(&all)) /* it may be anywhere, even after the end */
         all.lo[2] = all.hi[2] = 0;
     t->from = all.lo[2];
     t->to = all.hi[2];
@@ -55,12 +55,12 @@ static float *side(const sis__max_outside *t, float *of, int row, int x) {
     return of + ((size_t)row * width + (size_t)(x - t->from)) * t->channels;
 }
 
-/* to = larger of from and x. */
+/* to = maximum of from and x. */
 static void extend(const sis__max_outside *t, const float *from, const float *x, float *to) {
     sis__kernels_best()->max_up((const float *const[]){from, x}, 2, t->channels, to);
 }
 
-/* Left maxima behind position x >= lo and right ones up to x < hi of a row. */
+/* Update left maxima after position x >= lo and right ones up to x < hi of a row. */
 static void update_row(sis__max_outside *t, const sis__map *m, int row, int lo, int hi) {
     for (int x = lo; x < t->to; x++)
         extend(t, side(t, t->left, row, x), position(m, row, x), side(t, t->left, row, x + 1));
@@ -68,13 +68,13 @@ static void update_row(sis__max_outside *t, const sis__map *m, int row, int lo, 
         extend(t, side(t, t->right, row, x + 1), position(m, row, x), side(t, t->right, row, x));
 }
 
-/* to = larger of from and everything in the row */
+/* to = maximum of from and the whole row */
 static void extend_row(const sis__max_outside *t, const float *from, int row, float *to) {
     extend(t, from, side(t, t->left, row, t->to), to);
     sis__kernels_best()->max_row(to, side(t, t->right, row, t->to), t->channels);
 }
 
-/* Maxima over rows: above from row `first` on, below up to row `last`. */
+/* Update maxima over rows: above from row `first` on, below up to row `last`. */
 static void update_rows(sis__max_outside *t, int first, int last) {
     size_t n = t->channels;
     for (size_t i = (size_t)first; i < t->rows; i++)
@@ -116,14 +116,14 @@ static void outside_update(sis__max_outside *t, const sis__map *m, const sis__bo
     update_rows(t, first, last);
 }
 
-/* y = the larger of the two, which become y both. */
+/* y = maximum of the two; both pointers become y. */
 static void merge(const sis__max_outside *t, const float *sides[2], float *y) {
     extend(t, sides[0], sides[1], y);
     sides[0] = sides[1] = y;
 }
 
-/* Maxima of everything outside a box that is not empty: the larger of two vectors. y (channels) is room
- * for one. */
+/* Maxima of everything outside a nonempty box, as the maximum of two vectors. y (channels) is
+ * scratch. */
 static void outside_of(const sis__max_outside *t, const sis__map *m, const sis__box *b, float *y,
                        const float *sides[2]) {
     const sis__kernels *kn = sis__kernels_best();

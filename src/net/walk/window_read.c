@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a plan into maps, layers and cuts. Its steps are gone through in order. A step joins the
- * prefix if it can be a layer or a cut and everything that it reads is constant or in the prefix
- * already. Tensors of the prefix that steps outside it read are cuts.
+ * Read a plan into maps, layers and cuts. Steps are visited in order. A step joins the prefix if it
+ * can be a layer or a cut and everything it reads is constant or already in the prefix. Tensors of
+ * the prefix that other steps read are cuts.
  */
 #include "net/walk/window_read.h"
 
@@ -28,7 +28,7 @@ double sis__box_total(const sis__prefix *f, const sis__map *m) {
 
 /* ---- Steps --------------------------------------------------------------------------------- */
 
-/* 1: in the prefix, 0: not, negative: an error. */
+/* 1: joined the prefix, 0: not, negative: an error. */
 static int read_step(sis__reader *r, const sis__step *s) {
     if (s->n_inputs == 0 || s->outputs[0] < 0)
         return 0;
@@ -98,7 +98,7 @@ static void note_steps(const sis__reader *r) {
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-/* Nothing is gained if most of the work is left to the head, or windows are most of the work. */
+/* Not worthwhile if most of the work is left to the head, or windows are most of the work. */
 static int pays(const sis__reader *r) {
     double all = r->plan->flops, left = all - r->taken_flops, moved = (double)r->f->row;
     return r->f->n_points > 0 && left + 2 * r->window_flops + 2 * moved < 0.8 * all;
@@ -127,7 +127,7 @@ static int allocate(sis__reader *r) {
     f->maps = SIS_ARENA(&f->memory, sis__map, steps + 1);
     f->layers = SIS_ARENA(&f->memory, sis__layer, steps);
     f->points = SIS_ARENA(&f->memory, sis__keep_point,
-                          2 * steps + n); /* convolutions, cuts by layers, whole tensors */
+                          2 * steps + n); /* convolutions, cuts at layers, whole tensors */
     for (size_t i = 0; r->of && i < n; i++)
         r->of[i] = (sis__tensor_role){.axes = {.map = -1}, .cut = -1};
     return r->of && r->taken ? sis__arena_error(&f->memory) : SIS_E_NOMEM;

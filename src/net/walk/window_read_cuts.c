@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Steps that become cuts of a prefix: a dense layer, or a sum, mean or maximum over all positions.
- * Behind them there are no positions, and the head goes on. A tensor of the prefix that the head reads
- * as it is becomes a cut, too.
+ * After them there are no positions, and the head starts. A tensor of the prefix that the head
+ * reads directly becomes a cut too.
  */
 #include "net/ops/ops.h"
 #include "net/walk/window_read.h"
@@ -32,7 +32,7 @@ static int read_dense(sis__reader *r, const sis__step *s) {
     return taken;
 }
 
-/* A step behind a dense cut that every row would have to go through: its bias, its Relu. */
+/* A step after a dense cut that can be part of it: its bias, its Relu. */
 static int read_after(sis__reader *r, const sis__step *s) {
     int in = s->inputs[0], other = -1, relu = sis__is(s, SIS__RECTIFIER);
     if (!relu && r->of[in].cut < 0)
@@ -70,7 +70,7 @@ static int read_global(sis__reader *r, const sis__step *s, sis__keep_kind kind, 
     if (mean)
         point->linear.divisor = (double)sis__positions(m);
     if (kind == SIS__KEEP_MAX && v->map > 0 &&
-        r->f->layers[v->map - 1].kind == SIS__LAYER_RELU) { /* it may as well come after */
+        r->f->layers[v->map - 1].kind == SIS__LAYER_RELU) { /* it can also be applied after */
         point->map = r->f->layers[v->map - 1].in[0];
         point->cut.relu = 1;
     }
@@ -94,7 +94,7 @@ static int read_reduce(sis__reader *r, const sis__step *s) {
                        s->ops->takes == SIS__TAKES_MEAN);
 }
 
-/* Does one window of the pool see every position, once? */
+/* Does one window of the pool cover every position once? */
 static int sees_all(const sis__window *w) {
     for (size_t d = 0; d < 3; d++)
         if (w->out[d] != 1 || w->pad[d] > 0 ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Map 0 of a prefix. Exports often begin by folding flat rows into an image, by turning axes, or by
- * looking tokens up in a matrix of embeddings. The entry (entry.h) has followed each value through
- * these steps; map 0 is what comes out. A feature owns the elements that its values end up in.
- * Masking it changes the smallest box around them.
+ * Map 0 of a prefix. Exported networks often begin by reshaping flat rows into an image,
+ * transposing, or looking tokens up in an embedding matrix. The entry (entry.h) has followed each
+ * value through these steps; map 0 is the result. A feature owns the elements that its values end
+ * up in. Masking it changes the smallest box around them.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 static const size_t most_values = 1 << 24; /* of the input */
 
-/* Elements of a tensor in order, and where they lie in the map that it shows. */
+/* Iterates over the elements of a tensor in order, with their positions in the map. */
 typedef struct {
     size_t rank, dims[SIS__MAX_RANK], at[SIS__MAX_RANK];
     int axis[SIS__MAX_RANK]; /* of the map: 0 channels, 1 to 3 positions, 4 none */
@@ -54,7 +54,7 @@ static void input_size(const sis__tensor *t, const sis__axis_map *v, sis__map *m
     }
 }
 
-/* Elements sorted by feature, and the box of each feature. */
+/* Sort elements by feature, and find the box of each feature. */
 static void sort_elements(sis__prefix *f, const sis__axis_map *v) {
     const sis__entry *from = f->s->entry;
     sis__map *m = &f->maps[0];
@@ -77,12 +77,12 @@ static void sort_elements(sis__prefix *f, const sis__axis_map *v) {
         sis__box one = {{e.z, e.y, e.x}, {e.z + 1, e.y + 1, e.x + 1}};
         m->box[j] = sis__box_join(&m->box[j], &one);
     }
-    /* start[j] now holds where j ends. */
+    /* start[j] is now the end of j. */
     memmove(f->input.start + 1, f->input.start, n * sizeof *f->input.start);
     f->input.start[0] = 0;
 }
 
-/* Map 0 is what the first layer that mixes values sees: steps in front of it are the entry's. */
+/* Map 0 is the input of the first layer that mixes values; earlier steps belong to the entry. */
 static int find_map(sis__reader *r, sis__axis_map *v) {
     const sis__entry *from = r->f->s->entry;
     if (!from || from->n >= most_values || sis__reader_tensor(r, from->tensor)->dtype != SIS__F32)

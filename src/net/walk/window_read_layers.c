@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Steps that become layers of a prefix: convolution, pooling, padding, normalization, concatenation
- * of channels, a MatMul at every position, and operators that map each value by itself. Each function
- * checks that the operator means what the layer computes in terms of the map: which axes are channels
- * and which are positions, and which inputs are constant.
+ * Steps that become layers of a prefix: convolution, pooling, padding, normalisation, concatenation
+ * of channels, a MatMul at every position, and element-wise operators. Each function checks that
+ * the operator matches the layer on the map: which axes are channels, which are positions, and
+ * which inputs are constant.
  *
- * A layer stays outside where it would not pay: where masking one feature changes most of its output,
- * or where that would take too much memory.
+ * A layer is left out if it is not worthwhile: if masking one feature changes most of its output,
+ * or if it would take too much memory.
  */
 #include <string.h>
 
@@ -15,9 +15,10 @@
 #include "net/ops/ops.h"
 #include "net/walk/window_read.h"
 
-static const double most_of_map = 0.7; /* a mean box larger than that is no window */
+static const double most_of_map = 0.7; /* larger boxes (mean, as a fraction of the map) are not
+                                        * worthwhile */
 
-/* The layer and map a step would make; nothing is kept before accept(). */
+/* The layer and map that a step would make; nothing is final before accept(). */
 static sis__layer *propose(sis__reader *r, const sis__step *s, sis__layer_kind kind) {
     sis__layer *l = &r->f->layers[r->f->n_layers];
     *l = (sis__layer){.kind = kind,
@@ -39,7 +40,7 @@ static void find_boxes(const sis__prefix *f, const sis__layer *l) {
         }
 }
 
-/* Does it pay to have the layer in the prefix? Then its output shows the new map. */
+/* Is the layer worthwhile? Then its output represents the new map. */
 static int accept(sis__reader *r, sis__layer *l) {
     sis__prefix *f = r->f;
     sis__map *out = &f->maps[l->out];
@@ -50,7 +51,7 @@ static int accept(sis__reader *r, sis__layer *l) {
     double sum = sis__box_total(f, out),
            share = sum / (double)f->s->in.n / (double)sis__positions(out);
     int slides = l->kind <= SIS__LAYER_AVERAGE;
-    /* Where it is cut, as much is kept. */
+    /* A cut there would keep as much. */
     if (slides && (share > most_of_map ||
                    sum * (double)out->channels > (double)(f->s->memory / sizeof(double))))
         return 0;
@@ -59,7 +60,7 @@ static int accept(sis__reader *r, sis__layer *l) {
     return 1;
 }
 
-/* The output shows the map through the shape of the input. */
+/* The output has the axes of the input. */
 static void show_same(sis__reader *r, const sis__step *s, int from, int map) {
     r->of[s->outputs[0]].axes = r->of[from].axes;
     r->of[s->outputs[0]].axes.map = map;
@@ -110,7 +111,7 @@ int sis__find_slots(const sis__tensor *t, const sis__axis_map *v, size_t *slot) 
     return 1;
 }
 
-/* The operator's window along the axes of the map. */
+/* The operator's window with the axes of the map. */
 static void turn_window(const sis__window *from, size_t spatial, const size_t *slot,
                         sis__window *to) {
     *to = *from;
@@ -131,7 +132,7 @@ static void turn_window(const sis__window *from, size_t spatial, const size_t *s
     }
 }
 
-/* Sizes that positions can be computed with in int. */
+/* Do positions fit into int? */
 static int sane(const sis__window *w) {
     for (size_t d = 0; d < 3; d++)
         if (w->in[d] < 1 || w->in[d] > 1 << 24 || w->out[d] < 1 || w->out[d] > 1 << 24 ||
@@ -236,8 +237,8 @@ static int read_norm(sis__reader *r, const sis__step *s) {
 
 /* ---- Each value by itself ------------------------------------------------------------------- */
 
-/* A constant operand as the map sees it: strides of a copy (positions, channels), or of one number
- * a channel, or of one number. */
+/* A constant operand in the layout of the map: strides of a copy (positions, channels), of one
+ * number per channel, or of one number. */
 static int spread_constant(sis__reader *r, sis__map_operand *o, int operand, int other) {
     const sis__tensor *k = sis__reader_tensor(r, operand), *x = sis__reader_tensor(r, other);
     const sis__axis_map *v = sis__reader_axes(r, other);
@@ -283,14 +284,14 @@ static int same_axes(const sis__reader *r, int a, int b) {
            memcmp(v->stride, u->stride, sizeof v->stride) == 0;
 }
 
-/* Slopes of a PRelu may have been aligned with the channels, not at the end, by an old file. */
+/* In old files the slopes of a PRelu may be aligned with the channels instead of the last axis. */
 static int old_slopes(const sis__reader *r, const sis__step *s) {
     const sis__broadcast *b = &s->p.broadcast;
     return s->op == SIS__OP_PRELU && sis__reader_tensor(r, s->inputs[1])->count > 1 &&
            sis__reader_tensor(r, s->inputs[1])->rank == 1 && sis__broadcast_step(b, 1) == 0;
 }
 
-/* Input i of a step: a map seen along the axes of `main`, or a constant. */
+/* Input i of a step: a map with the axes of `main`, or a constant. */
 static int read_operand(sis__reader *r, sis__layer *l, size_t i, int main) {
     int in = l->step->inputs[i];
     const sis__axis_map *v = sis__reader_axes(r, in);
@@ -303,7 +304,7 @@ static int read_operand(sis__reader *r, sis__layer *l, size_t i, int main) {
     return 1;
 }
 
-/* Any operator that does the same to each value. */
+/* Any element-wise operator. */
 static int read_elements(sis__reader *r, const sis__step *s) {
     const sis__tensor *y = sis__reader_tensor(r, s->outputs[0]);
     size_t first = 0;
@@ -331,7 +332,7 @@ static int read_elements(sis__reader *r, const sis__step *s) {
     return taken;
 }
 
-/* Strides of a tensor whose axes have these roles; 0: some have several. */
+/* Strides of a tensor whose axes have these roles; 0: an axis has several roles. */
 static int find_strides(const sis__tensor *t, sis__axis_map *v) {
     size_t stride = 1;
     memset(v->stride, 0, sizeof v->stride);
@@ -353,7 +354,7 @@ static int accept_axes(sis__reader *r, const sis__step *s, sis__layer *l, sis__a
     return taken;
 }
 
-/* Of positions, by a constant. */
+/* Padding of positions with a constant. */
 static int read_pad(sis__reader *r, const sis__step *s) {
     const sis__tensor *x = sis__reader_tensor(r, s->inputs[0]),
                       *y = sis__reader_tensor(r, s->outputs[0]);
@@ -387,7 +388,7 @@ static int read_pad(sis__reader *r, const sis__step *s) {
     return accept_axes(r, s, l, &to);
 }
 
-/* Of channels only. */
+/* Concatenation of channels only. */
 static int read_concat(sis__reader *r, const sis__step *s) {
     const sis__tensor *y = sis__reader_tensor(r, s->outputs[0]);
     size_t axis = s->p.axis.axis, channels = 0;

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cuts that sum: dense layers and means. Both are linear in their map. They keep the change that
- * masking a candidate makes to the map inside its box, and what that change adds up to behind the
- * cut.
+ * Cuts that sum: dense layers and means. Both are linear in their map. They keep the change of the
+ * map inside a candidate's box, and the resulting change of the sums.
  *
- * They sum in double, as a full pass does, and so does the base. Both sums are off by far less than
- * a float can tell, so that rounding them gives the same float, unless they lie too close to the
- * middle between two floats. That is noticed (`slack`), and then the sum is made in the very order
- * of a full pass. Channels that nothing but 0 was ever seen of have a mean of 0 and no slack.
+ * Sums are in double, as in a full pass. The errors of both are far below the precision of a float,
+ * so rounding gives the same float unless the sum is too close to the midpoint of two floats. This
+ * is detected (`slack`), and then the sum is computed in the order of a full pass. Channels that
+ * have always been 0 have a mean of 0 and no slack.
  *
- * Slack: with u = 2^-53, each rounding of a sum is off by at most u times its size, which for weights
- * w and values v is at most |w| |v|, their lengths (Cauchy and Schwarz). n of these are off by more
- * than 5 sqrt(n) u |w| |v| once in 10^16 times, if errors are independent and uniform (Hoeffding; see
- * Higham and Mary, 2019). So roundings are counted, each times the square of the length of the values
- * it is about, |w| aside:
+ * Slack: with u = 2^-53, each rounding of a sum has an error of at most u times its size, which for
+ * weights w and values v is at most |w| |v|, their lengths (Cauchy-Schwarz). n roundings exceed 5
+ * sqrt(n) u |w| |v| once in 10^16 times if errors are independent and uniform (Hoeffding; see
+ * Higham and Mary, 2019). So roundings are counted, each times the squared length of its values,
+ * without |w|:
  *
  *     a full pass      terms |v|^2         terms: additions that a term goes through, see terms_of
  *     the base         terms |v|^2         when it is summed, then for each mask those of the
  *                                          candidate's change, and |v|^2 for adding it
- *     a change         (n + 2) |c|^2       for each row of n new differences c: they are added up
+ *     a change         (n + 2) |c|^2       for each row of n new differences c: they are added
  *                                          from 0; each is rounded, and so is each product
  *                      |kept|^2            and added to what was there
  *     base + change    |v + kept|^2        the sum, and the same again for v - slack and v + slack
  *
- * Where errors are not independent, as in sums of equal terms, tests measure them.
+ * If errors are not independent, as in sums of equal terms, tests measure them.
  */
 #include <math.h>
 #include <string.h>
@@ -57,7 +56,7 @@ static int dense_weights(sis__prefix *f, sis__keep_point *s) {
     return SIS_OK;
 }
 
-/* Do the values of a channel lie side by side? */
+/* Are the values of a channel contiguous? */
 static int is_run(const sis__map *m, const sis__axis_map *v) {
     size_t last = 0;
     for (size_t a = 0; a < 3; a++)
@@ -65,8 +64,8 @@ static int is_run(const sis__map *m, const sis__axis_map *v) {
     return last + 1 == sis__positions(m);
 }
 
-/* How many additions a term of a full pass goes through at most: of a piece of a dense layer and of
- * all pieces; of one of the 16 lanes that kernels sum by, which are added in pairs; of all. */
+/* Maximal number of additions that a term of a full pass goes through: in a piece of a dense layer
+ * and over all pieces; in one of the 16 lanes of the kernels, which are added in pairs; or all. */
 static double terms_of(const sis__prefix *f, const sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     size_t n = sis__positions(m);
@@ -106,19 +105,19 @@ static double first_term(const sis__prefix *f, const sis__keep_point *s, size_t 
 
 /* ---- Slack ---------------------------------------------------------------------------------- */
 
-/* The length of a candidate's change. Its squares were added up as they came and went, so that they are
- * off by far less than this part of all that was ever added. */
+/* The length of a candidate's change. Its squares were added and removed over time, so their error
+ * is far below this fraction of the total. */
 static double length_of(const sis__kept *p) {
     return sqrt(p->squares < 0 ? 0 : p->squares) + 0x1p-12 * p->path;
 }
 
-/* How far sums may be off, with a change of that length and so many roundings of its own. */
+/* The error bound of sums for a change of that length with so many roundings of its own. */
 static double error_with(const sis__cut_linear *l, double length, double error) {
     double all = sqrt(l->squares) + length;
     return sqrt(l->error + error + (l->terms + 4) * all * all);
 }
 
-/* Make slack hold for the present state; a little more, so that this is rare. */
+/* Set slack for the current state, with some reserve so that this is rare. */
 static void allow(const sis__prefix *f, sis__keep_point *s, int afresh) {
     sis__cut_linear *l = &s->linear;
     double error = error_with(l, l->worst_length, l->worst_error);
@@ -135,7 +134,7 @@ static void allow(const sis__prefix *f, sis__keep_point *s, int afresh) {
     }
 }
 
-/* Slack is for the worst of all candidates. */
+/* Slack covers the worst of all candidates. */
 static void see_change(sis__cut_linear *l, const sis__kept *p) {
     double length = length_of(p);
     l->worst_length = length <= l->worst_length ? l->worst_length : length;
@@ -168,7 +167,7 @@ static void sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
     const sis__map *m = &f->maps[s->map];
     size_t n = (size_t)(p->dirty.hi[2] - p->dirty.lo[2]) * m->channels;
     const float *from = sis__prefix_evaluate(f, j, s->map, &p->dirty).at;
-    double squares = 0, sums = 0; /* of steps; additions to `out` */
+    double squares = 0, sums = 0; /* squares of changes; additions to `out` */
     SIS__EACH_ROW(&p->dirty, z, y) {
         size_t at = sis__box_at(&m->whole, z, y, p->dirty.lo[2]) * m->channels;
         size_t in = sis__box_at(&s->box[j], z, y, p->dirty.lo[2]) * m->channels;
@@ -208,8 +207,8 @@ static void sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
 
 /* ---- Sums as a full pass makes them ---------------------------------------------------------- */
 
-/* A box of the map, from a part that holds it, to where the tensor has it: linear.flat is the base
- * from one mask to the next. Returns by how much the sum of squares grows. */
+/* Copy a box of the map, from a part that contains it, to the tensor's order: linear.flat is the
+ * base between masks. Returns the growth of the sum of squares. */
 static double flatten(const sis__prefix *f, sis__keep_point *s, const sis__part *p,
                       const sis__box *b) {
     size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0];
@@ -232,7 +231,7 @@ static double flatten_base(const sis__prefix *f, sis__keep_point *s, const sis__
     return flatten(f, s, &(sis__part){m->base, m->whole}, b);
 }
 
-/* Products of n values and weights, added up from the first to the last. */
+/* The dot product of n values and weights, from the first to the last. */
 static double sum_piece(const float *x, const float *w, size_t step, size_t n) {
     double sum = 0;
     for (size_t k = 0; k < n; k++)
@@ -240,19 +239,19 @@ static double sum_piece(const float *x, const float *w, size_t step, size_t n) {
     return sum;
 }
 
-/* Output i of a dense layer of what is in point->flat, as the kernel sums it. */
+/* Output i of a dense layer of point->flat, summed as in the kernel. */
 static float dense_in_order(const sis__prefix *f, const sis__keep_point *s, size_t i) {
     enum { N = SIS__PIECE };
     const sis__gemm *g = &s->linear.step->p.gemm;
     size_t nr = sis__kernels_best()->nr, k = 0, step = nr;
     const float *w = g->packed + i / nr * g->k * nr + i % nr, *x = s->linear.flat;
     double sum = first_term(f, s, i);
-    if (g->trans_b && g->alpha == 1.0f) { /* the same weights side by side */
+    if (g->trans_b && g->alpha == 1.0f) { /* the same weights contiguously */
         w = (const float *)f->plan->tensors[s->linear.step->inputs[1]].data + i * g->k;
         step = 1;
     }
     for (; k + 4 * N <= g->k; k += 4 * N) {
-        double a = 0, b = 0, c = 0, d = 0; /* four sums at a time hide each other's latency */
+        double a = 0, b = 0, c = 0, d = 0; /* four independent sums hide latency */
         for (size_t p = k; p < k + N; p++) {
             a += (double)x[p] * (double)w[p * step];
             b += (double)x[p + N] * (double)w[(p + N) * step];
@@ -283,7 +282,7 @@ static float mean_in_order(const sis__prefix *f, const sis__keep_point *s, size_
     return (float)(channel_in_order(f, s, i) / s->linear.divisor);
 }
 
-/* The map with feature j masked too, inside its box, to where the tensor has it. */
+/* Copy the map with feature j masked too, inside its box, to the tensor's order. */
 static void flatten_without(sis__prefix *f, sis__keep_point *s, size_t j) {
     const sis__map *m = &f->maps[s->map];
     size_t channels = m->channels, step = s->cut.axes.stride[0];
@@ -302,8 +301,8 @@ static void flatten_without(sis__prefix *f, sis__keep_point *s, size_t j) {
     }
 }
 
-/* Decide in the order of a full pass those sums that are too close to call, with feature j masked
- * too unless j is SIZE_MAX. Slack is that of the worst candidate; most others need less. */
+/* Recompute the sums that are too close to a midpoint in the order of a full pass, with feature j
+ * masked too unless j is SIZE_MAX. Slack is that of the worst candidate; most others need less. */
 static void settle(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
     const sis__cut_linear *l = &s->linear;
     const double *change = j == SIZE_MAX ? NULL : f->store.wide + s->kept[j].out;
@@ -329,7 +328,7 @@ static void settle(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
 
 /* ---- The present state ---------------------------------------------------------------------- */
 
-/* The sums of a dense layer, a piece at a time. */
+/* The sums of a dense layer, piece by piece. */
 static void sum_base(const sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     size_t n = sis__positions(m) * m->channels, found = 0;
@@ -405,7 +404,7 @@ static void sums_after(sis__prefix *f, sis__keep_point *s, size_t j) {
 
 /* ---- Rows of the head ----------------------------------------------------------------------- */
 
-/* The values of the cut with feature j masked too, or of the present state if j is SIZE_MAX. */
+/* The values of the cut with feature j masked too, or of the current state if j is SIZE_MAX. */
 static void write_sums(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
     const sis__kernels *kn = sis__kernels_best();
     const double *change = j == SIZE_MAX ? NULL : f->store.wide + s->kept[j].out;

@@ -17,8 +17,8 @@ static void whole_update(sis__prefix *f, sis__keep_point *s, size_t j) {
     }
 }
 
-/* A box of the map, from a part that holds it, to where the tensor has it. Tells whether that
- * changed anything. */
+/* Copy a box of the map, from a part that contains it, to the tensor's order. Returns whether
+ * anything changed. */
 static int place_box(const sis__prefix *f, const sis__keep_point *s, const sis__part *p,
                      float *row) {
     size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0];
@@ -47,7 +47,7 @@ static int whole_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const
            place_box(f, s, &(sis__part){f->store.single + s->kept[j].in, s->box[j]}, row);
 }
 
-/* Values of the box of feature j that differ from the base: where they stand, and what they are. place NULL: 1 if
+/* The values of feature j's box that differ from the base: positions and values. place NULL: 1 if
  * there is any. */
 static size_t whole_changes(const sis__prefix *f, const sis__keep_point *s, size_t j,
                             const float *base, size_t *place, float *value) {
