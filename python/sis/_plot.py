@@ -68,5 +68,5 @@ def plot_results(results, ax):
     ax = axes(ax)
     names = results.summary(15)[::-1]
     ax.barh([n for n, _, _ in names], [k for _, k, _ in names])
-    ax.set_xlabel("subsets that hold it")
+    ax.set_xlabel("subsets with this feature")
     return ax

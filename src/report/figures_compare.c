@@ -42,11 +42,11 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
     int code = SIS_OK;
     for (int i = 0; code == SIS_OK && i < SIS_N_DECISIONS; i++)
         code = sis__numbers_add(&d->plot.series[0].x, (double)c->found.decisions[i]);
-    sis__buf_printf(&d->caption,
-                    "%zu example%s in both results files: both models decide, for the same "
-                    "output or for different ones; only one of them meets its threshold; neither "
-                    "does.",
-                    c->found.common, c->found.common == 1 ? " that is" : "s that are");
+    sis__buf_printf(
+        &d->caption,
+        "%zu example%s in both results files: both models decide, for the same output or for "
+        "different ones; only one model decides; neither decides.",
+        c->found.common, c->found.common == 1 ? " that is" : "s that are");
     return code == SIS_OK ? 1 : code;
 }
 
@@ -100,10 +100,11 @@ static void mark_scorer(const sis__compared *c, size_t scorer, sis__drawing *d) 
 }
 
 static void describe_scores(const sis__compared *c, sis__drawing *d) {
-    sis__buf_printf(&d->caption,
-                    "Each model scores its own subsets and those of the other, everything else "
-                    "masked: %zu subset%s and %zu. Dashed, the threshold of the model that scores.",
-                    c->found.cross[0].n, sis__plural(c->found.cross[0].n), c->found.cross[1].n);
+    sis__buf_printf(
+        &d->caption,
+        "Each model scores its own subsets and those of the other, with everything else "
+        "masked: %zu subset%s and %zu. Dashed: the threshold of the scoring model.",
+        c->found.cross[0].n, sis__plural(c->found.cross[0].n), c->found.cross[1].n);
     for (size_t k = 0; k < 2; k++) {
         char whose[40], by[40];
         sis__side_name(c, k, whose, sizeof whose);
@@ -118,7 +119,7 @@ int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d) 
     const sis__compared *c = &report->comparisons[k];
     if (c->found.cross[0].n + c->found.cross[1].n == 0)
         return 0;
-    sis__drawing_begin(d, "cross-scores", "Is what is enough for one enough for the other?",
+    sis__drawing_begin(d, "cross-scores", "Are subsets of one model enough for the other?",
                        "subsets", "score of a subset alone");
     sis__drawing_number(d, k);
     d->chart = sis__plot_boxes;
@@ -141,8 +142,8 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) 
     size_t shown = n < SIS__GROUPS_MOST ? n : SIS__GROUPS_MOST;
     if (n == 0)
         return 0;
-    sis__drawing_begin(d, "joint-shares", "Whose subsets are in which cluster?",
-                       "joint cluster (its subsets)", "share of the subsets (%)");
+    sis__drawing_begin(d, "joint-shares", "Share of each model in the joint clusters.",
+                       "joint cluster (number of subsets)", "share of the subsets (%)");
     sis__drawing_number(d, k);
     d->chart = sis__plot_bars;
     d->plot.stacked = d->plot.percent = 1;

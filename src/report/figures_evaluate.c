@@ -77,24 +77,26 @@ static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int m
 MAKE_BOXES(lengths, LENGTH, "lengths", "Length of rationales.", "features in a rationale",
            "Boxes reach from quartile to quartile, the line is the median.", NULL)
 MAKE_BOXES(marked, MARKED, "marked", "Agreement with people.", "share that a person marked",
-           "The share of a rationale's features that a person marked, too.", NULL)
+           "The share of the features of a rationale that a person marked.", NULL)
 MAKE_BOXES(divergence, DIVERGENCE, "divergence", "Divergence from the motif.", "divergence (nats)",
-           "The less, the more alike a rationale and the known motif are.", NULL)
-MAKE_BOXES(
-    aopc_sufficiency, SUFFICIENCY, "aopc-sufficiency", "Sufficiency (AOPC).", "fall of the score",
-    "What the score falls by if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
-    "left, the mean of the five. The less, the better.",
-    "What the score rises by if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
-    "left, the mean of the five. The less, the better.")
+           "The smaller the divergence, the more similar are rationale and motif.", NULL)
+MAKE_BOXES(aopc_sufficiency, SUFFICIENCY, "aopc-sufficiency", "Sufficiency (AOPC).",
+           "fall of the score",
+           "Fall of the score if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
+           "left, mean of the five. Low is good.",
+           "Rise of the score if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
+           "left, mean of the five. Low is good.")
 MAKE_BOXES(aopc_comprehensiveness, COMPREHENSIVENESS, "aopc-comprehensiveness",
            "Comprehensiveness (AOPC).", "fall of the score",
-           "What the score falls by if these are masked. The more, the better.",
-           "What the score rises by if these are masked. The more, the better.")
-MAKE_BOXES(stability, STABLE, "stability", "Stability when other features come back.",
+           "Fall of the score if these features are masked. High is good.",
+           "Rise of the score if these features are masked. High is good.")
+MAKE_BOXES(stability, STABLE, "stability", "Stability when other features are unmasked.",
            "share that stays sufficient",
-           "Shares of 1 to 50 per cent of all other features are put back at random.", NULL)
-MAKE_BOXES(token_f1, TOKEN_F1, "token-f1", "Token F1 against what people marked.", "token F1",
-           "All that a method shows of an example, against what a person marked.", NULL)
+           "1 to 50 per cent of all other features are unmasked at random.", NULL)
+MAKE_BOXES(token_f1, TOKEN_F1, "token-f1", "Token F1 against marks of people.", "token F1",
+           "All features in the rationales of an example, compared with those that a person "
+           "marked.",
+           NULL)
 #undef MAKE_BOXES
 
 /* The score of a rationale, and of what a person marked of its example. */
@@ -147,11 +149,11 @@ int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d) {
             measured += (size_t)isfinite(qhs_of(e, &e->methods[i].rationales[j]));
     if (measured == 0 || count_measured(e, SIS_MEASURE_MARKED) == 0)
         return 0;
-    sis__drawing_begin(d, "quality", "Agreement against the quality of what a person marked.",
+    sis__drawing_begin(d, "quality", "Agreement against the quality of the marks.",
                        "share of a rationale that a person marked",
-                       "score of what is marked minus score of all");
+                       "score of the marked features minus score of all");
     sis__drawing_number(d, k);
-    describe(e, d, "Near 0 at the top: what a person marked is enough for the model.");
+    describe(e, d, "Near 0 (top), the marked features are enough for the model.");
     return make_dots(e, d, SIS_MEASURE_MARKED, qhs_of);
 }
 
@@ -160,7 +162,7 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     const sis_evaluation *e = &report->evaluations[k];
     if (e->n_draws == 0)
         return 0;
-    sis__drawing_begin(d, "imputation", "What masking one feature does to the score.",
+    sis__drawing_begin(d, "imputation", "Effect of masking one feature on the score.",
                        "change of the score", "draws");
     sis__drawing_number(d, k);
     d->chart = sis__plot_histogram;
@@ -189,10 +191,12 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
     describe(
         e, d,
         e->n_examples && e->examples[0].below
-            ? "The importance of a feature is what masking it alone adds to the score; a value "
-              "is the median of the features inside a rationale, or of all others."
-            : "The importance of a feature is what masking it alone takes off the score; a "
-              "value is the median of the features inside a rationale, or of all others.");
+            ? "The importance of a feature is the rise of the score if only this feature is "
+              "masked. The figure shows medians over the features inside a rationale and over all "
+              "others."
+            : "The importance of a feature is the fall of the score if only this feature is "
+              "masked. The figure shows medians over the features inside a rationale and over all "
+              "others.");
     int code = sis__drawing_series(d, 2 * methods_shown(e), 0);
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,
@@ -218,7 +222,8 @@ int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_number(d, k);
     d->plot.percent = 1;
     d->chart = sis__plot_bars;
-    describe(e, d, "The share that meets the threshold, by what the other features are.");
+    describe(e, d,
+             "Share of rationales that meet the threshold, by the values of the other features.");
     int code = sis__drawing_series(d, series, bars);
     for (size_t s = 0; code == SIS_OK && s < series; s++) {
         snprintf(d->names[s], SIS__NAME_SIZE, "%s", names[s]);

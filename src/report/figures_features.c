@@ -278,12 +278,13 @@ static void describe(sis__drawing *d, const sis_summary *all, size_t n) {
     sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s", subsets, sis__plural(subsets),
                     records, sis__plural(records));
     if (d->plot.n_bars < n)
-        sis__buf_printf(&d->caption, "; of %zu different ones the %zu that are in most", n,
-                        d->plot.n_bars);
+        sis__buf_printf(&d->caption, "; the %zu most frequent of %zu features", d->plot.n_bars, n);
     sis__buf_char(&d->caption, '.');
     if (values)
-        sis__buf_str(&d->caption, " Beside them the values they had there, over those of all "
-                                  "examples: line from least to most, box with half of them.");
+        sis__buf_str(
+            &d->caption,
+            " Beside them: their values in subsets, above the values of all examples (line from "
+            "minimum to maximum, box with the middle half).");
 }
 
 /* By right and wrong says all that one class does. */
@@ -301,9 +302,9 @@ static int make_features(const sis_report *report, division by, const char *name
     int code = summarise(report, &g, SIZE_MAX, &all, &n);
     if (code == SIS_OK && n > 0) {
         sis__drawing_begin(d, name,
-                           g.by_right ? "What subsets of right and wrong decisions are made of."
-                                      : "What subsets are made of.",
-                           "subsets that hold it", "values it had");
+                           g.by_right ? "Features in the subsets of right and wrong decisions."
+                                      : "Features in subsets.",
+                           "subsets with this feature", "values");
         code = make_rows(d, report, &g, all, n < rows ? n : rows);
     }
     if (code == SIS_OK && n > 0) {
@@ -362,7 +363,7 @@ int sis__make_positions(const sis_report *report, size_t k, sis__drawing *d) {
         if (e->look == SIS__DNA && is_wanted(e))
             code = add_positions(&d->plot.series[group_of(&g, e)], &e->record.collection);
     }
-    sis__buf_printf(&d->caption, "Positions of all subsets of %zu sequence%s, from 1.", n,
+    sis__buf_printf(&d->caption, "Positions in all subsets of %zu sequence%s, counted from 1.", n,
                     sis__plural(n));
     d->plot.whole = 1;
     d->chart = sis__plot_histogram;
@@ -447,8 +448,10 @@ static int make_places(const sis_report *report, division by, const char *name, 
     snprintf(d->title, sizeof d->title, "Where chosen pixels lie.");
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     d->width = fmax(d->width, 480);
-    sis__buf_str(&d->caption, "The more examples chose a pixel, in any subset, the stronger its "
-                              "colour; in brackets how many examples.");
+    sis__buf_str(
+        &d->caption,
+        "The stronger the colour, the more examples have the pixel in a subset; the number "
+        "of examples is in brackets.");
     return code == SIS_OK ? d->pictures.rows > 0 : code;
 }
 

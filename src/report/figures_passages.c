@@ -201,8 +201,10 @@ int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
     d->width = WIDTH;
     d->draw = draw_passages;
     sis__drawing_caption_first(d, d->n_shown);
-    sis__buf_str(&d->caption, " A colour for each subset, the stronger the more important; what a "
-                              "person marked is underlined.");
+    sis__buf_str(
+        &d->caption,
+        " Each subset has a colour; stronger means more important. Words that a person marked "
+        "are underlined.");
     code = write_all(NULL, d, &d->height);
     return code == SIS_OK ? 1 : code;
 }

@@ -80,8 +80,7 @@ int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
                                                        : "subset"; /* what there is place for */
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     sis__drawing_caption_first(d, d->pictures.rows);
-    sis__buf_str(&d->caption, " Chosen pixels are orange where the picture is bright and blue "
-                              "where it is dark.");
+    sis__buf_str(&d->caption, " Chosen pixels are orange if bright and blue if dark.");
     return 1;
 }
 
@@ -184,7 +183,7 @@ int sis__make_match_logo(const sis__cluster *c, sis__drawing *d) {
     if (code != SIS_OK)
         return code;
     sis__buf_init(&d->caption);
-    snprintf(d->title, sizeof d->title, "Motif most like cluster %zu.", c->found.number);
+    snprintf(d->title, sizeof d->title, "Motif most similar to cluster %zu.", c->found.number);
     size_logo(d);
     return 1;
 }
@@ -207,8 +206,7 @@ int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis_
     snprintf(d->title, sizeof d->title, "Motif of cluster %zu.", c->found.number);
     size_logo(d);
     sis__buf_printf(&d->caption,
-                    "Bases chosen in %zu subset%s; a base that is masked counts as a "
-                    "quarter of each.",
+                    "Bases chosen in %zu subset%s; a masked base counts as a quarter of each.",
                     c->n_members, sis__plural(c->n_members));
     return 1;
 }

@@ -111,8 +111,8 @@ static void mark_thresholds(const sis_report *report, sis__drawing *d) {
             k++;
         if (k < d->plot.n_marks)
             continue;
-        sis__format(d->mark_texts[k], sizeof d->mark_texts[k], "%s%.4g", several ? "" : "threshold ",
-                    at);
+        sis__format(d->mark_texts[k], sizeof d->mark_texts[k], "%s%.4g",
+                    several ? "" : "threshold ", at);
         d->marks[k] = (sis__mark){.at = at, .text = d->mark_texts[k]};
         d->plot.n_marks++;
     }
@@ -230,8 +230,7 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
         sis__buf_str(&d->caption, "One example");
     else
         sis__buf_printf(&d->caption, "All %zu examples", n);
-    sis__buf_str(&d->caption,
-                 ", decided or not; dashed: the threshold of the decision.");
+    sis__buf_str(&d->caption, ", decided or not. Dashed: the threshold.");
     return finish(d, collect(report, &g, d, same ? add_first_score : add_score),
                   sis__plot_histogram);
 }
@@ -259,10 +258,10 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "numbers", "Subsets per example.", "subsets of an example", "examples");
     d->plot.whole = 1;
     if (c.explained == 1)
-        sis__buf_printf(&d->caption, "How many %ss the explained example has.",
+        sis__buf_printf(&d->caption, "Number of %ss of the explained example.",
                         sis__subset_word(report));
     else
-        sis__buf_printf(&d->caption, "How many %ss each of %zu explained examples has.",
+        sis__buf_printf(&d->caption, "Number of %ss of each of %zu explained examples.",
                         sis__subset_word(report), c.explained);
     return finish(d, collect(report, &g, d, add_number), sis__plot_histogram);
 }
@@ -276,10 +275,11 @@ int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "sizes-by-group", "Sizes of subsets, side by side.", group_label(&g),
                        "features in a subset");
     d->plot.whole = d->plot.violin = 1;
-    sis__buf_printf(&d->caption,
-                    "%zu subset%s of %zu example%s. Boxes reach from quartile to quartile, the "
-                    "line is the median; shaded, the density. A bar where half or more are equal.",
-                    c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
+    sis__buf_printf(
+        &d->caption,
+        "%zu subset%s of %zu example%s. Boxes reach from quartile to quartile; the line is "
+        "the median, the shade the density. A bar means that half or more are equal.",
+        c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_sizes), sis__plot_boxes);
 }
 
@@ -292,10 +292,11 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
     sis__drawing_begin(d, "numbers-by-group", "Subsets per example, side by side.", group_label(&g),
                        "subsets of an example");
     d->plot.whole = 1;
-    sis__buf_printf(&d->caption,
-                    "%zu explained example%s. Boxes reach from quartile to quartile, the line is "
-                    "the median, dots are outliers. A bar where half or more are equal.",
-                    c.explained, sis__plural(c.explained));
+    sis__buf_printf(
+        &d->caption,
+        "%zu explained example%s. Boxes reach from quartile to quartile; the line is the "
+        "median, dots are outliers. A bar means that half or more are equal.",
+        c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_number), sis__plot_boxes);
 }
 
@@ -312,7 +313,8 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
     int kinds = sis__kinds_of(report) & ~SIS__NOT_MINIMAL;
     sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s%s.", c.subsets,
                     sis__plural(c.subsets), c.explained, sis__plural(c.explained),
-                    kinds == SIS__DRAWN      ? "; everything else is drawn, the score is the mean"
+                    kinds == SIS__DRAWN
+                        ? "; everything else is drawn at random, and the score is the mean"
                     : kinds == SIS__CONTRAST ? "; the score is that of the changed input"
                     : kinds == SIS__PROVED   ? "; the score is the worst that was met"
                     : kinds & ~(SIS__ENOUGH | SIS__RATIONALE) ? ""
@@ -367,11 +369,11 @@ int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d) {
     if (n == 0)
         return 0;
     sis__drawing_begin(d, "histories", "Score as features are masked.", "features masked (%)",
-                       "score of what is left");
+                       "score of the remaining features");
     d->plot.to = 100;
     sis__buf_printf(&d->caption, "The first backward selection of %zu example%s%s%s%s.", n,
                     sis__plural(n), n == 1 ? "" : ", a line each",
-                    n > 150 ? " (about 150 of them drawn)" : "",
+                    n > 150 ? "(about 150 are drawn)" : "",
                     n < 3 || goes_both_ways(report) ? "" : "; the thick line is their median");
     return make_lines(report, d, n, 0);
 }
@@ -382,12 +384,13 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
     if (n == 0)
         return 0;
     sis__drawing_begin(d, "history-ends", "The last features.", "features left",
-                       "score of what is left");
+                       "score of the remaining features");
     d->plot.from = SIS__TAIL;
-    sis__buf_printf(&d->caption,
-                    "The same for the last %d features, of %zu example%s many more: where a line "
-                    "no longer meets the threshold, its first subset ends.",
-                    SIS__TAIL, n, n == 1 ? " that has" : "s that have");
+    sis__buf_printf(
+        &d->caption,
+        "The same for the last %d features of %zu example%s with many more. The first subset "
+        "ends where a line no longer meets the threshold.",
+        SIS__TAIL, n, n == 1 ? " that has" : "s that have");
     return make_lines(report, d, n, 1);
 }
 
@@ -424,7 +427,8 @@ int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
     }
     for (size_t i = 0; code == SIS_OK && i < n; i++)
         name_output(report, outputs[i], d->names[runs + i]);
-    sis__buf_printf(&d->caption, "How many of %zu explained examples are decided to be what.", all);
+    sis__buf_printf(&d->caption,
+                    "Number of examples decided for each output, of %zu explained examples.", all);
     return code == SIS_OK ? 1 : code;
 }
 
@@ -472,14 +476,17 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "thresholds", "First subsets at other thresholds.", "threshold",
                        "features in the first subset");
     if (n == 1)
-        sis__buf_str(&d->caption, "The size, of 1 example with a stored walk; shown where it "
-                                  "meets the threshold, and not with everything masked.");
+        sis__buf_str(
+            &d->caption,
+            "Size for 1 example with a trace, where the example meets the threshold and the "
+            "fully masked input does not.");
     else
-        sis__buf_printf(&d->caption,
-                        "Median and quartiles of the size, of those of %zu examples with a stored "
-                        "walk that meet the threshold, and not with everything masked; shown "
-                        "where at least half of them do.",
-                        n);
+        sis__buf_printf(
+            &d->caption,
+            "Median and quartiles of the size for %zu examples with a trace, over those that "
+            "meet the threshold while the fully masked input does not; shown where at least half "
+            "of them do.",
+            n);
     d->plot.whole = 1;
     mark_thresholds(report, d);
     d->chart = sis__plot_band;

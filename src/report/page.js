@@ -129,7 +129,7 @@
     if (size < 0) return "The input itself is not decided at " + t + ", so there is nothing to explain.";
     if (size === 0) return "At " + t + " even the masked input is decided.";
     return "First subset at " + t + ": " + size + (size === 1 ? " feature" : " features") +
-      ", read from the stored walk.";
+      ", from the trace.";
   }
   /* What the header of a card says of another threshold, in the place of what was found and verified. */
   function verdict(size) {
@@ -212,7 +212,7 @@
     const note = document.createElement("p");
     note.className = "reason";
     if (card.dataset.walk === undefined) {
-      note.textContent = "No walk is stored for this example.";
+      note.textContent = "This example has no trace.";
       body.replaceChildren(note);
       return;
     }
@@ -224,14 +224,14 @@
     else if (size > 0) note.append(" " + walk.o.slice(0, Math.min(size, 50)).join(", "));
   }
   function summarise() {
-    if (picked < 0) return "As explained. Move it: the first subset at any other threshold is read from the stored walks.";
+    if (picked < 0) return "As explained. Move the slider to see the first subset at another threshold.";
     const sizes = walks.x.map((walk) => sizeAt(walk, picked));
     const some = sizes.filter((size) => size > 0).sort((a, b) => a - b);
     const middle = some.length ? (some[(some.length - 1) >> 1] + some[some.length >> 1]) / 2 : 0;
     const undecided = sizes.filter((size) => size < 0).length;
-    return some.length + " of " + sizes.length + " examples with a stored walk have a subset at " + walks.t[picked] +
+    return some.length + " of " + sizes.length + " examples with a trace have a subset at " + walks.t[picked] +
       (some.length ? "; median size " + middle : "") + (undecided ? "; " + undecided + " not decided" : "") +
-      ". Only first subsets can be read; others, and checks, need a new run.";
+      ". Only first subsets can be shown; others, and checks, need a new run.";
   }
   function pick(at) {
     picked = at;

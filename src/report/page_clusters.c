@@ -350,7 +350,7 @@ int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters
         code = add_rows(b, report, c, runs, n);
     if (c->n_members == 0)
         sis__buf_str(b,
-                     "<p class=\"soft\">None of its members is in the results shown here.</p>\n");
+                     "<p class=\"soft\">Its members are not in the results on this page.</p>\n");
     return code;
 }
 
@@ -397,8 +397,8 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
 /* Subsets of one word each: the words, and how many subsets each is. */
 static void add_counts(sis__buf *b, const sis__clusters *set) {
     sis__html_plural(b, set->found.n, "subset");
-    sis__buf_str(b, ", each of one word. How many subsets are which:</p>\n"
-                    "<ul class=\"patterns\" aria-label=\"Words\">");
+    sis__buf_str(b, ", each of one word. Number of subsets with each word:</p>\n<ul class=\"patterns\" "
+         "aria-label=\"Words\">");
     for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MOST; i++) {
         const sis_found_cluster *f = &set->clusters[i].found;
         sis__buf_str(b, "<li><bdi>");

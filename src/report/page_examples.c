@@ -127,14 +127,14 @@ static void add_reason(sis__buf *b, const sis_record *r) {
         sis__html_clip(b, reason, sizeof reason);
         sis__buf_printf(b, " %s", advice);
     } else if (c->status == SIS_STATUS_CUT) {
-        sis__buf_str(b, "A limit of time or evaluations came first. Until then ");
+        sis__buf_str(b, "A limit of time or evaluations was reached. Until then ");
         sis__html_plural(b, c->n_subsets, "sufficient subset");
         sis__buf_str(b, c->n_subsets == 1 ? " was found." : " were found.");
         if (c->bound.n) {
             sis__buf_str(b, " These ");
             sis__html_plural(b, c->bound.n, "feature");
             sis__buf_str(b,
-                         " of the rest are sufficient, too, though perhaps not all needed: score ");
+                         " of the rest are also sufficient, but perhaps not minimal: score ");
             sis__html_number(b, c->bound.score);
             sis__buf_str(b, ".");
         }
@@ -333,8 +333,8 @@ static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at
     sis__html_number(b, at);
     sis__buf_str(b,
                  "</output>\n<button type=\"button\" id=\"reset\" disabled>As explained</button>\n"
-                 "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move it: the first "
-                 "subset at any other threshold is read from the stored walks.</p></div>\n");
+                 "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move the slider to see the first "
+                 "subset at another threshold.</p></div>\n");
 }
 
 static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *layout,
@@ -438,7 +438,7 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
     }
     if (code == SIS_OK)
         code = sis__page_cards(b, report, &layout);
-    sis__buf_str(b, "<p id=\"none\" hidden>No example is like that.</p>\n");
+    sis__buf_str(b, "<p id=\"none\" hidden>No example matches.</p>\n");
     add_pager(b);
     if (code == SIS_OK)
         sis__page_picker(b, report, &layout, grid, n_grid);

@@ -48,8 +48,8 @@ static void add_decisions(sis__buf *b, const sis_groups *g, size_t n) {
 }
 
 static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t features) {
-    sis__buf_str(b, "<h3>Subsets that hold a feature</h3>\n<div class=\"scroll\"><table><thead><tr>"
-                    "<th scope=\"col\">feature</th>");
+    sis__buf_str(b, "<h3>Subsets with a feature</h3>\n<div class=\"scroll\"><table><thead><tr><th "
+                    "scope=\"col\">feature</th>");
     for (size_t i = 0; i < n; i++) {
         sis__buf_str(b, "<th scope=\"col\">");
         add_name(b, sis_groups_at(g, i).name);
@@ -74,9 +74,10 @@ int sis__page_groups(sis__buf *b, const sis_report *report) {
     int error = sis_groups_sort(report->groups, &n, &features);
     if (error)
         return error;
-    sis__buf_str(b, "<p class=\"explain\">How often the decision was made in each group, and how "
-                    "often a feature is part of what was found, with 95 % intervals "
-                    "(Wilson). A difference does not say what causes it.</p>\n");
+    sis__buf_str(
+        b, "<p class=\"explain\">How often the decision was made in each group, and how often a "
+           "feature is part of a subset, with 95 % intervals (Wilson). A difference does not "
+           "say what causes it.</p>\n");
     add_decisions(b, report->groups, n);
     if (features)
         add_reasons(b, report->groups, n, features);

@@ -95,7 +95,7 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
              : proofs         ? "explanations proved"
                               : "explanations verified",
              proofs              ? ""
-             : only & SIS__DRAWN ? "by draws that the search had not seen"
+             : only & SIS__DRAWN ? "by fresh draws"
                                  : "by full passes of the model",
              SIZE_MAX);
     sis__buf_str(b, "</div>\n");
@@ -148,7 +148,7 @@ static void add_masking(sis__buf *b, const char *masking, int text) {
         sis__buf_str(b, "</bdi> pixels");
         return;
     }
-    sis__buf_str(b, other ? "the word <bdi>" : drawn ? "what other examples hold, <bdi>" : "<bdi>");
+    sis__buf_str(b, other ? "the word <bdi>" : drawn ? "values of other examples, <bdi>" : "<bdi>");
     sis__html_clip(b, masking + (other ? 6 : drawn), 100);
     sis__buf_str(b, "</bdi>");
 }
@@ -235,7 +235,7 @@ static void add_mask(sis__buf *b, const sis__report_example *e) {
     if (r->drawing.masking) {
         add_masking(b, r->drawing.masking, e->look == SIS__TEXT);
     } else if (!r->drawing.mask) {
-        sis__buf_str(b, "something that the results do not hold");
+        sis__buf_str(b, "a value that is not in the results");
     } else if (!constant) {
         add_varied_mask(b, e);
     } else {
@@ -431,30 +431,28 @@ static void add_meanings(sis__buf *b, int kinds) {
         const char *words;
     } meanings[] = {
         {SIS__ENOUGH,
-         "A <em>sufficient input subset</em> is a minimal set of features whose values alone, with "
-         "everything else masked, still lead to the same decision. The subsets of one example have "
-         "no feature in common. Verified means: with full passes of the model, each subset meets "
-         "the threshold, none does without one of its features, and what is outside all of them "
-         "does not."},
+         "A <em>sufficient input subset</em> is a minimal set of features that is enough for "
+         "the decision when everything else is masked. The subsets of one example have no "
+         "feature in common. Verified means that full passes of the model confirmed three "
+         "things: each subset meets the threshold; without any one of its features it does "
+         "not; and with all subsets masked, the rest does not."},
         {SIS__DRAWN,
-         "A <em>subset that is enough by chance</em> keeps the decision for at least the share "
-         "that "
-         "was asked for of the values that the other features take in other examples, at the given "
-         "confidence. The subsets of one example have no feature in common."},
+         "A <em>subset that is enough by chance</em> keeps the decision for at least the "
+         "requested share of random values of the other features, drawn from other examples, "
+         "at the given confidence. The subsets of one example have no feature in common."},
         {SIS__PROVED,
          "A <em>proved subset</em> keeps the decision whatever the other features are, within the "
          "given range. The subsets of one example have no feature in common."},
         {SIS__CONTRAST,
-         "A <em>contrast</em> is a set of features that can lose the decision if they "
-         "alone are changed. It is proved that changing only a part of them cannot."},
+         "A <em>contrast</em> is a set of features whose change alone can lose the decision. "
+         "It is proved that changing only some of them cannot."},
         {SIS__MASKED_CONTRAST,
-         "A <em>contrast</em> is a set of features that lose the decision if they alone are "
-         "masked. Verified means: with full passes of the model, masking the set loses the "
-         "decision, "
-         "and masking all but one of its features does not."},
+         "A <em>contrast</em> is a set of features whose masking alone loses the decision. "
+         "Verified means that full passes of the model confirmed it: masking the set loses "
+         "the decision, and masking all but one of its features does not."},
         {SIS__RATIONALE,
-         "A <em>rationale</em> is what another method holds to be most important. Each "
-         "says by its score whether it is sufficient."},
+         "A <em>rationale</em> is the set of features that another method finds most "
+         "important. Its score says whether it is sufficient."},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (kinds & meanings[i].kind)

@@ -130,7 +130,7 @@
     file.addEventListener("change", async () => {
       if (!file.files[0]) return;
       const picture = await createImageBitmap(file.files[0]).catch(() => null);
-      if (!picture) { say("that file is no picture"); return; }
+      if (!picture) { say("this file is not a picture"); return; }
       context.drawImage(picture, 0, 0, r.w, r.h);
       const d = context.getImageData(0, 0, r.w, r.h).data;
       values = blank(shape);
@@ -484,7 +484,7 @@
   function drawCard(record, name) {
     const subsets = record.subsets || [], card = make("article", { class: "card", "data-status": record.status });
     card.append(make("header", {}, answers.length > 1 ? make("p", { class: "whose" }, name) : null, make("h3", {}, title(record), " ",
-      record.read ? make("span", { class: "tag read" }, "first subset, read from the walk") : record.verified && subsets.length ? make("span", { class: "tag" }, "verified") : null)));
+      record.read ? make("span", { class: "tag read" }, "first subset, from the trace") : record.verified && subsets.length ? make("span", { class: "tag" }, "verified") : null)));
     card.append(verdict(record));
     if (record.status !== "error") card.append(found(record, subsets), scoreBar(record, subsets));
     if (record.status === "explained") card.append(...[stepper(subsets), ...drawBody(record, subsets)].filter(Boolean));
@@ -541,7 +541,7 @@
       redraw();
       const size = read[0].subsets.length ? read[0].subsets[0].features.length : 0;
       byId("picked").textContent = read[0].status === "not_decided" ? "The input does not meet it." : size === 0 ? "Met with everything masked." :
-        "First subset, read from the walk: " + size + (size === 1 ? " feature." : " features.");
+        "First subset, from the trace: " + size + (size === 1 ? " feature." : " features.");
     }
   }
   function letGo() { remember(); askSoon(200); }
