@@ -19,7 +19,7 @@ async function measure(session, batch, seconds, now) {
   const count = shape.reduce((a, b) => a * b, 1);
   let data = Float32Array.from({length: count}, (_, i) => ((i * 2654435761) >>> 8) % 1000 / 1000);
   if (session.inputMetadata[0].type === 'int64')
-    data = BigInt64Array.from({length: count}, (_, i) => BigInt(i % 400));
+    data = BigInt64Array.from({length: count}, (_, i) => BigInt(i % 200));
   const feeds = {[name]: new ort.Tensor(session.inputMetadata[0].type, data, shape)};
   await session.run(feeds);
   let best = 0;

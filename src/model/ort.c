@@ -32,7 +32,9 @@
 #include "model/request.h"
 
 enum { MAX_INPUTS = SIS__ORT_MAX_INPUTS, MAX_ROWS = 16 };
-static const size_t PASS_BYTES = (size_t)4 << 20; /* of the inputs of a pass of several rows */
+/* Inputs of a pass of several rows. Rows of more than a few kilobytes gain nothing from each other, and
+ * every step of a selection fills its last pass up. */
+static const size_t PASS_BYTES = (size_t)32 << 10;
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
