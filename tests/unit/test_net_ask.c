@@ -176,6 +176,46 @@ static void shape_arithmetic_is_folded(void **state) {
     sis_net_free(net);
 }
 
+/* A convolution of 2 channels (2 filters of 1 x 1, with or without bias) and its normalisation; `shared`: the weights are
+ * read twice, so that they must stay. Returns the steps of the plan. */
+static size_t normalized(int bias, int shared, float *y) {
+    sis_net *net;
+    sis__row_layout *g;
+    const float x[2] = {3, -5};
+    sis_net_builder *b = sis_net_builder_new("normalized");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 2, 1, 1));
+    sis_net_add_param(b, "w", SHAPE(2, 2, 1, 1), (const float[]){1, 2, -1, 0.5f});
+    sis_net_add_param(b, "b", SHAPE(2), (const float[]){10, 20});
+    sis_net_add_param(b, "s", SHAPE(2), (const float[]){3, -4});
+    sis_net_add_param(b, "t", SHAPE(2), (const float[]){1, 2});
+    sis_net_add_param(b, "m", SHAPE(2), (const float[]){5, 6});
+    sis_net_add_param(b, "v", SHAPE(2), (const float[]){8.75f, 3.75f});
+    sis_net_add_node(b, "Conv", bias ? "x w b" : "x w", "c");
+    sis_net_add_node(b, "BatchNormalization", "c s t m v", "n");
+    sis_net_attr_float(b, "epsilon", 0.25f);
+    sis_net_add_node(b, "Conv", shared ? "n w" : "n b1", "z");
+    sis_net_add_param(b, "b1", SHAPE(2, 2, 1, 1), (const float[]){1, 2, -1, 0.5f});
+    sis_net_add_output(b, "z");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 1, 2, 0, 1, NULL}, y), 0);
+    assert_int_equal(sis__row_layout_get(net, &(sis__row_form){.n_values = 2}, &g), 0);
+    size_t steps = g->plans[SIS__SCORES][0]->plan->n_steps;
+    sis_net_free(net);
+    return steps;
+}
+
+/* By hand: sums of (-7, -5.5), after the bias (3, 14.5); scales of 1 and -2; then weights again. */
+static void a_normalisation_becomes_part_of_a_convolution(void **state) {
+    (void)state;
+    float y[2];
+    assert_int_equal(normalized(1, 0, y), 2); /* n = (3 - 5 + 1, -2 (14.5 - 6) + 2) = (-1, -15) */
+    assert_true(fabsf(y[0] + 31) < 1e-4f && fabsf(y[1] + 6.5f) < 1e-4f);
+    assert_int_equal(normalized(0, 0, y), 2); /* n = (-7 - 5 + 1, -2 (-5.5 - 6) + 2) = (-11, 25) */
+    assert_true(fabsf(y[0] - 39) < 1e-4f && fabsf(y[1] - 23.5f) < 1e-4f);
+    assert_int_equal(normalized(0, 1, y), 3);
+    assert_true(fabsf(y[0] - 39) < 1e-4f && fabsf(y[1] - 23.5f) < 1e-4f);
+}
+
 static void lengths_may_be_left_free(void **state) {
     (void)state;
     sis_net *net;
@@ -308,6 +348,7 @@ int main(void) {
         cmocka_unit_test(a_cast_that_loses_digits_ends_the_search_for_a_link),
         cmocka_unit_test(only_a_softmax_over_all_scores_is_a_link),
         cmocka_unit_test(shape_arithmetic_is_folded),
+        cmocka_unit_test(a_normalisation_becomes_part_of_a_convolution),
         cmocka_unit_test(lengths_may_be_left_free),
         cmocka_unit_test(parameters_can_be_replaced),
         cmocka_unit_test(a_description_shows_nodes_and_parameters),

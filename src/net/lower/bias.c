@@ -4,6 +4,8 @@
  */
 #include "net/lower/bias.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +15,24 @@
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
 
-static int lacks_bias(const Sis__Onnx__Node *n) {
-    return sis__node_is(n, "", "Conv") && n->n_output == 1 && n->n_input <= 3 &&
-           !*sis__node_input(n, 2);
+static int is_conv(const Sis__Onnx__Node *n) {
+    return sis__node_is(n, "", "Conv") && n->n_output == 1 && n->n_input >= 2 && n->n_input <= 3;
 }
+
+static int lacks_bias(const Sis__Onnx__Node *n) {
+    return is_conv(n) && !*sis__node_input(n, 2);
+}
+
+/* Takes the name, unless it fails. */
+static int set_bias(Sis__Onnx__Node *conv, char *name) {
+    if (conv->n_input < 3)
+        return sis__proto_append(&conv->input, &conv->n_input, name);
+    free(conv->input[2]);
+    conv->input[2] = name;
+    return SIS_OK;
+}
+
+/* ---- Sums --------------------------------------------------------------------------------------- */
 
 /* Does `added` have one float for each filter of w and size 1 along all other axes? */
 static int is_bias(const Sis__Onnx__Tensor *w, const Sis__Onnx__Tensor *added) {
@@ -48,12 +64,8 @@ static Sis__Onnx__Node *find_add(const sis__index *x, const Sis__Onnx__Node *n, 
 static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bias) {
     char *sums = conv->output[0], *result = add->output[0], *name = sis__strdup(sums);
     int error = name ? sis__node_become(add, "Squeeze", bias) : SIS_E_NOMEM;
-    if (!error && conv->n_input == 3) {
-        free(conv->input[2]);
-        conv->input[2] = name;
-    } else if (!error) {
-        error = sis__proto_append(&conv->input, &conv->n_input, name);
-    }
+    if (!error)
+        error = set_bias(conv, name);
     if (error) {
         free(name);
         return error;
@@ -63,10 +75,107 @@ static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bia
     return SIS_OK;
 }
 
+/* ---- Normalisation ------------------------------------------------------------------------------ */
+
+/* Does it divide by statistics that it was given? */
+static int is_inference(const Sis__Onnx__Node *n) {
+    for (size_t i = 0; i < n->n_attribute; i++) {
+        const Sis__Onnx__Attribute *a = n->attribute[i];
+        const char *name = a->name ? a->name : "";
+        int wanted = strcmp(name, "spatial") == 0 || strcmp(name, "is_test") == 0;
+        if ((wanted || strcmp(name, "training_mode") == 0) && (a->i != 0) != wanted)
+            return 0;
+    }
+    return n->n_input == 5 && n->n_output == 1;
+}
+
+static double epsilon_of(const Sis__Onnx__Node *n) {
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "epsilon") == 0)
+            return (double)n->attribute[i]->f;
+    return (double)1e-5f;
+}
+
+/* Constant floats, as many as there are filters (0: any number); NULL: they are something else. */
+static float *floats_of(const sis__index *x, const char *name, size_t filters, size_t *count) {
+    const Sis__Onnx__Tensor *t = sis__index_of(x, name)->constant;
+    sis__decoded d;
+    if (!t || t->data_type != SIS__FLOAT || sis__tensor_decode(t, NULL, &d) != SIS_OK ||
+        (filters && d.count != filters))
+        return NULL;
+    *count = d.count;
+    return (float *)(uintptr_t)d.data; /* in the document, which is ours */
+}
+
+/* What a convolution and the BatchNormalization of its sums are made of. */
+typedef struct {
+    float *w, *bias; /* bias NULL: none */
+    float *v[4];     /* scale, shift, mean, variance */
+    size_t filters, each;
+    double epsilon;
+} normalized;
+
+static int find_numbers(const sis__index *x, const Sis__Onnx__Node *conv, const Sis__Onnx__Node *n,
+                        normalized *f) {
+    const Sis__Onnx__Tensor *w = sis__index_of(x, sis__node_input(conv, 1))->constant;
+    const char *bias = sis__node_input(conv, 2);
+    size_t count = 0, total = 0;
+    f->epsilon = epsilon_of(n);
+    f->filters = w && w->n_dims > 2 && w->dims[0] > 0 ? (size_t)w->dims[0] : 0;
+    f->w = f->filters ? floats_of(x, sis__node_input(conv, 1), 0, &total) : NULL;
+    f->bias = f->w && *bias ? floats_of(x, bias, f->filters, &count) : NULL;
+    int fits = f->w && total > 0 && (f->bias || !*bias);
+    f->each = fits ? total / f->filters : 0;
+    for (size_t i = 0; i < 4 && fits; i++)
+        fits = (f->v[i] = floats_of(x, sis__node_input(n, i + 1), f->filters, &count)) != NULL;
+    for (size_t i = 0; i < f->filters && fits; i++)
+        fits = (double)f->v[3][i] + f->epsilon > 0;
+    return fits;
+}
+
+/* The weights and the shift, which nobody else reads, become those of the convolution alone. */
+static void fold_numbers(const normalized *f) {
+    for (size_t i = 0; i < f->filters; i++) {
+        double k = (double)f->v[0][i] / sqrt((double)f->v[3][i] + f->epsilon);
+        double bias = f->bias ? (double)f->bias[i] : 0;
+        f->v[1][i] = (float)((double)f->v[1][i] + (bias - (double)f->v[2][i]) * k);
+        for (size_t j = i * f->each; j < (i + 1) * f->each; j++)
+            f->w[j] = (float)((double)f->w[j] * k);
+    }
+}
+
+/* The normalisation is dead afterwards: it reads what the convolution now gives. */
+static int fold_one(const sis__index *x, Sis__Onnx__Node *conv) {
+    const sis__index_entry *sums = sis__index_of(x, conv->output[0]);
+    Sis__Onnx__Node *n = sums->reads == 1 ? sums->reader : NULL;
+    normalized f;
+    if (!n || !sis__node_is(n, "", "BatchNormalization") || !is_inference(n) ||
+        strcmp(n->input[0], conv->output[0]) != 0)
+        return SIS_OK;
+    const sis__index_entry *w = sis__index_of(x, sis__node_input(conv, 1)),
+                           *shift = sis__index_of(x, n->input[2]);
+    if (w->reads != 1 || shift->reads != 1 || shift->producer || !find_numbers(x, conv, n, &f))
+        return SIS_OK;
+    char *name = sis__strdup(n->input[2]), *result = n->output[0];
+    int error = name ? sis__node_become(n, "Identity", result) : SIS_E_NOMEM;
+    if (!error)
+        error = set_bias(conv, name);
+    if (error) {
+        free(name);
+        return error;
+    }
+    fold_numbers(&f);
+    n->output[0] = conv->output[0];
+    conv->output[0] = result;
+    return SIS_OK;
+}
+
+/* ---- All of them -------------------------------------------------------------------------------- */
+
 static int may_join(const Sis__Onnx__Graph *g) {
     int some = 0;
     for (size_t i = 0; i < g->n_node; i++) {
-        some |= lacks_bias(g->node[i]);
+        some |= is_conv(g->node[i]);
         for (size_t k = 0; k < g->node[i]->n_attribute; k++)
             if (g->node[i]->attribute[k]->g || g->node[i]->attribute[k]->n_graphs)
                 return 0;
@@ -84,6 +193,8 @@ int sis__bias_join(Sis__Onnx__Graph *g) {
         Sis__Onnx__Node *add = lacks_bias(g->node[i]) ? find_add(&x, g->node[i], &bias) : NULL;
         if (add)
             error = join_one(g->node[i], add, bias);
+        else if (is_conv(g->node[i]))
+            error = fold_one(&x, g->node[i]);
     }
     sis__index_release(&x);
     return error;

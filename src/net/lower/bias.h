@@ -6,6 +6,9 @@
  *     Conv(x, w)  Add(., b)   ->   Conv(x, w, Squeeze(b))
  *
  * Sums then start from the bias, as in ONNX Runtime, and passes and walks have one layer less.
+ * A BatchNormalization by constants becomes part of the weights in the same way:
+ *
+ *     Conv(x, w, b)  BatchNormalization(., s, t, m, v)   ->   Conv(x, k w, t + k (b - m)),  k = s / sqrt(v + eps)
  */
 #ifndef SIS_NET_LOWER_BIAS_H
 #define SIS_NET_LOWER_BIAS_H
