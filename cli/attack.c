@@ -19,19 +19,19 @@
 #include "task.h"
 
 typedef struct {
-    cli_source source;
+    cli_task_opt task;
+    sis_attack_opt how;
     const char *towards, *output, *values, *before, *images;
-    double confidence, low, high, rate, constant;
-    size_t searches, steps;
     int force;
     cli_common common;
 } attack_options;
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    {"model", 'm', "MODEL", CLI_STRING(attack_options, source.model), "the network: FILE.onnx",
-     .required = 1},
-    CLI_GROUP(attack_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
+    {"model", 'm', "MODEL", CLI_STRING(attack_options, task.opt.model.spec),
+     "the network: FILE.onnx", .required = 1},
+    CLI_GROUP(attack_options, task, cli_task_opt, CLI_SOURCE_WITHOUT_MODEL),
+    CLI_GROUP(attack_options, task.open, cli_opening, cli_opening_options),
     CLI_HEADING("Question"),
     {"towards", 0, "LABEL", CLI_STRING(attack_options, towards),
      "target of the attack: a label, next or second", .required = 1,
@@ -39,17 +39,17 @@ static const cli_option options[] = {
              "after the one that the network chooses; after the last comes the first. second: the "
              "output with the second highest score. For a network with one output, 1 is a high "
              "score and 0 a low one."},
-    {"confidence", 0, "K", CLI_NUMBER(attack_options, confidence),
+    {"confidence", 0, "K", CLI_NUMBER(attack_options, how.confidence),
      "lead of the target, in log-odds", .max = 1e6},
-    {"low", 0, "V", CLI_NUMBER(attack_options, low), "minimum value of a pixel"},
-    {"high", 0, "V", CLI_NUMBER(attack_options, high), "maximum value of a pixel"},
+    {"low", 0, "V", CLI_NUMBER(attack_options, how.low), "minimum value of a pixel"},
+    {"high", 0, "V", CLI_NUMBER(attack_options, how.high), "maximum value of a pixel"},
     CLI_HEADING("Method"),
-    {"searches", 0, "N", CLI_COUNT(attack_options, searches),
+    {"searches", 0, "N", CLI_COUNT(attack_options, how.searches),
      "number of constants tried for each example", .min = 1, .max = 1000},
-    {"steps", 0, "N", CLI_COUNT(attack_options, steps), "number of steps of Adam for each constant",
-     .min = 1, .max = 10000000},
-    {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "learning rate of Adam"},
-    {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
+    {"steps", 0, "N", CLI_COUNT(attack_options, how.steps),
+     "number of steps of Adam for each constant", .min = 1, .max = 10000000},
+    {"rate", 0, "R", CLI_NUMBER(attack_options, how.rate), "learning rate of Adam"},
+    {"constant", 0, "C", CLI_NUMBER(attack_options, how.constant), "the first constant"},
     CLI_HEADING("Output"),
     {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
      "write the changed inputs; the first axis is the examples", .writes = CLI_WRITES_FILE},
@@ -68,28 +68,8 @@ static const cli_option options[] = {
 
 static void init(void *p) {
     attack_options *o = (attack_options *)p;
-    sis_attack_opt opt;
-    sis_attack_opt_init(&opt);
-    cli_source_init(&o->source);
-    o->confidence = opt.confidence;
-    o->low = opt.low;
-    o->high = opt.high;
-    o->rate = opt.rate;
-    o->constant = opt.constant;
-    o->searches = opt.searches;
-    o->steps = opt.steps;
-}
-
-static void translate(const attack_options *o, sis_attack_opt *opt) {
-    sis_attack_opt_init(opt);
-    opt->confidence = o->confidence;
-    opt->low = o->low;
-    opt->high = o->high;
-    opt->rate = o->rate;
-    opt->constant = o->constant;
-    opt->searches = o->searches;
-    opt->steps = o->steps;
-    opt->jobs = (int)o->source.jobs;
+    cli_task_opt_init(&o->task);
+    sis_attack_opt_init(&o->how);
 }
 
 /* An attack under way. */
@@ -100,9 +80,9 @@ typedef struct {
 
 /* Attack, and score what came out of it anew. */
 static int attack_all(attack_run *c) {
-    sis_attack_opt opt;
+    sis_attack_opt opt = c->o->how;
     cli_progress bar;
-    translate(c->o, &opt);
+    opt.jobs = (int)c->o->task.jobs;
     cli_progress_init(&bar, c->o->common.quiet);
     opt.progress = cli_progress_show;
     opt.progress_ctx = &bar;
@@ -218,7 +198,8 @@ static int write_image(const attack_run *c, size_t i, const double *values, cons
     sis_raster at = {0};
     char path[PATH_MAX];
     int status = image_shape(c, i, &at);
-    double *pixels = cli_grab(c->a.width, sizeof *pixels), low = c->o->low, high = c->o->high;
+    double *pixels = cli_grab(c->a.width, sizeof *pixels), low = c->o->how.low,
+           high = c->o->how.high;
     size_t dims[3] = {at.rows, at.columns, at.channels};
     if (!pixels || status != CLI_DONE) {
         free(pixels);
@@ -274,10 +255,8 @@ static int is_npy(const char *path) {
 static int run(const void *p, const cli_list *args) {
     const attack_options *o = (const attack_options *)p;
     attack_run c = {.o = o};
-    sis_attack_opt opt;
     (void)args;
-    translate(o, &opt);
-    const char *wrong = sis_attack_opt_check(&opt);
+    const char *wrong = sis_attack_opt_check(&o->how);
     if (wrong)
         return cli_usage("%s", wrong);
     if (!is_npy(o->values) || !is_npy(o->before))
@@ -286,10 +265,10 @@ static int run(const void *p, const cli_list *args) {
                          is_npy(o->values) ? o->before : o->values);
     sis_task *task = NULL;
     sis_task_opt options_of;
-    cli_task_options(&o->source, NULL, &options_of);
+    cli_plain_options(&o->task, &options_of);
     int status = cli_fail(sis_task_open(&options_of, &task));
     if (status == CLI_DONE)
-        status = cli_fail(sis_attacked_open(task, o->towards, (int)o->source.jobs, &c.a));
+        status = cli_fail(sis_attacked_open(task, o->towards, (int)o->task.jobs, &c.a));
     if (status == CLI_DONE && o->images)
         status = check_images(&c);
     if (status == CLI_DONE)

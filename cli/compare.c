@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"top", 0, "N", CLI_COUNT(cli_compare_options, top),
      "number of patterns printed for each cluster", .min = 1, .max = 1000},
     {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "number of clusters printed, 0 for all"},
-    CLI_OPENING(cli_compare_options, open),
+    CLI_GROUP(cli_compare_options, open, cli_opening, cli_opening_options),
     CLI_FORCE(cli_compare_options, force),
     CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
     {0},

@@ -78,7 +78,9 @@ int cli_data_describe(const cli_data_options *o, const char *path) {
     sis_data_opt_init(&opt);
     opt.label = o->label;
     opt.id = o->id;
-    cli_read_options(o->categorical, o->types, o->no_header, &opt);
+    cli_categorical(o->categorical, &opt);
+    opt.types = o->types;
+    opt.no_header = o->no_header;
     int error = sis_columns_read(path, &opt, &columns);
     if (error == SIS_E_UNSUPPORTED)
         return describe_kind(o, path, &opt);

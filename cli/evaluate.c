@@ -13,33 +13,35 @@
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_OPTIONAL_GROUP(eval_options, source, cli_source, cli_source_options),
+    CLI_OPTIONAL_GROUP(eval_options, task, cli_task_opt, cli_source_options),
+    CLI_OPTIONAL_GROUP(eval_options, task.open, cli_opening, cli_opening_options),
     CLI_WHERE(eval_options, where),
     CLI_HEADING("Question"),
-    CLI_GROUP(eval_options, question, cli_question, cli_output_options),
-    CLI_GROUP(eval_options, question, cli_question, cli_question_options),
+    CLI_GROUP(eval_options, task, cli_task_opt, cli_output_options),
+    CLI_GROUP(eval_options, task, cli_task_opt, cli_question_options),
     CLI_HEADING("Measures"),
-    {"first", 0, NULL, CLI_FLAG(eval_options, first), "only the first subset of each example",
+    {"first", 0, NULL, CLI_FLAG(eval_options, how.first), "only the first subset of each example",
      .more = "Methods other than sis give one rationale for each example. With --first, sis has "
              "as many."},
-    {"human", 0, NULL, CLI_FLAG(eval_options, human), "agreement with what people marked",
+    {"human", 0, NULL, CLI_FLAG(eval_options, how.human), "agreement with what people marked",
      .more = "For records with the field human: the share of each rationale that people marked. "
              "With a model also the quality of the human selection (QHS), that is, the score of "
              "the marked features alone minus the score of the whole input, and Pearson's "
              "correlation of the two."},
-    {"motif", 0, "FILE[:ID]", CLI_STRING(eval_options, motif),
+    {"motif", 0, "FILE[:ID]", CLI_STRING(eval_options, how.motif),
      "divergence of DNA rationales from a motif",
      .more =
          "A file of motifs (JASPAR, MEME) and, if it holds several, the id or name of one. "
          "Each rationale, with N for all other bases, is aligned with the motif at the most "
          "likely position on either strand. The divergence is the sum of KL(rationale || motif) "
          "over all positions, in nats, with one per cent of uniform bases mixed into the motif."},
-    {"robust", 0, NULL, CLI_FLAG(eval_options, robust),
+    {"robust", 0, NULL, CLI_FLAG(eval_options, how.robust),
      "measure how often rationales hold with other masks",
      .more = "Each rationale is scored with a second mask, with --samples hot-deck masks drawn "
              "from the input, with its neighbours unmasked (texts, DNA and images), and with "
              "--samples random halves of all other features unmasked."},
-    {"metrics", 0, NULL, CLI_FLAG(eval_options, metrics), "measure AOPC, PGI, PGU and stability",
+    {"metrics", 0, NULL, CLI_FLAG(eval_options, how.metrics),
+     "measure AOPC, PGI, PGU and stability",
      .more =
          "Rankings are cut at 1, 5, 10, 20 and 50 per cent of the features. For each cut: "
          "ERASER's sufficiency and comprehensiveness; the change of the score if these features "
@@ -48,22 +50,22 @@ static const cli_option options[] = {
          "a confidence interval. With several files, also how often a file has the same subsets "
          "as the first. The ranking is the order stored by --trace; without it, the subsets one "
          "after the other."},
-    {"by-count", 0, NULL, CLI_FLAG(eval_options, by_count),
+    {"by-count", 0, NULL, CLI_FLAG(eval_options, how.by_count),
      "cut rankings of --metrics after 1, 2, 3, 5 and 10 features",
      .more = "Instead of shares of the features. The fall without the first k features is the "
              "top-k drop. Stability keeps its shares."},
-    {"second-mask", 0, "MASK", CLI_STRING(eval_options, second_mask), "another mask for --robust",
-     .unset = "zero, texts pad"},
-    {"around", 0, "N", CLI_COUNT(eval_options, around), "how far away --robust unmasks neighbours",
-     .min = 1, .max = 1000},
-    {"imputation", 0, NULL, CLI_FLAG(eval_options, imputation),
+    {"second-mask", 0, "MASK", CLI_STRING(eval_options, how.second_mask),
+     "another mask for --robust", .unset = "zero, texts pad"},
+    {"around", 0, "N", CLI_COUNT(eval_options, how.around),
+     "how far away --robust unmasks neighbours", .min = 1, .max = 1000},
+    {"imputation", 0, NULL, CLI_FLAG(eval_options, how.imputation),
      "compare the mask with hot-deck values",
      .more =
          "Draws an example of the input and one of its features at random, --draws times, and "
          "measures how much the score changes if the feature is masked, and if it takes a value "
          "from elsewhere in the input. Needs no results."},
-    {"draws", 0, "N", CLI_COUNT(eval_options, draws), "features drawn by --imputation", .min = 2,
-     .max = 10000000},
+    {"draws", 0, "N", CLI_COUNT(eval_options, how.draws), "features drawn by --imputation",
+     .min = 2, .max = 10000000},
     CLI_HEADING("Output"),
     {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale",
      .writes = CLI_WRITES_FILE},
@@ -76,37 +78,38 @@ static const cli_option options[] = {
 
 static void init(void *p) {
     eval_options *o = (eval_options *)p;
-    cli_source_init(&o->source);
-    cli_question_init(&o->question);
-    o->draws = 10000;
-    o->around = 1;
+    cli_task_opt_init(&o->task);
+    sis_evaluate_opt_init(&o->how);
 }
 
 /* ---- Usage ----------------------------------------------------------------------------------- */
 
 static int check_usage(const eval_options *o, const cli_list *args) {
-    if (!o->source.model != !o->source.input)
+    if (!o->task.opt.model.spec != !o->task.opt.examples.input)
         return cli_usage("--%s: give --model and --input together",
-                         o->source.model ? "model" : "input");
-    if (args->n == 0 && !o->imputation)
+                         o->task.opt.model.spec ? "model" : "input");
+    if (args->n == 0 && !o->how.imputation)
         return cli_usage("expected at least one results file");
-    if (args->n == 0 && (o->human || o->motif || o->robust || o->metrics || o->csv))
-        return cli_usage("--%s needs a results file", o->human     ? "human"
-                                                      : o->motif   ? "motif"
-                                                      : o->robust  ? "robust"
-                                                      : o->metrics ? "metrics"
-                                                                   : "csv");
-    if (!o->source.model && (o->imputation || o->robust || o->metrics))
-        return cli_usage("--%s needs --model and --input", o->robust    ? "robust"
-                                                           : o->metrics ? "metrics"
-                                                                        : "imputation");
-    if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
-        return cli_usage("--%s needs --model and --input", o->question.mask ? "mask" : "features");
-    if (o->by_count && !o->metrics)
+    if (args->n == 0 && (o->how.human || o->how.motif || o->how.robust || o->how.metrics || o->csv))
+        return cli_usage("--%s needs a results file", o->how.human     ? "human"
+                                                      : o->how.motif   ? "motif"
+                                                      : o->how.robust  ? "robust"
+                                                      : o->how.metrics ? "metrics"
+                                                                       : "csv");
+    if (!o->task.opt.model.spec && (o->how.imputation || o->how.robust || o->how.metrics))
+        return cli_usage("--%s needs --model and --input", o->how.robust    ? "robust"
+                                                           : o->how.metrics ? "metrics"
+                                                                            : "imputation");
+    if (!o->task.opt.model.spec &&
+        (o->task.opt.question.mask || strcmp(o->task.opt.question.features, "each") != 0))
+        return cli_usage("--%s needs --model and --input",
+                         o->task.opt.question.mask ? "mask" : "features");
+    if (o->how.by_count && !o->how.metrics)
         return cli_usage("--by-count needs --metrics");
-    if (o->second_mask && !o->robust)
+    if (o->how.second_mask && !o->how.robust)
         return cli_usage("--second-mask needs --robust");
-    if ((strcmp(o->question.target, "top") != 0 || o->question.target_index) && !o->imputation)
+    if ((strcmp(o->task.opt.question.target, "top") != 0 || o->task.opt.question.target_index) &&
+        !o->how.imputation)
         return cli_usage("--target needs --imputation; otherwise the results name "
                          "their output");
     return CLI_DONE;
@@ -122,46 +125,35 @@ typedef struct {
 
 static int open_tasks(const eval_options *o, tasks *t) {
     sis_task_opt opt;
-    cli_question q = o->question;
-    if (!o->source.model)
+    if (!o->task.opt.model.spec)
         return CLI_DONE;
-    if (!o->imputation)
-        q.target = NULL;
-    cli_task_options(&o->source, &q, &opt);
+    cli_task_options(&o->task, &opt);
+    if (!o->how.imputation)
+        opt.question.target = opt.question.target_index = NULL;
     int status = cli_fail(sis_task_open(&opt, &t->task));
     if (status != CLI_DONE)
         return status;
     cli_task_note(o->common.quiet, t->task);
     const sis_net *net = sis_model_net(sis_task_model(t->task));
-    t->second_mask = o->second_mask                 ? o->second_mask
+    t->second_mask = o->how.second_mask             ? o->how.second_mask
                      : net && sis_net_is_token(net) ? "pad"
                                                     : "zero";
     opt.question.mask = t->second_mask;
-    return o->robust ? cli_fail(sis_task_open(&opt, &t->second)) : CLI_DONE;
+    return o->how.robust ? cli_fail(sis_task_open(&opt, &t->second)) : CLI_DONE;
 }
 
 static int evaluate(const eval_options *o, const sis_records *files, size_t n, const tasks *t) {
-    sis_evaluate_opt opt;
+    sis_evaluate_opt opt = o->how;
     sis_evaluation found;
     cli_progress bar;
-    sis_evaluate_opt_init(&opt);
     opt.task = t->task;
     opt.second = t->second;
-    opt.mask = o->question.mask;
+    opt.mask = o->task.opt.question.mask;
     opt.second_mask = t->second_mask;
-    opt.first = o->first;
-    opt.human = o->human;
-    opt.robust = o->robust;
-    opt.metrics = o->metrics;
-    opt.by_count = o->by_count;
-    opt.imputation = o->imputation;
-    opt.motif = o->motif;
-    opt.draws = o->draws;
-    opt.samples = o->question.samples ? o->question.samples : SIS_TASK_DRAWS;
-    opt.around = o->around;
-    opt.seed = o->question.seed;
-    opt.search.jobs = cli_jobs(&o->source);
-    opt.search.memory = o->question.memory << 20;
+    opt.samples = o->task.opt.question.samples ? o->task.opt.question.samples : SIS_TASK_DRAWS;
+    opt.seed = o->task.seed;
+    opt.search.jobs = cli_jobs(&o->task);
+    opt.search.memory = o->task.memory << 20;
     opt.search.progress = cli_progress_show;
     opt.search.progress_ctx = &bar;
     cli_progress_init(&bar, o->common.quiet);

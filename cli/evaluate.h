@@ -8,11 +8,9 @@
 #include "records.h"
 
 typedef struct eval_options {
-    cli_source source;
-    cli_question question;
-    const char *csv, *json, *motif, *second_mask, *where;
-    size_t draws, around;
-    int first, human, imputation, robust, metrics, by_count;
+    cli_task_opt task;
+    sis_evaluate_opt how;
+    const char *csv, *json, *where;
     int force;
     cli_common common;
 } eval_options;

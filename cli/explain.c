@@ -16,29 +16,31 @@
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_GROUP(cli_explain_options, source, cli_source, cli_source_options),
+    CLI_GROUP(cli_explain_options, task, cli_task_opt, cli_source_options),
+    CLI_GROUP(cli_explain_options, task.open, cli_opening, cli_opening_options),
     CLI_HEADING("Question"),
-    {"threshold", 't', "T", CLI_STRING(cli_explain_options, threshold),
+    {"threshold", 't', "T", CLI_STRING(cli_explain_options, task.opt.question.threshold),
      "decision: score >= T, or percentile pNN",
      .more = "A percentile refers to the scores of all examples of the input. Required, except "
              "with --keep class."},
-    {"below", 0, NULL, CLI_FLAG(cli_explain_options, below), "explain score <= T instead"},
-    CLI_GROUP(cli_explain_options, question, cli_question, cli_output_options),
-    {"keep", 0, "K", CLI_CHOICE(cli_explain_options, keep), "decision to keep",
+    {"below", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.answer.search.below),
+     "explain score <= T instead"},
+    CLI_GROUP(cli_explain_options, task, cli_task_opt, cli_output_options),
+    {"keep", 0, "K", CLI_CHOICE(cli_explain_options, task.opt.question.keep), "decision to keep",
      .choices = "score class",
      .more = "score: the score meets the threshold. class: no other output becomes higher than "
              "the explained one; there is no threshold, and scores are the lead of its margin "
              "over the next. If the model has one output and it is a probability, class means "
              "that the score stays on its side of 0.5."},
-    CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
+    CLI_GROUP(cli_explain_options, task, cli_task_opt, cli_question_options),
     CLI_HEADING("Method"),
-    CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
-    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "use full passes only, no walks",
-     .rare = 1},
-    {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
+    CLI_GROUP(cli_explain_options, task, cli_task_opt, cli_method_options),
+    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.answer.search.exact),
+     "use full passes only, no walks", .rare = 1},
+    {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.answer.search.early_stop),
      "stop at the first drop below T (larger subsets)", .rare = 1},
     CLI_HEADING("Guarantee"),
-    {"guarantee", 0, "G", CLI_STRING(cli_explain_options, guarantee),
+    {"guarantee", 0, "G", CLI_STRING(cli_explain_options, task.opt.question.guarantee),
      "sufficient for: mask, chance:P, all",
      .more = "mask: a subset is sufficient with everything else masked. chance:P: it is "
              "sufficient for at least a share P of the values of everything else, drawn from data "
@@ -48,13 +50,13 @@ static const cli_option options[] = {
              "tries to refute it before it is reported; it needs no mask. all is for XGBoost and "
              "LightGBM models, tree ensembles in ONNX files (with several classes: --keep class), "
              "linear models, and networks of dense layers, convolutions, pools, sums and ReLU."},
-    {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
+    {"domain", 0, "D", CLI_STRING(cli_explain_options, task.opt.question.domain),
      "for --guarantee all: any, data:FILE, ball:E[,LOW:HIGH]", .unset = "any",
      .more = "The values that the other features may have. any: any number. data:FILE: from the "
              "minimum to the maximum of each column of a data set; missing if values are missing "
              "there. ball:E: at most E from the value in the input. ball:E,LOW:HIGH: the same, "
              "between LOW and HIGH; 0:1 for most images."},
-    {"units", 0, "NAME=U,...", CLI_STRING(cli_explain_options, units),
+    {"units", 0, "NAME=U,...", CLI_STRING(cli_explain_options, task.opt.question.units),
      "for --method contrast: columns that change by whole units; distances count units",
      .unset = "standard deviations in the data",
      .more = "For trees, a contrast is the nearest change of its features. Its distance is the "
@@ -62,32 +64,33 @@ static const cli_option options[] = {
              "deviation of the column in the data of --domain, else in the input; another "
              "category counts 1. Columns of whole numbers stay whole numbers where possible.",
      .rare = 1},
-    {"fixed", 0, "NAME,...", CLI_STRING(cli_explain_options, fixed),
+    {"fixed", 0, "NAME,...", CLI_STRING(cli_explain_options, task.opt.question.fixed),
      "for --method contrast: columns that never change", .rare = 1},
-    {"cheapest", 0, NULL, CLI_FLAG(cli_explain_options, cheapest),
+    {"cheapest", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.question.cheapest),
      "for --method contrast: find the smallest distance, not the fewest features", .rare = 1},
-    {"smallest", 0, NULL, CLI_FLAG(cli_explain_options, smallest),
+    {"smallest", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.question.smallest),
      "for --guarantee all: find the fewest features",
      .more = "A minimal subset need not be a smallest one. With --max-subsets, the next smallest "
              "ones follow; they may overlap."},
-    {"confidence", 0, "C", CLI_NUMBER(cli_explain_options, confidence),
+    {"confidence", 0, "C", CLI_NUMBER(cli_explain_options, task.opt.question.confidence),
      "for --guarantee chance: confidence level", .min = 0.5, .max = 0.999999, .rare = 1},
     CLI_HEADING("Limits"),
-    {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, max_subsets), "stop after N subsets",
-     .unset = "find all",
+    {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, task.opt.answer.search.max_subsets),
+     "stop after N subsets", .unset = "find all",
      .more = "Without this option, --method contrast and --smallest find one."},
-    {"time-limit", 0, "S", CLI_NUMBER(cli_explain_options, time_limit),
+    {"time-limit", 0, "S", CLI_NUMBER(cli_explain_options, task.opt.answer.search.time_limit),
      "seconds for one example, 0 for no limit", .max = 1e9, .aside = 1,
      .more = "An example that takes longer becomes a record of status cut, with "
              "the subsets found so far. --resume continues it."},
-    {"max-evaluations", 0, "N", CLI_COUNT(cli_explain_options, max_evaluations),
+    {"max-evaluations", 0, "N",
+     CLI_COUNT(cli_explain_options, task.opt.answer.search.max_evaluations),
      "evaluations for one example", .unset = "no limit", .aside = 1,
      .more = "Like --time-limit, but independent of the speed of the machine."},
     {"time-limit-total", 0, "S", CLI_NUMBER(cli_explain_options, time_limit_total),
      "seconds for the whole run, 0 for no limit", .max = 1e9, .aside = 1,
      .more = "If the time is not enough, the run ends with exit status 1 and "
              "--resume continues it. Use less time than the batch system allows."},
-    {"keep-going", 0, NULL, CLI_FLAG(cli_explain_options, keep_going),
+    {"keep-going", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.answer.keep_going),
      "continue with the next example if the model fails", .rare = 1, .aside = 1,
      .more = "The example becomes a record of status error. --resume tries it again."},
     CLI_SHARD(cli_explain_options, shard),
@@ -103,7 +106,7 @@ static const cli_option options[] = {
     {"dry-run", 0, NULL, CLI_FLAG(cli_explain_options, dry_run),
      "language models: only estimate the cost", .rare = 1, .aside = 1,
      .more = "The model gets one short question, to find out what its server supports."},
-    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace),
+    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.answer.trace),
      "also write the order of removal and its scores"},
     CLI_GROUP(cli_explain_options, common, cli_common, cli_common_options),
     {0},
@@ -111,20 +114,17 @@ static const cli_option options[] = {
 
 static void init(void *p) {
     cli_explain_options *o = (cli_explain_options *)p;
-    cli_source_init(&o->source);
-    cli_question_init(&o->question);
-    cli_method_init(&o->method);
-    o->keep = "score";
-    o->guarantee = "mask";
-    o->confidence = 0.95;
+    cli_task_opt_init(&o->task);
+    o->task.opt.question.keep = "score";
+    o->task.opt.question.guarantee = "mask";
 }
 
 static int keeps_class(const cli_explain_options *o) {
-    return strcmp(o->keep, "class") == 0;
+    return strcmp(o->task.opt.question.keep, "class") == 0;
 }
 
 static void count_record(cli_explaining *w, const char *id, const sis_collection *c) {
-    int below = w->o->below, undecided = c->status == SIS_STATUS_NOT_DECIDED;
+    int below = w->o->task.opt.answer.search.below, undecided = c->status == SIS_STATUS_NOT_DECIDED;
     double score = undecided ? c->score : c->masked_score;
     cli_first *first = &w->first[c->status];
     int nearer = undecided && (below ? score < first->score : score > first->score);
@@ -160,7 +160,7 @@ static int format_record(const cli_explaining *w, sis_record *r, int first, cons
         return sis__buf_give(&b, out, n);
     }
     r->provenance = first ? w->provenance : none;
-    int error = sis_record_format(r, w->o->trace, out, n);
+    int error = sis_record_format(r, w->o->task.opt.answer.trace, out, n);
     r->provenance = none;
     return error;
 }
@@ -213,7 +213,7 @@ static int answer_lines(void *ctx, size_t k, int worker) {
         char *line = NULL;
         int error = sis_task_explain(w->task, i, &r);
         if (error == SIS_OK)
-            error = sis_record_format(&r, w->o->trace, &line, &n);
+            error = sis_record_format(&r, w->o->task.opt.answer.trace, &line, &n);
         if (error == SIS_OK)
             error = sis__queue_answer(w->things, i, line, n);
         free(line);
@@ -320,25 +320,7 @@ static int watch_all(void *ctx) {
 
 static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     const cli_explain_options *o = w->o;
-    cli_task_options(&o->source, &o->question, opt);
-    cli_method_fill(&o->method, opt);
-    opt->question.threshold = o->threshold;
-    opt->question.keep = o->keep;
-    opt->question.guarantee = o->guarantee;
-    opt->question.units = o->units;
-    opt->question.fixed = o->fixed;
-    opt->question.cheapest = o->cheapest;
-    opt->question.domain = o->domain;
-    opt->question.smallest = o->smallest;
-    opt->question.confidence = o->confidence;
-    opt->answer.trace = o->trace;
-    opt->answer.search.below = o->below;
-    opt->answer.search.max_subsets = o->max_subsets;
-    opt->answer.search.exact = o->exact;
-    opt->answer.search.early_stop = o->early_stop;
-    opt->answer.search.time_limit = o->time_limit;
-    opt->answer.search.max_evaluations = o->max_evaluations;
-    opt->answer.keep_going = o->keep_going;
+    cli_task_options(&o->task, opt);
     opt->answer.search.progress = watch;
     opt->answer.search.progress_ctx = w;
     w->deadline = o->time_limit_total > 0 ? sis__seconds() + o->time_limit_total : 0;
@@ -374,9 +356,11 @@ typedef struct {
 static const outsider *outside(const cli_explain_options *o) {
     static const outsider masked = {"masked", "--mask"}, drawn = {"drawn anew", "--mask"},
                           changed = {"changed", "--domain"};
-    return strncmp(o->guarantee, "chance", 6) == 0                                       ? &drawn
-           : strcmp(o->guarantee, "all") == 0 || strcmp(o->method.name, "contrast") == 0 ? &changed
-                                                                                         : &masked;
+    return strncmp(o->task.opt.question.guarantee, "chance", 6) == 0 ? &drawn
+           : strcmp(o->task.opt.question.guarantee, "all") == 0 ||
+                   strcmp(o->task.opt.answer.method, "contrast") == 0
+               ? &changed
+               : &masked;
 }
 
 /* The same where a class was to be kept, so that there is no threshold. */
@@ -409,17 +393,17 @@ static void remark(const cli_explaining *w) {
         remark_class(w);
         return;
     }
-    const char *sign = o->below ? "<=" : ">=";
+    const char *sign = o->task.opt.answer.search.below ? "<=" : ">=";
     double nearest = w->first[SIS_STATUS_NOT_DECIDED].score;
     double t = sis_task_threshold(w->task);
     if (w->counts[SIS_STATUS_NOT_DECIDED] > 0 && w->counts[SIS_STATUS_DEFAULT_DECISION] == 0) {
         char share[96] = "";
-        if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->below)
+        if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->task.opt.answer.search.below)
             snprintf(share, sizeof share, "; for %g per cent write %g, for a percentile p%g", t,
                      t / 100, t);
         cli_note(o->common.quiet, "no score is %s %g: the %s is %.6g, of example %s%s", sign, t,
-                 o->below ? "lowest" : "highest", nearest, w->first[SIS_STATUS_NOT_DECIDED].id,
-                 share);
+                 o->task.opt.answer.search.below ? "lowest" : "highest", nearest,
+                 w->first[SIS_STATUS_NOT_DECIDED].id, share);
     }
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(o->common.quiet,
@@ -490,9 +474,9 @@ static int run(const void *p, const cli_list *args) {
     cli_explaining w = {.o = o};
     sis_task_opt opt;
     (void)args;
-    int own_threshold =
-        o->source.prompt && !(o->source.score && strcmp(o->source.score, "logprob") == 0);
-    if (!o->threshold && !keeps_class(o) && !own_threshold)
+    int own_threshold = o->task.opt.examples.prompt &&
+                        !(o->task.open.opt.score && strcmp(o->task.open.opt.score, "logprob") == 0);
+    if (!o->task.opt.question.threshold && !keeps_class(o) && !own_threshold)
         return cli_usage("--threshold T is missing: the decision is score >= T; T is "
                          "a number or a percentile pNN");
     if (o->resume && !o->output)
@@ -504,7 +488,7 @@ static int run(const void *p, const cli_list *args) {
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w.task);
-    if (status == CLI_DONE && o->method.name && strcmp(o->method.name, "quick") == 0 &&
+    if (status == CLI_DONE && strcmp(o->task.opt.answer.method, "quick") == 0 &&
         sis_task_model(w.task)->walk_new)
         cli_note(o->common.quiet, "--method quick saves questions, not always time: sis walks this "
                                   "model itself, so --method sis may be faster");

@@ -5,26 +5,16 @@
 #ifndef SIS_CLI_EXPLAIN_H
 #define SIS_CLI_EXPLAIN_H
 
-
 #include "base/spread.h"
-#include "method.h"
 #include "output.h"
 #include "records.h"
 #include <sis/analysis.h>
 
 typedef struct cli_explain_options {
-    const char *shard;
-    size_t max_evaluations;
-    double time_limit, time_limit_total;
-    int force, keep_going;
-    cli_source source;
-    cli_question question;
-    cli_method method;
-    const char *threshold, *output, *keep, *guarantee, *domain;
-    size_t max_subsets;
-    double confidence;
-    const char *units, *fixed;
-    int cheapest, smallest, below, trace, resume, exact, early_stop, dry_run;
+    cli_task_opt task;
+    const char *shard, *output;
+    double time_limit_total;
+    int force, resume, dry_run;
     cli_common common;
 } cli_explain_options;
 

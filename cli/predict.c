@@ -12,7 +12,7 @@
 #include "task.h"
 
 typedef struct {
-    cli_source source;
+    cli_task_opt task;
     const char *output;
     int force;
     cli_common common;
@@ -20,7 +20,8 @@ typedef struct {
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_GROUP(predict_options, source, cli_source, cli_source_options),
+    CLI_GROUP(predict_options, task, cli_task_opt, cli_source_options),
+    CLI_GROUP(predict_options, task.open, cli_opening, cli_opening_options),
     CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(predict_options, output), "output file",
      .writes = CLI_WRITES_FILE, .unset = "standard output"},
@@ -30,7 +31,7 @@ static const cli_option options[] = {
 };
 
 static void init(void *p) {
-    cli_source_init(&((predict_options *)p)->source);
+    cli_task_opt_init(&((predict_options *)p)->task);
 }
 
 enum { BLOCK = 1 << 16 }; /* examples scored together, at most */
@@ -91,7 +92,7 @@ static int run(const void *p, const cli_list *args) {
     (void)args;
     if (!w)
         return CLI_FAILED;
-    cli_task_options(&o->source, NULL, &opt);
+    cli_plain_options(&o->task, &opt);
     int status = cli_fail(sis_task_open(&opt, &w->task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w->task);

@@ -13,14 +13,12 @@
 #include "task.h"
 
 typedef struct {
-    cli_source source; /* all but the model */
-    cli_question question;
+    cli_task_opt task; /* all but the model */
     cli_list models, names;
-    const char *threshold, *host, *origin, *motifs;
+    sis_server_opt server;
     const char *model_name, *predictor_host;
-    int below, log;
-    size_t port, http_port, workers, queue, body, instances, max_subsets;
-    double seconds;
+    int log;
+    size_t port, http_port, body; /* body in MiB */
     cli_common common;
 } serve_options;
 
@@ -30,42 +28,44 @@ static const cli_option options[] = {
      .more = "May be given several times. The other options hold for all models."},
     {"name", 0, "NAME", CLI_LIST(serve_options, names), "name of the model in addresses",
      .unset = "the file's name", .more = "Give it as often as --model, in the same order."},
-    CLI_OPTIONAL_GROUP(serve_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
+    CLI_OPTIONAL_GROUP(serve_options, task, cli_task_opt, CLI_SOURCE_WITHOUT_MODEL),
+    CLI_OPTIONAL_GROUP(serve_options, task.open, cli_opening, cli_opening_options),
     CLI_HEADING("Question"),
-    {"threshold", 't', "T", CLI_STRING(serve_options, threshold), "decision: score >= T",
-     .unset = "0.5; language models: as in sis explain",
+    {"threshold", 't', "T", CLI_STRING(serve_options, task.opt.question.threshold),
+     "decision: score >= T", .unset = "0.5; language models: as in sis explain",
      .more =
          "Requests may choose another one. A percentile, pNN, refers to the scores of --input."},
-    {"below", 0, NULL, CLI_FLAG(serve_options, below), "explain score <= T instead"},
-    CLI_GROUP(serve_options, question, cli_question, cli_output_options),
-    CLI_GROUP(serve_options, question, cli_question, cli_question_options),
+    {"below", 0, NULL, CLI_FLAG(serve_options, task.opt.answer.search.below),
+     "explain score <= T instead"},
+    CLI_GROUP(serve_options, task, cli_task_opt, cli_output_options),
+    CLI_GROUP(serve_options, task, cli_task_opt, cli_question_options),
     CLI_HEADING("Limits"),
-    {"max-subsets", 0, "N", CLI_COUNT(serve_options, max_subsets), "stop after N subsets",
-     .unset = "find all"},
-    {"seconds", 0, "S", CLI_NUMBER(serve_options, seconds), "time limit of a request, 0 for none",
-     .max = 1e9,
+    {"max-subsets", 0, "N", CLI_COUNT(serve_options, task.opt.answer.search.max_subsets),
+     "stop after N subsets", .unset = "find all"},
+    {"seconds", 0, "S", CLI_NUMBER(serve_options, server.seconds),
+     "time limit of a request, 0 for none", .max = 1e9,
      .more = "When it is reached, the answer has the explanations that are finished, and \"cut\"."},
-    {"workers", 0, "N", CLI_COUNT(serve_options, workers),
+    {"workers", 0, "N", CLI_COUNT(serve_options, server.workers),
      "number of requests of a model computed at once", .unset = "one per core", .max = 1024,
      .rare = 1,
      .more = "Each further model adds a worker, so that a slow model does not delay the others."},
-    {"queue", 0, "N", CLI_COUNT(serve_options, queue),
+    {"queue", 0, "N", CLI_COUNT(serve_options, server.queue),
      "number of requests of a model that may wait", .max = 100000, .rare = 1,
      .more = "Further requests get status 503."},
     {"max-body", 0, "MIB", CLI_COUNT(serve_options, body), "maximum size of a request", .min = 1,
      .max = 1024, .rare = 1},
-    {"max-instances", 0, "N", CLI_COUNT(serve_options, instances),
+    {"max-instances", 0, "N", CLI_COUNT(serve_options, server.instances),
      "maximum number of inputs in a request", .min = 1, .max = 1000000, .rare = 1},
     CLI_HEADING("Server"),
     {"port", 'p', "N", CLI_COUNT(serve_options, port), "port, 0 for any free one", .max = 65535},
-    {"host", 0, "ADDRESS", CLI_STRING(serve_options, host), "address to listen on",
+    {"host", 0, "ADDRESS", CLI_STRING(serve_options, server.host), "address to listen on",
      .more = "By default only programs on this machine can connect. 0.0.0.0 listens on all "
              "addresses: use --token then, or a firewall."},
-    {"motifs", 0, "FILE", CLI_STRING(serve_options, motifs),
+    {"motifs", 0, "FILE", CLI_STRING(serve_options, server.motifs),
      "DNA: known motifs to compare subsets with",
      .more = "A JASPAR or MEME file, as for sis cluster."},
-    {"cors", 0, "ORIGIN", CLI_STRING(serve_options, origin), "also answer web pages of this origin",
-     .rare = 1,
+    {"cors", 0, "ORIGIN", CLI_STRING(serve_options, server.origin),
+     "also answer web pages of this origin", .rare = 1,
      .more = "An origin such as https://example.org, or * for all. Requests of pages from other "
              "origins are refused (403)."},
     {"log", 0, NULL, CLI_FLAG(serve_options, log), "write a line to stderr for each request",
@@ -83,16 +83,10 @@ static const cli_option options[] = {
 
 static void init(void *p) {
     serve_options *o = (serve_options *)p;
-    sis_server_opt opt;
-    sis_server_opt_init(&opt);
-    cli_source_init(&o->source);
-    cli_question_init(&o->question);
-    o->host = opt.host;
-    o->port = opt.port;
-    o->queue = opt.queue;
-    o->body = opt.body >> 20;
-    o->instances = opt.instances;
-    o->seconds = opt.seconds;
+    sis_server_opt_init(&o->server);
+    cli_task_opt_init(&o->task);
+    o->port = o->server.port;
+    o->body = o->server.body >> 20;
 }
 
 /* ---- The models ------------------------------------------------------------------------------ */
@@ -122,13 +116,11 @@ static int add_model(const serve_options *o, served *s, const char *model, const
         return cli_error("out of memory");
     s->names[s->n++] = copy;
     m->name = copy;
-    cli_source source = o->source;
-    source.model = model;
-    source.open.token = NULL; /* it is what we ask for */
-    cli_task_options(&source, &o->question, &m->task);
-    m->task.question.threshold = o->threshold ? o->threshold : o->source.prompt ? NULL : "0.5";
-    m->task.answer.search.below = o->below;
-    m->task.answer.search.max_subsets = o->max_subsets;
+    cli_task_options(&o->task, &m->task);
+    m->task.model.spec = model;
+    m->task.model.open.token = NULL; /* it is what we ask for */
+    if (!m->task.question.threshold && !m->task.examples.prompt)
+        m->task.question.threshold = "0.5";
     return CLI_DONE;
 }
 
@@ -222,32 +214,24 @@ static int read_token(const char *path, char *token, size_t size) {
 
 static void tell(const serve_options *o) {
     cli_note(o->common.quiet, "listening at http://%s:%u/ - press Ctrl-C to stop",
-             strchr(o->host, ':') ? "[::1]" : o->host, sis_server_port(server));
+             strchr(o->server.host, ':') ? "[::1]" : o->server.host, sis_server_port(server));
 }
 
 static int run(const void *p, const cli_list *args) {
     const serve_options *o = (const serve_options *)p;
     served s = {0};
     char token[1024];
-    sis_server_opt opt;
+    sis_server_opt opt = o->server;
     (void)args;
-    sis_server_opt_init(&opt);
     int status = add_models(o, &s);
-    const char *file = o->source.open.token;
+    const char *file = o->task.open.opt.token;
     if (status == CLI_DONE && file)
         status = read_token(file, token, sizeof token);
     opt.models = s.models;
     opt.n_models = s.n;
-    opt.host = o->host;
     opt.port = (unsigned)(o->http_port ? o->http_port : o->port);
-    opt.workers = o->workers;
-    opt.queue = o->queue;
     opt.body = o->body << 20;
-    opt.instances = o->instances;
-    opt.seconds = o->seconds;
     opt.token = file ? token : NULL;
-    opt.origin = o->origin;
-    opt.motifs = o->motifs;
     opt.log = o->log ? write_log : NULL;
     if (status == CLI_DONE)
         status = cli_fail(sis_server_start(&opt, &server));

@@ -31,48 +31,34 @@
             .more = "May be given several times. A number fills the whole input."                  \
     }
 
-/* Which model, which examples. */
-typedef struct cli_source {
-    const char *model, *input, *rows, *label, *id, *text;
-    const char *explain;     /* of several inputs the one that rows go into */
-    const char *normalize;   /* pixels: "imagenet", "0.5/0.5" */
-    cli_list with;           /* the others: NAME=FILE or NAME=NUMBER */
+/* A task as a command asks for it: its options set what the library is asked, but for what they say in other
+ * words. */
+typedef struct cli_task_opt {
+    sis_task_opt opt;
+    cli_opening open;        /* in the place of opt.model.open */
+    cli_list with;           /* other inputs of the model: NAME=FILE or NAME=NUMBER */
     const char *categorical; /* NULL: none, "": whatever holds words, else columns */
-    const char *types, *missing, *rows_as;
-    int no_header;
-    const char *labels, *kind, *layout; /* of images, and of arrays that are some */
-    int fit;
-    size_t length;                               /* of sequences; 0: as they are */
-    const char *tokenizer;                       /* of texts */
-    const char *prompt, *answer, *score, *cache; /* of language models */
-    cli_opening open;
-    size_t jobs;
-} cli_source;
-extern const cli_option cli_source_options[];
+    const char *baseline, *prefer;
+    size_t jobs, seed, memory; /* memory in MiB */
+} cli_task_opt;
+
+/* Which model, which examples; what a feature is, and what a missing one looks like; which output; how. */
+extern const cli_option cli_source_options[], cli_question_options[], cli_output_options[],
+    cli_method_options[];
 #define CLI_SOURCE_WITHOUT_MODEL (cli_source_options + 1) /* where --model is not any model */
-void cli_source_init(cli_source *s);
+void cli_task_opt_init(cli_task_opt *o);
 
-/* What a feature is, what a missing one looks like, which output is meant. */
-typedef struct cli_question {
-    const char *mask, *features;
-    const char *target; /* NULL: not asked, because records say it */
-    const char *target_index;
-    size_t samples; /* 0: as many as usual */
-    size_t seed, memory;
-    int refine;
-} cli_question;
-extern const cli_option cli_question_options[]; /* all but the output */
-extern const cli_option cli_output_options[];
-void cli_question_init(cli_question *q);
+/* What the library is asked. Borrows from the options. */
+void cli_task_options(const cli_task_opt *o, sis_task_opt *out);
 
-/* The options of a task: every default, then these. q NULL: nothing but scores are wanted. */
-void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out);
+/* The same where nothing but scores are wanted. */
+void cli_plain_options(const cli_task_opt *o, sis_task_opt *out);
 
 /* Threads: as many as were asked for, or the process's share of the machine; 0: as many as it has. */
-int cli_jobs(const cli_source *s);
+int cli_jobs(const cli_task_opt *o);
 
-/* How files are read, by options that several commands have. */
-void cli_read_options(const char *categorical, const char *types, int no_header, sis_data_opt *out);
+/* What --categorical says: NULL, "" or columns. */
+void cli_categorical(const char *columns, sis_data_opt *out);
 
 /* Say what is to be known of how the model is run, and of examples that were left out. */
 void cli_task_note(int quiet, const sis_task *task);

@@ -19,46 +19,44 @@
 #include "task.h"
 
 typedef struct {
-    const char *input, *label, *labels, *id, *rows, *test, *test_labels;
+    sis_training_opt from;
+    const char *categorical, *missing; /* what from.read says in other words */
     const char *output, *curve;
-    const char *loss, *optimizer, *range, *keep;
-    double rate, momentum, validation, dropout;
-    size_t epochs, batch, patience, seed, jobs;
-    size_t words, length, hidden;
-    const char *categorical, *types, *missing;
-    int no_header, resume;
-    int force;
+    const char *optimizer, *keep;
+    double rate, momentum, dropout;
+    size_t epochs, batch, patience, seed, jobs, hidden;
+    int resume, force;
     cli_common common;
 } train_options;
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    {"input", 'i', "FILE", CLI_STRING(train_options, input),
+    {"input", 'i', "FILE", CLI_STRING(train_options, from.input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
      .more = "Any format that sis explain reads."},
     CLI_LABEL(
-        train_options, label,
+        train_options, from.read.label,
         .more =
             "Give the name of the column, or its number from 0 in a .tsv of texts without a "
             "header. The examples of --test must have it too. Not needed if the labels are in a "
             ".jsonl, or in a file beside images or DNA."),
-    {"labels", 'l', "FILE", CLI_STRING(train_options, labels),
+    {"labels", 'l', "FILE", CLI_STRING(train_options, from.labels),
      "file of labels, instead of a column",
      .more = "One label for each example: a table with one column, .npy, IDX; or a table of names "
              "and labels, as for sis explain."},
-    CLI_ID(train_options, id, .more = "The column is not used for training."),
+    CLI_ID(train_options, from.read.id, .more = "The column is not used for training."),
     CLI_CATEGORICAL(train_options, categorical),
-    CLI_TYPES(train_options, types),
-    CLI_NO_HEADER(train_options, no_header),
+    CLI_TYPES(train_options, from.read.types),
+    CLI_NO_HEADER(train_options, from.read.no_header),
     {"missing", 0, "HOW", CLI_CHOICE(train_options, missing), "missing values",
      .choices = "mean median error", .rare = 1,
      .more = "How to fill an empty cell, NA or NaN: with the mean or median of the other rows of "
              "the file; for words, with the most frequent one."},
-    CLI_ROWS(train_options, rows),
-    {"test", 0, "FILE", CLI_STRING(train_options, test), "test examples"},
-    {"test-labels", 0, "FILE", CLI_STRING(train_options, test_labels),
+    CLI_ROWS(train_options, from.rows),
+    {"test", 0, "FILE", CLI_STRING(train_options, from.test), "test examples"},
+    {"test-labels", 0, "FILE", CLI_STRING(train_options, from.test_labels),
      "file with the labels of --test"},
-    {"validation", 0, "SHARE", CLI_NUMBER(train_options, validation),
+    {"validation", 0, "SHARE", CLI_NUMBER(train_options, from.validation),
      "share of the examples held out for validation", .max = 0.9},
     CLI_HEADING("Method"),
     {"epochs", 0, "N", CLI_COUNT(train_options, epochs), "number of passes over the data",
@@ -71,9 +69,9 @@ static const cli_option options[] = {
      .more = "best: the epoch with the lowest validation loss. last: the last epoch."},
     {"batch", 'b', "N", CLI_COUNT(train_options, batch), "number of examples in an update",
      .unset = "by architecture", .max = 65536},
-    {"loss", 0, "LOSS", CLI_CHOICE(train_options, loss), "loss",
+    {"loss", 0, "LOSS", CLI_CHOICE(train_options, from.loss), "loss",
      .choices = "cross-entropy binary mse", .unset = "by labels"},
-    {"range", 0, "LOW:HIGH", CLI_STRING(train_options, range),
+    {"range", 0, "LOW:HIGH", CLI_STRING(train_options, from.range),
      "labels are numbers in this range, learned as 0 to 1"},
     {"optimizer", 0, "NAME", CLI_CHOICE(train_options, optimizer), "optimizer",
      .choices = "sgd adam adadelta", .unset = "by architecture"},
@@ -82,9 +80,9 @@ static const cli_option options[] = {
      .unset = "the optimizer's", .more = "Momentum of sgd, beta 1 of adam, rho of adadelta."},
     {"dropout", 0, "SHARE", CLI_NUMBER(train_options, dropout), "share of units dropped",
      .unset = "by architecture", .more = "Before the last layer."},
-    {"words", 0, "N", CLI_COUNT(train_options, words), "size of the vocabulary of texts",
+    {"words", 0, "N", CLI_COUNT(train_options, from.words), "size of the vocabulary of texts",
      .unset = "10000", .max = 1e6},
-    {"length", 0, "N", CLI_COUNT(train_options, length),
+    {"length", 0, "N", CLI_COUNT(train_options, from.length),
      "length of texts (last words) or DNA (middle)", .unset = "500; DNA as it is", .max = 1e5,
      .more = "Only the last N words of a text are used. Longer DNA is cropped equally at both "
              "ends, shorter DNA is padded with N."},
@@ -109,7 +107,7 @@ static void init(void *p) {
     train_options *o = p;
     o->seed = 1;
     o->rate = o->momentum = o->dropout = NAN;
-    o->validation = 0;
+    sis_data_opt_init(&o->from.read);
 }
 
 /* ---- Options to settings --------------------------------------------------------------------- */
@@ -122,22 +120,10 @@ typedef struct {
 } training;
 
 static void fill_options(const train_options *o, sis_training_opt *from) {
-    *from = (sis_training_opt){.input = o->input,
-                               .labels = o->labels,
-                               .rows = o->rows,
-                               .test = o->test,
-                               .test_labels = o->test_labels,
-                               .loss = o->loss,
-                               .range = o->range,
-                               .validation = o->validation,
-                               .words = o->words,
-                               .length = o->length,
-                               .seed = o->seed};
-    sis_data_opt_init(&from->read);
-    from->read.label = o->label;
-    from->read.id = o->id;
-    from->read.length = o->length;
-    cli_read_options(o->categorical, o->types, o->no_header, &from->read);
+    *from = o->from;
+    from->seed = o->seed;
+    from->read.length = from->length;
+    cli_categorical(o->categorical, &from->read);
     if (o->missing && strcmp(o->missing, "error") != 0)
         from->read.missing =
             strcmp(o->missing, "mean") == 0 ? SIS_MISSING_MEAN : SIS_MISSING_MEDIAN;
@@ -164,7 +150,7 @@ static int settle(const train_options *o, sis_training_set *s) {
     if (o->hidden)
         s->arch.hidden = o->hidden;
     int dna = strcmp(s->arch.name, "dna-cnn") == 0;
-    if ((o->words || (o->length && !dna)) && !s->vocabulary)
+    if ((o->from.words || (o->from.length && !dna)) && !s->vocabulary)
         return cli_usage("--words needs texts, --length needs texts or DNA; %s takes "
                          "neither",
                          s->arch.name);

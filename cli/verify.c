@@ -16,33 +16,31 @@
 #include "records.h"
 
 typedef struct {
-    cli_source source;
-    cli_question question;
-    size_t exhaustive;
-    int counterexamples, trust;
-    const char *output, *domain, *where;
+    cli_task_opt task;
+    const char *output, *where;
     int force;
     cli_common common;
 } verify_options;
 
 static const cli_option options[] = {
     CLI_HEADING("Input"),
-    CLI_OPTIONAL_GROUP(verify_options, source, cli_source, cli_source_options),
-    {"trust", 0, NULL, CLI_FLAG(verify_options, trust),
+    CLI_OPTIONAL_GROUP(verify_options, task, cli_task_opt, cli_source_options),
+    CLI_OPTIONAL_GROUP(verify_options, task.open, cli_opening, cli_opening_options),
+    {"trust", 0, NULL, CLI_FLAG(verify_options, task.opt.audit.trust),
      "run the command of the results, and print it", .aside = 1,
      .more = "Model, input and mask files then come from the results, unless you give them here. "
              "The command can run any program (cmd:) and send data to any address, so use this "
              "only for your own results."},
     CLI_WHERE(verify_options, where),
     CLI_HEADING("Question"),
-    CLI_GROUP(verify_options, question, cli_question, cli_question_options),
+    CLI_GROUP(verify_options, task, cli_task_opt, cli_question_options),
     CLI_HEADING("Guarantee"),
-    {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
+    {"exhaustive", 0, "N", CLI_COUNT(verify_options, task.opt.answer.search.exhaustive),
      "also try all parts of subsets of up to N features", .max = 16, .unset = "none", .aside = 1},
-    {"counterexamples", 0, NULL, CLI_FLAG(verify_options, counterexamples),
+    {"counterexamples", 0, NULL, CLI_FLAG(verify_options, task.opt.audit.counterexamples),
      "for --guarantee all: print an input that loses the decision, for each feature of a "
      "subset"},
-    {"domain", 0, "D", CLI_STRING(verify_options, domain),
+    {"domain", 0, "D", CLI_STRING(verify_options, task.opt.question.domain),
      "for --guarantee all: data:FILE, if the file has moved", .rare = 1, .aside = 1,
      .more = "Other domains are taken from the records."},
     CLI_HEADING("Output"),
@@ -55,9 +53,8 @@ static const cli_option options[] = {
 
 static void init(void *p) {
     verify_options *o = (verify_options *)p;
-    cli_source_init(&o->source);
-    cli_question_init(&o->question);
-    o->question.target = NULL;
+    cli_task_opt_init(&o->task);
+    o->task.opt.question.target = NULL;
 }
 
 enum { BLOCK = 64 }; /* records audited together */
@@ -177,7 +174,7 @@ static int give_findings(audit *a, size_t i, const sis_audit *found) {
     const sis_record *r = &a->block[i];
     brief b = {.holds = found->holds,
                .within_noise = found->within_noise,
-               .other_model = !cli_same_model(r->model, a->o->source.model)};
+               .other_model = !cli_same_model(r->model, a->o->task.opt.model.spec)};
     char *line = NULL;
     size_t n;
     for (size_t k = 0; k < found->n_subsets; k++)
@@ -294,7 +291,7 @@ static int conclude(const audit *a) {
                  a->within_noise);
     if (a->others && a->hold < audited)
         cli_note(a->o->common.quiet, "%zu of them were made with a model other than %s", a->others,
-                 a->o->source.model);
+                 a->o->task.opt.model.spec);
     if (a->errors)
         cli_note(a->o->common.quiet, "%zu records of status error were left out", a->errors);
     if (a->drawn)
@@ -302,7 +299,7 @@ static int conclude(const audit *a) {
                  "fresh draws: %zu of %zu subsets reach the threshold; the standard error of their "
                  "scores is %.2g on average (more --samples make it smaller)",
                  a->kept, a->drawn, a->deviation / (double)a->drawn);
-    if (a->o->exhaustive)
+    if (a->o->task.opt.answer.search.exhaustive)
         cli_note(a->o->common.quiet, "%zu subsets have a smaller sufficient subset", a->smaller);
     return a->hold == audited ? CLI_DONE : CLI_FAILED;
 }
@@ -310,11 +307,7 @@ static int conclude(const audit *a) {
 static int verify_all(const verify_options *o, const cli_list *args) {
     audit a = {.o = o, .paths = args};
     sis_task_opt opt;
-    cli_task_options(&o->source, &o->question, &opt);
-    opt.answer.search.exhaustive = o->exhaustive;
-    opt.audit.counterexamples = o->counterexamples;
-    opt.question.domain = o->domain;
-    opt.audit.trust = o->trust;
+    cli_task_options(&o->task, &opt);
     a.jobs = opt.answer.search.jobs;
     int status = cli_outputs_check(&cli_verify, o, args); /* also of what the results name */
     if (status == CLI_DONE)
@@ -371,8 +364,8 @@ static const char *file_of(const char *value) {
 
 /* Does the caller name that file too? */
 static int is_named(const verify_options *o, const char *file) {
-    const char *const own[] = {o->source.input, o->source.model, o->question.mask,
-                               o->question.features};
+    const char *const own[] = {o->task.opt.examples.input, o->task.opt.model.spec,
+                               o->task.opt.question.mask, o->task.opt.question.features};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         const char *name = own[i] && i >= 2 ? file_of(own[i]) : own[i];
         if (name && sis__file_same(name, file))
@@ -387,7 +380,7 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
     const cli_option *option = cli_option_find(options, word + 2, length);
     const char *value = word[2 + length] ? word + 3 + length : "", *file = NULL;
     *taken = option && !option->aside;
-    if (!*taken || o->trust)
+    if (!*taken || o->task.opt.audit.trust)
         return CLI_DONE;
     int given = cli_option_given(&cli_verify, o, option);
     if (given < 0)
@@ -452,10 +445,10 @@ static int verify_as_provenance(const verify_options *o, const cli_list *args) {
     cli_list none = {0};
     verify_options *base = cli_options_new(&cli_verify);
     int status = base ? find_provenance(args->items[0], &provenance) : CLI_FAILED;
-    int has_source = o->source.model && o->source.input;
-    if (status == CLI_DONE && !has_source && (!o->trust || !provenance.n_command))
+    int has_source = o->task.opt.model.spec && o->task.opt.examples.input;
+    if (status == CLI_DONE && !has_source && (!o->task.opt.audit.trust || !provenance.n_command))
         status = lacks_source(args->items[0], &provenance);
-    if (status == CLI_DONE && o->trust && provenance.n_command) {
+    if (status == CLI_DONE && o->task.opt.audit.trust && provenance.n_command) {
         cli_note(0, "--trust: running the command of %s:", args->items[0]);
         print_command(&provenance);
     }
@@ -463,7 +456,7 @@ static int verify_as_provenance(const verify_options *o, const cli_list *args) {
         status = parse_words(o, args->items[0], &provenance, base);
     if (status == CLI_DONE)
         status = cli_options_lay_over(&cli_verify, o, base);
-    if (status == CLI_DONE && (!base->source.model || !base->source.input))
+    if (status == CLI_DONE && (!base->task.opt.model.spec || !base->task.opt.examples.input))
         status = cli_usage("--model MODEL and --input FILE are missing, and %s does not name them",
                            args->items[0]);
     if (status == CLI_DONE)
@@ -481,7 +474,7 @@ static int run(const void *p, const cli_list *args) {
     const verify_options *o = (const verify_options *)p;
     if (!sis_results_once(args->items[0]))
         return verify_as_provenance(o, args);
-    if (o->source.model && o->source.input)
+    if (o->task.opt.model.spec && o->task.opt.examples.input)
         return verify_all(o, args);
     return cli_usage("--model MODEL and --input FILE are missing; they cannot be "
                      "taken from %s, which is a pipe",
