@@ -57,7 +57,7 @@ static double start_of(int op) {
 static double join(int op, double a, double b) {
     switch (op) {
     case SIS__OP_REDUCE_MAX:
-        return b > a || isnan(b) ? b : a;
+        return (b > a) | isnan(b) ? b : a;
     case SIS__OP_REDUCE_MIN:
         return b < a || isnan(b) ? b : a;
     case SIS__OP_REDUCE_PROD:
@@ -126,28 +126,40 @@ static int64_t reduce_whole(const sis__step *s, const sis__run *r, size_t start)
     return v;
 }
 
-/* Sums over axes before the last: columns side by side, each in the order of the input. 0: not this
- * case. */
+/* A row of values into the results of its columns. */
+static void join_row(int op, const float *x, size_t n, double *v) {
+    if (op == SIS__OP_REDUCE_SUM || op == SIS__OP_REDUCE_MEAN)
+        for (size_t k = 0; k < n; k++)
+            v[k] += (double)x[k];
+    else if (op == SIS__OP_REDUCE_MAX)
+        for (size_t k = 0; k < n; k++)
+            v[k] = join(SIS__OP_REDUCE_MAX, v[k], (double)x[k]);
+    else
+        for (size_t k = 0; k < n; k++)
+            v[k] = join(op, v[k], (double)x[k]);
+}
+
+/* Over axes before the last: columns side by side, each in the order of the input. 0: not this case. */
 static int reduce_columns(const sis__step *s, sis__run *r) {
     enum { COLUMNS = 64 };
     const sis__reduce *e = &s->p.reduce;
     size_t last = e->n_kept - 1, index[SIS__MAX_RANK] = {0}, at = 0;
     float *y = sis__out(s, r, 0);
-    if ((s->op != SIS__OP_REDUCE_SUM && s->op != SIS__OP_REDUCE_MEAN) || e->n_kept == 0 ||
-        e->kept_stride[last] != 1 || sis__tin(s, r, 0)->dtype != SIS__F32 || e->count == 0 ||
-        is_run(e))
+    if (e->n_kept == 0 || e->kept_stride[last] != 1 || sis__tin(s, r, 0)->dtype != SIS__F32 ||
+        e->count == 0 || is_run(e))
         return 0;
     do
         for (size_t from = 0, n; from < e->kept[last]; from += n, y += n) {
-            double sums[COLUMNS] = {0};
+            double v[COLUMNS];
             size_t over[SIS__MAX_RANK] = {0}, row = at + from;
             n = e->kept[last] - from < COLUMNS ? e->kept[last] - from : COLUMNS;
+            for (size_t k = 0; k < n; k++)
+                v[k] = start_of(s->op);
             do
-                for (size_t k = 0; k < n; k++)
-                    sums[k] += (double)sis__in(s, r, 0)[row + k];
+                join_row(s->op, sis__in(s, r, 0) + row, n, v);
             while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, over, &row));
             for (size_t k = 0; k < n; k++)
-                y[k] = (float)finish(s->op, sums[k], e->count);
+                y[k] = (float)finish(s->op, v[k], e->count);
         }
     while (sis__index_next(last, e->kept, e->kept_stride, index, &at));
     return 1;
