@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See attack.h. Half of the tries are random completions: in each, a share of the free features
- * that is drawn too gets values that are (often where the model changes). The other half goes down
- * from the worst of these, a feature at a time. Then slopes are followed, if there are some: from the
- * worst, from the example, and from random completions.
+ * See attack.h. Half of the tries are random completions: each changes a random fraction of the
+ * free features to allowed values, often close to where the model changes. The other half descends
+ * from the worst of these, one feature at a time. Then gradients are followed, if there are any:
+ * from the worst row, from the example, and from random completions.
  */
 #include "prove/attack.h"
 
@@ -19,11 +19,11 @@ enum { ROWS = 64, TRIES_A_SLOPE = 16 };
 typedef struct {
     const sis__attack *a;
     size_t width, n_free;
-    int *column;   /* (n_free) free ones */
+    int *column;   /* (n_free) the free columns */
     double *rows;  /* (ROWS, width) */
     double *worst; /* (width) */
     double *margins;
-    double margin; /* of the worst */
+    double margin; /* of `worst` */
     size_t evaluations;
     sis__rng r;
 } fight;
@@ -62,7 +62,7 @@ static int judge(fight *f, size_t n) {
 }
 
 static void complete(fight *f, double *row) {
-    size_t share = 1 + sis__rng_below(&f->r, 8); /* eighths of the free ones */
+    size_t share = 1 + sis__rng_below(&f->r, 8); /* eighths of the free columns */
     memcpy(row, f->a->o->row, f->width * sizeof *row);
     for (size_t k = 0; k < f->n_free; k++)
         if (sis__rng_below(&f->r, 8) < share)
@@ -101,7 +101,7 @@ static int run(fight *f, const unsigned char *kept) {
     int error = judge(f, 1);
     for (size_t done = 0, n; !error && f->n_free && done < f->a->tries; done += n) {
         size_t left = f->a->tries - done, down = done >= f->a->tries / 2;
-        n = down ? 8 : ROWS; /* going down, what was found is to be built on */
+        n = down ? 8 : ROWS; /* descending needs small batches: each step builds on the last */
         n = n < left ? n : left;
         for (size_t i = 0; i < n; i++)
             (down ? change_one : complete)(f, f->rows + i * f->width);

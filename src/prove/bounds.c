@@ -12,16 +12,16 @@
 #include "base/mem.h"
 
 static const double UNIT = 0x1p-23;
-static const double MAX_TIGHT = 5e7; /* work of one time that a node is tightened */
+static const double MAX_TIGHT = 5e7; /* limit of the work to tighten a node once */
 
-/* x * y where nothing times whatever is nothing. */
+/* x * y, but 0 times infinity is 0. */
 static double times(double x, double y) {
     return x == 0 || y == 0 ? 0 : x * y;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* each: n pointers to anything, and themselves. */
+/* Free n pointers and their array. */
 static void free_each(void *each, size_t n) {
     void *one;
     for (size_t k = 0; each && k < n; k++) {
@@ -147,14 +147,14 @@ static void forward_sum(sis__bounds *b, size_t k) {
     }
 }
 
-/* Does a ReLU stand anywhere before this node? Without one, intervals say all there is to say. */
+/* Is there a ReLU before this node? Without one, intervals are exact. */
 static int is_bent(const sis__bounds *b, size_t k) {
     const sis__circuit_node *n = &b->c->nodes[k];
     return n->kind != SIS__CIRCUIT_INPUT &&
            (n->kind != SIS__CIRCUIT_AFFINE || b->c->nodes[n->from[0]].kind != SIS__CIRCUIT_INPUT);
 }
 
-/* The coefficients of a number, which count from now on. */
+/* The coefficients of a number; marks it as used. */
 static inline double *reach(sis__bounds *b, size_t k, size_t i, size_t lanes) {
     double *c = b->coef[k] + i * lanes;
     if (b->local && !b->mark[k][i]) {
@@ -165,7 +165,7 @@ static inline double *reach(sis__bounds *b, size_t k, size_t i, size_t lanes) {
     return c;
 }
 
-/* How many numbers of a node count, and which is the i-th. */
+/* The number of used numbers of a node, and the i-th of them. */
 static inline size_t count_of(const sis__bounds *b, size_t k) {
     return b->local ? b->n_listed[k] : b->c->nodes[k].n;
 }
@@ -176,8 +176,8 @@ static inline size_t listed(const sis__bounds *b, size_t k, size_t i) {
 
 static void back_to_input(sis__bounds *b, size_t node, size_t lanes, double *bound);
 
-/* Number i of a node from both sides, in lanes m and m + 1: of an affine one what it reads, of others
- * itself. */
+/* Set the goal to number i of a node from both sides, in lanes m and m + 1: an affine node is
+ * replaced by its inputs. */
 static void seed(sis__bounds *b, size_t k, size_t i, size_t m, size_t lanes, double *bound) {
     const sis__circuit_node *n = &b->c->nodes[k];
     if (n->kind != SIS__CIRCUIT_AFFINE) {
@@ -197,7 +197,7 @@ static void seed(sis__bounds *b, size_t k, size_t i, size_t m, size_t lanes, dou
     b->work += (double)(n->start[i + 1] - n->start[i]);
 }
 
-/* Some numbers of a node, bounded backwards from both sides. */
+/* Bound some numbers of a node backwards, from both sides. */
 static void tighten_some(sis__bounds *b, size_t k, const size_t *which, size_t count) {
     double bound[SIS__BOUNDS_LANES] = {0};
     size_t lanes = 2 * count;
@@ -212,7 +212,7 @@ static void tighten_some(sis__bounds *b, size_t k, const size_t *which, size_t c
     }
 }
 
-/* Does each number of a node read a small part of what is there? */
+/* Does each number of a node depend on a small part of its input? */
 static int is_local(const sis__bounds *b, size_t k) {
     const sis__circuit_node *n = &b->c->nodes[k];
     return n->kind == SIS__CIRCUIT_AFFINE && 2 * n->start[n->n] < n->n * b->c->nodes[n->from[0]].n;
@@ -230,7 +230,8 @@ static int by_key(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Numbers of a node whose sign is open: those together that read the same, or the widest first. */
+/* The numbers of a node whose sign is open: grouped if they read the same inputs, else the widest
+ * first. */
 static keyed *open_numbers(const sis__bounds *b, size_t k, int anew, size_t *count) {
     const sis__circuit_node *n = &b->c->nodes[k];
     keyed *all = SIS_NEW(keyed, n->n);
@@ -246,7 +247,7 @@ static keyed *open_numbers(const sis__bounds *b, size_t k, int anew, size_t *cou
     return all;
 }
 
-/* Does a number depend on an input whose box is not the one it was? */
+/* Does a number depend on an input whose box has changed? */
 static int is_other(const sis__bounds *b, size_t k, size_t i) {
     const sis__circuit_node *n = &b->c->nodes[k];
     const unsigned char *from = b->other[n->from[0]];
@@ -268,7 +269,7 @@ static void find_others(sis__bounds *b) {
             b->other[k][i] = !b->remembers || (unsigned char)is_other(b, k, i);
 }
 
-/* Bounds that were tightened before, of numbers for which nothing has changed. */
+/* Restore tightened bounds of numbers whose inputs have not changed. */
 static void recall(sis__bounds *b, size_t k) {
     for (size_t i = 0; i < b->c->nodes[k].n; i++)
         if (!b->other[k][i]) {
@@ -282,7 +283,7 @@ static void remember(sis__bounds *b, size_t k) {
     memcpy(b->was_high[k], b->high[k], b->c->nodes[k].n * sizeof **b->high);
 }
 
-/* What a ReLU reads, where its sign is open. Without memory it stays as it is. */
+/* Tighten the inputs of a ReLU whose sign is open. Without memory they stay as they are. */
 static void tighten(sis__bounds *b, size_t k, int anew) {
     size_t which[SIS__BOUNDS_LANES / 2], count;
     double max = b->work + MAX_TIGHT;
@@ -304,14 +305,14 @@ static void tighten(sis__bounds *b, size_t k, int anew) {
         remember(b, k);
 }
 
-/* Slopes before any are tuned: the line that leaves less room. */
+/* Initial slopes: the line that leaves the smaller area. */
 static void first_slopes(sis__bounds *b, size_t k) {
     size_t from = b->c->nodes[k].from[0];
     for (size_t i = 0; i < b->c->nodes[k].n; i++)
         b->alpha[k][i] = b->high[from][i] > -b->low[from][i];
 }
 
-/* What is assumed of the numbers that a ReLU reads; 0 if it cannot be. */
+/* Apply the assumed signs to the inputs of a ReLU; 0 if they are impossible. */
 static int forward_relu(sis__bounds *b, size_t k) {
     size_t from = b->c->nodes[k].from[0];
     int possible = 1;
@@ -362,7 +363,7 @@ typedef struct {
     double slope, shift;
 } line;
 
-/* The line that takes a ReLU's place where its result counts with this sign. */
+/* The line that replaces a ReLU whose coefficient has this sign. */
 static line line_of(const sis__bounds *b, size_t k, size_t i, double a) {
     size_t from = b->c->nodes[k].from[0];
     double l = b->low[from][i], u = b->high[from][i];
@@ -372,7 +373,7 @@ static line line_of(const sis__bounds *b, size_t k, size_t i, double a) {
         return (line){0, 0};
     if (a >= 0)
         return (line){isfinite(l) ? b->alpha[k][i] : 0, 0};
-    if (!isfinite(l) || !isfinite(u)) /* below an open end: the largest it can be */
+    if (!isfinite(l) || !isfinite(u)) /* below an infinite end: the maximum */
         return (line){0, u};
     return (line){u / (u - l), -u * l / (u - l)};
 }
@@ -398,13 +399,13 @@ static void back_relu(sis__bounds *b, size_t k, size_t lanes, double *bound) {
                 to[m] += times(at[m], v.slope);
                 bound[m] += times(at[m], v.shift);
             }
-            if (b->split[k][i]) /* its sign times what is read is not below 0 */
+            if (b->split[k][i]) /* its sign times the input is >= 0 */
                 to[m] -= b->split[k][i] * b->beta[k][i];
         }
     }
 }
 
-/* to += a * v, side by side. */
+/* to += a * v, elementwise. */
 static inline void add_times(double *restrict to, const double *restrict a, double v,
                              size_t lanes) {
     if (lanes == SIS__BOUNDS_LANES)
@@ -442,8 +443,8 @@ static void back_affine(sis__bounds *b, size_t k, size_t lanes, double *bound) {
         bound[m] -= times((n_in + 4) * UNIT, room[m]);
 }
 
-/* The two numbers of a group that may be its maximum (the same twice if there is one): returns how many
- * more there are. */
+/* The two numbers of a group that may be its maximum (the same twice if there is one); returns the
+ * number of further ones. */
 static size_t candidates(const sis__bounds *b, size_t k, size_t i, size_t two[2]) {
     const sis__circuit_node *n = &b->c->nodes[k];
     const double *low = b->low[n->from[0]], *high = b->high[n->from[0]];
@@ -459,8 +460,8 @@ static size_t candidates(const sis__bounds *b, size_t k, size_t i, size_t two[2]
     return others > 1 ? others - 1 : 0;
 }
 
-/* A maximum is at least any of its group; of two, at most the line through the ends of what they
- * differ by; of more, the highest. */
+/* Lower bound of a maximum: any number of its group. Upper bound: for two, the chord over their
+ * difference; for more, the highest. */
 static void back_max(sis__bounds *b, size_t k, size_t lanes, double *bound) {
     size_t from = b->c->nodes[k].from[0];
     const double *low = b->low[from], *high = b->high[from];
@@ -502,7 +503,7 @@ static void back_sum(sis__bounds *b, size_t k, size_t lanes, double *bound) {
     }
 }
 
-/* The least of functions of the input; nothing is listed afterwards. */
+/* The minimum of functions of the input; clears the lists. */
 static void bound_input(sis__bounds *b, size_t lanes, double *bound) {
     for (size_t t = 0; t < count_of(b, 0); t++) {
         size_t j = listed(b, 0, t);
@@ -523,7 +524,7 @@ static void unlist(sis__bounds *b, size_t last) {
     }
 }
 
-/* From functions of the nodes up to this one to those of the input, and how small they can be. */
+/* Turn functions of the nodes up to this one into functions of the input, and bound them. */
 static void back_to_input(sis__bounds *b, size_t node, size_t lanes, double *bound) {
     for (size_t k = node; k > 0; k--) {
         sis__circuit_kind kind = b->c->nodes[k].kind;
@@ -546,7 +547,7 @@ void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) 
 
 /* ---- Points ---------------------------------------------------------------------------------- */
 
-/* What an affine node makes of a point, as exactly as doubles are. */
+/* The value of an affine node at a point, in double precision. */
 static void point_affine(sis__bounds *b, size_t k) {
     const sis__circuit_node *n = &b->c->nodes[k];
     const double *x = b->point[n->from[0]];
@@ -567,7 +568,7 @@ static size_t largest(const sis__bounds *b, size_t k, size_t i) {
     return best;
 }
 
-/* Number i of a node at a point; `lined`: with lines instead of ReLUs, those of the last function. */
+/* Number i of a node at a point; `lined`: with the last function's lines instead of ReLUs. */
 static double point_of(const sis__bounds *b, size_t k, size_t i, int lined) {
     const sis__circuit_node *n = &b->c->nodes[k];
     const double *x = b->point[n->from[0]];
@@ -581,7 +582,7 @@ static double point_of(const sis__bounds *b, size_t k, size_t i, int lined) {
     return times(v.slope, x[i]) + v.shift;
 }
 
-/* The other numbers of a point, from its input. */
+/* Compute all numbers of a point from its input. */
 static void take_point(sis__bounds *b, int lined) {
     for (size_t k = 1; k < b->c->n; k++) {
         if (b->c->nodes[k].kind == SIS__CIRCUIT_AFFINE) {
@@ -593,7 +594,7 @@ static void take_point(sis__bounds *b, int lined) {
     }
 }
 
-/* From how the goal depends on a node that is not affine to what it reads, at a point. */
+/* The gradient of the goal at a point, from a node that is not affine to its input. */
 static void slope_back(sis__bounds *b, size_t k) {
     const sis__circuit_node *n = &b->c->nodes[k];
     double *to = b->coef[n->from[0]];
@@ -626,8 +627,8 @@ void sis__bounds_slope(sis__bounds *b) {
 
 /* ---- Tuning ---------------------------------------------------------------------------------- */
 
-/* The input at which the last function's bound is reached, and the mean of these over the later half of
- * all steps: what that comes close to fits what is assumed. */
+/* The input at which the last function's bound is reached, and the mean of these over the second
+ * half of all steps, which tends to satisfy the assumptions. */
 static void take_corner(sis__bounds *b, int step, int steps) {
     int n = step - steps / 2;
     for (size_t j = 0; j < b->c->width; j++) {
@@ -637,8 +638,8 @@ static void take_corner(sis__bounds *b, int step, int steps) {
     }
 }
 
-/* One step up: a slope counts as far as what it is the slope of is from 0 there, and so does a weight.
- * Steps of a number become smaller with all that it has been moved. */
+/* One step of gradient ascent on slopes and weights, with steps that shrink with the distance
+ * moved. */
 static void step_up(sis__bounds *b, size_t k, double rate) {
     const double *x = b->point[b->c->nodes[k].from[0]];
     size_t n = b->c->nodes[k].n;

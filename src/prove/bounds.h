@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bounds of a circuit (circuit.h) whose input lies in a box. Intervals go forward through the nodes; a
- * linear function of the last node is bounded backwards (CROWN, Zhang et al. 2018): it becomes one of
- * the input, a ReLU whose sign is open being replaced by a line below or above it. Where a sign is
- * assumed (a branch), the assumption is weighed in (Wang et al. 2021). The slopes of lines below and these
- * weights are free to choose; any choice is sound, and sis__bounds_tune() looks for good ones. Bounds
- * leave room for the rounding of a network that computes in single precision.
+ * Bounds of a circuit (circuit.h) whose input lies in a box. Intervals go forward through the
+ * nodes; a linear function of the last node is bounded backwards (CROWN, Zhang et al. 2018): it
+ * becomes a function of the input, and a ReLU whose sign is open is replaced by a line below or
+ * above it. Assumed signs (branches) enter as weighted constraints (Wang et al. 2021). The slopes
+ * of the lower lines and these weights are free parameters: any choice is sound, and
+ * sis__bounds_tune() searches for good ones. Bounds include the rounding error of a network that
+ * computes in single precision.
  */
 #ifndef SIS_PROVE_BOUNDS_H
 #define SIS_PROVE_BOUNDS_H
@@ -16,52 +17,51 @@ enum { SIS__BOUNDS_LANES = 16 };
 
 typedef struct sis__bounds {
     const sis__circuit *c;
-    double **low, **high; /* (nodes) what each number can be; those of the input are the caller's */
-    double **size;        /* affine, sum: how large the numbers are whose sum each is */
+    double **low, **high; /* (nodes) range of each number; the caller sets those of the input */
+    double **size;        /* affine, sum: sum of the absolute values of the terms */
     double **coef;        /* (nodes) coefficients of the last function(s), lanes side by side */
-    signed char **split;  /* ReLU: the sign that is assumed, or 0 */
-    double **alpha;       /* ReLU: slope of the line below */
-    double **beta;        /* ReLU: weight of what is assumed */
-    double **moved;       /* ReLU (2 n): how far both have been moved */
+    signed char **split;  /* ReLU: the assumed sign, or 0 */
+    double **alpha;       /* ReLU: slope of the lower line */
+    double **beta;        /* ReLU: weight of the assumption */
+    double **moved;       /* ReLU (2 n): distance that both have been moved */
     double **point;       /* a value of each number */
-    int tuned;            /* slopes are no longer those of the beginning */
-    double *mean;         /* (width) of the inputs that the last tuning met */
-    double *goal;         /* (outputs) the function of the last node that is bounded */
-    double work;          /* weights gone through */
-    uint32_t *
-        *listed; /* (nodes) numbers that the functions depend on, where only these are looked at, */
-    size_t *n_listed;     /* (nodes) so many, */
-    unsigned char **mark; /* (nodes) and which these are */
+    int tuned;            /* slopes have been tuned */
+    double *mean;         /* (width) of the inputs during the last tuning */
+    double *goal;         /* (outputs) coefficients of the function that is bounded */
+    double work;          /* number of weights processed */
+    uint32_t **listed;    /* (nodes) indices of the numbers that the functions depend on, */
+    size_t *n_listed;     /* (nodes) how many, */
+    unsigned char **mark; /* (nodes) and their flags */
     int local;
-    double **was_low,
-        **was_high;        /* (nodes) bounds that were tightened last, with the input's box then */
-    unsigned char **other; /* (nodes) numbers that depend on an input whose box is another one */
-    int remembers;         /* there are such */
+    double **was_low, **was_high; /* (nodes) bounds when last tightened, and the input's box then */
+    unsigned char **other; /* (nodes) numbers that depend on an input whose box has changed */
+    int remembers;         /* there are such bounds */
 } sis__bounds;
 
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c);
 void sis__bounds_release(sis__bounds *b);
 
-/* Intervals of all nodes, by the input's and what is assumed. tight: what ReLUs read is bounded backwards
- * too, where that is not too much work (2: nothing is assumed; what depends on inputs alone whose box is that of the
- * last time is not bounded again). 0: no input in the box fits what is assumed. */
+/* Compute the intervals of all nodes from the input's box and the assumptions. tight: the inputs of
+ * ReLUs are bounded backwards too, if that is not too much work (2: without assumptions; numbers
+ * whose inputs still have the last box are not bounded again). Returns 0 if no input in the box
+ * satisfies the assumptions. */
 int sis__bounds_forward(sis__bounds *b, int tight);
 
-/* The least that functions of a node can be: b->coef[node] (numbers, lanes) has them. coef[0]: how
- * they depend on the input. bound (lanes). */
+/* Lower bounds of functions of a node, given in b->coef[node] (numbers, lanes). Sets coef[0], their
+ * coefficients in the input. bound (lanes). */
 void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound);
 
-/* The least that b->goal can be, with slopes and weights that are made better in so many steps, until it
+/* A lower bound of b->goal, improved by tuning slopes and weights for this many steps or until it
  * is above `enough`. */
 double sis__bounds_tune(sis__bounds *b, int steps, double enough);
 
-/* The ReLU whose sign costs the last function most, 0: none is open. */
+/* The ReLU with an open sign that weakens the last function's bound most; 0: none is open. */
 int sis__bounds_widest(const sis__bounds *b, size_t *node, size_t *number);
 
-/* Forget what is assumed; slopes as they are at first. */
+/* Drop all assumptions and tuned slopes. */
 void sis__bounds_reset(sis__bounds *b);
 
-/* How b->goal depends on the input at one point of it (b->point[0]): coef[0]. */
+/* The gradient of b->goal at the input b->point[0]: coef[0]. */
 void sis__bounds_slope(sis__bounds *b);
 
 #endif

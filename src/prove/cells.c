@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See cells.h. A test changes its answer only at a few numbers (its threshold, the ends of what
- * counts as zero, categories where membership changes). These and their neighbours, sorted, are
- * asked of all tests of the column; where no answer changes from one to the next, both are in one
- * cell.
+ * See cells.h. A test changes its result only at a few numbers (its threshold, the ends of the
+ * interval that counts as zero, categories where membership changes). All tests of the column are
+ * evaluated at these numbers and their neighbours, sorted; if no result changes from one to the
+ * next, both are in one cell.
  */
 #include "prove/cells.h"
 
@@ -29,7 +29,7 @@ static double next_to(const sis__forest *f, double x, double to) {
     return f->single ? (double)nextafterf((float)x, (float)to) : nextafter(x, to);
 }
 
-/* A number and its neighbours. */
+/* Add a number and its neighbours. */
 static int add_around(survey *s, double x) {
     void *at = s->at;
     int error = sis__reserve(&at, &s->room, s->n + 3, sizeof *s->at);
@@ -43,7 +43,7 @@ static int add_around(survey *s, double x) {
     return SIS_OK;
 }
 
-/* Where membership changes. */
+/* Add the numbers where membership changes. */
 static int add_members(survey *s, const sis__tree_node *n) {
     int before = 0, error = add_around(s, n->value);
     uint32_t end = 32 * (n->to - n->from);
@@ -65,7 +65,7 @@ static int add_node(survey *s, const sis__tree_node *n) {
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-/* Do all tests answer the same for two numbers? */
+/* Do all tests give the same result for both numbers? */
 static int same_answers(const survey *s, double a, double b) {
     for (size_t i = 0; i < s->n_nodes; i++) {
         const sis__tree_node *n = &s->f->nodes[s->nodes[i]];
@@ -75,7 +75,7 @@ static int same_answers(const survey *s, double a, double b) {
     return 1;
 }
 
-/* Sort the numbers, put those together that are alike. */
+/* Sort the numbers and merge those with the same results. */
 static int make_cells(survey *s, sis__column_cells *c) {
     qsort(s->at, s->n, sizeof *s->at, sis__by_double);
     c->low = SIS_NEW(double, s->n + 1);
@@ -95,7 +95,7 @@ static int make_cells(survey *s, sis__column_cells *c) {
     return SIS_OK;
 }
 
-/* A number of the cell; NaN is the missing one. */
+/* A number in the cell; NaN for the missing value. */
 static double inside(const sis__column_cells *c, size_t i) {
     if (i + 1 == c->n)
         return NAN;
@@ -116,7 +116,7 @@ static int by_set(const void *a, const void *b) {
     return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-/* The sets of all tests of a column; equal ones get one number. */
+/* The sets of all tests of a column; equal sets get the same number. */
 static int make_tests(sis__cells *c, const survey *s, size_t column) {
     const sis__column_cells *cells = &c->columns[column];
     size_t words = cells->words;
@@ -160,7 +160,7 @@ static int init_column(sis__cells *c, const sis__forest *f, size_t column, uint3
     return error;
 }
 
-/* Splits by column: a counting sort. */
+/* List splits by column (counting sort). */
 static int list_splits(const sis__forest *f, uint32_t **nodes, size_t **start) {
     *start = SIS_NEW(size_t, f->width + 1);
     *nodes = SIS_NEW(uint32_t, f->n_nodes);

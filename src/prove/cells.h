@@ -9,12 +9,12 @@
 
 /* The cells of one column: intervals of numbers in order, then the missing value. */
 typedef struct sis__column_cells {
-    size_t n, words;    /* cells, with the missing one; 64 to a word */
+    size_t n, words;    /* number of cells, including the missing value; 64 per word */
     double *low, *high; /* (n - 1) smallest and largest number of each */
-    int category;       /* its numbers are categories: trees ask whether they are in a set */
+    int category;       /* its numbers are categories: trees test membership in sets */
 } sis__column_cells;
 
-/* A test that trees make: the cells of its column that pass. */
+/* A test of the trees: the cells of its column that pass. */
 typedef struct sis__test {
     uint32_t column;
     const uint64_t *passed; /* (words of the column) */
@@ -25,9 +25,9 @@ typedef struct sis__cells {
     sis__column_cells *columns; /* (width) */
     sis__test *tests;
     size_t n_tests;
-    uint32_t *test_of;  /* (nodes) of splits; equal tests have one number */
-    uint64_t **blocks;  /* (width) memory of the sets of each column's tests */
-    size_t *first_word; /* (width + 1) where each column's set begins in a state */
+    uint32_t *test_of;  /* (nodes) test of each split; equal tests have the same number */
+    uint64_t **blocks;  /* (width) memory for the sets of each column's tests */
+    size_t *first_word; /* (width + 1) offset of each column's set in a state */
 } sis__cells;
 
 int sis__cells_init(sis__cells *c, const sis__forest *f);

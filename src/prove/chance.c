@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Subsets for which the decision stays for a share of all completions: sis/prove.h says how. With
- * the decision itself as a score (1 or 0) and draws as mask samples, the mean score of a masked copy
- * is the share of draws that keep the decision, so the search is quick's, with a share for a
- * threshold.
+ * Subsets that keep the decision for a fraction of all completions; see sis/prove.h. With the
+ * decision itself as a score (1 or 0) and draws as mask samples, the mean score of a masked copy is
+ * the fraction of draws that keep the decision. So the search is that of quick, with the fraction
+ * as threshold.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ typedef struct {
     const sis_opt *search;
     const sis_deck *deck;
     size_t n;      /* features */
-    double *masks; /* (n_masks, n_values) of the search */
+    double *masks; /* (n_masks, n_values) draws for the search */
     size_t n_masks;
     uint64_t next;          /* seed of the next draws */
     double *rows, *margins; /* (ROWS, n_values), (ROWS, n_outputs) */
@@ -46,7 +46,7 @@ static double score_of(const sampler *t, double margin) {
 
 /* ---- Draws ----------------------------------------------------------------------------------- */
 
-/* What became of some draws. */
+/* Results of some draws. */
 typedef struct {
     size_t draws, kept;
     double high, low; /* the sum of scores (base/sum.h) */
@@ -74,7 +74,7 @@ static double mean_of(const tally *sum) {
     return sum->draws ? sis__sum_mean(sum->high, sum->low, sum->draws) : 0;
 }
 
-/* Completions of what is present with n masks. */
+/* Complete the present features with each of n masks. */
 static int count_kept(sampler *t, const double *masks, size_t n, tally *sum) {
     size_t width = t->input->n_values, outputs = t->model->n_outputs;
     int error = SIS_OK;
@@ -90,7 +90,7 @@ static int count_kept(sampler *t, const double *masks, size_t n, tally *sum) {
     return error;
 }
 
-/* n fresh completions, a block at a time. */
+/* n new completions, in blocks. */
 static int draw_more(sampler *t, size_t n, tally *sum) {
     double *masks = (double *)sis__alloc(n < ROWS ? n : ROWS, t->input->n_values * sizeof *masks);
     int error = masks ? SIS_OK : SIS_E_NOMEM;
@@ -112,9 +112,9 @@ static void show_only(sampler *t, const sis_subset *s) {
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* Test a subset with fresh draws: twice as many until the interval decides, or there are `max`. The
- * interval that is told is that of all of them at the confidence that was asked for, as far as that of
- * the test allows. */
+/* Test a subset with new draws: double their number until the interval decides, or there are `max`.
+ * The reported interval is that of all draws at the requested confidence, as far as the test's
+ * allows. */
 static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size_t max,
                 sis_kept *out, double *mean, int *passed) {
     tally sum = {0};
@@ -130,8 +130,7 @@ static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size
         sis_share_interval(sum.kept, sum.draws, 1 - (1 - opt->confidence) / (j * (j + 1)), &low,
                            &high);
         *passed = low >= opt->share;
-        *out = (sis_kept){
-            .draws = sum.draws, .kept = sum.kept, .low = low, .high = high};
+        *out = (sis_kept){.draws = sum.draws, .kept = sum.kept, .low = low, .high = high};
         if (sum.draws >= max || high < opt->share)
             break;
     }
@@ -139,8 +138,8 @@ static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size
     return SIS_OK;
 }
 
-/* The smallest share of n draws whose own interval lies above the share that is asked for; above 1 if
- * even all of them are too few. */
+/* The smallest fraction of n draws whose interval lies above the requested fraction; above 1 if
+ * even all n are too few. */
 static double share_to_reach(const sis_chance_opt *opt, size_t n) {
     for (size_t k = (size_t)floor(opt->share * (double)n); k <= n; k++) {
         double low, high;
@@ -153,7 +152,7 @@ static double share_to_reach(const sis_chance_opt *opt, size_t n) {
 
 /* ---- Collections ----------------------------------------------------------------------------- */
 
-/* Subsets whose share of the search's draws reaches `share`. */
+/* Find subsets that keep the decision for at least `share` of the search's draws. */
 static int search_subsets(sampler *t, double share, sis_collection *out) {
     const sis_deciding decision = {t->model, t->search->threshold, t->search->below};
     sis_model deciding;
@@ -178,7 +177,7 @@ static int search_subsets(sampler *t, double share, sis_collection *out) {
     return SIS_OK;
 }
 
-/* Test all subsets; keep those that pass, in front. */
+/* Test all subsets; move those that pass to the front. */
 static int test_all(sampler *t, const sis_chance_opt *opt, size_t max, sis_collection *c,
                     sis_guarantee *g) {
     size_t kept = 0;
@@ -208,7 +207,7 @@ static void cut(sis_collection *c, size_t n) {
     c->n_subsets = n;
 }
 
-/* Everything: nothing is drawn, so nothing can be lost. */
+/* The subset of all features: nothing is drawn, so the decision cannot be lost. */
 static int take_everything(sampler *t, sis_collection *c, sis_guarantee *g) {
     cut(c, 0);
     free(c->subsets);
@@ -227,7 +226,7 @@ static int take_everything(sampler *t, sis_collection *c, sis_guarantee *g) {
     return c->subsets[0].features ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Search and test; if none passes, with a share closer to all of the search's draws. */
+/* Search and test; if no subset passes, repeat with a higher fraction. */
 static int find_and_test(sampler *t, const sis_chance_opt *opt, sis_collection *out,
                          sis_guarantee *g) {
     double share = share_to_reach(opt, t->n_masks);
@@ -251,7 +250,7 @@ static int find_and_test(sampler *t, const sis_chance_opt *opt, sis_collection *
     return error ? error : take_everything(t, out, g);
 }
 
-/* Scores as means over the search's draws. */
+/* The mean score over the search's draws. */
 static int mean_score(sampler *t, const unsigned char *present, double *mean) {
     tally sum = {0};
     memcpy(t->present, present, t->n);
@@ -310,7 +309,7 @@ static int check_options(const sis_chance_opt *opt) {
                            opt->samples, opt->share, opt->confidence);
 }
 
-/* The score of the input as it is. */
+/* The score of the unmasked input. */
 static int score_input(sampler *t, double *score) {
     tally one = {0};
     memset(t->present, 1, t->n);

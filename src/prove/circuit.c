@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See circuit.h. Affine operators are read by asking them: their matrix is what they make of one value
- * at a time. Convolutions and products by a matrix, which would be asked too often, are read from their
- * weights.
+ * See circuit.h. Affine operators are read by evaluation: column j of their matrix is the result
+ * for the j-th unit input. Convolutions and matrix products, which would need too many evaluations,
+ * are read from their weights.
  */
 #include "prove/circuit.h"
 
@@ -25,7 +25,7 @@ typedef struct {
     const sis__plan *plan;
     size_t *node_of; /* (n_tensors) SIZE_MAX: not read yet */
     const sis__step *refused;
-    size_t linear; /* the node of a linear model; what it answers has to be the end */
+    size_t linear; /* the node of a linear model, whose scores must be the output */
 } reading;
 
 static void node_release(sis__circuit_node *n) {
@@ -43,7 +43,7 @@ void sis__circuit_free(sis__circuit *c) {
     free(c);
 }
 
-/* The node belongs to the circuit afterwards, or is released. */
+/* The circuit takes ownership of the node, or it is released. */
 static int push_node(sis__circuit *c, sis__circuit_node *n, size_t *at) {
     int error = sis__reserve(&c->nodes, &c->room, c->n + 1, sizeof *c->nodes);
     if (error) {
@@ -65,7 +65,7 @@ static int refuse(reading *r, const sis__step *s) {
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-/* Weights of one number after the other. */
+/* Lists of weights, one number after the other. */
 typedef struct {
     sis__circuit_node *n;
     size_t count, read_room, weights_room;
@@ -97,13 +97,15 @@ static int open_affine(sis__circuit_node *n, size_t n_out, size_t from) {
     return n->start && n->bias ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The weights w (n_out) of one value: what the operator makes of it alone, less what it makes of nothing
- * (bias). It is asked as far away as floats go: the answer is rounded by 2^-24 of |w| far + |bias|, so that
- * w x is off by 2^-24 of |w x| + |bias| for each |x| <= far, and that is within the room which bounds leave
- * for rounding (bounds.c). Asked nearer, a large bias would take digits of the weight, or all of them.
+/* The weights w (n_out) of one value: the operator's result for this value alone minus its result
+ * for zeros (bias). The value is as large as floats allow: the result has a rounding error of 2^-24
+ * times
+ * |w| far + |bias|, so w x has an error of 2^-24 times |w x| + |bias| for each |x| <= far, which the bounds
+ * include as rounding (bounds.c). With a smaller value, a large bias would hide digits of the
+ * weight.
  *
- * Where the answer is too large for a float it is asked nearer by and by; there the bias must not be the
- * larger part. A weight that is not found is NaN, which push_weight refuses. */
+ * If the result overflows, smaller values are tried; there the bias must not dominate. A weight
+ * that is not found is NaN, which push_weight() refuses. */
 static int probe(const sis__step *s, sis__run *r, float *in, const float *out, const double *bias,
                  size_t n_out, double *w) {
     static const float FAR[] = {0x1p126f, 0x1p96f, 0x1p64f, 0x1p32f, 1};
@@ -132,7 +134,7 @@ static int push_column(weight_list *l, const double *w, size_t n) {
     return error;
 }
 
-/* Weights listed by what is read (columns, each value's at start) -> by what is made. */
+/* Transpose weights: from columns (by input, starting at `start`) to rows (by output). */
 static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
     size_t count = columns->start[columns->n];
     n->read = SIS_NEW(uint32_t, count + 1);
@@ -144,7 +146,7 @@ static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
     for (size_t i = 0; i < n->n; i++)
         n->start[i + 1] += n->start[i];
     for (size_t j = columns->n;
-         j-- > 0;) /* from the end: each start[i + 1] comes down to its own begin */
+         j-- > 0;) /* from the end: each start[i + 1] moves down to the start of row i */
         for (size_t w = columns->start[j + 1]; w-- > columns->start[j];) {
             size_t at = --n->start[columns->read[w] + 1];
             n->read[at] = (uint32_t)j;
@@ -155,7 +157,7 @@ static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
     return SIS_OK;
 }
 
-/* The constant matrix by which a row is multiplied; NULL: it is something else. */
+/* The constant matrix that a row is multiplied by, or NULL. */
 static const float *matrix_of(const sis__step *s, const sis__plan *p) {
     const sis__gemm *g = &s->p.gemm;
     int one = sis__is(s, SIS__DENSE) && g->m == 1 && !g->over.rank && !g->stacks;
@@ -202,7 +204,7 @@ static int ask_affine(const sis__step *s, sis__run *r, int from, int to, sis__ci
     return error;
 }
 
-/* What one window reads of a channel, each with a weight of the kernel, or 1 (NULL). */
+/* The inputs of one window in a channel, each with a weight of the kernel, or 1 (NULL). */
 static int read_window(const sis__window *w, size_t channel, size_t at, const float *kernel,
                        weight_list *l) {
     const size_t o[] = {at / w->out[2] / w->out[1] % w->out[0], at / w->out[2] % w->out[1],
@@ -248,7 +250,7 @@ static int is_constant(const sis__plan *p, int tensor) {
     return tensor < 0 || p->tensors[tensor].data != NULL;
 }
 
-/* The only input that is not constant, where a product may be linear in it; -1: there is none such. */
+/* The only input that is not constant, if the operator may be linear in it; else -1. */
 static int only_input(const sis__plan *p, const sis__step *s) {
     size_t at = SIZE_MAX, n = 0;
     for (size_t i = 0; i < s->n_inputs; i++)
@@ -290,7 +292,7 @@ static int read_sum(reading *r, const sis__step *s, size_t *node) {
     return error ? error : push_node(r->c, &n, node);
 }
 
-/* A window for all of an image, of GlobalMaxPool. */
+/* GlobalMaxPool: one window over the whole image. */
 static sis__window whole_image(const sis__tensor *x) {
     sis__window w = {.n = x->dims[0], .channels = x->dims[1], .filters = x->dims[1], .groups = 1};
     for (size_t a = 0; a < 3; a++) {
@@ -323,8 +325,8 @@ static int read_max(reading *r, const sis__step *s, size_t *node) {
     return error;
 }
 
-/* A linear model of ai.onnx.ml, whose scores are the end. Two classes from one row of weights: the
- * other has the opposite. */
+/* A linear model of ai.onnx.ml, whose scores must be the output. If two classes share one row of
+ * weights, the other class has the opposite ones. */
 static int read_linear(reading *r, const sis__step *s, size_t *node) {
     const sis__linear *m = &s->p.linear;
     int pair = m->rows < m->outputs, error;
@@ -357,7 +359,7 @@ static int read_linear(reading *r, const sis__step *s, size_t *node) {
     return error;
 }
 
-/* Are there two numbers, one the opposite of the other? */
+/* Are there two numbers with opposite signs? */
 static int is_pair(const sis__circuit_node *n) {
     size_t half = n->n == 2 ? n->start[1] : 0;
     if (n->n != 2 || n->start[2] != 2 * half || n->bias[0] != -n->bias[1])
@@ -368,8 +370,8 @@ static int is_pair(const sis__circuit_node *n) {
     return 1;
 }
 
-/* Scores of a linear model, which are positive, divided by their sum: a softmax and the two sides of a
- * logistic function have a sum of 1 already. */
+/* Positive scores of a linear model divided by their sum. A softmax and the two sides of a logistic
+ * function already sum to 1. */
 static int read_normalizer(reading *r, const sis__step *s, int from, size_t *node) {
     sis__circuit *c = r->c;
     int error = read_tensor(r, from, node);
@@ -413,7 +415,7 @@ static const sis__step *writer_of(const sis__plan *p, int tensor) {
     return NULL;
 }
 
-/* The node that makes a tensor, with all that it takes. */
+/* The node that computes a tensor, and all nodes it needs. */
 static int read_tensor(reading *r, int tensor, size_t *node) {
     *node = r->node_of[tensor];
     if (*node != SIZE_MAX)
@@ -475,7 +477,7 @@ int sis__circuit_of_net(const sis_model *model, sis__circuit **out) {
                           "--guarantee all needs a network whose input is one row of "
                           "floats");
     if (!error)
-        error = sis__run_forward(r.run); /* constants that are computed lie where they belong */
+        error = sis__run_forward(r.run); /* sets computed constants */
     r.plan = plan;
     if (!error)
         error = (r.node_of = SIS_NEW(size_t, plan->n_tensors)) ? read_net(&r) : SIS_E_NOMEM;

@@ -20,17 +20,17 @@
 enum { MAX_FRONT = 8 };
 
 struct sis__ensemble {
-    sis__plan *plan; /* whose memory the trees are in */
+    sis__plan *plan; /* owns the memory of the trees */
     const sis__trees *t;
     sis__booster b;                    /* a view of t */
-    sis__tree_node *nodes;             /* its nodes, if something stands in front of the trees */
-    const sis__step *front[MAX_FRONT]; /* of each value by itself, from the trees to the input */
+    sis__tree_node *nodes;             /* its nodes, if there are steps before the trees */
+    const sis__step *front[MAX_FRONT]; /* element-wise steps, from the trees back to the input */
     size_t n_front;
 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The step that makes a tensor, but for those that only give it another name or shape. */
+/* The step that computes a tensor, skipping those that only rename or reshape it. */
 static const sis__step *maker_of(const sis__plan *p, int *tensor) {
     for (size_t i = p->n_steps; i-- > 0;) {
         const sis__step *s = &p->steps[i];
@@ -55,7 +55,7 @@ static const sis__step *find_trees(const sis_net *net, const sis__plan *p) {
                : NULL;
 }
 
-/* What stands between the input and the trees: 0 if that is not of each value by itself. */
+/* Find the steps between the input and the trees: 0 if they are not element-wise. */
 static int find_front(sis__ensemble *e, const sis_net *net, int tensor) {
     const sis__step *s;
     size_t width = e->plan->tensors[net->input].count;
@@ -88,11 +88,11 @@ static float pass(const passing *p, float x) {
     return p->out[p->column];
 }
 
-/* The first value that a test of what is passed on answers otherwise than for the values below it;
- * infinite if there is none. Tests are of order, and what is in front keeps the order. */
+/* The first value for which a test after the front steps gives another result than for values below
+ * it; infinite if there is none. Tests compare, and the front steps are monotone. */
 static double turn_of(const passing *p, const sis__forest *f, const sis__tree_node *n) {
     int32_t low = sis__float_rank(-FLT_MAX), high = sis__float_rank(FLT_MAX);
-    int below = n->mode == SIS__NODE_LEQ || n->mode == SIS__NODE_LT; /* the answer at the low end */
+    int below = n->mode == SIS__NODE_LEQ || n->mode == SIS__NODE_LT; /* the result at the low end */
     if (sis__forest_yes(f, n, (double)pass(p, FLT_MAX)) == below)
         return INFINITY;
     while (low < high) {
@@ -105,7 +105,7 @@ static double turn_of(const passing *p, const sis__forest *f, const sis__tree_no
     return (double)sis__float_at(low);
 }
 
-/* The same test about the value itself. */
+/* Replace a test by the equivalent test of the input value. */
 static int move_test(passing *p, const sis__forest *f, sis__tree_node *n) {
     const sis__tree_node before = *n;
     p->column = n->feature;
@@ -120,7 +120,8 @@ static int move_test(passing *p, const sis__forest *f, sis__tree_node *n) {
     return SIS_OK;
 }
 
-/* Does a column keep its order on the way? By the signs of its scales, and what an Imputer replaces. */
+/* Are the front steps monotone for each column? Checks the signs of scales, and the values that an
+ * Imputer replaces. */
 static int check_front(const sis__ensemble *e) {
     size_t width = e->t->forest.width;
     for (size_t i = 0; i < e->n_front; i++) {
@@ -167,7 +168,7 @@ static int view(sis__ensemble *e) {
     if (mean)
         b->divisor = (double)t->forest.n_trees;
     b->forest.nodes = e->nodes ? e->nodes : t->forest.nodes;
-    b->forest.single = 1; /* rows are floats, and so are sums in the end */
+    b->forest.single = 1; /* rows are floats, and so are the final sums */
     b->forest.base = SIS_NEW(double, t->forest.n_sums);
     for (size_t k = 0; b->forest.base && t->base && k < t->forest.n_sums; k++)
         b->forest.base[k] = t->base[k] * b->divisor;
@@ -217,7 +218,7 @@ int sis__ensemble_new(const sis_model *model, sis__ensemble **out) {
 void sis__ensemble_free(sis__ensemble *e) {
     if (!e)
         return;
-    if (e->b.forest.single) /* there is a view, whose base is its own */
+    if (e->b.forest.single) /* there is a view, with its own base */
         free(e->b.forest.base);
     sis__plan_free(e->plan);
     free(e->nodes);
@@ -262,7 +263,8 @@ static int decided_at(const sis__ensemble *e, const sis__ensemble_decision *d, f
     return sis__ensemble_decided(d, scores, e->t->outputs);
 }
 
-/* The first float with the decision, going up (sign 1) or down (-1); the last if none has it. */
+/* The first float with the decision, going up (sign 1) or down (-1); the last one if none has
+ * it. */
 static double bisect(const sis__ensemble *e, const sis__ensemble_decision *d, int sign,
                      float *scores) {
     int32_t low = sis__float_rank(-FLT_MAX), high = sis__float_rank(FLT_MAX);
@@ -289,7 +291,8 @@ int sis__ensemble_cut_of(const sis__ensemble *e, const sis__ensemble_decision *d
     float *scores = SIS_NEW(float, t->outputs);
     if (!scores)
         return SIS_E_NOMEM;
-    int falls = t->single && d->output == 0; /* the score of the first class, as the sum rises */
+    int falls = t->single && d->output == 0; /* the score of the first class falls as the sum
+                                              * rises */
     out->sum = t->single ? 0 : d->output;
     out->min = (d->below && !d->keep_class) == falls;
     out->value = bisect(e, d, out->min ? 1 : -1, scores);

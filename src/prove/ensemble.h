@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tree ensemble of an ONNX file as what proofs about boosters need to know (trees.h): a forest that
- * reads floats, and what becomes of its sums. They are added in double, divided (by the number of trees,
- * for means), a base is added, the result is rounded to float, and a function of floats makes scores of
- * it. That function is only asked, never inverted: where a decision begins is found by bisection. So is
- * where each test of a tree turns, if a Scaler or an Imputer stands in front of the trees: the same trees
- * that test the input itself.
+ * A tree ensemble of an ONNX file in the form that proofs need (trees.h): a forest that reads
+ * floats, and the steps from its sums to scores. Sums are added in double, divided (by the number
+ * of trees, for means), a base is added, the result is rounded to float, and a function of floats
+ * computes the scores. That function is only evaluated, never inverted: bisection finds where a
+ * decision begins. If a Scaler or an Imputer comes before the trees, bisection also finds the
+ * threshold of each test on the input, which gives an equivalent forest.
  */
 #ifndef SIS_PROVE_ENSEMBLE_H
 #define SIS_PROVE_ENSEMBLE_H
@@ -16,16 +16,16 @@
 
 typedef struct sis__ensemble sis__ensemble;
 
-/* The ensemble that a network consists of; *out NULL: it is something else. */
+/* The ensemble that a network consists of; *out NULL: another network. */
 int sis__ensemble_new(const sis_model *model, sis__ensemble **out);
 void sis__ensemble_free(sis__ensemble *e);
 
-/* Its sums as a booster without a link, which belongs to it. */
+/* Its sums as a booster without a link; the ensemble owns it. */
 const sis__booster *sis__ensemble_booster(const sis__ensemble *e);
 
 size_t sis__ensemble_outputs(const sis__ensemble *e);
 
-/* The scores (outputs) of a row (width), as the network has them. Scratch: row (width), sums and seen
+/* The scores (outputs) of a row (width), as in the network. Scratch: row (width), sums and seen
  * (n_sums). */
 typedef struct sis__ensemble_scratch {
     double *row, *sums;
@@ -35,13 +35,13 @@ typedef struct sis__ensemble_scratch {
 void sis__ensemble_scores(const sis__ensemble *e, const double *row, const sis__ensemble_scratch *t,
                           float *scores);
 
-/* What is to stay of the scores, as a question about sums. Of both classes of a pair that follow from one
- * sum, and of a score, that is where one sum begins to have it. */
+/* The decision as a condition on sums. For a score, and for two classes that depend on one sum, it
+ * is a threshold of one sum. */
 typedef struct sis__ensemble_cut {
-    int of_one;   /* else: no other sum is higher than that of the output */
-    int min;      /* at least `value`, else at most */
-    size_t sum;   /* which */
-    double value; /* behind division and base */
+    int of_one;   /* else: no other sum exceeds that of the output */
+    int min;      /* the sum must be at least `value`, else at most */
+    size_t sum;   /* index of the sum */
+    double value; /* after division and base */
 } sis__ensemble_cut;
 
 /* Does an output have the decision with these scores? */

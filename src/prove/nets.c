@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "prove/bounds.h"
 
-static const double MAX_WORK = 4e7; /* weights gone through for one question */
-enum { MAX_BRANCHES = 1000 };       /* of one question */
+static const double MAX_WORK = 4e7; /* limit of weights processed for one question */
+enum { MAX_BRANCHES = 1000 };       /* limit for one question */
 enum { TUNE_FIRST = 12, TUNE_BRANCH = 6, TUNE_LAST = 120, DOWN = 4, BRANCHES_PAY = 20 };
 
 typedef struct {
@@ -22,28 +22,28 @@ typedef struct {
     const sis__circuit *c;
     sis__net_question q;
     double *row;     /* (width) the example, as the network sees it */
-    double *kept_by; /* (outputs) of the last question: how far each rival is behind at least */
+    double *kept_by; /* (outputs) in the last question: lower bound of the lead over each rival */
     double *margins; /* (outputs) */
     sis__bounds b;
     double slack;
-    size_t branches;   /* of this question */
-    double tight_work; /* of bounding what all ReLUs read, at most */
-    int assumed;       /* bounds are those of an assumption */
+    size_t branches;   /* in this question */
+    double tight_work; /* upper bound of the work to bound the inputs of all ReLUs */
+    int assumed;       /* the current bounds depend on an assumption */
 } session;
 
-/* x * y where nothing times whatever is nothing. */
+/* x * y, but 0 times infinity is 0. */
 static double times(double x, double y) {
     return x == 0 || y == 0 ? 0 : x * y;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* Is one function dear to tune? Then bounds are all that there is time for. */
+/* Is tuning a function expensive? Then only bounds are used. */
 static int is_large(const session *e) {
     return 2.0 * TUNE_FIRST * (double)e->c->weights > MAX_WORK;
 }
 
-/* Is the decision about pairs of outputs? */
+/* Does the decision compare outputs? */
 static int has_rivals(const session *e) {
     return e->q.keep_class ||
            ((e->c->end == SIS__END_SOFTMAX || e->c->end == SIS__END_SHARES) && e->c->outputs > 1);
@@ -53,8 +53,8 @@ static double sign_of(const session *e) {
     return e->q.below ? -1 : 1;
 }
 
-/* The function that is to stay positive: sign times (output minus rival j), or, without rivals, sign
- * times output, which is to stay above the margin. */
+/* Set the goal, which must stay positive: sign times (output minus rival j), or, without rivals,
+ * sign times output, which must stay above the margin. */
 static void aim(session *e, size_t j) {
     memset(e->b.goal, 0, e->c->outputs * sizeof *e->b.goal);
     e->b.goal[e->q.input->output] = sign_of(e);
@@ -62,7 +62,7 @@ static void aim(session *e, size_t j) {
         e->b.goal[j] = -sign_of(e);
 }
 
-/* What a bound of that function is compared with, but for softmaxes. */
+/* The value that a bound of the goal must reach, softmaxes aside. */
 static double needed(const session *e) {
     return e->slack + (e->q.keep_class || has_rivals(e) ? 0 : sign_of(e) * e->q.margin);
 }
@@ -71,20 +71,20 @@ static int is_rival(const session *e, size_t j) {
     return has_rivals(e) ? j != e->q.input->output : j == e->q.input->output;
 }
 
-/* By how much the decision is kept at least, from the bounds of all rivals. */
+/* A lower bound of the decision's margin, from the bounds of all rivals. */
 static double min_kept(const session *e) {
     double min = INFINITY, sum = 0, sign = sign_of(e);
     for (size_t j = 0; j < e->c->outputs; j++)
         if (is_rival(e, j)) {
             min = fmin(min, e->kept_by[j] - needed(e));
-            sum += exp(-sign * e->kept_by[j]); /* of softmax: all rivals together */
+            sum += exp(-sign * e->kept_by[j]); /* softmax: all rivals together */
         }
     if (has_rivals(e) && !e->q.keep_class)
         min = sign * (-log(sum) - e->q.margin) - e->slack;
     return isnan(min) ? -INFINITY : min;
 }
 
-/* The bounds of all rivals at once. */
+/* Bound all rivals at once. */
 static void bound_all(session *e) {
     size_t last = e->c->n - 1, rivals[SIS__BOUNDS_LANES], n = 0;
     double bound[SIS__BOUNDS_LANES];
@@ -121,7 +121,7 @@ static void open_box(session *e, const unsigned char *kept) {
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-/* The corner of the box that the coefficients point to; open ends so far away. */
+/* The corner of the box that the coefficients point to; infinite ends at distance `far`. */
 static void take_corner(const session *e, double far, double *row) {
     for (size_t j = 0; j < e->c->width; j++) {
         double a = e->b.coef[0][j], low = e->b.low[0][j], high = e->b.high[0][j];
@@ -136,8 +136,8 @@ static void take_corner(const session *e, double far, double *row) {
     }
 }
 
-/* NaN, where a network overflows far away, is neither decision: it shows nothing, and no proof is made of
- * what is not lost. */
+/* Is the decision lost? NaN, where a network overflows, counts as neither: it refutes nothing, and
+ * does not support a proof. */
 static int is_lost(session *e, const double *row, int *lost) {
     const sis_model *m = e->q.model;
     int error = m->predict(m->ctx, row, 1, e->c->width, e->margins);
@@ -147,7 +147,7 @@ static int is_lost(session *e, const double *row, int *lost) {
     return error;
 }
 
-/* Is the corner an example? */
+/* Is the corner a counterexample? */
 static int try_corner(session *e, double *example, int *lost) {
     int error = SIS_OK, open = 0;
     for (size_t j = 0; j < e->c->width; j++)
@@ -161,7 +161,7 @@ static int try_corner(session *e, double *example, int *lost) {
     return error;
 }
 
-/* From the corner of the last function's bound down the slopes, corner by corner. */
+/* Descend along gradients from the corner of the last bound, corner by corner. */
 static int descend(session *e, double *example, int *lost) {
     int error = try_corner(e, example, lost);
     for (int i = 0; !error && !*lost && i < DOWN; i++) {
@@ -173,8 +173,8 @@ static int descend(session *e, double *example, int *lost) {
     return error;
 }
 
-/* A number of the box as a value that it may have: the box spans the domain and the example's own value,
- * and what lies between the two may be in neither. */
+/* The nearest allowed value: the box spans the domain and the example's own value, and values
+ * between the two may be in neither. */
 static double allowed(const session *e, size_t j, double x) {
     double low = e->q.low ? (double)(float)e->q.low[j] : -INFINITY;
     double high = e->q.high ? (double)(float)e->q.high[j] : INFINITY;
@@ -182,7 +182,7 @@ static double allowed(const session *e, size_t j, double x) {
     return !(low <= high) || fabs(x - e->row[j]) <= fabs(x - near) ? e->row[j] : near;
 }
 
-/* Is the mean of the inputs that tuning met an example? */
+/* Is the mean of the inputs during tuning a counterexample? */
 static int try_mean(session *e, double *example, sis__proof *proof) {
     int lost = 0;
     for (size_t j = 0; j < e->c->width; j++) {
@@ -198,7 +198,7 @@ static int try_mean(session *e, double *example, sis__proof *proof) {
 
 static int branch(session *e, int steps, double *example, sis__proof *proof);
 
-/* The sign of a ReLU one way, then the other. */
+/* Assume one sign of a ReLU, then the other. */
 static int split(session *e, size_t node, size_t number, double *example, sis__proof *proof) {
     int error = SIS_OK;
     int first = e->b.point[e->c->nodes[node].from[0]][number] > 0 ? 1 : -1;
@@ -217,7 +217,7 @@ static int split(session *e, size_t node, size_t number, double *example, sis__p
     return error;
 }
 
-/* One function, with what is assumed now. */
+/* Decide one goal under the current assumptions. */
 static int branch(session *e, int steps, double *example, sis__proof *proof) {
     size_t node, number;
     int lost = 0;
@@ -233,7 +233,7 @@ static int branch(session *e, int steps, double *example, sis__proof *proof) {
     if (error || lost || e->b.work + BRANCHES_PAY * e->tight_work > MAX_WORK ||
         ++e->branches > MAX_BRANCHES || sis__oracle_late(&e->oracle))
         return error;
-    if (!open) { /* a linear program: its weights alone are left to find */
+    if (!open) { /* a linear program: only its weights are left to tune */
         if (sis__bounds_tune(&e->b, TUNE_LAST, needed(e)) > needed(e))
             *proof = SIS__PROOF_HOLDS;
         return *proof == SIS__PROOF_HOLDS ? SIS_OK : try_mean(e, example, proof);
@@ -241,7 +241,7 @@ static int branch(session *e, int steps, double *example, sis__proof *proof) {
     return split(e, node, number, example, proof);
 }
 
-/* The rival that is closest; SIZE_MAX: all are behind. */
+/* The rival with the smallest lead; SIZE_MAX: all are proved to be behind. */
 static size_t closest(const session *e) {
     size_t found = SIZE_MAX;
     for (size_t j = 0; j < e->c->outputs; j++)
@@ -251,7 +251,7 @@ static size_t closest(const session *e) {
     return found;
 }
 
-/* All rivals that are not yet shown to be behind. */
+/* Decide all rivals that are not yet proved to be behind. */
 static int decide(session *e, double *example, sis__proof *proof) {
     int error = SIS_OK, shares = has_rivals(e) && !e->q.keep_class;
     *proof = SIS__PROOF_HOLDS;
@@ -272,7 +272,7 @@ static int decide(session *e, double *example, sis__proof *proof) {
     return error;
 }
 
-/* Examples against the rivals that are open. */
+/* Search counterexamples for the open rivals. */
 static int refute(session *e, double *example, int *lost) {
     int error = SIS_OK;
     *lost = 0;
@@ -288,7 +288,7 @@ static int refute(session *e, double *example, int *lost) {
     return error;
 }
 
-/* Bounds of all rivals, first by intervals, then tightened: 1 if the decision stays. */
+/* Bound all rivals, first by intervals, then tightened: 1 if the decision stays. */
 static int prove(session *e, const unsigned char *kept) {
     open_box(e, kept);
     e->assumed = 0;
@@ -325,14 +325,14 @@ static int session_ask(sis__oracle *o, const unsigned char *kept, sis__proof *pr
 
 /* ---- Order ----------------------------------------------------------------------------------- */
 
-/* How much of what keeps the closest rival behind each feature would take, if it were free, by the
- * linear bounds with the box as it is now. */
+/* How much of the lead over the closest rival each feature would cost if it were free, from linear
+ * bounds with the current box. */
 static int session_harms(sis__oracle *o, const unsigned char *kept, double *harm) {
     session *e = (session *)o;
     size_t n = 0, rivals = has_rivals(e) ? e->c->outputs - 1 : 1;
     memset(harm, 0, o->n_features * sizeof *harm);
     prove(e, kept);
-    if (rivals > SIS__BOUNDS_LANES) /* coefficients of the last rivals alone are there */
+    if (rivals > SIS__BOUNDS_LANES) /* only the coefficients of the last rivals are available */
         rivals = (rivals - 1) % SIS__BOUNDS_LANES + 1;
     for (size_t j = 0; j < e->c->width; j++) {
         int f = sis__oracle_feature(o, j);
@@ -377,7 +377,7 @@ static void session_worsen(sis__oracle *o, const unsigned char *kept, const doub
         e->b.point[0][j] = isnan(from[j]) ? 0 : from[j];
     sis__bounds_slope(&e->b);
     take_corner(e, 1000, row);
-    for (size_t j = 0; turn / rivals % 2 && j < e->c->width; j++) /* half of the way */
+    for (size_t j = 0; turn / rivals % 2 && j < e->c->width; j++) /* half of the distance */
         if (e->b.low[0][j] < e->b.high[0][j] && !isnan(row[j]))
             row[j] =
                 allowed(e, j, (double)(float)(e->b.point[0][j] + (row[j] - e->b.point[0][j]) / 2));

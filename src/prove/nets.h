@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Does a decision of a network stay whatever some of the features are? Proved, or refuted by an example,
- * or neither.
+ * Does a decision of a network stay whatever the values of some features are? The answer is a
+ * proof, a counterexample, or neither.
  *
- * All rivals are bounded at once (bounds.h). Those that stay open are attacked, by the corners of the
- * bounds and down the slope from there, and then bounded with tuned lines; where that does not do, the
- * sign of a ReLU is assumed, one way and then the other (branch and bound), until nothing is open or the
- * work becomes too much. For small networks that decides nearly every question.
+ * All rivals are bounded at once (bounds.h). For those that stay open, counterexamples are searched
+ * at the corners of the bounds and down the gradient from there; then the bounds are tuned. If that
+ * is not enough, the sign of a ReLU is assumed, one way and then the other (branch and bound),
+ * until nothing is open or the work limit is reached. For small networks that decides nearly every
+ * question.
  */
 #ifndef SIS_PROVE_NETS_H
 #define SIS_PROVE_NETS_H
@@ -17,13 +18,13 @@
 #include "prove/oracle.h"
 
 typedef struct sis__net_question {
-    const sis_model *model; /* who decides about examples: its scores are those of the decision */
+    const sis_model *model; /* decides about examples with its scores */
     const sis_input *input;
     const double *low, *high;     /* (n_values) NULL: any number */
-    const unsigned char *missing; /* (n_values) which may be missing, too; NULL: none */
+    const unsigned char *missing; /* (n_values) which values may be missing too; NULL: none */
     int keep_class;
     int below;
-    double margin;    /* where the decision begins, unless keep_class */
+    double margin;    /* threshold of the decision, unless keep_class */
     double threshold; /* the same as a score of `model` */
 } sis__net_question;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/prove.h: which oracle fits an opened model; collections and audits by asking it. A subset is
- * what is left when features are given up one by one as long as the decision is proved to stay;
- * with its features free the rest may be enough too, and so on until it is not.
+ * sis/prove.h: the oracle for an opened model; collections and audits that ask it. A subset is what
+ * remains when features are given up one by one as long as the decision is proved to stay. With its
+ * features free the remaining ones may be sufficient again, and so on until they are not.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -33,12 +33,12 @@ void sis_prove_opt_init(sis_prove_opt *opt) {
 
 struct sis_prover {
     const sis_model *model;
-    sis__ensemble *ensemble; /* of an ONNX file, which `trees` is about */
+    sis__ensemble *ensemble; /* of an ONNX file; `trees` refers to it */
     sis__prover *trees;
-    sis__circuit *circuit; /* one of both */
+    sis__circuit *circuit; /* exactly one of trees and circuit is set */
 };
 
-/* What there is to prove about a network with. */
+/* Read a network as trees or as a circuit. */
 static int read_net(sis_prover *p) {
     int error = sis__ensemble_new(p->model, &p->ensemble);
     if (error)
@@ -85,10 +85,10 @@ static double score_at(const sis_model *m, double margin) {
     return m->link ? m->link(margin) : margin;
 }
 
-/* The margin at which the decision begins: the least with which a score reaches the threshold (below:
- * the greatest), infinite if none does. The score that equals the threshold in single precision is
- * decided too (sis_decided), but scores between the two are not: it counts only where sums are floats, of
- * which there is none between. */
+/* The margin where the decision begins: the smallest whose score reaches the threshold (below: the
+ * largest), infinite if there is none. A score that equals the threshold in single precision also
+ * has the decision (sis_decided), but scores between the two do not; it only counts if sums are
+ * floats, which have no value between. */
 static double margin_of(const sis_model *m, const sis_prove_opt *opt) {
     const sis__booster *b = sis__model_booster(m);
     int sign = opt->below ? -1 : 1;
@@ -113,16 +113,16 @@ static double margin_of(const sis_model *m, const sis_prove_opt *opt) {
 
 /* ---- One example ----------------------------------------------------------------------------- */
 
-/* An example, its decision, and what is asked about it. */
+/* An example, its decision, and the options. */
 typedef struct {
     const sis_prover *p;
     const sis_input *input;
     const sis_prove_opt *opt;
-    sis_model model; /* whose scores are those of the decision */
+    sis_model model; /* its scores are those of the decision */
     double threshold;
     int below;
     size_t n;                   /* features */
-    const unsigned char *fixed; /* (n) what is never changed; NULL: nothing */
+    const unsigned char *fixed; /* (n) never changed; NULL: none */
     sis__oracle *o;
     sis__sets sets;
     size_t evaluations;
@@ -180,8 +180,8 @@ static int query_init(query *t, const sis_prover *p, const sis_input *input,
     return n < 0 ? (int)n : SIS_OK;
 }
 
-/* Everything is true of the values in an empty range. NaN at both ends: there is no value, so it must
- * be able to be missing, which the model has to know. */
+/* Any statement holds for an empty range, so it is refused. NaN at both ends means that there is no
+ * value: the feature must be allowed to be missing, and the model must support missing values. */
 static int check_domain(const query *t) {
     const sis_prove_opt *opt = t->opt;
     const sis__circuit *c = t->p->circuit;
@@ -203,7 +203,7 @@ static int check_domain(const query *t) {
     return SIS_OK;
 }
 
-/* The oracle of an example that has the decision. */
+/* Make the oracle of an example that has the decision. */
 static int query_open(query *t) {
     const sis_prove_opt *opt = t->opt;
     sis__prove_question q = {.row = t->input->values,
@@ -249,7 +249,7 @@ static void query_release(query *t) {
     sis__oracle_free(t->o);
 }
 
-/* The worst score that an adversary meets with these kept. */
+/* The worst score that the adversary finds with these features kept. */
 static int attack(query *t, const unsigned char *kept, double *score) {
     const sis__attack a = {.model = &t->model,
                            .output = t->input->output,
@@ -263,7 +263,7 @@ static int attack(query *t, const unsigned char *kept, double *score) {
     return error;
 }
 
-/* The adversary did not believe a proof: is its score decided, too? */
+/* The adversary found a score in spite of a proof: does it have the decision? */
 static int check_attack(const query *t, double score) {
     return decided(t, score) ? SIS_OK
                              : sis__fail(SIS_E_MODEL,
@@ -272,8 +272,8 @@ static int check_attack(const query *t, double score) {
                                          score);
 }
 
-/* Is the decision proved with these kept? And the score of an input that loses it, otherwise the
- * worst that an adversary meets. */
+/* Is the decision proved with these features kept? *score: of an input that loses it, or the worst
+ * that the adversary finds. */
 static int examine(query *t, const unsigned char *kept, sis__proof *proof, double *score) {
     int error = sis__sets_ask(&t->sets, kept, proof, NULL);
     if (!error && *proof == SIS__PROOF_FAILS)
@@ -289,14 +289,14 @@ typedef struct {
     query *t;
     sis_collection *out;
     sis_guarantee *guarantee;
-    int *order;          /* (n) what to give up first */
+    int *order;          /* (n) order in which to give up features */
     unsigned char *kept; /* (n) */
-    unsigned char *left; /* (n) in no subset yet */
+    unsigned char *left; /* (n) not in a subset yet */
     double *nearest;     /* (n_values) */
     size_t cap;
 } collecting;
 
-/* What is kept, from the end of the order. */
+/* List the kept features, from the end of the order. */
 static int list_kept(const collecting *c, sis_subset *s) {
     s->features = SIS_NEW(int, c->t->n);
     for (size_t i = c->t->n; s->features && i-- > 0;)
@@ -305,7 +305,7 @@ static int list_kept(const collecting *c, sis_subset *s) {
     return s->features ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* A subset of what is left, which is enough. */
+/* Add a minimal subset of the remaining features, which are sufficient. */
 static int add_subset(collecting *c) {
     sis_collection *out = c->out;
     int minimal;
@@ -327,7 +327,7 @@ static int add_subset(collecting *c) {
     return error;
 }
 
-/* Room for one more subset, with these features. */
+/* Append a subset with these features. */
 static int push_subset(collecting *c, double score) {
     sis_collection *out = c->out;
     int error = sis__reserve(&out->subsets, &c->cap, out->n_subsets + 1, sizeof *out->subsets);
@@ -338,8 +338,8 @@ static int push_subset(collecting *c, double score) {
     return list_kept(c, s);
 }
 
-/* Subsets of the fewest features, by turns: what meets all contrasts that are known is enough, or
- * shows another contrast. */
+/* Add subsets with the fewest features, in turn: a set that meets all known contrasts is
+ * sufficient, or yields another contrast. */
 static int add_smallest(collecting *c, sis__family *enough, sis__family *contrasts, int *found) {
     sis__proof proof;
     double score;
@@ -347,7 +347,7 @@ static int add_smallest(collecting *c, sis__family *enough, sis__family *contras
     int error =
         sis__sets_smallest(&c->t->sets, c->order, enough, contrasts, c->kept, found, &minimal);
     if (error || *found == 0 ||
-        (*found == -1 && enough->n)) /* given up: the first is enough still */
+        (*found == -1 && enough->n)) /* given up: the first one is still sufficient */
         return error;
     c->guarantee->minimal &= minimal;
     error = examine(c->t, c->kept, &proof, &score);
@@ -375,7 +375,7 @@ static int find_smallest(collecting *c) {
     return error;
 }
 
-/* Instead of any input that shows a contrast, the nearest, by whole steps if these lead to one. */
+/* Replace the input that shows a contrast by the nearest one, in whole steps if possible. */
 static int find_nearest(collecting *c, double *distance) {
     const sis_prove_opt *opt = c->t->opt;
     sis__oracle *o = c->t->o;
@@ -396,7 +396,7 @@ static int find_nearest(collecting *c, double *distance) {
     return error;
 }
 
-/* The example that shows a contrast, behind those before it. */
+/* Append the example that shows a contrast. */
 static int push_example(collecting *c, double distance) {
     sis_guarantee *g = c->guarantee;
     size_t width = c->t->input->n_values, n = g->n_examples + 1;
@@ -413,8 +413,8 @@ static int push_example(collecting *c, double distance) {
     return SIS_OK;
 }
 
-/* A minimal contrast claims a proof for each of its features, the others being those kept: with that
- * feature as it was, every input has the decision. */
+/* A minimal contrast claims a proof for each of its features: with that feature at its original
+ * value, every input that keeps the others has the decision. */
 static int attack_contrast(collecting *c) {
     int error = SIS_OK;
     double score;
@@ -435,7 +435,7 @@ static int add_contrast(collecting *c, sis__family *enough, sis__family *contras
     int minimal = 1;
     int error =
         sis__sets_next_contrast(&c->t->sets, c->order, enough, contrasts, c->kept, found, &minimal);
-    if (!error && *found == -1 && c->out->n_subsets == 0) { /* any, if there is one */
+    if (!error && *found == -1 && c->out->n_subsets == 0) { /* any contrast, if there is one */
         memset(c->kept, 0, c->t->n);
         error = sis__sets_contrast(&c->t->sets, c->order, c->kept, &minimal);
         *found = -2;
@@ -462,12 +462,12 @@ static int add_contrast(collecting *c, sis__family *enough, sis__family *contras
     return error ? error : push_subset(c, score);
 }
 
-/* Does a contrast come before another? NaN is far. */
+/* Does one distance come before another? NaN comes last. */
 static int is_nearer(double a, double b) {
     return isnan(b) ? !isnan(a) : a < b;
 }
 
-/* The nearest contrasts first; no more than `most`. */
+/* Sort contrasts by distance; keep at most `most`. */
 static void sort_contrasts(collecting *c, size_t most) {
     sis_guarantee *g = c->guarantee;
     sis_collection *out = c->out;
@@ -498,7 +498,7 @@ static int note_fixed(collecting *c) {
     return g->fixed ? SIS_OK : SIS_E_NOMEM;
 }
 
-enum { MOST_CONTRASTS = 1000 }; /* that the cheapest is chosen from */
+enum { MOST_CONTRASTS = 1000 }; /* number of candidates for the nearest */
 
 static int find_contrasts(collecting *c) {
     size_t wanted = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
@@ -534,7 +534,7 @@ static int find_subsets(collecting *c) {
     return error;
 }
 
-/* What every input has is no part's doing. */
+/* If every input has the decision, no subset causes it. */
 static int begin(collecting *c) {
     sis_collection *out = c->out;
     sis__proof proof = SIS__PROOF_NONE;
@@ -637,7 +637,7 @@ typedef struct {
     unsigned char *kept, *left; /* (n) */
 } auditing;
 
-/* Note the first claim that is false. */
+/* Record the first claim that is false. */
 __attribute__((format(printf, 2, 3))) static void refute(auditing *a, const char *format, ...) {
     if (!a->out->holds)
         return;
@@ -648,7 +648,7 @@ __attribute__((format(printf, 2, 3))) static void refute(auditing *a, const char
     va_end(args);
 }
 
-/* Room for an input a feature, if they are wanted. */
+/* Allocate one input per feature, if requested. */
 static int keep_examples(const auditing *a, size_t n, sis_subset_audit *out) {
     size_t width = a->t->input->n_values;
     if (!a->t->opt->counterexamples)
@@ -671,7 +671,8 @@ static void keep_example(const auditing *a, size_t i, double score, sis_subset_a
     out->example_scores[i] = score;
 }
 
-/* An input without the decision for each feature that is given up, scored by the model itself. */
+/* For each feature: an input without the decision when it is given up, scored by the model
+ * itself. */
 static int audit_needed(auditing *a, size_t k) {
     const sis_subset *s = &a->claim->subsets[k];
     sis_subset_audit *out = &a->out->subsets[k];
@@ -697,12 +698,12 @@ static int audit_needed(auditing *a, size_t k) {
     return error;
 }
 
-/* A value as the model sees it: what oracles know and give as examples. */
+/* A value as the model sees it, which is what oracles use and return. */
 static double as_seen(const query *t, double x) {
     return t->p->trees && !sis__prover_rounds(t->p->trees) ? x : (double)(float)x;
 }
 
-/* Does the example differ in these features alone, within the domain? */
+/* Does the example differ only in these features, within the domain? */
 static int differs_in(const auditing *a, const double *row) {
     const sis_input *in = a->t->input;
     const sis_prove_opt *opt = a->t->opt;
@@ -719,7 +720,7 @@ static int differs_in(const auditing *a, const double *row) {
     return 1;
 }
 
-/* Of a contrast whose features are flagged: has the claim's example lost the decision? */
+/* A contrast with flagged features: does the claimed example lose the decision? */
 static int audit_example(auditing *a, size_t k, sis_subset_audit *out) {
     const double *row = a->guarantee->examples + k * a->t->input->n_values;
     int error = score_row(a->t, row, &out->score);
@@ -729,8 +730,7 @@ static int audit_example(auditing *a, size_t k, sis_subset_audit *out) {
     return error;
 }
 
-/* The same where the claim has no example, of one that is found now. All but its features are
- * flagged. */
+/* The same for a claim without an example: find one. All features except its own are flagged. */
 static int find_example(auditing *a, size_t k, sis_subset_audit *out) {
     sis__proof proof = SIS__PROOF_NONE;
     int error = examine(a->t, a->kept, &proof, &out->score);
@@ -740,7 +740,7 @@ static int find_example(auditing *a, size_t k, sis_subset_audit *out) {
     return error;
 }
 
-/* A contrast: an example has lost the decision; with any one of its features as it was, no input
+/* A contrast: an example loses the decision; with any one of its features restored, no input
  * does. */
 static int audit_contrast(auditing *a, size_t k) {
     const sis_subset *s = &a->claim->subsets[k];
@@ -793,7 +793,7 @@ static int audit_subset(auditing *a, size_t k) {
     return audit_needed(a, k);
 }
 
-/* Is there none with fewer features? */
+/* Is there no subset with fewer features? */
 static int audit_smallest(auditing *a) {
     sis__family none = {.n_features = a->t->n}, contrasts = {.n_features = a->t->n};
     size_t least = 0;

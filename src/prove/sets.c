@@ -28,7 +28,7 @@ void sis__sets_release(sis__sets *s) {
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* Remember which features the example found last changes. */
+/* Remember the features that the last example changes. */
 static int remember(sis__sets *s) {
     const sis__oracle *o = s->o;
     size_t n = o->n_features;
@@ -46,7 +46,7 @@ static int remember(sis__sets *s) {
     return SIS_OK;
 }
 
-/* Does an example that is known change nothing that is kept? */
+/* Does a known example change none of the kept features? */
 static int is_refuted(const sis__sets *s, const unsigned char *kept) {
     size_t n = s->o->n_features;
     for (size_t i = 0; i < s->n_examples; i++) {
@@ -85,7 +85,7 @@ static int by_harm(const void *a, const void *b) {
     return (y->feature > x->feature) - (y->feature < x->feature);
 }
 
-/* Sort n features by the harm that they do if what is kept is. */
+/* Sort n features by their harm, given the kept ones. */
 static int sort_by_harm(sis__sets *s, const unsigned char *kept, int *order, size_t n) {
     harmful *all = SIS_NEW(harmful, n);
     double *harm = SIS_NEW(double, s->o->n_features);
@@ -113,14 +113,14 @@ int sis__sets_order(sis__sets *s, int *order) {
     return error;
 }
 
-/* Features that are given up several at a time: as many as went well before, twice over; fewer after a
- * failure. What is given up in the end is the same, if what is enough stays enough with more. */
+/* Features are given up several at a time: twice as many after a success, fewer after a failure.
+ * The result is the same as one by one if supersets of sufficient sets are sufficient. */
 typedef struct {
     sis__sets *s;
     unsigned char *kept;
-    int *order;        /* what is kept and has not been tried by itself, */
-    size_t n;          /* so many, */
-    size_t at, stride; /* from here on */
+    int *order;        /* kept features that have not been tried alone, */
+    size_t n;          /* their number, */
+    size_t at, stride; /* the position and size of the next group */
     int proved;
 } giving_up;
 
@@ -160,7 +160,7 @@ int sis__sets_minimal(sis__sets *s, const int *order, unsigned char *kept, int *
 
 /* ---- Contrasts ------------------------------------------------------------------------------- */
 
-/* What an example leaves as it was. */
+/* Keep the features that an example does not change. */
 static void keep_unchanged(const sis__sets *s, const unsigned char *changed, unsigned char *kept) {
     for (size_t f = 0; f < s->o->n_features; f++)
         kept[f] = !changed[f];
@@ -183,7 +183,7 @@ int sis__sets_contrast(sis__sets *s, const int *order, unsigned char *kept, int 
         if (!error && proof == SIS__PROOF_FAILS)
             keep_unchanged(s, s->changed + (s->n_examples - 1) * n, kept);
     }
-    if (!error) /* the last question may have been another: its example is wanted */
+    if (!error) /* repeat the question to get its example */
         error = sis__sets_ask(s, kept, &proof, NULL);
     return error;
 }
@@ -206,18 +206,17 @@ void sis__family_release(sis__family *f) {
 
 enum { STEPS = 2000000 };
 
-/* A search for a smallest set that meets all: the set with the fewest choices left is met first, by
- * each of its features in turn, which is then out of the question. Sets are words of bits, those to
- * be met with the smallest first: many of these have nothing in common, and so many more features it
- * takes at least. */
+/* Search for a smallest set that meets all given sets: the set with the fewest possible features is
+ * met first, by each of its features in turn, which is then excluded. Sets are words of bits,
+ * smallest first. Pairwise disjoint unmet sets give a lower bound: each needs another feature. */
 typedef struct {
     size_t words, n_meet, n_avoid;
     uint64_t *meet, *avoid;
-    uint64_t *now, *out;  /* (words) chosen, not to be chosen */
-    uint64_t *best;       /* (words) the smallest so far, */
-    size_t n_now, n_best; /* of so many; those of n_best or more are not looked for */
+    uint64_t *now, *out;  /* (words) chosen, excluded */
+    uint64_t *best;       /* (words) the smallest set so far, */
+    size_t n_now, n_best; /* their sizes; sets of n_best or more are not searched */
     size_t steps;
-    const sis__oracle *o; /* whose deadline it is */
+    const sis__oracle *o; /* its deadline is used */
     int found, given_up;
 } hitting;
 
@@ -235,7 +234,7 @@ static int share(const uint64_t *a, const uint64_t *b, size_t words) {
     return both != 0;
 }
 
-/* Does what is chosen contain a set that is to be avoided? */
+/* Does the chosen set contain a set that must be avoided? */
 static int is_avoided(const hitting *h) {
     for (size_t i = 0; i < h->n_avoid; i++)
         if (count_bits(h->avoid + i * h->words, h->now, h->words) == 0)
@@ -243,8 +242,8 @@ static int is_avoided(const hitting *h) {
     return 0;
 }
 
-/* The unmet set with the fewest choices, NULL if all are met; *apart: how many unmet sets have no
- * choice in common. used (words) is scratch. */
+/* The unmet set with the fewest possible features, NULL if all are met; *apart: number of pairwise
+ * disjoint unmet sets. used (words) is scratch. */
 static const uint64_t *hardest(const hitting *h, uint64_t *used, size_t *apart) {
     const uint64_t *best = NULL;
     size_t fewest = SIZE_MAX;
@@ -273,7 +272,7 @@ static const uint64_t *hardest(const hitting *h, uint64_t *used, size_t *apart) 
 
 static int hit(hitting *h);
 
-/* Each choice of a set in turn; tried (words, 0) is scratch. */
+/* Try each feature of a set in turn; tried (words, 0) is scratch. */
 static int hit_each(hitting *h, const uint64_t *set, size_t apart, uint64_t *tried) {
     int error = SIS_OK;
     for (size_t f = 0; !error && f < 64 * h->words; f++) {
@@ -318,7 +317,7 @@ static int hit(hitting *h) {
     return error;
 }
 
-/* The sets of a family as bits, those of few features first. */
+/* The sets of a family as bits, smallest first. */
 static uint64_t *bits_of(const sis__family *f, size_t words) {
     uint64_t *bits = (uint64_t *)sis__alloc(f->n ? f->n : 1, words * sizeof *bits);
     size_t *sizes = SIS_NEW(size_t, f->n + 1), at = 0;
@@ -340,8 +339,8 @@ static uint64_t *bits_of(const sis__family *f, size_t words) {
     return bits;
 }
 
-/* A smallest set of fewer than `below` features that has one in common with each of `meet` and
- * contains none of `avoid`. *found 1: `chosen` is one; 0: there is none; -1: given up. */
+/* A smallest set of fewer than `below` features that intersects each of `meet` and contains none of
+ * `avoid`. *found 1: `chosen` is one; 0: there is none; -1: given up. */
 static int family_hit(const sis__family *meet, const sis__family *avoid, const sis__oracle *o,
                       size_t below, unsigned char *chosen, int *found) {
     size_t words = (meet->n_features + 63) / 64;
@@ -377,18 +376,17 @@ static size_t count_flags(const unsigned char *flags, size_t n) {
     return count;
 }
 
-/* A search for a smallest set that is enough. */
+/* Search for a smallest sufficient set. */
 typedef struct {
     sis__sets *s;
     const int *order;
-    const sis__family *enough; /* what is not looked for again */
+    const sis__family *enough; /* sets that are already known */
     sis__family *contrasts;
-    unsigned char *best, *now,
-        *flags; /* (n) enough, and that no feature can be given up: `proved` */
+    unsigned char *best, *now, *flags; /* (n) sufficient; `proved`: no feature can be given up */
     int proved;
 } shrinking;
 
-/* x->now is not enough: contrasts that have nothing in common, until it is with all of them. */
+/* x->now is not sufficient: add disjoint contrasts until it is sufficient together with them. */
 static int add_contrasts(shrinking *x, sis__proof *proof) {
     size_t n = x->s->o->n_features;
     int error = SIS_OK, proved;
@@ -410,7 +408,7 @@ static int add_contrasts(shrinking *x, sis__proof *proof) {
     return error;
 }
 
-/* x->now is enough: what can be given up of it, if that makes a new best one. */
+/* x->now is sufficient: give up features, and keep the result if it is a new best one. */
 static int keep_smaller(shrinking *x) {
     size_t n = x->s->o->n_features;
     int proved, error = sis__sets_minimal(x->s, x->order, x->now, &proved);
@@ -421,8 +419,8 @@ static int keep_smaller(shrinking *x) {
     return error;
 }
 
-/* A smaller set than x->best, which is enough (unless the first ones are known already), or that there
- * is none. */
+/* Find a smaller set than x->best, which is sufficient (unless the first ones are known already),
+ * or that there is none. */
 static int shrink(shrinking *x, int *found) {
     size_t n = x->s->o->n_features;
     int error = SIS_OK, first = x->enough->n == 0;
@@ -477,7 +475,7 @@ int sis__sets_next_contrast(sis__sets *s, const int *order, sis__family *enough,
         error = family_hit(enough, contrasts, s->o, SIZE_MAX, kept, found);
         if (error || *found != 1)
             return error;
-        turn(kept, n); /* free: what meets all that is enough */
+        turn(kept, n); /* free: a set that meets all sufficient sets */
         error = sis__sets_ask(s, kept, &proof, NULL);
         if (error || proof != SIS__PROOF_HOLDS)
             break;

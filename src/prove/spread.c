@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far the values of columns lie apart, for distances of contrasts: one pass over rows, with Welford's
- * sums.
+ * The spread of each column's values, for distances of contrasts: one pass over rows with Welford's
+ * algorithm.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "base/mem.h"
 
 typedef struct {
-    size_t n;             /* values that are not missing */
-    double mean, squares; /* of these, and the sum of squared distances from it */
-    int broken;           /* one is no whole number */
+    size_t n;             /* number of values that are not missing */
+    double mean, squares; /* their mean, and the sum of squared distances from it */
+    int broken;           /* some value is not an integer */
 } column;
 
 struct sis_spread {

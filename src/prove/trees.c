@@ -4,8 +4,8 @@
  *
  *     goal = (rival's sum) - (decided output's sum) >= 0      or  threshold - sum > 0  and the like
  *
- * A *frame* is a node of the search: the trees with all tests left out that its sets of cells
- * decide, each node with the largest value below it. The sum of what the roots have bounds the goal.
+ * A *frame* is a node of the search: the trees without the tests that the current sets of cells
+ * decide, each node with the largest value below it. The sum of the roots' values bounds the goal.
  */
 #include "prove/trees.h"
 
@@ -23,14 +23,13 @@ static const uint32_t LEAF = UINT32_MAX;
 
 struct sis__prover {
     const sis__booster *b;
-    const sis__ensemble
-        *e; /* whose sums are those of `b`, and who has the decision; NULL: nobody's */
+    const sis__ensemble *e; /* owner of the sums of `b` and of the decision; NULL: none */
     sis__cells cells;
-    double *room; /* (n_sums) how far the library's sums may be from the true ones */
+    double *room; /* (n_sums) bound on the difference of the library's sums from the exact ones */
 };
 
-/* Adding n terms is off by at most n units of the last place of the sum of their magnitudes. What an
- * ensemble makes scores with may be off, too. */
+/* Adding n terms has an error of at most n units in the last place of the sum of their magnitudes.
+ * The function from sums to scores of an ensemble adds its own error. */
 static int measure(sis__prover *p) {
     const sis__forest *f = &p->b->forest;
     double unit = f->single ? 0x1p-24 : 0x1p-53, *most = SIS_NEW(double, f->n_terms);
@@ -103,11 +102,11 @@ typedef struct {
 } node;
 
 typedef struct {
-    size_t nodes, roots, n_roots; /* where its own begin */
-    double constant;              /* of trees that are decided */
-    uint32_t test;                /* branched on */
+    size_t nodes, roots, n_roots; /* offsets of its nodes and roots */
+    double constant;              /* sum of the decided trees */
+    uint32_t test;                /* the test it branches on */
     int tries, first;
-    size_t saved; /* where the set of the test's column was kept */
+    size_t saved; /* offset of the saved set of the test's column */
 } frame;
 
 /* What the frames on the way to the present one need. */
@@ -129,9 +128,9 @@ typedef struct {
 
 /* Columns by feature. */
 typedef struct {
-    size_t *first;         /* (features + 1) where the columns of each begin */
+    size_t *first;         /* (features + 1) offset of each feature's columns */
     uint32_t *columns;     /* (width) */
-    unsigned char *one_of; /* (features) its columns are categories, one of which is 1 */
+    unsigned char *one_of; /* (features) its columns are categories, exactly one of which is 1 */
 } groups;
 
 /* If the nearest row is searched. */
@@ -139,18 +138,18 @@ typedef struct {
     const sis__steps *steps; /* NULL: any row */
     double *cost;            /* of each cell, 64 to a word of the state */
     double best;             /* cost of the nearest so far, */
-    double *best_row;        /* (width) which is this */
+    double *best_row;        /* (width) and the row */
 } nearest;
 
 typedef struct {
     const sis__prover *p;
     const sis__prove_question *q;
-    const sis__oracle *oracle;        /* whose deadline it is */
+    const sis__oracle *oracle;        /* its deadline is used */
     const unsigned char *free_column; /* (width) */
     uint64_t *state;                  /* sets of cells, column by column */
-    uint32_t for_it, against;         /* sums; UINT32_MAX: none */
+    uint32_t for_it, against;         /* indices of sums; UINT32_MAX: none */
     double constant, slack;
-    sis__ensemble_decision decision; /* of an ensemble */
+    sis__ensemble_decision decision; /* for an ensemble */
     stacks on;
     row_room tmp;
     groups by;
@@ -203,7 +202,7 @@ static int outcomes(search *s, uint32_t test) {
     return (yes != 0) | (no != 0) << 1;
 }
 
-/* A copy of the tree at `at` without tests that are decided. */
+/* Copy the tree at `at` without decided tests. */
 static uint32_t reduce(search *s, uint32_t at) {
     node n = s->on.nodes[at];
     while (n.test != LEAF && !s->error) {
@@ -220,13 +219,13 @@ static uint32_t reduce(search *s, uint32_t at) {
         return 0;
     const node *a = &s->on.nodes[yes], *b = &s->on.nodes[no];
     if (a->test == LEAF && b->test == LEAF && a->most == b->most) {
-        s->on.n_nodes = yes + 1; /* what stands behind it is no longer needed */
+        s->on.n_nodes = yes + 1; /* drop the nodes after it */
         return yes;
     }
     return push_node(s, (node){n.test, yes, no, fmax(a->most, b->most)});
 }
 
-/* A new frame from the trees of another, with what the state decides now. */
+/* A new frame from the trees of another one, reduced by the current state. */
 static void push_frame(search *s, size_t roots, size_t n_roots, double constant) {
     frame f = {.nodes = s->on.n_nodes, .roots = s->on.n_roots, .constant = constant};
     void *p = s->on.frames;
@@ -257,8 +256,7 @@ static double bound_of(const search *s, const frame *f) {
 
 /* ---- Branching ------------------------------------------------------------------------------- */
 
-/* What a tree loses at most if one side of a branch is taken: its root's test, then, may be
- * decided. */
+/* Upper bound of a tree's loss if one side of a branch is taken, from its root's test. */
 static double loss(search *s, const node *root, uint32_t branch, int side) {
     size_t words;
     const uint64_t *passed = set_of(s, root->test, &words), *by = set_of(s, branch, &words);
@@ -274,7 +272,7 @@ static double loss(search *s, const node *root, uint32_t branch, int side) {
     return root->most - s->on.nodes[yes ? root->yes : root->no].most;
 }
 
-/* The test that lowers the bound most on both of its sides. */
+/* The test that lowers the bound most on both sides. */
 static uint32_t choose_test(search *s, const frame *f, int *first) {
     const sis__test *tests = s->p->cells.tests;
     double best = -1;
@@ -286,7 +284,7 @@ static uint32_t choose_test(search *s, const frame *f, int *first) {
             const node *root = &s->on.nodes[s->on.roots[f->roots + k]];
             if (tests[root->test].column != tests[test].column)
                 continue;
-            if (k < i && root->test == test) { /* it was looked at */
+            if (k < i && root->test == test) { /* already considered */
                 lost[0] = lost[1] = -1;
                 break;
             }
@@ -308,7 +306,8 @@ static int is_category(const search *s, size_t j) {
     return s->by.one_of && f >= 0 && s->by.one_of[f];
 }
 
-/* The columns whose sets a test of a column changes: its own, or all of its categories. */
+/* The columns whose sets change with a test of a column: its own, or all categories of its
+ * feature. */
 static const uint32_t *columns_with(const search *s, const uint32_t *column, size_t *n) {
     *n = 1;
     if (!is_category(s, *column))
@@ -318,7 +317,7 @@ static const uint32_t *columns_with(const search *s, const uint32_t *column, siz
     return s->by.columns + first[0];
 }
 
-/* Keep the sets of these. */
+/* Save their sets. */
 static void save_column(search *s, frame *f) {
     const sis__cells *c = &s->p->cells;
     size_t n, words = 0;
@@ -348,7 +347,7 @@ static int can_be(const search *s, size_t j, double x) {
     return has_cell(s->state + c->first_word[j], sis__cells_find(c, j, x));
 }
 
-/* Leave a column only the cell of a number, if it has that. */
+/* Restrict a column to the cell of a number, if the cell is in its set. */
 static void set_cell(search *s, size_t j, double x) {
     const sis__cells *c = &s->p->cells;
     uint64_t *set = s->state + c->first_word[j];
@@ -358,7 +357,7 @@ static void set_cell(search *s, size_t j, double x) {
     set[cell / 64] = bit;
 }
 
-/* What follows for the categories of a feature from what one of them can be: if it must be 1 the others
+/* Propagate the constraint that exactly one category of a feature is 1: if one must be 1 the others
  * are 0, and the only one that can be 1 is. */
 static void settle_categories(search *s, const uint32_t *columns, size_t n) {
     size_t must = n, can = 0, last = n;
@@ -374,7 +373,7 @@ static void settle_categories(search *s, const uint32_t *columns, size_t n) {
         set_cell(s, columns[i], i == must);
 }
 
-/* The sets as they were, that of the column cut to one side (0, 1), or whole (2). */
+/* Restore the saved sets, with the column's set restricted to one side (0, 1), or whole (2). */
 static void cut_column(search *s, const frame *f, int side) {
     const sis__cells *c = &s->p->cells;
     size_t words, n;
@@ -394,7 +393,7 @@ static void cut_column(search *s, const frame *f, int side) {
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* A value of a cell within the domain, that of the example if it is there. */
+/* A value of a cell within the domain, the example's own if possible. */
 static double value_in(const search *s, size_t j, size_t cell) {
     const sis__column_cells *c = &s->p->cells.columns[j];
     const sis__prove_question *q = s->q;
@@ -406,7 +405,7 @@ static double value_in(const search *s, size_t j, size_t cell) {
     return x >= low && x <= high ? x : isfinite(low) ? low : isfinite(high) ? high : 0;
 }
 
-/* A category may be 0 or 1 in the present state, and within the domain. */
+/* May a category have value x (0 or 1) in the current state and domain? */
 static int may_be(const search *s, size_t j, double x) {
     const sis__prove_question *q = s->q;
     return can_be(s, j, x) &&
@@ -414,8 +413,8 @@ static int may_be(const search *s, size_t j, double x) {
             (s->free_column[j] && (!q->low || x >= q->low[j]) && (!q->high || x <= q->high[j])));
 }
 
-/* Which column of a feature of categories is 1 in a row of the present state: that of the example if it
- * may stay, else the first that can be, else UINT32_MAX. */
+/* The column of a categorical feature that is 1 in a row of the current state: the example's if
+ * possible, else the first possible one, else UINT32_MAX. */
 static uint32_t choose_category(const search *s, size_t f) {
     uint32_t chosen = UINT32_MAX;
     size_t zeros = 0, n = s->by.first[f + 1] - s->by.first[f];
@@ -429,7 +428,8 @@ static uint32_t choose_category(const search *s, size_t f) {
     return chosen;
 }
 
-/* One category for each feature of categories: how many differ from the example, -1 if one has none. */
+/* Choose a category for each categorical feature. Returns the number that differ from the example,
+ * -1 if a feature has none. */
 static int choose_categories(const search *s, double *row) {
     int changed = 0;
     for (size_t f = 0; s->by.one_of && f < s->q->n_features; f++) {
@@ -443,7 +443,7 @@ static int choose_categories(const search *s, double *row) {
     return changed;
 }
 
-/* Any row of the present state: the example where it may stay. 0: there is none. */
+/* A row of the current state, with the example's values where possible. 0: there is none. */
 static int make_row(search *s, double *row) {
     const sis__cells *c = &s->p->cells;
     for (size_t j = 0; j < c->width; j++) {
@@ -461,7 +461,7 @@ static int make_row(search *s, double *row) {
 
 /* ---- Near rows ------------------------------------------------------------------------------- */
 
-/* The number of a cell that is nearest to the example's and that its steps lead to; NaN: there is none. */
+/* The number in a cell that is nearest to the example's and reachable by its steps; NaN: none. */
 static double nearest_in(const search *s, size_t j, size_t cell) {
     const sis__column_cells *c = &s->p->cells.columns[j];
     const sis__prove_question *q = s->q;
@@ -489,7 +489,7 @@ static double nearest_in(const search *s, size_t j, size_t cell) {
     return y >= low && y <= high ? y : NAN;
 }
 
-/* What a value of each cell costs that a column may be in. */
+/* The cost of each cell that a column may be in. */
 static void find_costs(search *s) {
     const sis__cells *c = &s->p->cells;
     for (size_t j = 0; j < c->width; j++)
@@ -504,8 +504,8 @@ static void find_costs(search *s) {
         }
 }
 
-/* The cheapest cell of a column in the present state, of those that pass a test or fail it; words of
- * `passed` NULL: of all. */
+/* The cheapest cell of a column in the current state, among those that pass or fail a test;
+ * `passed` NULL: among all. */
 static double cheapest_cell(const search *s, size_t j, const uint64_t *passed, int side,
                             size_t *cell) {
     const sis__cells *c = &s->p->cells;
@@ -521,7 +521,7 @@ static double cheapest_cell(const search *s, size_t j, const uint64_t *passed, i
     return best;
 }
 
-/* The nearest row of the present state, and how far it is. */
+/* The nearest row of the current state; returns its distance. */
 static double nearest_row(const search *s, double *row) {
     double distance = 0;
     for (size_t j = 0; j < s->p->cells.width; j++) {
@@ -538,7 +538,7 @@ static double nearest_row(const search *s, double *row) {
     return categories < 0 ? INFINITY : distance + categories;
 }
 
-/* Is the decision the one that is to stay? By the library's own sums. */
+/* Does the row keep the decision, by the library's own sums? */
 static int stays(search *s, const double *row) {
     const sis__booster *b = s->p->b;
     const sis__prove_question *q = s->q;
@@ -561,7 +561,7 @@ static int stays(search *s, const double *row) {
 
 /* ---- One search ------------------------------------------------------------------------------ */
 
-/* What a leaf adds to the goal. */
+/* The contribution of a leaf to the goal. */
 static double worth(const search *s, const sis__tree_node *leaf) {
     const sis__forest *f = &s->p->b->forest;
     double v = 0;
@@ -571,7 +571,7 @@ static double worth(const search *s, const sis__tree_node *leaf) {
     return v;
 }
 
-/* The nodes of a tree, with what its leaves are worth. */
+/* Copy the nodes of a tree, with the contributions of its leaves. */
 static uint32_t take_tree(search *s, uint32_t at) {
     const sis__tree_node *n = &s->p->b->forest.nodes[at];
     if (n->mode == SIS__NODE_LEAF)
@@ -586,7 +586,7 @@ static uint32_t take_tree(search *s, uint32_t at) {
     return push_node(s, (node){test, yes, no, fmax(s->on.nodes[yes].most, s->on.nodes[no].most)});
 }
 
-/* Does a tree add to a sum that the goal is about? */
+/* Does a tree contribute to a sum of the goal? */
 static int matters(const search *s, size_t tree) {
     const sis__forest *f = &s->p->b->forest;
     const uint32_t sums[] = {s->for_it, s->against};
@@ -607,7 +607,7 @@ static void begin(search *s) {
     push_frame(s, 0, s->on.n_roots, s->constant);
 }
 
-/* Look at a new frame: 1 if it is done with, -1 if a row was found. */
+/* Examine a new frame: 1 if it is finished, -1 if a row was found. */
 static int settle(search *s, frame *f, double *example) {
     if (bound_of(s, f) + s->slack < 0)
         return 1;
@@ -621,7 +621,7 @@ static int settle(search *s, frame *f, double *example) {
     return !make_row(s, example) || stays(s, example) ? 1 : -1;
 }
 
-/* The same where the nearest row is looked for: every frame is done with in the end. */
+/* The same when the nearest row is searched: every frame is finished in the end. */
 static int settle_nearest(search *s, frame *f, double *example) {
     size_t words, cell;
     if (bound_of(s, f) + s->slack < 0)
@@ -701,7 +701,7 @@ static int check_question(const sis__prover *p, const sis__prove_question *q) {
     return SIS_OK;
 }
 
-/* Cells that a free column may be in. */
+/* The cells that a free column may be in. */
 static void open_column(search *s, size_t j) {
     const sis__column_cells *c = &s->p->cells.columns[j];
     uint64_t *set = s->state + s->p->cells.first_word[j];
@@ -713,7 +713,7 @@ static void open_column(search *s, size_t j) {
         set[(c->n - 1) / 64] |= (uint64_t)1 << ((c->n - 1) % 64);
 }
 
-/* A category is 0 or 1. */
+/* Restrict a category to 0 and 1. */
 static void keep_two(search *s, size_t j) {
     const sis__cells *c = &s->p->cells;
     uint64_t *set = s->state + c->first_word[j];
@@ -724,7 +724,7 @@ static void keep_two(search *s, size_t j) {
     set[cells[1] / 64] |= (uint64_t)(one != 0) << (cells[1] % 64);
 }
 
-/* The sets of the columns: one cell, and more where a column is free. */
+/* The sets of all columns: one cell, or more if the column is free. */
 static void open_state(search *s) {
     const sis__cells *c = &s->p->cells;
     memset(s->state, 0, c->first_word[c->width] * sizeof *s->state);
@@ -739,7 +739,7 @@ static void open_state(search *s) {
             keep_two(s, j);
 }
 
-/* Whose sum against whose: rival k of a class, or the threshold. */
+/* Choose the sums: rival k of a class, or the threshold. */
 static void aim(search *s, size_t k) {
     const sis__booster *b = s->p->b;
     const double *base = b->forest.base;
@@ -767,7 +767,7 @@ static sis__proof ask(search *s, double *example) {
             continue;
         aim(s, k);
         sis__proof proof = run(s, example);
-        while (s->on.n_frames) /* the state as it was */
+        while (s->on.n_frames) /* restore the state */
             pop(s);
         worst = proof == SIS__PROOF_HOLDS ? worst : proof;
     }
@@ -793,7 +793,8 @@ static void search_release(search *s) {
     free(s->near.best_row);
 }
 
-/* Which features are columns of categories: several values, of which one is 1 and the others are 0. */
+/* Find the categorical features: those with several columns, exactly one of which is 1 and the
+ * others 0. */
 static int find_categories(search *s) {
     const sis__prove_question *q = s->q;
     size_t width = s->p->cells.width, n = q->n_features;
@@ -810,7 +811,7 @@ static int find_categories(search *s) {
     for (size_t j = width; j-- > 0;)
         if (q->feature_of[j] >= 0)
             s->by.columns[--s->by.first[q->feature_of[j] + 1]] = (uint32_t)j;
-    for (size_t f = 0; f < n; f++) /* each is one further now: where the one after it begins */
+    for (size_t f = 0; f < n; f++) /* shift: each entry is now the start of the next feature */
         s->by.first[f] = s->by.first[f + 1];
     s->by.first[n] = 0;
     for (size_t j = 0; j < width; j++)
@@ -850,13 +851,13 @@ static int search_init(search *s, const sis__prover *p, const sis__prove_questio
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Everything that one example is asked with. */
+/* All data for questions about one example. */
 typedef struct {
     sis__oracle oracle; /* first */
     sis__prove_question q;
     search s;
     unsigned char *free_column; /* (width) */
-    double *ends;               /* (2, width) of the domain, as the trees see them */
+    double *ends;               /* (2, width) bounds of the domain, as the trees see them */
 } session;
 
 static void free_columns(session *e, const unsigned char *kept) {
@@ -897,7 +898,7 @@ static int session_nearest(sis__oracle *o, const unsigned char *kept, const sis_
     return s->error;
 }
 
-/* Of a feature of categories that is none of them any more, make one at random. */
+/* If a categorical feature has no valid category, choose one at random. */
 static void session_repair(const sis__oracle *o, sis__rng *r, double *row) {
     const search *s = &((const session *)o)->s;
     for (size_t f = 0; f < o->n_features; f++) {
@@ -918,7 +919,7 @@ static void session_repair(const sis__oracle *o, sis__rng *r, double *row) {
     }
 }
 
-/* The bound with these kept, over all rivals: how far the decision might be lost. */
+/* The bound with these features kept, over all rivals: a measure of the danger to the decision. */
 static double bound_kept(session *e, const unsigned char *kept) {
     search *s = &e->s;
     size_t n = s->q->what == SIS__PROVE_CLASS ? s->p->b->forest.n_sums : 1;
@@ -949,7 +950,7 @@ static int session_harms(sis__oracle *o, const unsigned char *kept, double *harm
     return now ? e->s.error : SIS_E_NOMEM;
 }
 
-/* An end of any cell that the column may be in. */
+/* A random end of a cell that the column may be in. */
 static double session_draw(const sis__oracle *o, size_t j, sis__rng *r) {
     const session *e = (const session *)o;
     const sis__prove_question *q = &e->q;
@@ -980,7 +981,7 @@ static void session_free(sis__oracle *o) {
     free(e);
 }
 
-/* A question about scores of an ensemble -> one about sums. */
+/* Turn a question about an ensemble's scores into one about sums. */
 static int question_of_scores(const sis__prover *p, sis__prove_question *q,
                               sis__ensemble_decision *d) {
     sis__ensemble_cut cut;
@@ -1000,8 +1001,9 @@ static int question_of_scores(const sis__prover *p, sis__prove_question *q,
     return error;
 }
 
-/* Trees that read floats see the ends of the domain rounded, and with them all that lies between: rounding
- * keeps the order. Cells have floats for ends, so an end as it was may seem to lie beyond its own cell. */
+/* Trees that read floats see the rounded bounds of the domain, and everything between them:
+ * rounding is monotone. Cells have float ends, so an unrounded bound could lie outside its own
+ * cell. */
 static int round_ends(session *e) {
     sis__prove_question *q = &e->q;
     size_t width = e->oracle.width;
