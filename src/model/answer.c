@@ -20,8 +20,8 @@ void sis__answer_excerpt(const char *bytes, size_t n, char *text, size_t size) {
     memcpy(text + used, n > most ? "\"..." : "\"", n > most ? 5 : 2);
 }
 
-/* Put quotes over each NaN, Infinity and -Infinity outside strings, so that the text is JSON again
- * and the value can be found: NaN becomes "a", Infinity "nfinit". Returns how many there were. */
+/* Put quotes around each NaN, Infinity and -Infinity outside strings, so that the text is valid
+ * JSON and the value can be found: NaN becomes "a", Infinity "nfinit". Returns their number. */
 static size_t quote_non_numbers(char *text) {
     static const char *const names[] = {"NaN", "-NaN", "Infinity", "-Infinity"};
     size_t count = 0;
@@ -94,7 +94,7 @@ const char *sis__answer_type(const json_t *value) {
     }
 }
 
-/* `name` stands where a score belongs; NaN and null are only wrong if it is the only one. */
+/* `name` is in the place of a score; NaN and null are errors only if the row has one score. */
 static int no_number(const sis__answer *a, const char *name, double *score) {
     *score = NAN;
     if (a->several && (*name == 'n' || *name == 'N'))
@@ -126,7 +126,7 @@ int sis__answer_score(const sis__answer *a, const json_t *value, double *score) 
                      a->rows, sis__answer_type(value));
 }
 
-/* Entry a->row of the list; of an object with names, the member that is meant. */
+/* Entry a->row of the list; of an object with names, the wanted member. */
 static int find_row(const sis__answer *a, const json_t *list, const json_t **row) {
     *row = json_array_get(list, a->row);
     if (!a->named || !json_is_object(*row))
@@ -145,7 +145,7 @@ static int find_row(const sis__answer *a, const json_t *list, const json_t **row
         only ? json_object_iter_key(only) : "", only ? "\" (add #NAME to the address)" : "");
 }
 
-/* The scores of row a->row, given as a number or a list: scores (n_outputs). */
+/* The scores of row a->row, a number or a list: scores (n_outputs). */
 static int read_row(const sis__answer *a, const json_t *value, size_t n_outputs, double *scores) {
     if (!json_is_array(value) && n_outputs == 1)
         return sis__answer_score(a, value, scores);
@@ -161,7 +161,7 @@ static int read_row(const sis__answer *a, const json_t *value, size_t n_outputs,
     return code;
 }
 
-/* How many scores a row like this one has; each of them is looked at. */
+/* The number of scores of a row; each is checked. */
 static int count_scores(sis__answer *a, const json_t *value, size_t *n_outputs) {
     double score;
     int code = SIS_OK;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * A child process behind three pipes.
+ * A child process with three pipes.
  *
  *      request --> in  [pipe] stdin  \
  *       answer <-- out [pipe] stdout  > sh -c COMMAND, leader of its own process group
  *         said <-- err [pipe] stderr /
  *
- * Pipes hold 64 KiB. A parent that first writes a whole request and then reads the answer waits for
- * ever for a child that answers row by row, or that logs much; so our ends never block, and one
- * poll() serves all three until the answer is complete or time is up.
+ * Pipes hold 64 KiB. A parent that writes a whole request before it reads would deadlock with a
+ * child that answers row by row or logs much. So the parent's ends never block, and one poll()
+ * serves all three until the answer is complete or time is up.
  *
- * All our ends are close-on-exec: a child that inherited another's stdin would keep it from ever
- * seeing the end of its input.
+ * All ends of the parent are close-on-exec: a child that inherited another child's stdin would keep
+ * that child from seeing the end of its input.
  *
- * A child that ends badly, is late or does not stick to one line a request is killed at once, since
- * nobody could tell which of its later lines answers what.
+ * A child that crashes, is late or does not write exactly one line per request is killed at once,
+ * because its later lines could not be matched to requests.
  */
 #include "model/child.h"
 
@@ -43,7 +43,8 @@
 enum { SLICE = 1 /* s */, CHUNK = 1 << 16, QUOTED = 300, LAST_LINES = 3 };
 
 static const size_t LONGEST_ANSWER = (size_t)256 << 20;
-static const double GRACE = 1.0; /* seconds a child may take to end once its stdin has */
+static const double GRACE = 1.0; /* seconds that a child may take to end after its stdin is
+                                  * closed */
 
 /* ---- Start ----------------------------------------------------------------------------------- */
 
@@ -53,8 +54,8 @@ static void close_end(int *fd) {
     *fd = -1;
 }
 
-/* The same file under a number that is no standard stream, or -1. In a host that has closed its own
- * stderr a pipe would take that number, and the next message of the host would go to the child. */
+/* Duplicate the file to a number above the standard streams, or -1. If the host has closed its own
+ * stderr, a pipe would get that number and the host's messages would go to the child. */
 static int above_standard(int fd) {
     if (fd > STDERR_FILENO)
         return fd;
@@ -73,14 +74,14 @@ static int open_pipe(int ends[2]) {
     return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
 }
 
-/* Libraries that start a thread for each core would do so in every child. */
+/* Libraries that start a thread per core would do so in every child. */
 static const char *const thread_counts[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                             "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
                                             "VECLIB_MAXIMUM_THREADS"};
 enum { N_COUNTS = sizeof thread_counts / sizeof *thread_counts, COUNT_TEXT = 48 };
 
-/* Our environment, and `threads` for each count that it does not have. texts holds the new ones.
- * NULL: no memory; free() it. */
+/* Our environment, plus `threads` for each variable that is not set. texts holds the new ones.
+ * NULL: no memory; the caller frees it. */
 static char **environment(int threads, char texts[N_COUNTS][COUNT_TEXT]) {
     char **own = sis__environment();
     size_t n = 0, added = 0;
@@ -98,8 +99,8 @@ static char **environment(int threads, char texts[N_COUNTS][COUNT_TEXT]) {
     return list;
 }
 
-/* The child's streams, its signals as a fresh program expects them, its own process group. Returns
- * an errno. */
+/* Start the process with its streams, default signals and its own process group. Returns an
+ * errno. */
 static int spawn(pid_t *pid, const char *command, char *const *env, const int streams[3]) {
     char *const argv[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
     posix_spawn_file_actions_t files;
@@ -181,7 +182,7 @@ static int is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Where the last `lines` lines that are not blank begin. */
+/* The start of the last `lines` lines that are not blank. */
 static size_t last_lines(const char *text, size_t n, int lines) {
     size_t start = n;
     int blank = 1;
@@ -198,7 +199,7 @@ static size_t last_lines(const char *text, size_t n, int lines) {
     return start;
 }
 
-/* Lines become one, joined by " | "; what would upset a terminal becomes a space. */
+/* Join lines by " | "; control characters become spaces. */
 static void last_words(const sis__child *c, char *text, size_t size) {
     char line[QUOTED + 8];
     size_t used = 0, end = c->said_length, at = last_lines(c->said, end, LAST_LINES);
@@ -247,7 +248,7 @@ static int try_again(int error) {
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/* Send what the pipe takes; a child that no longer reads gets no more. */
+/* Send what the pipe accepts; stop if the child no longer reads. */
 static void send_some(sis__child *c, const sis__buf *request, size_t *sent) {
     ssize_t n = write_quietly(c->in, request->data + *sent, request->len - *sent);
     if (n >= 0)
@@ -256,7 +257,7 @@ static void send_some(sis__child *c, const sis__buf *request, size_t *sent) {
         close_end(&c->in);
 }
 
-/* Append what is there to the answer; at its end, close. */
+/* Append the available bytes to the answer; close at the end. */
 static void receive(sis__child *c) {
     char bytes[CHUNK];
     ssize_t n = read(c->out, bytes, sizeof bytes);
@@ -275,8 +276,8 @@ static void hear(sis__child *c) {
         close_end(&c->err);
 }
 
-/* Has it ended? It stays a zombie, so that the number of its process group remains ours; -1 if it
- * does not, because the host program waits for all children or none. */
+/* Has it ended? It stays a zombie, so that its process group id stays reserved; -1 if unknown,
+ * because the host program waits for all children itself. */
 static int has_ended(pid_t pid) {
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
@@ -284,8 +285,8 @@ static int has_ended(pid_t pid) {
     return info.si_pid == pid;
 }
 
-/* Wait until something can be done, at most `seconds` (negative: no limit) and never longer than a
- * slice, and do it. */
+/* Wait for an event and handle it, at most `seconds` (negative: no limit) and never longer than a
+ * slice. */
 static void serve(sis__child *c, const sis__buf *request, size_t *sent, double seconds) {
     struct pollfd fds[3] = {{.fd = c->out, .events = POLLIN},
                             {.fd = c->err, .events = POLLIN},
@@ -293,7 +294,7 @@ static void serve(sis__child *c, const sis__buf *request, size_t *sent, double s
     int milliseconds = seconds < 0 || seconds > SLICE ? 1000 * SLICE : (int)ceil(seconds * 1e3);
     int ready = poll(fds, 3, milliseconds);
     if (ready == 0 && has_ended(c->pid) == 1)
-        close_end(&c->out); /* a descendant may hold the pipe open: nobody will answer */
+        close_end(&c->out); /* a descendant may hold the pipe open: no answer will come */
     if (ready <= 0)
         return;
     if (fds[0].revents)
@@ -306,7 +307,7 @@ static void serve(sis__child *c, const sis__buf *request, size_t *sent, double s
 
 /* ---- The end of a child ---------------------------------------------------------------------- */
 
-/* Wait for its end, listening to what it still says. */
+/* Wait for its end and keep reading its stderr. */
 static int await_end(sis__child *c, double seconds) {
     double deadline = sis__seconds() + seconds;
     for (long pause = 200000; !has_ended(c->pid); pause += pause / 2) {
@@ -321,7 +322,7 @@ static int await_end(sis__child *c, double seconds) {
     return 1;
 }
 
-/* Kill what is left of the group and collect the exit status; -1 if nobody knows it. */
+/* Kill the rest of the group and collect the exit status; -1 if it is unknown. */
 static int reap(sis__child *c) {
     int status = -1;
     pid_t pid = c->pid;
@@ -405,12 +406,11 @@ static int fail_talkative(sis__child *c, const char *line, size_t length) {
     char what[256], excerpt[128];
     sis__answer_excerpt(line, length, excerpt, sizeof excerpt);
     snprintf(what, sizeof what,
-             "wrote an unexpected line (write one line for each request to stdout): %s",
-             excerpt);
+             "wrote an unexpected line (write one line for each request to stdout): %s", excerpt);
     return fail_and_kill(c, what);
 }
 
-/* Anything on stdout before the question is asked answers no question. */
+/* Output on stdout before the request is an error. */
 static int start_afresh(sis__child *c) {
     size_t none = 0;
     sis__buf_clear(&c->answer);
@@ -442,7 +442,7 @@ int sis__child_ask(sis__child *c, const sis__buf *request, double timeout, char 
             return fail_and_kill(c, "an answer of more than 256 MiB");
         complete = complete || find_line(c, length);
     }
-    if (*length + 1 < c->answer.len) { /* quote the line that is no answer */
+    if (*length + 1 < c->answer.len) { /* quote the extra line */
         size_t from = c->answer.data[0] == '{' ? *length + 1 : 0;
         return fail_talkative(c, c->answer.data + from, c->answer.len - from);
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * `cmd:COMMAND`: any program as a model. The protocol is in sis/model.h; child.c carries the lines,
- * this file writes the questions and reads the answers.
+ * `cmd:COMMAND`: any program as a model. The protocol is in sis/model.h; child.c transfers the
+ * lines, this file writes requests and reads answers.
  *
- * Nothing in a line says which request it answers. A child that writes one line too many, after
- * child.c has looked for such lines, would answer every later request with the scores of the one
- * before. Therefore no two requests in a row ask for the same number of rows: the answer to another
- * request has the wrong length, and is refused. The last request has no next one, so the core asks
- * one more before it reports scores (confirm).
+ * A line does not say which request it answers. A child that writes an extra line after child.c has
+ * checked would answer every later request with the scores of the one before. Therefore two
+ * consecutive requests never have the same number of rows: a shifted answer has the wrong length
+ * and is refused. The last request has no successor, so the core sends one more before it reports
+ * scores (confirm).
  */
 #include <errno.h>
 #include <math.h>
@@ -32,17 +32,17 @@ typedef struct {
     char *command;
     double timeout;
     size_t restarts;
-    int threads;      /* that each child may start inside */
+    int threads;      /* number of threads that each child may start */
     size_t n_outputs; /* 0: not measured yet */
-    size_t requests;  /* so far, for messages */
+    size_t requests;  /* number so far, for messages */
     size_t rows;      /* in the last request */
     sis__child child;
     sis__request request;
 } command_model;
 
-/* The line for the first rows, as many as fit; their number is *asked. The line has m->rows rows:
- * one more than fit if the last request had as many, a copy of the first row if there is no other.
- * rows (n_rows, n_values) */
+/* Write a request for as many of the first rows as fit; *asked is their number. The line has
+ * m->rows rows: one more than *asked if the last request had as many, with a copy of the first row
+ * if there is no other. rows (n_rows, n_values) */
 static int write_request(command_model *m, const double *rows, size_t n_rows, size_t n_values,
                          size_t *asked) {
     sis__buf *text = &m->request.text;
@@ -66,8 +66,8 @@ static int write_request(command_model *m, const double *rows, size_t n_rows, si
     return error;
 }
 
-/* Read the answer into scores (asked, m->n_outputs). If scores is NULL only learn m->n_outputs, from
- * the first row. *answered: the line was meant for this request. */
+/* Read the answer into scores (asked, m->n_outputs). If scores is NULL, only m->n_outputs is set,
+ * from the first row. *answered: the line belongs to this request. */
 static int read_answer(command_model *m, char *line, size_t length, size_t asked, double *scores,
                        int *answered) {
     char excerpt[SIS__EXCERPT];
@@ -92,7 +92,7 @@ static int read_answer(command_model *m, char *line, size_t length, size_t asked
                          "one line for each request to stdout: %s",
                          m->rows, m->rows == 1 ? "" : "s", json_array_size(outputs), excerpt);
     } else {
-        if (*answered && asked < m->rows) { /* nobody needs the copy's */
+        if (*answered && asked < m->rows) { /* ignore the copy's scores */
             json_array_remove(outputs, asked);
             a.rows = asked;
         }
@@ -104,7 +104,7 @@ static int read_answer(command_model *m, char *line, size_t length, size_t asked
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
-/* The same child again, after a pause: 0.1 s, 0.2 s, ... 10 s. */
+/* Restart the child after a pause: 0.1 s, 0.2 s, ... 10 s. */
 static int restart(command_model *m, size_t attempt) {
     double pause = fmin(0.1 * ldexp(1, (int)(attempt < 16 ? attempt : 16)), 10);
     struct timespec left = {(time_t)pause, (long)(1e9 * (pause - floor(pause)))};
@@ -114,11 +114,11 @@ static int restart(command_model *m, size_t attempt) {
     return sis__child_start(&m->child, m->command, m->threads);
 }
 
-/* One that failed before is started again, so that other examples can be asked about. */
+/* A child that failed before is restarted, so that other examples can be computed. */
 static int ask_patiently(command_model *m, char **line, size_t *length) {
     int code = SIS_OK;
     if (!m->child.pid) {
-        sis__child_stop(&m->child); /* what is left of it */
+        sis__child_stop(&m->child); /* clean up */
         code = sis__child_start(&m->child, m->command, m->threads);
     }
     if (code == SIS_OK)
@@ -131,7 +131,7 @@ static int ask_patiently(command_model *m, char **line, size_t *length) {
     return code;
 }
 
-/* Ask for the first rows, as many as fit; *asked is their number. Locked. */
+/* Send a request for as many of the first rows as fit; *asked is their number. Needs the lock. */
 static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t n_values,
                      double *scores, size_t *asked) {
     char *line;
@@ -144,7 +144,7 @@ static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t
     if (code == SIS_OK) {
         int answered;
         code = read_answer(m, line, length, *asked, scores, &answered);
-        if (!answered) /* then nobody knows what the next line answers */
+        if (!answered) /* later lines could not be matched to requests */
             sis__child_stop(&m->child);
     }
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
@@ -196,7 +196,7 @@ static void model_free(void *ctx) {
     free(m);
 }
 
-/* `like`: its command, time-out, threads and number of outputs. */
+/* `like`: its command, time-out, threads and number of outputs are copied. */
 static int model_new(const command_model *like, command_model **out) {
     int code = SIS_E_NOMEM;
     command_model *m = SIS_NEW(command_model, 1);
@@ -224,7 +224,7 @@ fail:
     return code;
 }
 
-/* One more thread, one more child. */
+/* One child per thread. */
 static int worker_new(void *ctx, void **worker) {
     const command_model *m = ctx;
     command_model *twin = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * FILE.json, FILE.ubj, FILE.txt: models of XGBoost and LightGBM (src/trees) as models with walks of
- * their own. All threads share one; what a call needs beside it is its own.
+ * FILE.json, FILE.ubj, FILE.txt: models of XGBoost and LightGBM (src/trees), with their own walk.
+ * All threads share a model; each call has its own memory.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int predict(void *ctx, const double *rows, size_t n, size_t n_values, dou
 
 /* ---- Walks ----------------------------------------------------------------------------------- */
 
-enum { BLOCK = 64 }; /* candidates whose sums are kept at a time */
+enum { BLOCK = 64 }; /* candidates whose sums are computed together */
 
 typedef struct {
     sis_walk walk;
@@ -64,10 +64,10 @@ typedef struct {
     double *x, *z; /* (width) input and mask */
     sis__forest_walk *trees;
     double *sums, *rest, *bound; /* (BLOCK, n_sums), (n_sums), (n_sums) */
-    double margin;               /* of the present state */
+    double margin;               /* of the current state */
     int *final;                  /* (features) candidates that may be the best */
-    double *reach;               /* (features) margins, about */
-    int best;                    /* of them the one whose margin is the best, -1: not known */
+    double *reach;               /* (features) approximate margins */
+    int best;                    /* the one with the best margin, -1: not known */
     double best_margin;
 } forest_walk;
 
@@ -89,7 +89,7 @@ static int margins_of(forest_walk *w, const int *features, size_t n, double *mar
 
 /* ---- Candidates that may be the best ---------------------------------------------------------- */
 
-/* A candidate's margin, but for rounding. */
+/* A candidate's margin, up to rounding. */
 static inline double about(forest_walk *w, const double *now, const double *change) {
     size_t k = w->output;
     double margin, own = sis__booster_scaled(w->b, now[k] + change[k]);
@@ -103,8 +103,8 @@ static inline double about(forest_walk *w, const double *now, const double *chan
     return margin;
 }
 
-/* How far that may lie from the margin to the bit: a margin moves by no more than the sum of an
- * output and that of the others do, with a few roundings of its own. */
+/* Bound on the error of that margin: a margin changes at most as much as the sum of its output plus
+ * that of the others, with a few roundings of its own. */
 static double slack(forest_walk *w, double margin) {
     const sis__booster *b = w->b;
     const double *now = sis__forest_walk_change(w->trees, -1);
@@ -117,8 +117,8 @@ static double slack(forest_walk *w, double margin) {
     return 2 * factor * most + 0x1p-45 * (1 + size + factor * size) * (double)b->forest.n_sums;
 }
 
-/* The candidates whose margins may be the best into w->final; margins of the others are out of the
- * question, those of features that turn no tree are the present one. */
+/* Put the candidates that may be the best into w->final. The margins of the others are marked as
+ * worse; features that change no tree get the current margin. */
 static size_t gather(forest_walk *w, const int *features, size_t n, double *margins) {
     const double *now = sis__forest_walk_change(w->trees, -1);
     const double *changes = sis__forest_walk_change(w->trees, 0);
@@ -143,7 +143,7 @@ static size_t gather(forest_walk *w, const int *features, size_t n, double *marg
     return count;
 }
 
-/* To the bit the margins of those in w->final. */
+/* Compute the margins of those in w->final exactly. */
 static int settle(forest_walk *w, const int *features, size_t n, double *margins) {
     double sign = w->walk.wants;
     for (size_t i = 0; i < n; i++)
@@ -184,7 +184,7 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
 
 static int walk_mask(sis_walk *walk, int feature, double *margin) {
     forest_walk *w = (forest_walk *)walk;
-    size_t before = walk->evaluations; /* it was asked about as a candidate */
+    size_t before = walk->evaluations; /* already counted as a candidate */
     int error = SIS_OK;
     sis__forest_walk_mask(w->trees, feature);
     if (feature == w->best)

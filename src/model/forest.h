@@ -9,7 +9,7 @@
 
 #include "trees/booster.h"
 
-/* NULL: it is something else. */
+/* NULL: another kind of model. */
 const sis__booster *sis__model_booster(const sis_model *model);
 
 #endif

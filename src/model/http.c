@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * `http://...` and `https://...`: models behind a server. Three protocols, told by the address:
+ * `http://...` and `https://...`: models behind a server. The address determines one of three
+ * protocols:
  *
  *     .../v2/models/M[/versions/V]   Open Inference Protocol; POST .../infer
  *     .../v1/models/M[/versions/V]   TensorFlow Serving, KServe v1; POST ...:predict
- *     .../invocations                MLflow; POST as it is
+ *     .../invocations                MLflow; POST to the address itself
  *
- * The model's metadata (v2: GET of the address, v1: GET .../metadata) tell the input's name, type
- * and shape. Where a v2 server offers binary tensors they are used: numbers arrive as they are, and
- * neither side spends its time on digits. web.c carries the bytes; this file writes the questions
- * and reads the answers.
+ * The model's metadata (v2: GET of the address, v1: GET .../metadata) give the input's name, type
+ * and shape. Binary tensors are used if a v2 server supports them: numbers are exact, and neither
+ * side spends time on digits. web.c transfers the bytes; this file writes requests and reads
+ * answers.
  *
- * A request holds as many rows as fit in 4 MiB and as the server takes: its max_batch_size if it
- * tells one, half as many after an answer 413 (too large) or one that took a quarter of the
+ * A request holds as many rows as fit in 4 MiB and as the server accepts: its max_batch_size if it
+ * declares one, half as many after status 413 (too large) or an answer that took a quarter of the
  * time-out.
  */
 #include "model/http.h"
@@ -36,7 +37,8 @@
 #include "model/web.h"
 
 static const size_t LONGEST_ANSWER = (size_t)256 << 20, LONGEST_METADATA = (size_t)16 << 20;
-static const size_t LONGEST_TENSOR = (size_t)1 << 30; /* bytes of a request, where the model says */
+static const size_t LONGEST_TENSOR = (size_t)1 << 30; /* limit in bytes of a request, if the model
+                                                       * determines its size */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 enum { LITTLE_ENDIAN_HOST = 1 };
@@ -46,13 +48,13 @@ enum { LITTLE_ENDIAN_HOST = 0 }; /* binary tensors are little-endian: numbers go
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
-/* What is known of the model; the opened one owns it, those of other threads borrow it. Nothing of it changes once
- * the model is open. */
+/* Data about the model. The opened handle owns it, those of other threads borrow it. It is constant
+ * once the model is open. */
 typedef struct {
     sis__protocol protocol;
     char *address; /* without login, output and verb */
-    char *verb;    /* where questions go */
-    char *output;  /* the output that is wanted, or NULL */
+    char *verb;    /* path of requests */
+    char *output;  /* the chosen output, or NULL */
     char *input;   /* name of the input */
     sis__value_type type;
     sis__shape shape;
@@ -60,7 +62,7 @@ typedef struct {
     sis__model_inputs inputs; /* v2: all of them */
     size_t max_rows;          /* the server's own limit; 0: none known */
     double timeout;
-    const sis_model_opt *opt; /* while it is opened */
+    const sis_model_opt *opt; /* only while opening */
 } endpoint;
 
 typedef struct {
@@ -121,7 +123,7 @@ static int expect_ok(const sis__web_answer *a, const char *expected) {
     json_t *json = a->body.len ? sis__json_load(a->body.data, a->body.len, 0, NULL) : NULL;
     const json_t *error = json_object_get(json, "error");
     if (!json_is_string(error))
-        error = json_object_get(json, "detail"); /* as the usual Python server puts it */
+        error = json_object_get(json, "detail"); /* as common Python servers write it */
     if (json_is_string(error)) {
         fail_server_says(error);
         sis__fail_in(SIS_E_MODEL, "HTTP %ld%s%s, expected 200 with %s", a->status, again, hint,
@@ -135,8 +137,8 @@ static int expect_ok(const sis__web_answer *a, const char *expected) {
     return SIS_E_MODEL;
 }
 
-/* The output that is wanted: by name, else the only one, else the first of floating point, since
- * what stands beside probabilities are labels. */
+/* The output: by name, else the only one, else the first of floating point, because probabilities
+ * often come with labels. */
 static const json_t *choose_output(const json_t *outputs, const char *name) {
     const json_t *output, *first = NULL;
     size_t i;
@@ -152,7 +154,7 @@ static const json_t *choose_output(const json_t *outputs, const char *name) {
     return name ? NULL : first ? first : json_array_get(outputs, 0);
 }
 
-/* "[2,3]" of JSON. 0 if it is no shape. */
+/* Read a JSON shape such as [2,3]. 0: not a shape. */
 static int read_shape(const json_t *list, sis__shape *out) {
     const json_t *dim;
     sis__shape shape = {.rank = json_array_size(list)};
@@ -169,18 +171,18 @@ static int read_shape(const json_t *list, sis__shape *out) {
     return 1;
 }
 
-/* A v2 output under way. */
+/* A v2 output while it is read. */
 typedef struct {
     const sis__asked *asked;
     sis__answer *answer;
     const json_t *tensor;
     sis__value_type type;
-    size_t count, outputs; /* values, and those of one row */
+    size_t count, outputs; /* number of values, in all and per row */
     const char *binary;    /* the values, or NULL: they are in "data" */
     size_t binary_size;
 } tensor_reader;
 
-/* How many values it has, and how many are a row's. */
+/* Set the number of values, in all and per row. */
 static int read_counts(tensor_reader *t) {
     char text[SIS__SHAPE_TEXT];
     sis__shape shape;
@@ -201,8 +203,8 @@ static int read_counts(tensor_reader *t) {
     return SIS_OK;
 }
 
-/* Read the values of "data", flat or nested, to scores (rows, outputs); NULL: only look at the
- * first row. *at counts those seen. */
+/* Read the values of "data", flat or nested, into scores (rows, outputs); NULL: only check the
+ * first row. *at counts the values. */
 static int read_data(tensor_reader *t, const json_t *data, int depth, size_t *at, double *scores) {
     const json_t *value;
     double ignored;
@@ -270,7 +272,7 @@ static int read_tensor(tensor_reader *t, size_t *n_outputs, double *scores) {
     return code;
 }
 
-/* Where the values of an output lie behind the JSON: those with "binary_data_size" follow each
+/* Find the binary values of an output after the JSON: outputs with "binary_data_size" follow each
  * other. */
 static int find_binary(tensor_reader *t, const json_t *outputs, const char *bytes, size_t length) {
     const json_t *output;
@@ -305,7 +307,7 @@ static int check_id(const json_t *answer, size_t number) {
                            "expected the response to request %s, found the one to %.40s", own, id);
 }
 
-/* What was answered instead. */
+/* Report what was received instead. */
 static int fail_found(const char *expected, const json_t *json) {
     char excerpt[SIS__EXCERPT];
     char *text = sis__json_dump(json, JSON_COMPACT | JSON_ENCODE_ANY);
@@ -367,15 +369,15 @@ int sis__http_read(const sis__asked *q, char *body, size_t length, size_t json_l
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* Rows of one request: as many as the caller has, at most. */
+/* The rows of one request: at most those of the caller. */
 typedef struct {
     const double *rows; /* (n_rows, n_values) */
     size_t n_rows, n_values;
     sis__fit fit;
-    size_t asked, sent; /* of these rows; and with those that only fill the tensor */
+    size_t asked, sent; /* number of these rows in the request; and including padding rows */
 } question;
 
-/* That of its rows, where they were said to have one; texts have none. */
+/* The declared shape of the rows; texts have none. */
 static const sis_net_shape *told_shape(const http_model *m, const question *q) {
     return m->request.pieces ? NULL : sis__shapes_find(&m->opened.shapes, q->n_values);
 }
@@ -391,7 +393,7 @@ static int check_rows(const http_model *m, const question *q) {
     return code;
 }
 
-/* How many rows go into this request, before their size is known. */
+/* Limit the number of rows of this request before its size is known. */
 static void limit_rows(const http_model *m, question *q) {
     if (m->max_rows && q->n_rows > m->max_rows)
         q->n_rows = m->max_rows;
@@ -403,7 +405,7 @@ static const double *last_row(const question *q) {
     return q->rows + (q->asked - 1) * q->n_values;
 }
 
-/* Copies of the last row, each as long as the first of them, until the tensor is full. */
+/* Pad the tensor with copies of the last row. */
 static int fill_tensor(http_model *m, question *q,
                        int (*add)(http_model *m, const double *row, size_t n)) {
     const sis__buf *b = &m->request.text;
@@ -458,7 +460,7 @@ static int add_binary_row(http_model *m, const double *row, size_t n) {
     return code;
 }
 
-/* The values alone; as many rows as fit. */
+/* Binary values of as many rows as fit. */
 static int write_binary(http_model *m, question *q) {
     const sis__buf *b = &m->request.text;
     int code = SIS_OK;
@@ -473,7 +475,7 @@ static int write_binary(http_model *m, question *q) {
     return code == SIS_OK ? fill_tensor(m, q, add_binary_row) : code;
 }
 
-/* Everything of a v2 request but the values of its input. */
+/* All of a v2 request before the values of its input. */
 static void add_v2_head(const http_model *m, const question *q, sis__buf *b) {
     const endpoint *e = m->end;
     sis__buf_printf(b, "{\"id\":\"%zu\",\"inputs\":[{\"name\":", m->requests);
@@ -494,7 +496,7 @@ static void add_number(sis__buf *b, sis__value_type type, double v) {
         sis__buf_printf(b, "%.17g", v);
 }
 
-/* An input that follows from the rows that are sent, or is given: always as text. */
+/* An input that is derived from the rows, or constant: always as text. */
 static int add_v2_other(const http_model *m, const question *q, size_t i, sis__buf *b) {
     const sis__model_inputs *all = &m->end->inputs;
     sis__fit fit;
@@ -543,7 +545,7 @@ static int add_v2_tail(const http_model *m, const question *q, sis__buf *b) {
     return code;
 }
 
-/* The values are written first, since only then their number is known; then all of it in order. */
+/* The values are written first, because their number is needed before them in the request. */
 static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_length) {
     sis__request *r = &m->request;
     r->flat = !r->pieces;
@@ -566,7 +568,7 @@ static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_len
     return code == SIS_OK ? sis__buf_error(body) : code;
 }
 
-/* What stands before and behind the rows: cells of a table are a frame to MLflow. */
+/* The text before the rows: for MLflow, cells of a table are a data frame. */
 static void add_rows_head(const http_model *m, sis__buf *body) {
     const sis_row_form *f = m->request.form;
     if (m->end->protocol == SIS__PROTOCOL_V1 || !f) {
@@ -593,11 +595,12 @@ static int write_rows(http_model *m, question *q, sis__buf *body) {
     add_rows_head(m, body);
     sis__buf_add(body, m->request.text.data ? m->request.text.data : "", m->request.text.len);
     sis__buf_str(body, f && !f->objects && m->end->protocol != SIS__PROTOCOL_V1 ? "}}" : "}");
-    m->request.rank = 0; /* the dims are the question's */
+    m->request.rank = 0; /* the dims belong to the request */
     return code == SIS_OK ? sis__buf_error(body) : code;
 }
 
-/* A text is one value where nothing is known; of this handle, since others share the endpoint. */
+/* A text is one value if the server declares no shape; stored in this handle, because others share
+ * the endpoint. */
 static const sis__shape *shape_of(const http_model *m) {
     static const sis__shape texts = {.rank = 1, .dims = {-1}};
     return m->request.pieces && !m->end->has_shape ? &texts : &m->end->shape;
@@ -623,7 +626,7 @@ static const char *expected_of(const endpoint *e) {
     return e->protocol == SIS__PROTOCOL_V2 ? "{\"outputs\":[...]}" : "{\"predictions\":[...]}";
 }
 
-/* A server that needs long for so many rows is given fewer. */
+/* Send fewer rows if the server is slow. */
 static void learn_pace(http_model *m, const question *q) {
     if (q->asked > 1 && m->end->timeout > 0 && m->answer.seconds > m->end->timeout / 4)
         m->max_rows = q->asked / 2;
@@ -646,15 +649,15 @@ static int send_question(http_model *m, const question *q, const sis__buf *body,
                               .rows = q->asked,
                               .sent = q->sent,
                               .number = m->requests};
-    sis__buf_add(&m->answer.body, "", 0); /* there is a NUL, even behind nothing */
+    sis__buf_add(&m->answer.body, "", 0); /* adds a NUL even if the body is empty */
     if ((code = sis__buf_error(&m->answer.body)) != SIS_OK)
         return code;
     return sis__http_read(&asked, m->answer.body.data, m->answer.body.len, m->answer.json_length,
                           &m->n_outputs, scores);
 }
 
-/* Ask for the first rows, as many as fit; *asked is their number, 0: the request was too long and
- * will be shorter. */
+/* Send a request for as many of the first rows as fit; *asked is their number, 0: the request was
+ * too long and the next will be shorter. */
 static int ask(http_model *m, const double *rows, size_t n_rows, size_t n_values, double *scores,
                size_t *asked) {
     question q = {.rows = rows, .n_rows = n_rows, .n_values = n_values};
@@ -735,7 +738,7 @@ static void row_shape(const void *ctx, sis_net_shape *shape) {
 
 /* ---- Metadata -------------------------------------------------------------------------------- */
 
-/* GET address + tail as JSON; *status tells what there was instead, with *json NULL. */
+/* GET address + tail as JSON; otherwise *json is NULL and *status says why. */
 static int get(http_model *m, const char *tail, json_t **json, long *status) {
     char excerpt[SIS__EXCERPT];
     sis__buf url = {0};
@@ -758,7 +761,7 @@ static int get(http_model *m, const char *tail, json_t **json, long *status) {
     return sis__fail(SIS_E_MODEL, "expected the metadata of a model in JSON, found %s", excerpt);
 }
 
-/* The only input of several would be a guess. */
+/* With several inputs, choosing one would be a guess. */
 static int one_input(size_t n, const char *first, const char *second) {
     return n <= 1 ? SIS_OK
                   : sis__fail(SIS_E_UNSUPPORTED,
@@ -783,7 +786,7 @@ static int set_output(endpoint *e, const json_t *outputs) {
     const json_t *output = choose_output(outputs, e->output);
     const char *name = json_string_value(json_object_get(output, "name"));
     if (json_array_size(outputs) == 0)
-        return SIS_OK; /* the server does not tell */
+        return SIS_OK; /* the server does not declare them */
     if (!name && !e->output)
         return fail_found("metadata with the name of its output", output);
     if (!name)
@@ -793,7 +796,7 @@ static int set_output(endpoint *e, const json_t *outputs) {
     return e->output ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* All inputs, and which of them the rows go into. */
+/* Read all inputs and find the one that takes rows. */
 static int read_v2_inputs(endpoint *e, const json_t *inputs) {
     const json_t *input;
     size_t i;
@@ -848,7 +851,7 @@ static int has_extension(const json_t *server, const char *name) {
     return 0;
 }
 
-/* What the server can do besides: binary tensors; the longest batch. */
+/* Read the server's extensions: binary tensors; maximal batch size. */
 static int read_v2_server(http_model *m) {
     endpoint *e = m->end;
     char *root = strstr(strstr(e->address, "://"), "/v2/models/") + 3, behind = *root;
@@ -868,7 +871,8 @@ static int read_v2_server(http_model *m) {
     return code;
 }
 
-/* What the classes of the output are called, as sis serve says it: {"parameters":{"labels":["cat","dog"]}} */
+/* Labels of the output's classes, as sis serve writes them:
+ * {"parameters":{"labels":["cat","dog"]}} */
 static int read_v2_labels(http_model *m, const json_t *outputs) {
     const json_t *output = choose_output(outputs, m->end->output), *label;
     int code = SIS_OK;
@@ -893,8 +897,8 @@ static int open_v2(http_model *m) {
     return code == SIS_OK ? read_v2_server(m) : code;
 }
 
-/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}}; *told is 0 where it has no axes, since its
- * rank is unknown. */
+/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}}; *told is 0 if the rank is
+ * unknown. */
 static int read_v1_shape(const json_t *shape, sis__shape *out, int *told) {
     const json_t *dims = json_object_get(shape, "dim"), *dim;
     sis__shape found = {.rank = json_array_size(dims)};
@@ -932,7 +936,7 @@ static int read_v1_metadata(endpoint *e, const json_t *json) {
     return code;
 }
 
-/* Only TensorFlow Serving has metadata; what others answer to that question does not matter. */
+/* Only TensorFlow Serving has metadata; answers of others are ignored. */
 static int open_v1(http_model *m) {
     json_t *json;
     long status;
@@ -955,7 +959,7 @@ static void cut_end(char *text, const char *end) {
         text[strlen(text) - strlen(end)] = '\0';
 }
 
-/* The part behind #, which is no business of the server's, names the output. */
+/* The part after # names the output and is not sent to the server. */
 static int part_output(endpoint *e) {
     char *mark = strchr(e->address, '#');
     if (mark) {
@@ -975,7 +979,7 @@ static int part_output(endpoint *e) {
     return SIS_OK;
 }
 
-/* Which protocol the address speaks, and where its questions go. */
+/* Find the protocol from the address, and the path of requests. */
 static int find_protocol(endpoint *e) {
     const char *path = strstr(e->address, "://") + 3;
     cut_end(e->address, "/infer");
@@ -1004,7 +1008,8 @@ static int find_protocol(endpoint *e) {
     return sis__buf_give(&url, &e->verb, &n);
 }
 
-/* Addresses are written into results and messages, and command lines can be seen. */
+/* Refuse logins in addresses: addresses appear in results and messages, and command lines are
+ * visible. */
 static int refuse_login(const char *address) {
     const char *host = strstr(address, "://") + 3;
     return !memchr(host, '@', strcspn(host, "/?#"))
@@ -1014,7 +1019,7 @@ static int refuse_login(const char *address) {
                            "into results; put user:password into a file for --token");
 }
 
-/* Before the model has told anything: rows of any length, of numbers that lose nothing. */
+/* Defaults before the server has answered: rows of any length, in double precision. */
 static void assume(endpoint *e) {
     e->type = SIS__VALUE_FP64;
     e->shape = (sis__shape){.rank = 2, .dims = {-1, -1}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers of the protocols that http.c speaks, apart from the network: what a fuzzer can reach.
+ * Parse answers of the protocols of http.c, without a network, so that a fuzzer can test it.
  */
 #ifndef SIS_MODEL_HTTP_H
 #define SIS_MODEL_HTTP_H
@@ -13,16 +13,16 @@ typedef enum sis__protocol {
     SIS__PROTOCOL_MLFLOW, /* MLflow's /invocations */
 } sis__protocol;
 
-/* What was asked. */
+/* The request that was sent. */
 typedef struct sis__asked {
     sis__protocol protocol;
-    const char *output; /* the output that is wanted, by name; NULL: as choose_output says */
-    size_t rows, sent;  /* rows asked about, and with those that only fill the tensor */
+    const char *output; /* name of the output; NULL: chosen by choose_output */
+    size_t rows, sent;  /* number of rows, without and with padding rows */
     size_t number;      /* of the request */
 } sis__asked;
 
-/* A body (length, and a NUL behind it; it may be changed), of which the first json_length bytes are
- * JSON (0: all), to scores (rows, *n_outputs). If scores is NULL only learn *n_outputs. */
+/* Read a body (length, followed by a NUL; it may be changed), whose first json_length bytes are
+ * JSON (0: all), into scores (rows, *n_outputs). If scores is NULL, only *n_outputs is set. */
 int sis__http_read(const sis__asked *asked, char *body, size_t length, size_t json_length,
                    size_t *n_outputs, double *scores);
 

@@ -124,7 +124,8 @@ void sis__inputs_row(const sis__model_inputs *s, sis_net_shape *row) {
         sis__shape_row(&s->items[s->main].shape, row);
 }
 
-/* What follows has an entry for each token, or one for each row. Positions and lengths must be numbers of its type. */
+/* A derived input has an entry per token, or one per row. Positions and lengths must fit its
+ * type. */
 static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__fit *out) {
     size_t tokens = sis__inputs_count(main);
     double most = in->follow == SIS__FOLLOWS_PLACE   ? (double)tokens - 1
@@ -141,7 +142,7 @@ static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__f
     return SIS_OK;
 }
 
-/* The first axis of what is given counts rows if it is 1 long where any number would do. */
+/* The first axis of a constant is the batch if its size is 1 and the declared size is free. */
 static int fit_given(const sis__model_input *in, sis__fit *out) {
     const sis__shape *g = &in->given_shape;
     *out = (sis__fit){.batched = g->rank > 0 && g->dims[0] == 1 && in->shape.rank == g->rank &&
