@@ -91,7 +91,7 @@ static const cli_option options[] = {
      .more = "If the time is not enough, the run ends with exit status 1 and "
              "--resume continues it. Use less time than the batch system allows."},
     {"keep-going", 0, NULL, CLI_FLAG(cli_explain_options, task.opt.answer.keep_going),
-     "continue with the next example if the model fails", .rare = 1, .aside = 1,
+     "continue with the next example if the model fails", .aside = 1,
      .more = "The example becomes a record of status error. --resume tries it again."},
     CLI_SHARD(cli_explain_options, shard),
     CLI_HEADING("Output"),

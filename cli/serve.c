@@ -65,7 +65,7 @@ static const cli_option options[] = {
      "DNA: known motifs to compare subsets with",
      .more = "A JASPAR or MEME file, as for sis cluster."},
     {"cors", 0, "ORIGIN", CLI_STRING(serve_options, server.origin),
-     "also answer web pages of this origin", .rare = 1,
+     "also answer web pages of this origin",
      .more = "An origin such as https://example.org, or * for all. Requests of pages from other "
              "origins are refused (403)."},
     {"log", 0, NULL, CLI_FLAG(serve_options, log), "write a line to stderr for each request",

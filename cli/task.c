@@ -89,7 +89,7 @@ const cli_option cli_source_options[] = {
              "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network "
              "with string inputs always gets rows as they are."},
     {"labels", 0, "FILE", CLI_STRING(cli_task_opt, opt.examples.read.labels),
-     "file with the labels", .rare = 1,
+     "file with the labels",
      .more = "Either a table (.csv, or with tabs) of names and labels, where a name is the id of "
              "an example, with or without folder and extension; or one label for each example: a "
              "table with one column, .npy, IDX. By default, the label of an image in a folder is "
@@ -226,7 +226,7 @@ const cli_option cli_method_options[] = {
              "baseline. With length and top the rationale need not be sufficient; each record "
              "says whether it is."},
     {"steps", 0, "N", CLI_COUNT(cli_task_opt, opt.answer.how.steps), "ig: points on the path",
-     .min = 1, .max = 10000000, .rare = 1},
+     .min = 1, .max = 10000000},
     {"baseline", 0, "B", CLI_CHOICE(cli_task_opt, baseline), "ig: start of the path",
      .choices = "mask zero", .rare = 1},
     {"prefer", 0, "P", CLI_CHOICE(cli_task_opt, prefer), "quick: order of preference",

@@ -49,7 +49,7 @@ static const cli_option options[] = {
     CLI_TYPES(train_options, from.read.types),
     CLI_NO_HEADER(train_options, from.read.no_header),
     {"missing", 0, "HOW", CLI_CHOICE(train_options, missing), "missing values",
-     .choices = "mean median error", .rare = 1,
+     .choices = "mean median error",
      .more = "How to fill an empty cell, NA or NaN: with the mean or median of the other rows of "
              "the file; for words, with the most frequent one."},
     CLI_ROWS(train_options, from.rows),

@@ -41,7 +41,7 @@ static const cli_option options[] = {
      "for --guarantee all: print an input that loses the decision, for each feature of a "
      "subset"},
     {"domain", 0, "D", CLI_STRING(verify_options, task.opt.question.domain),
-     "for --guarantee all: data:FILE, if the file has moved", .rare = 1, .aside = 1,
+     "for --guarantee all: data:FILE, if the file has moved", .aside = 1,
      .more = "Other domains are taken from the records."},
     CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "file for the audit",

@@ -24,6 +24,7 @@ BANNED = re.compile(
     r"|\bholds no\b|\bcannot be told\b|\bis told\b|\btake (it|one of them) out\b|\btake another\b|^of |\bis to be\b|\bare to be\b"
     r"|nothing can be proved|was asked for|\banswered\b|\bone's own\b|\bbehind (it|that|the name)\b", re.I)
 LONGEST = 200
+RECOMMENDED = re.compile(r"(?:\b(?:give|use|needs?|say with|allow it with|or)|;) --([a-z][a-z_-]*)")
 
 
 def arguments(text, start):
@@ -86,8 +87,21 @@ def catalogue():
             yield path.relative_to(ROOT), line, call, value
 
 
+def hidden():
+    """Options that --help leaves out."""
+    tables = "".join(path.read_text() for path in (ROOT / "cli").glob("*.[ch]"))
+    entries = re.split(r"\{[\s\\]*(?=\"[a-z][a-z_-]*\",[\s\\]+(?:0|'.'),)", tables)
+    return {entry.split('"')[1] for entry in entries[1:] if re.search(r"\.rare = 1", entry.split("{0}")[0].split("CLI_HEADING")[0])}
+
+
+HIDDEN = hidden()
+
+
 def check(value):
     """What is wrong with a message, or None."""
+    for option in RECOMMENDED.findall(value):
+        if option in HIDDEN:
+            return "--help does not show --%s" % option
     if "\\n" in value:
         return "more than one line"
     if len(value) > LONGEST:
