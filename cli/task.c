@@ -88,7 +88,7 @@ const cli_option cli_source_options[] = {
              "with hotdeck:FILE or rows:FILE. For MLflow they are dataframe_split and "
              "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network "
              "with string inputs always gets rows as they are."},
-    {"labels", 0, "FILE", CLI_STRING(cli_task_opt, opt.examples.read.labels),
+    {"labels", 'l', "FILE", CLI_STRING(cli_task_opt, opt.examples.read.labels),
      "file with the labels",
      .more = "Either a table (.csv, or with tabs) of names and labels, where a name is the id of "
              "an example, with or without folder and extension; or one label for each example: a "
