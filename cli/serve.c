@@ -91,12 +91,21 @@ static void init(void *p) {
 
 /* ---- The models ------------------------------------------------------------------------------ */
 
-/* The name of a model: its file's without folder and ending, or what is behind /models/. */
+/* The last part of an address, or its host. */
+static const char *end_of(const char *address) {
+    const char *host = strstr(address, "://") + 3, *slash = strrchr(host, '/');
+    return slash && slash[1] ? slash + 1 : host;
+}
+
+/* The name of a model: its file's without folder and ending, what is behind /models/, or the end of its address. */
 static char *name_of(const char *model) {
     const char *file = strncmp(model, "ort:", 4) == 0 ? model + 4 : model;
     const char *at = strncmp(model, "http", 4) == 0 ? strstr(model, "/models/") : NULL;
     const char *llm = strstr(model, "/completions#");
-    const char *from = at ? at + 8 : llm ? strchr(llm, '#') + 1 : cli_last_part(file);
+    const char *from = at                                                     ? at + 8
+                       : llm                                                  ? strchr(llm, '#') + 1
+                       : strncmp(model, "http", 4) == 0 && strstr(model, "://") ? end_of(model)
+                                                                              : cli_last_part(file);
     char *name = strdup(strncmp(model, "cmd:", 4) == 0 ? "model" : from);
     if (name)
         name[strcspn(name, "./:#?% ")] = '\0';

@@ -92,22 +92,28 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
 static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) {
     const sis_record *r = &c->e->record;
     const sis__numbers *all = &c->among->numbers[feature];
-    double low = all->items[0], high = all->items[all->n - 1], value = r->drawing.values[v];
+    double least = all->items[0], most = all->items[all->n - 1], value = r->drawing.values[v], low, high;
     double below = 100 * sis__population_below(c->among, feature, value);
     double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
     double at[4] = {q[0], q[1], value, r->drawing.mask ? r->drawing.mask[v] : NAN};
+    sis__numbers_range(all, &low, &high);
+    for (int k = 2; k < 4; k++) { /* fmin and fmax pass over NaN */
+        low = fmin(low, at[k]);
+        high = fmax(high, at[k]);
+    }
     for (int k = 0; k < 4; k++) {
         double share = high > low ? (at[k] / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
         at[k] = isnan(at[k]) ? NAN : 100 * fmax(0, fmin(1, share));
     }
-    sis__buf_str(b, "<span class=\"spread\" title=\"least ");
-    sis__html_number(b, low);
+    sis__buf_printf(b, "<span class=\"spread%s%s\" title=\"least ", least < low ? " less" : "",
+                    most > high ? " more" : "");
+    sis__html_number(b, least);
     sis__buf_str(b, ", half between ");
     sis__html_number(b, q[0]);
     sis__buf_str(b, " and ");
     sis__html_number(b, q[1]);
     sis__buf_str(b, ", most ");
-    sis__html_number(b, high);
+    sis__html_number(b, most);
     sis__buf_printf(b, "\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>", at[0], at[1] - at[0]);
     if (!isnan(at[3]))
         sis__buf_printf(b, "<u style=\"left:%.1f%%\"></u>", at[3]);

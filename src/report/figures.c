@@ -158,9 +158,9 @@ int sis__drawing_inline(sis__buf *b, const sis__drawing *d) {
 }
 
 static int add_figure(sis__buf *b, const sis__drawing *d) {
-    sis__buf_str(b, "<figure class=\"plot\">");
+    sis__buf_str(b, "<figure class=\"plot\"><div class=\"scroll\">");
     int code = sis__drawing_inline(b, d);
-    sis__buf_str(b, "<figcaption><b>");
+    sis__buf_str(b, "</div><figcaption><b>");
     sis__html_text(b, d->title);
     sis__buf_str(b, "</b> ");
     sis__html_text(b, d->caption.len ? d->caption.data : "");
@@ -171,7 +171,7 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
 /* Make and add number k of a family; 1 if there was something to show. */
 static int add_made(sis__buf *b, const sis_report *report, const family *f, size_t k) {
     sis__drawing d = {0};
-    int made = f->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
+    int made = f->make(report, k, &d), code = made > 0 && !d.dull ? add_figure(b, &d) : made;
     sis__drawing_release(&d);
     return code < 0 ? code : made;
 }

@@ -16,6 +16,7 @@ struct sis__drawing {
     char name[40], title[120];
     sis__buf caption; /* plain text: what is shown, of how many */
     double width, height;
+    int dull; /* all values are the same: not worth a place on the page */
     sis__plot plot;
     char (*names)[SIS__NAME_SIZE]; /* of the series, or of the rows of pictures */
     const char **row_names;

@@ -446,6 +446,7 @@ static int make_places(const sis_report *report, division by, const char *name, 
         code = add_group(report, &g, k, like, d);
     snprintf(d->name, sizeof d->name, "%s", name);
     snprintf(d->title, sizeof d->title, "Where chosen pixels lie.");
+    d->pictures.cell = d->pictures.rows <= 4 ? 120 : 0;
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     d->width = fmax(d->width, 480);
     sis__buf_str(

@@ -49,7 +49,7 @@ static int note_output(groups *g, size_t output) {
 static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]) {
     groups g = {.by = BY_OUTPUT};
     for (size_t i = 0; i < report->n; i++)
-        if (is_explained(&report->examples[i]) &&
+        if (is_explained(&report->examples[i]) && report->examples[i].record.question.n_outputs != 1 &&
             !note_output(&g, report->examples[i].record.question.target))
             return 0;
     memcpy(outputs, g.outputs, g.n * sizeof *outputs);
@@ -132,6 +132,10 @@ static counts count(const sis_report *report) {
     return c;
 }
 
+static void add_number(sis__buf *b, double v) {
+    sis__buf_printf(b, "%s%.4g", v < 0 ? "\xE2\x88\x92" : "", fabs(v));
+}
+
 /* "Median 21, from 3 to 140." over all series. */
 static int describe(sis__drawing *d) {
     sis__numbers all = {0};
@@ -140,9 +144,15 @@ static int describe(sis__drawing *d) {
         for (size_t i = 0; code == SIS_OK && i < d->plot.series[k].x.n; i++)
             code = sis__numbers_add(&all, d->plot.series[k].x.items[i]);
     sis__numbers_sort(&all);
-    if (code == SIS_OK && all.n)
-        sis__buf_printf(&d->caption, " Median %.4g, from %.4g to %.4g.",
-                        sis__numbers_quantile(&all, 0.5), all.items[0], all.items[all.n - 1]);
+    if (code == SIS_OK && all.n) {
+        sis__buf_str(&d->caption, " Median ");
+        add_number(&d->caption, sis__numbers_quantile(&all, 0.5));
+        sis__buf_str(&d->caption, ", from ");
+        add_number(&d->caption, all.items[0]);
+        sis__buf_str(&d->caption, " to ");
+        add_number(&d->caption, all.items[all.n - 1]);
+        sis__buf_str(&d->caption, ".");
+    }
     sis__numbers_release(&all);
     return code;
 }
@@ -157,7 +167,7 @@ static int add_sizes(sis__series *s, const sis__report_example *e) {
     return code;
 }
 
-static int add_number(sis__series *s, const sis__report_example *e) {
+static int add_subsets(sis__series *s, const sis__report_example *e) {
     return is_explained(e) ? sis__numbers_add(&s->x, (double)e->record.collection.n_subsets)
                            : SIS_OK;
 }
@@ -197,10 +207,23 @@ static groups few_groups(const sis_report *report) {
     return g.by == BY_RUN && g.n <= SIS__COLOURS ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
+/* Are all numbers of all series the same? A plot of them would say less than a word. */
+static int is_one_value(const sis__drawing *d) {
+    const sis__numbers *first = NULL;
+    for (size_t k = 0; k < d->plot.n; k++)
+        for (size_t i = 0; i < d->plot.series[k].x.n; i++) {
+            first = first ? first : &d->plot.series[k].x;
+            if (d->plot.series[k].x.items[i] != first->items[0])
+                return 0;
+        }
+    return 1;
+}
+
 static int finish(sis__drawing *d, int code, int (*chart)(sis__pen *, const sis__plot *)) {
     d->chart = chart;
     if (code == SIS_OK)
         code = describe(d);
+    d->dull = d->plot.whole && is_one_value(d);
     return code == SIS_OK ? 1 : code;
 }
 
@@ -263,7 +286,7 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     else
         sis__buf_printf(&d->caption, "Number of %ss of each of %zu explained examples.",
                         sis__subset_word(report), c.explained);
-    return finish(d, collect(report, &g, d, add_number), sis__plot_histogram);
+    return finish(d, collect(report, &g, d, add_subsets), sis__plot_histogram);
 }
 
 int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -297,7 +320,7 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
         "%zu explained example%s. Boxes reach from quartile to quartile; the line is the "
         "median, dots are outliers. A bar means that half or more are equal.",
         c.explained, sis__plural(c.explained));
-    return finish(d, collect(report, &g, d, add_number), sis__plot_boxes);
+    return finish(d, collect(report, &g, d, add_subsets), sis__plot_boxes);
 }
 
 int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
@@ -401,7 +424,7 @@ static size_t count_decided(const sis_report *report, size_t output, size_t run)
     size_t n = 0;
     for (size_t i = 0; i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        n += e->record.collection.status == SIS_STATUS_EXPLAINED &&
+        n += e->record.collection.status == SIS_STATUS_EXPLAINED && e->record.question.n_outputs != 1 &&
              e->record.question.target == output && (run == SIZE_MAX || e->run == run);
     }
     return n;

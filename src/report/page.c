@@ -26,17 +26,30 @@ static void add_script_hash(sis__buf *b) {
     sis__html_base64(b, bytes, sizeof bytes);
 }
 
+/* Are all results of the same model? */
+static int is_one_model(const sis_report *report) {
+    for (size_t i = 0; i < report->n_runs; i++)
+        if (report->runs[i].mixed || strcmp(report->examples[report->runs[i].first].record.model,
+                                            report->examples[report->runs[0].first].record.model))
+            return 0;
+    return report->n_runs > 0;
+}
+
 /* The title given, or one from what the records say. */
 static void add_title(sis__buf *b, const sis_report *report, const char *title) {
     if (title && *title)
         sis__html_clip(b, title, 200);
-    else if (report->n_runs != 1)
+    else if (!is_one_model(report))
         sis__buf_printf(b, "Decisions in %zu results files", report->n_runs);
     else {
         const char *model = report->examples[report->runs[0].first].record.model,
                    *behind = strchr(model, '#'); /* a model behind an address */
         sis__buf_str(b, "Decisions of ");
-        sis__html_stem(b, behind && behind[1] ? behind + 1 : model, 100);
+        if (!(behind && behind[1]) && strncmp(model, "cmd:", 4) != 0 && strchr(model, ':') &&
+            strchr(model, '/'))
+            sis__html_clip(b, model, 100); /* an address without a name */
+        else
+            sis__html_stem(b, behind && behind[1] ? behind + 1 : model, 100);
     }
 }
 

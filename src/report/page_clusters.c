@@ -282,7 +282,8 @@ static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
 
 /* "FOXA1 MA0148.4 p 2e-9, q 1e-6" for each known motif that the cluster is like. */
 static void add_matches(sis__buf *b, const sis__cluster *c) {
-    sis__buf_str(b, "<ul class=\"matches\" aria-label=\"Known motifs like this one\">");
+    sis__buf_str(b, "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the first is drawn below "
+                    "it:</p><ul>");
     for (size_t i = 0; i < c->found.n_matches && i < PATTERNS_MOST; i++) {
         const sis_found_match *m = &c->found.matches[i];
         sis__buf_str(b, "<li><bdi>");
@@ -294,7 +295,7 @@ static void add_matches(sis__buf *b, const sis__cluster *c) {
             sis__buf_printf(b, ", p %.2g, q %.2g", m->p, m->q);
         sis__buf_printf(b, "%s</span></li>\n", m->reverse ? ", other strand" : "");
     }
-    sis__buf_str(b, "</ul>\n");
+    sis__buf_str(b, "</ul></div>\n");
 }
 
 /* The logo of the cluster over that of the motif it is most like. */
@@ -305,9 +306,9 @@ static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c
     d = (sis__drawing){0};
     if (code == SIS_OK && c->found.n_matches)
         code = add_drawing(b, &d, sis__make_match_logo(c, &d));
+    sis__buf_str(b, "</div>\n");
     if (code == SIS_OK && c->found.n_matches)
         add_matches(b, c);
-    sis__buf_str(b, "</div>\n");
     return code;
 }
 
@@ -383,7 +384,7 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
     if (!find_largest(report, &set, &i))
         return SIS_OK;
     const sis__cluster *c = &set->clusters[i];
-    sis__buf_str(b, "<div class=\"cluster\"><h4>What the largest cluster looks like "
+    sis__buf_str(b, "<div class=\"cluster first\"><h4>What the largest cluster looks like "
                     "<span class=\"tag\">");
     sis__html_count(b, c->found.size);
     sis__buf_str(b, " of ");

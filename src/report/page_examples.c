@@ -113,7 +113,10 @@ static void add_found(sis__buf *b, const sis_record *r) {
         sis__buf_str(b, ", ");
     }
     sis_record_rest(r, text, sizeof text);
-    sis__buf_printf(b, "%s</p>\n", text);
+    for (const char *c = text; *c; c++)
+        sis__buf_printf(b, "%.*s", *c == '-' && c > text && c[-1] == ' ' ? 3 : 1,
+                        *c == '-' && c > text && c[-1] == ' ' ? "\xE2\x88\x92" : c);
+    sis__buf_str(b, "</p>\n");
 }
 
 /* Why there is nothing to see. */
@@ -374,21 +377,22 @@ static void add_legend(sis__buf *b, const sis_report *report) {
         sis__buf_str(b, "Chosen pixels keep their colour, <span class=\"swatch ghost\"></span> "
                         "masked ones are grey. ");
     if (grey)
-        sis__buf_str(b, "<span class=\"swatch bright\"></span> chosen and bright "
-                        "<span class=\"swatch dark\"></span> chosen and dark "
-                        "<span class=\"swatch ghost\"></span> masked. ");
+        sis__buf_str(b, "<span><span class=\"swatch bright\"></span> chosen and bright</span> "
+                        "<span><span class=\"swatch dark\"></span> chosen and dark</span> "
+                        "<span><span class=\"swatch ghost\"></span> masked.</span> ");
     if (seen[SIS__TEXT] || seen[SIS__DNA])
         sis__buf_str(b, "Each subset has its colour and number; the stronger the colour, the more "
                         "important. ");
     if (attributed)
-        sis__buf_str(b, "Attributions: <span class=\"swatch bright\"></span> raises the score "
-                        "<span class=\"swatch dark\"></span> lowers it. ");
+        sis__buf_str(b, "Attributions: <span><span class=\"swatch bright\"></span> raises the score</span> "
+                        "<span><span class=\"swatch dark\"></span> lowers it.</span> ");
     if (human)
         sis__buf_str(b, "<u>Underlined</u>: marked by a person. ");
     sis__buf_str(b, "Features come most important first.</p>\n<p class=\"legend soft scorebar\">"
-                    "<i class=\"masked s0\"></i> everything masked <i class=\"sub s0\"></i> a subset "
-                    "<i class=\"limit s0\"></i> threshold <i class=\"full s0\"></i> the whole "
-                    "input</p>\n");
+                    "<span><i class=\"masked s0\"></i> everything masked</span> "
+                    "<span><i class=\"sub s0\"></i> a subset</span> "
+                    "<span><i class=\"limit s0\"></i> threshold</span> "
+                    "<span><i class=\"full s0\"></i> the whole input</span></p>\n");
 }
 
 static void add_pager(sis__buf *b) {

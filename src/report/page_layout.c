@@ -71,7 +71,8 @@ static void lay_out(const sis_report *report, const size_t *leader, size_t most,
             next[i] = next[leader[i]];
             next[leader[i]] = i;
         }
-    size_t wanted = most && most < report->n ? (most * groups + report->n - 1) / report->n : 0;
+    size_t wanted = most && most < report->n ? most * groups / report->n : 0;
+    wanted = most && most < report->n && !wanted ? 1 : wanted;
     for (size_t i = 0; i < report->n; i++) {
         if (leader[i] != i || !is_drawn(group++, groups, wanted))
             continue;

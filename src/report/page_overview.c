@@ -69,9 +69,16 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
     double size, share;
     int code = median_size(report, &size, &share);
     sis__buf_str(b, "<div class=\"tiles\">\n");
+    int several = report->n_runs > 1;
     add_tile(b, t.status[SIS_STATUS_EXPLAINED],
-             t.status[SIS_STATUS_EXPLAINED] == 1 ? "decision explained" : "decisions explained",
-             "of ", t.n);
+             several                                    ? "explained"
+             : t.status[SIS_STATUS_EXPLAINED] == 1 ? "decision explained"
+                                                        : "decisions explained",
+             several ? "records, of " : "of ", t.n);
+    if (!t.status[SIS_STATUS_EXPLAINED] && !t.subsets) {
+        sis__buf_str(b, "</div>\n");
+        return code;
+    }
     int kinds = sis__kinds_of(report), only = kinds & ~SIS__NOT_MINIMAL;
     char words[32];
     snprintf(words, sizeof words, "%s%s", sis__subset_word(report), t.subsets == 1 ? "" : "s");
@@ -122,6 +129,9 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
             sis__buf_printf(b, " %s</li>", words[s]);
         }
     sis__buf_str(b, "</ul></div>\n");
+    if (t.status[SIS_STATUS_DEFAULT_DECISION])
+        sis__buf_str(b, "<p class=\"explain\">Decided by default means: the score meets the threshold even with everything "
+                        "masked, so no part of the input is responsible. Take another mask or another threshold.</p>\n");
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -296,7 +306,7 @@ static const char *fact_name(int fact, int kind) {
            : fact == 7 && all               ? "Explanations proved"
                                             : names[fact];
 }
-enum { N_FACTS = 9 };
+enum { FOUND = 6, VERIFIED = 7, N_FACTS = 9 };
 
 static void add_fact(sis__buf *b, const sis_report *report, const sis__report_run *run, int fact) {
     const sis_record *r = &report->examples[run->first].record;
@@ -331,22 +341,22 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
     case 5:
         add_decided(b, run);
         break;
-    case 6:
+    case FOUND:
         if (kind & SIS__CONTRASTS) {
             sis__html_count(b, run->subsets);
             sis__buf_str(b, run->subsets == 1 ? " way to lose it" : " ways to lose it");
         } else
             sis__html_plural(b, run->subsets, kind & SIS__RATIONALE ? "rationale" : "subset");
-        if (run->complete && run->complete == run->status[SIS_STATUS_EXPLAINED]) {
+        if (run->complete && run->complete == run->status[SIS_STATUS_EXPLAINED])
             sis__buf_str(b, ", all that there are");
+        if (kind & SIS__CONTRASTS || run->complete == run->status[SIS_STATUS_EXPLAINED])
             break;
-        }
         sis__buf_str(b, "; all that there are for ");
         sis__html_count(b, run->complete);
         sis__buf_str(b, " of ");
         sis__html_plural(b, run->status[SIS_STATUS_EXPLAINED], "example");
         break;
-    case 7:
+    case VERIFIED:
         sis__html_count(b, run->verified);
         sis__buf_str(b, " of ");
         sis__html_count(b, run->status[SIS_STATUS_EXPLAINED]);
@@ -378,8 +388,9 @@ static int is_shared(const sis_report *report, int fact) {
 static void add_facts(sis__buf *b, const sis_report *report, size_t run, const int *shared,
                       int wanted) {
     sis__buf_str(b, "<dl class=\"facts\">\n");
+    int nothing = !report->runs[run].status[SIS_STATUS_EXPLAINED] && !report->runs[run].subsets;
     for (int f = 0; f < N_FACTS; f++)
-        if (shared[f] == wanted) {
+        if (shared[f] == wanted && !(nothing && (f == FOUND || f == VERIFIED))) {
             sis__buf_str(b, "<div>");
             add_fact(b, report, &report->runs[run], f);
             sis__buf_str(b, "</div>\n");

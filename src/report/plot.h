@@ -86,6 +86,7 @@ typedef struct sis__pictures {
     const char *first_name, *other_name; /* over the first column, over the others; or NULL */
     const char *last_name;               /* over column `last`, or NULL */
     size_t last;
+    double cell;         /* side of a picture; 0: small */
     sis__picture *items; /* (n) */
 } sis__pictures;
 

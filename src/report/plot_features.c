@@ -11,7 +11,7 @@
 #include "base/number.h"
 
 enum { NAME_MOST = 120, DOTS_MOST = 300 };
-static const double ROW = 25, SMALL = 11, ENDS = 46, HEAD = 20, FOOT = 40;
+static const double ROW = 25, SMALL = 11, ENDS = 46, HEAD = 20, FOOT = 40, FAR = 16;
 
 static int has_values(const sis__value_row *r) {
     return r->all.n > 0 || r->words[0];
@@ -81,8 +81,13 @@ static double strip_x(const strip *s, double v) {
 
 static void end_text(sis__pen *p, double x, double y, double v, sis__anchor anchor) {
     char text[32];
-    sis__format(text, sizeof text, "%.6g", v);
+    sis__format(text, sizeof text, "%s%.6g", v < 0 ? "\xE2\x88\x92" : "", fabs(v));
     sis__pen_text(p, x, y + 4, text, (sis__letters){10, anchor, SIS__SOFT, 0, 0});
+}
+
+/* An end of the line beyond which there are only few values, far away. */
+static void draw_far(sis__pen *p, double from, double to, double y) {
+    sis__pen_line(p, from, y, to, y, (sis__ink){.colour = SIS__SOFT, .opacity = 0.5, .dashed = 1});
 }
 
 /* Least to most as a line, half of all as a box, their middle as a stroke. */
@@ -90,11 +95,16 @@ static void draw_spread(sis__pen *p, const strip *s, const sis__numbers *all, do
     double a = strip_x(s, sis__numbers_quantile(all, 0.25));
     double b = strip_x(s, sis__numbers_quantile(all, 0.75));
     double middle = strip_x(s, sis__numbers_quantile(all, 0.5));
+    double least = all->items[0], most = all->items[all->n - 1];
     sis__pen_line(p, s->left, y, s->right, y, (sis__ink){.colour = SIS__SOFT, .opacity = 0.5});
+    if (least < s->low)
+        draw_far(p, s->left - FAR, s->left, y);
+    if (most > s->high)
+        draw_far(p, s->right, s->right + FAR, y);
     sis__pen_rect(p, a, y - 7, fmax(b - a, 1), 14, (sis__ink){.colour = SIS__SOFT, .opacity = 0.2});
     sis__pen_line(p, middle, y - 7, middle, y + 7, (sis__ink){.colour = SIS__SOFT, .width = 1.5});
-    end_text(p, s->left - 6, y, s->low, SIS__END);
-    end_text(p, s->right + 6, y, s->high, SIS__START);
+    end_text(p, s->left - (least < s->low ? FAR : 0) - 6, y, least, SIS__END);
+    end_text(p, s->right + (most > s->high ? FAR : 0) + 6, y, most, SIS__START);
 }
 
 static void draw_dots(sis__pen *p, const strip *s, const sis__plot *a, const sis__value_row *r,
@@ -115,7 +125,15 @@ static void draw_values(sis__pen *p, const sis__plot *a, const sis__value_row *r
                         double y) {
     char text[sizeof r->words];
     if (r->all.n) {
-        strip s = {left + ENDS, p->width - 14 - ENDS, r->all.items[0], r->all.items[r->all.n - 1]};
+        strip s = {.left = left + ENDS, .right = p->width - 14 - ENDS};
+        sis__numbers_range(&r->all, &s.low, &s.high);
+        for (size_t k = 0; k < a->n; k++)
+            for (size_t i = 0; i < r->held[k].n && i < DOTS_MOST; i++) {
+                s.low = fmin(s.low, r->held[k].items[i]);
+                s.high = fmax(s.high, r->held[k].items[i]);
+            }
+        s.left += r->all.items[0] < s.low ? FAR : 0;
+        s.right -= r->all.items[r->all.n - 1] > s.high ? FAR : 0;
         draw_spread(p, &s, &r->all, y);
         draw_dots(p, &s, a, r, y);
         return;

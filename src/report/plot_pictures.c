@@ -16,6 +16,10 @@
 enum { SIDE_MOST = 64 };
 static const double CELL = 58, GAP = 6, HEAD = 22;
 
+static double cell_of(const sis__pictures *a) {
+    return a->cell > 0 ? a->cell : CELL;
+}
+
 static double name_width(const sis__pictures *a) {
     double width = 0;
     for (size_t i = 0; i < a->rows; i++)
@@ -24,8 +28,8 @@ static double name_width(const sis__pictures *a) {
 }
 
 void sis__pictures_size(const sis__pictures *a, double *width, double *height) {
-    *width = ceil(name_width(a) + (double)a->columns * (CELL + GAP) + 8);
-    *height = ceil(HEAD + (double)a->rows * (CELL + GAP) + 4);
+    *width = ceil(name_width(a) + (double)a->columns * (cell_of(a) + GAP) + 8);
+    *height = ceil(HEAD + (double)a->rows * (cell_of(a) + GAP) + 4);
 }
 
 /* ---- One picture ----------------------------------------------------------------------------- */
@@ -77,11 +81,11 @@ static void draw_colour(sis__pen *p, const strip *s, size_t n, double *xy, size_
         p->ops->area(p, xy, parts, n, &ink);
 }
 
-static int draw_picture(sis__pen *p, const sis__picture *a, double left, double top) {
+static int draw_picture(sis__pen *p, const sis__picture *a, double cell, double left, double top) {
     size_t longer = a->width > a->height ? a->width : a->height;
     size_t stride = 1 + (longer - 1) / SIDE_MOST, w = (a->width - 1) / stride + 1,
            h = (a->height - 1) / stride + 1;
-    double unit = CELL / (double)(w > h ? w : h);
+    double unit = cell / (double)(w > h ? w : h);
     strip *strips = (strip *)sis__alloc_raw(w * h, sizeof *strips);
     double *xy = SIS_NEW_RAW(double, 8 * w * h);
     size_t *parts = SIS_NEW_RAW(size_t, w * h);
@@ -119,16 +123,16 @@ static void draw_head(sis__pen *p, const char *name, double left, size_t first, 
 }
 
 int sis__plot_pictures(sis__pen *p, const sis__pictures *a) {
-    double left = name_width(a);
+    double left = name_width(a), cell = cell_of(a);
     int code = SIS_OK;
     draw_head(p, a->first_name, left, 0, 1);
     draw_head(p, a->other_name, left, a->first_name != NULL, a->last_name ? a->last : 0);
     draw_head(p, a->last_name, left, a->last, 0);
     for (size_t i = 0; i < a->rows; i++)
-        sis__pen_text(p, left - 10, HEAD + (double)i * (CELL + GAP) + CELL / 2 + 4, a->row_names[i],
+        sis__pen_text(p, left - 10, HEAD + (double)i * (cell + GAP) + cell / 2 + 4, a->row_names[i],
                       (sis__letters){11, SIS__END, SIS__INK, 0, 0});
     for (size_t i = 0; code == SIS_OK && i < a->n; i++)
-        code = draw_picture(p, &a->items[i], left + (double)a->items[i].column * (CELL + GAP),
-                            HEAD + (double)a->items[i].row * (CELL + GAP));
+        code = draw_picture(p, &a->items[i], cell, left + (double)a->items[i].column * (cell + GAP),
+                            HEAD + (double)a->items[i].row * (cell + GAP));
     return code;
 }

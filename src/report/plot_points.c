@@ -24,9 +24,22 @@ static void draw_levels(const sis__frame *f, const sis__plot *a, sis__anchor anc
         double y = sis__frame_y(f, a->marks[i].at);
         sis__pen_line(f->pen, f->left, y, f->right, y,
                       (sis__ink){.colour = SIS__INK, .width = 1.5, .dashed = 1});
-        sis__pen_text(f->pen, anchor == SIS__END ? f->right - 4 : f->left + 4, y - 5,
+        double by = y - 5 < f->top + 8 ? 13 : -5; /* at the upper edge below the line */
+        sis__pen_text(f->pen, anchor == SIS__END ? f->right - 4 : f->left + 4, y + by,
                       a->marks[i].text, (sis__letters){11, anchor, SIS__INK, 0, 0});
     }
+}
+
+/* Whole numbers from low to high, with room for a dot at both ends. */
+static sis__plot_axis fit_whole(const char *label, span x) {
+    double room = fmax(0.5, (x.high - x.low) / 40);
+    if (!(x.low >= 0 && x.high < 1e9))
+        return sis__plot_axis_fit(label, fmin(0, x.low), x.high, 8, 1);
+    sis__plot_axis a = sis__plot_axis_fit(label, x.low - room, x.high + room, 8, 1);
+    a.low = x.low - room;
+    a.high = x.high + room;
+    a.first = ceil(a.low / a.step - 1e-9) * a.step;
+    return a;
 }
 
 /* ---- Scatter --------------------------------------------------------------------------------- */
@@ -88,7 +101,7 @@ int sis__plot_scatter(sis__pen *p, const sis__plot *a) {
         stretch(&y, a->marks[i].at);
     sis__frame f = {
         .pen = p,
-        .x = sis__plot_axis_fit(a->x_label, a->whole ? fmin(0, x.low) : x.low, x.high, 8, a->whole),
+        .x = a->whole ? fit_whole(a->x_label, x) : sis__plot_axis_fit(a->x_label, x.low, x.high, 8, 0),
         .y = sis__plot_axis_fit(a->y_label, y.low, y.high, 6, 0)};
     sis__frame_draw(&f, sis__legend_height(a));
     if (a->n == 1 && n > CROWD)

@@ -41,6 +41,16 @@ double sis__numbers_quantile(const sis__numbers *sorted, double q) {
     return sis__quantile(sorted->items, sorted->n, q);
 }
 
+void sis__numbers_range(const sis__numbers *sorted, double *low, double *high) {
+    double a = sis__numbers_quantile(sorted, 0.25), b = sis__numbers_quantile(sorted, 0.75);
+    *low = sorted->items[0];
+    *high = sorted->items[sorted->n - 1];
+    if (b > a) {
+        *low = fmax(*low, a - 3 * (b - a));
+        *high = fmin(*high, b + 3 * (b - a));
+    }
+}
+
 double sis__round_step(double step) {
     double power = pow(10, floor(log10(step)));
     double times = step / power;

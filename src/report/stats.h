@@ -21,6 +21,10 @@ void sis__numbers_sort(sis__numbers *v);
  * none. */
 double sis__numbers_quantile(const sis__numbers *sorted, double q);
 
+/* The range that shows sorted numbers: all of them, but those that are farther from the middle half than three times its
+ * width. */
+void sis__numbers_range(const sis__numbers *sorted, double *low, double *high);
+
 /* A step of 1, 2 or 5 times a power of ten that is at least `step`. */
 double sis__round_step(double step);
 

@@ -21,7 +21,9 @@
     return e;
   };
   const COLOURS = 12; /* s0 to s11 of page.css */
-  const short = (v) => v === null || v === undefined ? "?" : String(Number(Number(v).toPrecision(4)));
+  const short = (v) => v === null || v === undefined ? "?" : String(Number(Number(v).toPrecision(4))).replace(/^-/, "\u2212");
+  const count = (n, noun) => n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
+  const took = (seconds) => seconds < 1 ? short(Number((1000 * seconds).toPrecision(2))) + " ms" : short(Number(seconds.toPrecision(2))) + " s";
 
   let token = sessionStorage.getItem("token") || "";
   async function ask(path, body) {
@@ -83,9 +85,9 @@
     const canvas = make("canvas", { id: "canvas", width: r.w, height: r.h, tabindex: "0", role: "img",
       "aria-label": "Drawing of " + r.h + " by " + r.w + " pixels. Arrows move, space draws." });
     const clear = make("button", { type: "button", id: "clear" }, "Clear");
-    const file = make("input", { type: "file", id: "file", accept: "image/*", "aria-label": "Load an image" });
+    const file = make("input", { type: "file", id: "file", accept: "image/*" });
     byId("input").replaceChildren(make("div", { class: "draw" }, canvas,
-      make("div", { class: "tools" }, make("p", { class: "soft" }, "Draw with the pointer, or load a picture."), clear, file)));
+      make("div", { class: "tools" }, make("p", { class: "soft" }, "Draw with the pointer, or load a picture."), clear, make("label", { class: "file" }, "Load a picture", file))));
     const context = canvas.getContext("2d", { willReadFrequently: true });
     let values = blank(shape), at = null, pen = [r.h >> 1, r.w >> 1];
     const set = (y, x, v) => {
@@ -205,7 +207,7 @@
     const area = make("textarea", { id: "text", "aria-label": "Numbers", placeholder: "[0.1, 0.2, ...]", spellcheck: "false" });
     byId("input").replaceChildren(area);
     area.addEventListener("input", () => changed(area.value));
- const shape = first().shape || [];
+    const shape = first().shape || [];
     return { starter: () => shape.length ? JSON.stringify(blank(shape)) : "", show: (v) => { area.value = v === null ? "" : typeof v === "string" ? v : JSON.stringify(v); },
       read: (v) => typeof v === "string" ? JSON.parse(v) : v, empty: (v) => !v || !String(v).trim() };
   }
@@ -305,7 +307,7 @@
       dot("masked", 0, record.masked_score), dot("full", 0, record.score), ...subsets.slice(0, COLOURS).map((s, k) => dot("sub", k, s.score))));
   }
   const legend = () => make("p", { class: "legend scorebar soft" }, ...[["masked", "everything masked"], ["sub", "a subset"], ["limit", "threshold"], ["full", "the whole input"]]
-    .flatMap(([kind, words]) => [make("i", { class: kind + " s0" }), " " + words + " "]));
+    .flatMap(([kind, words]) => [make("span", {}, make("i", { class: kind + " s0" }), " " + words), " "]));
   const rankOf = (subsets) => {
     const rank = new Map();
     subsets.forEach((subset, k) => subset.features.forEach((f, i) => { if (!rank.has(f)) rank.set(f, { k, r: Math.floor(4 * i / subset.features.length) }); }));
@@ -360,7 +362,7 @@
   function drawPictures(record, subsets) {
     const row = make("div", { class: "pictures" }, make("figure", {}, drawPicture(record, null), make("figcaption", {}, "the input")));
     subsets.forEach((subset, k) => subset.aside || row.append(make("figure", {}, drawPicture(record, subset),
-      make("figcaption", {}, "subset " + (k + 1) + ": " + subset.features.length + " pixels, " + short(subset.score)))));
+      make("figcaption", {}, "subset " + (k + 1) + ": " + count(subset.features.length, "pixel") + ", " + short(subset.score)))));
     if (record.mask) {
       const low = Math.min(...record.mask), high = Math.max(...record.mask);
       row.append(make("figure", { class: "mask" }, drawPicture({ ...record, values: record.mask }, null),
@@ -490,7 +492,7 @@
     if (record.status === "explained") card.append(...[stepper(subsets), ...drawBody(record, subsets)].filter(Boolean));
     else if (record.status !== "error") card.append(...whyNot(record), ...(record.answer === undefined ? [] : [drawText(record, []), drawAnswer(record)]));
     card.append(make("p", { class: "cost soft" }, record.read ? "no new walk" : record.requests !== undefined ?
-      record.requests + " requests, " + (record.prompt_tokens + record.completion_tokens) + " tokens" : record.evaluations + (record.evaluations === 1 ? " evaluation, " : " evaluations, ") + short(1000 * record.seconds) + " ms"));
+      count(record.requests, "request") + ", " + count(record.prompt_tokens + record.completion_tokens, "token") : count(record.evaluations, "evaluation") + ", " + took(record.seconds)));
     return card;
   }
   let drawn = []; /* answers, or what their walks say of another threshold */
@@ -586,7 +588,7 @@
   }
   /* The class with the highest score; of a model with one score 1 if it meets the threshold, else 0. */
   const decide = (scores) => Array.isArray(scores) && scores.length > 1 ? scores.indexOf(Math.max(...scores)) :
-    Number([].concat(scores)[0] >= first().threshold);
+    Number(first().below ? [].concat(scores)[0] <= first().threshold : [].concat(scores)[0] >= first().threshold);
   const className = (k) => { const names = first().labels || []; return first().n_outputs > 1 ? names[k] || "output " + k : (k ? "" : "not ") + (names[0] || "decided"); };
   function judge(item) {
     if (item.label === undefined || item.label === null) return null;
@@ -635,7 +637,11 @@
     state.model = name;
     const model = first();
     Object.assign(state, { input: null, threshold: model.threshold, below: model.below, output: "", mask: "", method: "", second: "" }, kept || {});
-    all2("#models button").forEach((b) => { b.setAttribute("aria-selected", String(b.dataset.name === name)); b.tabIndex = b.dataset.name === name ? 0 : -1; });
+    all2("#models button").forEach((b) => {
+      b.setAttribute("aria-selected", String(b.dataset.name === name));
+      b.tabIndex = b.dataset.name === name ? 0 : -1;
+      if (b.dataset.name === name) byId("models").scrollLeft = b.offsetLeft - byId("models").offsetLeft - 40;
+    });
     document.body.dataset.kind = model.kind;
     editor = openEditor(model);
     const unknown = state.input === null && !model.examples;

@@ -101,10 +101,10 @@ static const char *kind_of(const sis_data *data, const sis_net *net, size_t n_na
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* The category of a value of a column; NULL: the value is a number. */
+/* The category of a value of a column, housing=own or housing_own; NULL: the value is a number. */
 static const char *category_of(const char *value, const char *column) {
     size_t n = strlen(column);
-    return strncmp(value, column, n) == 0 && value[n] == '=' ? value + n + 1 : NULL;
+    return strncmp(value, column, n) == 0 && (value[n] == '=' || value[n] == '_') ? value + n + 1 : NULL;
 }
 
 /* Add the column that begins at value `first`; of: the column name of each value. */

@@ -214,6 +214,16 @@ class Protocols(unittest.TestCase):
                              [("speed=kmh", None), ("speed=mph", None), ("fuel", ["gas", "oil"])])
             server.json("/v1/models/cars:predict", {"instances": [row]})
 
+    def test_categories_of_one_hot_columns(self):
+        with open(os.path.join(SOURCE, "examples", "credit-trees.json")) as f:
+            model = self.file("homes.json", f.read().replace('"age","income"', '"home_own","home_rent"'))
+        table = self.file("homes.csv", "home,debt,savings,late_payments,open_accounts,years_employed,credit_used\n"
+                          "rent,4000,12000,0,3,8,0.15\nown,9000,300,4,2,1,0.9\n")
+        with Server("-m", model, "-i", table, "--mask", "zero") as server:
+            columns = server.json("/v1/models/homes")["sis"]["columns"]
+            self.assertEqual([(c["name"], c.get("categories")) for c in columns][:2], [("home", ["own", "rent"]), ("debt", None)])
+            self.assertEqual(server.json("/v1/models/homes/examples")["examples"][0]["instance"]["home"], "rent")
+
     def test_second_protocol(self):
         images, quick = digits(2), {"method": "quick"}
         flat = [v for image in images for row in image for v in row]

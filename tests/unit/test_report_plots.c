@@ -168,6 +168,20 @@ static void failing_allocations_are_reported(void **state) {
         }
 }
 
+/* ---- Ranges ---------------------------------------------------------------------------------- */
+
+static void far_values_do_not_stretch_a_range(void **state) {
+    (void)state;
+    double near[] = {0, 1, 2, 3, 4}, far[] = {0, 1, 2, 3, 4, 5, 6, 7, 1000}, equal[] = {0, 0, 0, 0, 9};
+    double low, high;
+    sis__numbers_range(&(sis__numbers){near, 5, 5}, &low, &high);
+    assert_true(low == 0 && high == 4);
+    sis__numbers_range(&(sis__numbers){far, 9, 9}, &low, &high); /* the middle half is 2 to 6 */
+    assert_true(low == 0 && high == 18);
+    sis__numbers_range(&(sis__numbers){equal, 5, 5}, &low, &high);
+    assert_true(low == 0 && high == 9);
+}
+
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 static void texts_are_cut_to_a_width(void **state) {
@@ -261,6 +275,7 @@ int main(void) {
         cmocka_unit_test(no_numbers_break_a_plot),
         cmocka_unit_test(crowds_are_drawn_as_density),
         cmocka_unit_test(failing_allocations_are_reported),
+        cmocka_unit_test(far_values_do_not_stretch_a_range),
         cmocka_unit_test(texts_are_cut_to_a_width),
         cmocka_unit_test(names_that_are_too_long_take_two_lines),
         cmocka_unit_test(motifs_are_laid_over_each_other),
