@@ -101,7 +101,7 @@ static void note_steps(const sis__reader *r) {
 /* Not worthwhile if most of the work is left to the head, or windows are most of the work. */
 static int pays(const sis__reader *r) {
     double all = r->plan->flops, left = all - r->taken_flops, moved = (double)r->f->row;
-    return r->f->n_points > 0 && left + 2 * r->window_flops + 2 * moved < 0.8 * all;
+    return r->f->n_points > 0 && left + 2 * r->window_flops + 2 * moved < 0.95 * all;
 }
 
 static int build(sis__reader *r) {
