@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Language models behind an address: which parts of a prompt were enough for an answer?
+ * Language models behind an address: which parts of a prompt were sufficient for an answer?
  *
- *     http://HOST/v1/completions#MODEL        the prompt and the answer are given back with log-probabilities (echo);
- *                                             a server that does not do that is asked as the next one
- *     http://HOST/v1/chat/completions#MODEL   the model answers by itself, and what it writes is compared
+ *     http://HOST/v1/completions#MODEL        returns prompt and answer with log-probabilities (echo); a
+ *                                             server without echo is used like the next one
+ *     http://HOST/v1/chat/completions#MODEL   the model writes its own answer, which is compared
  *     http://HOST/completion                  llama.cpp: a grammar that allows only the answer
  *
- * A row says which prompt (its first value) and which of its parts are kept (1) or left out (0); prompts are told by
- * sis_model_take_prompts(). Opening asks one question, which says what the server can do.
+ * The first value of a row selects the prompt; the others say which parts are kept (1) or left out
+ * (0). sis_model_take_prompts() sets the prompts. Opening sends one request to find out what the
+ * server supports.
  *
- * The rows of a call become requests of one prompt, or of BATCH prompts where the server takes several. They are sent by
- * as many connections as there are jobs. Which prompts share a request does not depend on the connections, nor does
- * anything in a record.
+ * The rows of a call become requests of one prompt, or of BATCH prompts if the server supports it.
+ * As many connections as jobs send them. Neither the grouping of prompts nor anything in a record
+ * depends on the number of connections.
  *
- * Answers are remembered by what was asked and by how often it had been asked before, so that a file of them
- * (llm_cache.c) gives a run that repeats questions the same answers again.
+ * Answers are stored by request and by how often it was sent before, so that a cache file
+ * (llm_cache.c) gives the same answers to a run that repeats requests.
  */
 #include <math.h>
 #include <pthread.h>
@@ -52,31 +53,31 @@ static const size_t ANSWER_BYTES = (size_t)64 << 20;
 typedef enum { COMPLETIONS, CHAT, LLAMA } protocol;
 typedef enum { MARGIN, LOGPROB, LABEL } score_kind;
 
-/* What a question was asked and answered before. */
+/* An earlier request and its result. */
 typedef struct {
     uint64_t key;
     size_t times;
     double first; /* score */
 } asked;
 
-/* What is known of a prompt. */
+/* Data about a prompt. */
 typedef struct {
-    char *answer;  /* NULL: the model has not been asked for it */
-    size_t tokens; /* that are asked for where the model writes by itself; 0: not known */
+    char *answer;  /* NULL: the model has not written it yet */
+    size_t tokens; /* to request if the model writes its own answer; 0: not known */
     sis_prompt_account account;
     asked *asked; /* (n_asked) */
     size_t n_asked, room;
 } state;
 
-/* A connection, and the last answer that came by it. */
+/* A connection, and its last answer. */
 typedef struct {
     sis__web *web;
     sis__web_answer answer;
 } connection;
 
-/* What all handles of a model share. */
+/* Shared by all handles of a model. */
 typedef struct {
-    char *address, *model; /* without and behind the # */
+    char *address, *model; /* before and after the # */
     char *labels[MAX_LABELS];
     size_t n_labels;
     protocol protocol;
@@ -84,7 +85,7 @@ typedef struct {
     int echo, batches;
     int max_tokens; /* of an echo: 0, or 1 where 0 is refused */
     sis__llm_cache *cache;
-    pthread_mutex_t lock;    /* of states, cache and idle connections */
+    pthread_mutex_t lock;    /* protects states, cache and idle connections */
     connection *connections; /* (n_connections) */
     int n_connections;
     connection **idle; /* (n_idle) */
@@ -93,7 +94,7 @@ typedef struct {
     atomic_size_t users;
 } endpoint;
 
-/* The prompts that some handles are asked about. */
+/* The prompts of some handles. */
 typedef struct {
     const sis_prompt *prompts;
     state *states; /* (n) */
@@ -153,7 +154,7 @@ static void model_free(void *ctx) {
     free(m);
 }
 
-/* A handle; s NULL: with prompts of its own. */
+/* A handle; s NULL: with its own prompts. */
 static int model_new(endpoint *e, session *s, void **out) {
     llm_model *m = SIS_NEW(llm_model, 1);
     *out = NULL;
@@ -200,7 +201,7 @@ static void give_back(endpoint *e, connection *c) {
     pthread_mutex_unlock(&e->lock);
 }
 
-/* How many requests may be sent at once now; 1 is always right, it may have to wait. */
+/* How many requests may be sent at once now; 1 is always allowed, but may have to wait. */
 static int count_idle(endpoint *e) {
     pthread_mutex_lock(&e->lock);
     int n = e->n_idle > 0 ? e->n_idle : 1;
@@ -217,7 +218,7 @@ static size_t count_newlines(const char *from, const char *to) {
     return n;
 }
 
-/* What stands between two parts that are kept: of the gaps between them, the one with the most line ends. */
+/* The separator of two kept parts: of the gaps between them, the one with the most line ends. */
 static void add_joint(sis__buf *b, const sis_prompt *p, size_t last, size_t next) {
     const char *from = NULL, *to = NULL;
     for (size_t k = last; k < next; k++) {
@@ -230,7 +231,8 @@ static void add_joint(sis__buf *b, const sis_prompt *p, size_t last, size_t next
     sis__buf_add(b, from, (size_t)(to - from));
 }
 
-/* The number that a part begins with, "[3] ...", "3. ...", and where its digits are; 0: none. */
+/* The number at the start of a part, "[3] ...", "3. ...", and the position of its digits; 0:
+ * none. */
 static size_t number_of(const sis_piece *part, size_t *at, size_t *digits) {
     size_t i = part->length > 0 && strchr("[(", part->text[0]) != NULL, n = 0;
     *at = i;
@@ -240,7 +242,7 @@ static size_t number_of(const sis_piece *part, size_t *at, size_t *digits) {
     return *digits && i < part->length && strchr("]).:", part->text[i]) ? n : 0;
 }
 
-/* Are the parts numbered from 1? Then those that are kept are, too. */
+/* Are the parts numbered from 1? Then kept parts are renumbered. */
 static int is_numbered(const sis_prompt *p) {
     size_t at, digits;
     for (size_t k = 0; k < p->n; k++)
@@ -259,7 +261,7 @@ static void add_part(sis__buf *b, const sis_piece *part, size_t number) {
     sis__buf_add(b, part->text + at + digits, part->length - at - digits);
 }
 
-/* The prompt of a row, as a person would write it without the parts that are left out. */
+/* The prompt of a row, as a person would write it without the omitted parts. */
 static void add_prompt(sis__buf *b, const sis_prompt *p, const double *kept) {
     size_t last = SIZE_MAX, number = 0;
     int numbered = is_numbered(p);
@@ -277,7 +279,7 @@ static void add_prompt(sis__buf *b, const sis_prompt *p, const double *kept) {
     sis__buf_str(b, p->after);
 }
 
-/* The answer goes behind a prompt with a blank between words; scripts that have none get none. */
+/* Is a blank needed between prompt and answer? Only in scripts with blanks between words. */
 static int needs_blank(const sis__buf *prompt, const char *answer) {
     uint32_t c = 0;
     if (prompt->len == 0 || !*answer || sis__is_space(prompt->data[prompt->len - 1]))
@@ -288,17 +290,17 @@ static int needs_blank(const sis__buf *prompt, const char *answer) {
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* One text that is asked about. */
+/* One question: a text and its answer. */
 typedef struct {
     state *s;
-    int whole;       /* nothing is left out */
-    size_t tokens;   /* that are asked for; 0: as many as the answer may have */
-    sis__buf text;   /* the prompt; with echo the answer is behind it */
-    char *answer;    /* as it stands behind the prompt */
-    size_t from, to; /* with echo: the characters of the answer */
+    int whole;       /* nothing is omitted */
+    size_t tokens;   /* to request; 0: up to the maximal length of the answer */
+    sis__buf text;   /* the prompt; with echo followed by the answer */
+    char *answer;    /* as it follows the prompt */
+    size_t from, to; /* with echo: character range of the answer */
     char key[SIS__SHA256_TEXT];
-    size_t times;   /* it was asked before */
-    json_t *choice; /* what came back */
+    size_t times;   /* number of earlier requests */
+    json_t *choice; /* the result */
 } question;
 
 static void question_release(question *q) {
@@ -341,12 +343,13 @@ static void add_text(sis__buf *b, const sis__buf *text) {
     sis__buf_char(b, '"');
 }
 
-/* Does the model write, to be compared with the answer? Otherwise the answer is given to it. */
+/* Does the model write its own answer, which is compared? Otherwise it scores the given one. */
 static int writes_itself(const endpoint *e) {
     return !e->echo && e->protocol != LLAMA && e->score != LABEL;
 }
 
-/* How many tokens are asked for, so that the answer is among them: as many as it had, else at most its bytes. */
+/* The number of tokens to request so that the answer is complete: as many as it had, else at most
+ * its bytes. */
 static size_t tokens_for(const endpoint *e, const question *q) {
     if (!q->answer)
         return ANSWER_TOKENS;
@@ -355,7 +358,7 @@ static size_t tokens_for(const endpoint *e, const question *q) {
     return q->tokens ? q->tokens : strlen(q->answer) + 1;
 }
 
-/* The request about n questions; more than one only where there are batches. */
+/* The request for n questions; more than one only with batches. */
 static void write_body(const endpoint *e, question *const *list, size_t n, sis__buf *b) {
     const question *q = list[0];
     sis__buf_str(b, "{");
@@ -401,7 +404,7 @@ static void write_body(const endpoint *e, question *const *list, size_t n, sis__
 
 /* ---- One request ----------------------------------------------------------------------------- */
 
-/* What a server says is wrong: {"error":"..."}, {"error":{"message":"..."}}, {"detail":"..."}. */
+/* A server's error message: {"error":"..."}, {"error":{"message":"..."}}, {"detail":"..."}. */
 static int fail_status(const connection *c) {
     const sis__web_answer *a = &c->answer;
     char excerpt[SIS__EXCERPT];
@@ -424,7 +427,7 @@ static int fail_status(const connection *c) {
     return sis__fail(SIS_E_MODEL, "HTTP %ld%s: %s", a->status, hint, excerpt);
 }
 
-/* POST a body; *json is what came back, or NULL with any other status than 200. */
+/* POST a body; *json is the answer, or NULL for a status other than 200. */
 static int post(const endpoint *e, connection *c, const sis__buf *body, json_t **json) {
     json_error_t why;
     char excerpt[SIS__EXCERPT];
@@ -468,7 +471,7 @@ static void count_request(endpoint *e, state *s, const json_t *json) {
     pthread_mutex_unlock(&e->lock);
 }
 
-/* Choices to their questions, by "index"; llama.cpp answers one question with one object. */
+/* Assign choices to questions by "index"; llama.cpp answers one question with one object. */
 static int share_out(const endpoint *e, json_t *json, question **list, size_t n) {
     json_t *choices = json_object_get(json, "choices"), *choice;
     size_t i;
@@ -489,7 +492,7 @@ static int share_out(const endpoint *e, json_t *json, question **list, size_t n)
     return SIS_OK;
 }
 
-/* n questions in one request. */
+/* Send n questions in one request. */
 static int ask_server(endpoint *e, question **list, size_t n) {
     sis__buf body;
     json_t *json = NULL;
@@ -529,7 +532,7 @@ static asked *find_asked(state *s, uint64_t key) {
     return &s->asked[s->n_asked++];
 }
 
-/* What a question is known by, and how often it was asked before in this run. */
+/* The key of a question, and how often it was asked before in this run. */
 static int find_key(endpoint *e, question *q) {
     sis__buf body;
     sis__sha256 sum;
@@ -554,14 +557,14 @@ static int find_key(endpoint *e, question *q) {
     return error;
 }
 
-/* Questions that the cache does not answer, cut into requests. */
+/* Questions that the cache does not answer, divided into requests. */
 typedef struct {
     endpoint *end;
     question **list; /* (n) */
-    size_t n, each;  /* each: in a request */
+    size_t n, each;  /* each: number per request */
 } requests;
 
-/* Whatever was paid for is kept, also if another request fails. */
+/* Answers that were paid for are kept even if another request fails. */
 static int ask_one(void *ctx, size_t item, int worker) {
     const requests *r = ctx;
     question **list = r->list + item * r->each;
@@ -575,7 +578,7 @@ static int ask_one(void *ctx, size_t item, int worker) {
     return error;
 }
 
-/* Ask what has no answer yet and the cache does not know, in as few requests as the server allows. */
+/* Ask the questions that the cache does not answer, in as few requests as the server allows. */
 static int ask_all(endpoint *e, question *q, size_t n) {
     requests r = {.end = e, .list = SIS_NEW(question *, n), .each = e->batches ? BATCH : 1};
     int error = r.list ? SIS_OK : SIS_E_NOMEM;
@@ -596,7 +599,7 @@ static int ask_all(endpoint *e, question *q, size_t n) {
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Generated tokens with their alternatives, wherever this server puts them. */
+/* Generated tokens with their alternatives, in any of the known places. */
 static const json_t *content_of(const endpoint *e, const json_t *choice) {
     return e->protocol == LLAMA ? json_object_get(choice, "completion_probabilities")
                                 : json_object_get(json_object_get(choice, "logprobs"), "content");
@@ -666,7 +669,7 @@ static const char *skip_blanks(const char *text) {
     return text;
 }
 
-/* Its first line with something on it, without blanks behind. */
+/* Its first line that is not blank, without trailing blanks. */
 static char *first_line(const char *text) {
     size_t begin = 0, end;
     while (text[begin] && sis__is_space(text[begin]))
@@ -726,7 +729,7 @@ static int is_whole(const sis_prompt *p, const double *row) {
     return 1;
 }
 
-/* A question about a row: the prompt, and what is to come behind it. */
+/* A question about a row: the prompt, and the answer after it. */
 static int write_question(const llm_model *m, const double *row, const char *answer, question *q) {
     const endpoint *e = m->end;
     size_t number = (size_t)row[0];
@@ -771,7 +774,7 @@ static int check_row(const llm_model *m, const double *row, size_t n_values) {
     return SIS_OK;
 }
 
-/* The answer that a row is about, given or found. */
+/* The answer of a row's prompt, given or found. */
 static int answer_for(const llm_model *m, size_t number, const char **answer) {
     state *s = &m->session->states[number];
     *answer = m->session->prompts[number].answer;
@@ -785,7 +788,7 @@ static int answer_for(const llm_model *m, size_t number, const char **answer) {
     return error;
 }
 
-/* The questions of a row: one, or one for each label. */
+/* The questions of a row: one, or one per label. */
 static int write_questions(const llm_model *m, const double *row, question *q) {
     const endpoint *e = m->end;
     const char *answer;
@@ -799,7 +802,7 @@ static int write_questions(const llm_model *m, const double *row, question *q) {
     return error;
 }
 
-/* Did the model write as many tokens as it was asked for, and would have gone on with the answer? */
+/* Did the model write all requested tokens, all of them a prefix of the answer? */
 static int is_cut(const endpoint *e, const question *q) {
     sis__llm_tokens t;
     return writes_itself(e) && q->tokens &&
@@ -807,7 +810,7 @@ static int is_cut(const endpoint *e, const question *q) {
            read_tokens(e, q, &t) == SIS_OK && t.unfinished;
 }
 
-/* Scores of rows about prompts whose answers' lengths are known. */
+/* Scores of rows about prompts whose answer lengths are known. */
 static int score_rows(const llm_model *m, const double *rows, size_t n, size_t n_values,
                       double *scores) {
     endpoint *e = m->end;
@@ -834,7 +837,8 @@ static int score_rows(const llm_model *m, const double *rows, size_t n, size_t n
     return error;
 }
 
-/* Where the model writes by itself, the whole prompt is asked first: its answer says how many tokens to ask for. */
+/* If the model writes its own answer, the whole prompt is asked first: its answer gives the number
+ * of tokens to request. */
 static int find_length(const llm_model *m, size_t number) {
     const session *s = m->session;
     size_t n = s->prompts[number].n;
@@ -935,7 +939,7 @@ static int read_score(endpoint *e, const char *text) {
                            MAX_LABELS);
 }
 
-/* The address, the model behind the #. Nothing that is secret may be in it. */
+/* Split the address and the model name after #. Refuses secrets in it. */
 static int read_address(endpoint *e, const char *spec) {
     const char *host = strstr(spec, "://") + 3, *mark = strchr(spec, '#');
     if (memchr(host, '@', strcspn(host, "/?#")))
@@ -978,7 +982,8 @@ static int has_echo(const json_t *choice) {
            json_array_size(json_object_get(l, "top_logprobs")) > 1;
 }
 
-/* What the server can do, by one question; by a few if it refuses the first, or does not echo. */
+/* Find out what the server supports, with one request; with a few if it refuses the first or has no
+ * echo. */
 static int ask_abilities(endpoint *e, connection *c) {
     json_t *json = NULL;
     e->echo = e->batches = e->protocol == COMPLETIONS;
@@ -1008,7 +1013,7 @@ static int ask_abilities(endpoint *e, connection *c) {
     return error;
 }
 
-/* What abilities are known by in the cache. */
+/* The cache key of the server's abilities. */
 static void abilities_key(const endpoint *e, char key[SIS__SHA256_TEXT]) {
     sis__sha256 sum;
     sis__sha256_init(&sum);
@@ -1018,7 +1023,7 @@ static void abilities_key(const endpoint *e, char key[SIS__SHA256_TEXT]) {
     sis__sha256_text(&sum, key);
 }
 
-/* Abilities are kept with the answers, so that a run whose answers are all known asks nothing. */
+/* Abilities are cached with the answers, so that a run with cached answers sends nothing. */
 static int find_out(endpoint *e) {
     char key[SIS__SHA256_TEXT];
     json_t *known = NULL;
@@ -1071,7 +1076,7 @@ static int endpoint_new(const char *spec, const sis_model_opt *opt, endpoint **o
     return error;
 }
 
-/* May a key of the environment go there: to https, or to this machine? */
+/* May the key of the environment be sent there: https, or this machine? */
 static int may_send_key(const char *address) {
     static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
     const char *host = strstr(address, "://") + 3;
@@ -1094,7 +1099,7 @@ static int use_key(const endpoint *e, sis__web *web, const sis_model_opt *opt) {
                : SIS_OK;
 }
 
-/* Connections are not made before they are needed. */
+/* Connections are opened when they are first needed. */
 static int connect_all(endpoint *e, const sis_model_opt *opt) {
     int jobs = opt->jobs > 0 ? opt->jobs : sis__cores();
     e->connections = SIS_NEW(connection, (size_t)jobs);

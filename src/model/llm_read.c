@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See llm_read.h. Whatever a server says is checked for its type before it is used.
+ * See llm_read.h. The type of everything that a server sends is checked.
  */
 #include "model/llm_read.h"
 
@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-enum { TOKEN = 256 }; /* bytes of a token that are compared */
+enum { TOKEN = 256 }; /* compared bytes of a token */
 
-/* The margin where the model takes another token is negative, however close the two are. */
+/* The margin is negative if the model takes another token, however close the two are. */
 static const double NOT_TAKEN = -1e-9;
 
 size_t sis__llm_characters(const char *text) {
@@ -48,7 +48,7 @@ static int finish(const sis__llm_tokens *out) {
 
 /* ---- The prompt and the answer, given back --------------------------------------------------- */
 
-/* The best token but the one at hand: top is {"token":logprob,...}. */
+/* The best token other than this one: top is {"token":logprob,...}. */
 static double best_other(json_t *top, const char *token, double logprob) {
     double best = -INFINITY;
     const char *name;
@@ -62,7 +62,8 @@ static double best_other(json_t *top, const char *token, double logprob) {
     return best;
 }
 
-/* Where token i ends: where the next one begins that is not at the same place, as the bytes of one character are. */
+/* The end of token i: the start of the next token at another position (bytes of one character share
+ * a position). */
 static size_t end_of(const json_t *offsets, size_t i, size_t to) {
     json_int_t from = json_integer_value(json_array_get(offsets, i));
     for (size_t k = i + 1; k < json_array_size(offsets); k++) {
@@ -94,7 +95,7 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
         if ((size_t)json_integer_value(at) >= to || end_of(offsets, i, to) <= from)
             continue;
         if (!json_is_number(logprob) && i == 0)
-            continue; /* the first of a text has none */
+            continue; /* the first token of a text has none */
         if (!json_is_number(logprob))
             return sis__fail(SIS_E_MODEL, "token %zu of the answer has no log-probability", i);
         double v = json_number_value(logprob);
@@ -105,7 +106,7 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
 
 /* ---- Tokens that the model wrote ------------------------------------------------------------- */
 
-/* The bytes of a token, as far as they are compared. */
+/* The bytes of a token that are compared. */
 static size_t token_bytes(const json_t *entry, char text[TOKEN]) {
     const json_t *bytes = json_object_get(entry, "bytes"), *byte;
     const char *token = json_string_value(json_object_get(entry, "token"));
@@ -123,7 +124,8 @@ static size_t token_bytes(const json_t *entry, char text[TOKEN]) {
     return n;
 }
 
-/* How much of the text a token says: all its bytes, or as many as there are; 0: it says something else. */
+/* How many bytes of the text a token covers: all its bytes, or the rest of the text; 0: it
+ * differs. */
 static size_t said(const char *text, const char *token, size_t n) {
     size_t left = strlen(text), both = n < left ? n : left;
     return both > 0 && memcmp(text, token, both) == 0 ? both : 0;
@@ -138,7 +140,8 @@ static int same_token(const json_t *a, const json_t *b) {
     return n == token_bytes(b, y) && memcmp(x, y, n) == 0;
 }
 
-/* The best of the reported tokens but this one, and the best that goes on with the text (-INFINITY: none). */
+/* The best reported token other than this one, and the best that continues the text (-INFINITY:
+ * none). */
 static void look_around(const json_t *entry, const char *text, double *other, double *fitting,
                         double *least) {
     const json_t *candidate;
@@ -187,7 +190,7 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         double logprob = json_number_value(json_object_get(entry, "logprob"));
         size_t n = token_bytes(entry, token), same = said(rest, token, n);
         if (same == 0 && rest == answer && is_blank(token, n) && !sis__is_space(*answer))
-            continue; /* a blank in front of the answer */
+            continue; /* a blank before the answer */
         look_around(entry, rest, &other, &fitting, &least);
         if (same == 0) {
             out->bounded |= fitting == -INFINITY;
@@ -202,8 +205,8 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         return finish(out);
     if (!json_is_array(content))
         return sis__fail(SIS_E_MODEL, "expected generated tokens with logprobs");
-    /* The model ended its text instead, and servers report nothing of that place. The end had at least the probability
-     * of the answer's next token, so that one has at most a half. */
+    /* The model ended its text here, and servers report no alternatives for the end. The end had at
+     * least the probability of the answer's next token, so that token has at most 0.5. */
     out->bounded = out->unfinished = 1;
     add_token(out, -log(2), 0);
     return finish(out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of a table for a network that takes words: an input a column (as scikit-learn's pipelines
- * are exported), or inputs of several columns each. What the search masks is one value a category;
- * here the word is put back in their place.
+ * Rows of a table for a network that takes words: one input per column (as scikit-learn pipelines
+ * are exported), or inputs with several columns each. The search masks one value per category; this
+ * file turns these values back into a word.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ struct sis__mixed_value {
     const char *input;
     int is_word;
     const sis_row_column *column;
-    float *words; /* (column->n) what stands for each category; NULL: a number */
-    float absent; /* what stands for no word */
+    float *words; /* (column->n) value of each category; NULL: a number */
+    float absent; /* value of a missing word */
 };
 
 void sis__mixed_free(sis__mixed *c) {
@@ -38,7 +38,7 @@ static size_t values_of(const sis_net_tensor *t) {
     return n;
 }
 
-/* What the values of the network's row are, input by input; *single: each input is one value. */
+/* List the values of the network's row, input by input; *single: each input has one value. */
 static int list_inputs(sis__mixed *c, const sis_net *net, int *single) {
     sis_net_tensor t;
     size_t used = 0;
@@ -86,7 +86,7 @@ static int take_words(struct sis__mixed_value *cell, const sis_net *net) {
     return error;
 }
 
-/* By name where each input is one column; else in the order of both. */
+/* By name if each input is one column; else in order. */
 static int find_columns(sis__mixed *c, const sis_net *net, const sis_row_form *form, int by_name) {
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < c->n; i++) {

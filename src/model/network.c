@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * `FILE.onnx`: a network of our own engine as a model. Rows become single precision, margins come
- * back; nothing is written to the model, so that all threads share one. The network's own walk
- * answers probes where one fits.
+ * `FILE.onnx`: a network of our own engine as a model. Rows are converted to single precision and
+ * margins are returned. The model is constant, so all threads share one. The network's walk answers
+ * probes if one fits.
  *
- * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids
- * are looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
+ * If a network begins with a lookup of token ids in an embedding matrix, the lookup is done here
+ * (tokens.c), so that a mask can be an embedding of no word.
  */
 #include "model/network.h"
 
@@ -37,7 +37,8 @@ static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values)
                            .shape = sis__shapes_find(&m->opened.shapes, n_values)};
 }
 
-/* Does value v of a row go into an input of whole numbers? Inputs that take a part each have an axis for rows. */
+/* Does value v of a row go into an input of integers? Inputs that take a part of the row have a
+ * batch axis. */
 static int is_whole(const sis_net *net, size_t v) {
     sis_net_tensor in = {0};
     size_t fed = 0, end = 0;
@@ -56,7 +57,7 @@ static int is_whole(const sis_net *net, size_t v) {
     return in.type == SIS_NET_INTS;
 }
 
-/* Do rows go into any input of whole numbers? */
+/* Do rows go into any input of integers? */
 static int has_whole(const sis_net *net) {
     sis_net_tensor in;
     for (size_t i = 0; i < sis_net_inputs(net); i++)
@@ -66,7 +67,7 @@ static int has_whole(const sis_net *net) {
     return 0;
 }
 
-/* Rows are floats, which hold whole numbers up to 2^24. */
+/* Rows are floats, which hold integers up to 2^24. */
 static int convert_row(const network_model *m, const double *from, size_t n, int whole,
                        float *row) {
     for (size_t v = 0; v < n; v++) {
@@ -85,7 +86,7 @@ static int convert_row(const network_model *m, const double *from, size_t n, int
     return SIS_OK;
 }
 
-/* Rows of the batch as the network takes them, to be freed. */
+/* The rows of the batch in the network's type; the caller frees them. */
 static int convert(const network_model *m, const double *rows, size_t n_values, sis_net_batch *b) {
     float *to = (float *)sis__alloc_raw(b->n_rows, b->n_values * sizeof *to);
     int error = to ? SIS_OK : SIS_E_NOMEM, whole = has_whole(m->net);
@@ -103,8 +104,7 @@ static int convert(const network_model *m, const double *rows, size_t n_values, 
     return error;
 }
 
-/* Scores of a row of a network of free length may be more or fewer than those of the row that was
- * measured. */
+/* Rows of other lengths may have another number of scores than the measured row. */
 static int check_outputs(const network_model *m, const sis_net_batch *b) {
     size_t n = 0;
     int error = sis_net_batch_outputs(m->net, b, &n);
@@ -143,8 +143,8 @@ static int embed(void *ctx, const double *row, size_t n_values, double *point) {
     return error;
 }
 
-/* Slopes are those of margins, which do not vanish in single precision where the score is 1 to the
- * last digit, times the slope of the link in double precision. */
+/* The gradient of margins, which does not vanish in single precision when the score is 1, times the
+ * slope of the link in double precision. */
 static int gradient(void *ctx, const sis_slopes *s) {
     const network_model *m = (const network_model *)ctx;
     size_t n = s->n * s->width, outputs = m->n_outputs;
@@ -193,8 +193,8 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
                             : sis_net_walk(m->net, input, &opt, out);
 }
 
-/* The engine lacks something that the file needs, as the error message says; ONNX Runtime may have
- * it. If it is not there, the message says what to do. */
+/* The engine does not support the file, as the error message says; try ONNX Runtime. If that is not
+ * available, the message says what to do. */
 static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *out) {
     char why[500], note[400], other[500];
     snprintf(why, sizeof why, "%s", sis_error_detail());
@@ -219,7 +219,7 @@ static void network_close(void *ctx) {
     free(m);
 }
 
-/* The same network, and a masked token of its own. */
+/* The same network with its own masked token. */
 static int network_share(void *ctx, void **out) {
     const network_model *m = (const network_model *)ctx;
     network_model *twin = (network_model *)sis__copy(m, 1, sizeof *m);
@@ -256,7 +256,7 @@ static void network_row_shape(const void *ctx, sis_net_shape *shape) {
     sis_net_input_shape(((const network_model *)ctx)->net, shape);
 }
 
-/* What depends on the network's rows. */
+/* Set the fields that depend on the network's rows. */
 static void describe(network_model *m, sis_model *out) {
     m->n_outputs = sis_net_outputs(m->net);
     out->n_outputs = m->n_outputs;
@@ -274,7 +274,7 @@ static int network_take_batch(sis_model *model) {
     return error;
 }
 
-/* Only asked of networks of free length. */
+/* Only called for networks of free length. */
 static int network_measure(sis_model *model, const double *row, size_t n_values) {
     network_model *m = (network_model *)model->ctx;
     sis_net_batch b = batch_of(m, 1, n_values);
@@ -289,7 +289,7 @@ static int network_measure(sis_model *model, const double *row, size_t n_values)
                : error;
 }
 
-/* Which input rows go into, and what the others are. */
+/* Choose the input for rows, and set the others. */
 static int set_inputs(sis_net *net, const sis_model_opt *opt) {
     int error = SIS_OK;
     for (size_t i = 0; i < opt->n_with && !error; i++)
@@ -303,7 +303,7 @@ static int set_inputs(sis_net *net, const sis_model_opt *opt) {
 
 enum { CHANNELS_MOST = 4 };
 
-/* "0.5,0.4,0.3" up to `end`: how many; 0: it is something else. */
+/* "0.5,0.4,0.3" up to `end`: returns the number of values; 0: another text. */
 static size_t parse_numbers(const char *text, char end, double *out, const char **rest) {
     for (size_t n = 0; n < CHANNELS_MOST;) {
         char *after;
@@ -317,7 +317,7 @@ static size_t parse_numbers(const char *text, char end, double *out, const char 
     return 0;
 }
 
-/* As torchvision's networks were trained. */
+/* The values used to train torchvision's networks. */
 static const char IMAGENET[] = "0.485,0.456,0.406/0.229,0.224,0.225";
 
 int sis__network_normalize(sis_net *net, const char *text) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text after --model to a model: the table of kinds, and the three calls of sis/model.h
- * that look into it.
+ * From the value of --model to a model: the table of kinds, and the functions of sis/model.h that
+ * use it.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "model/network.h"
 
 static const sis__model_kind *const kinds[] = {
-    &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
+    &sis__model_command, /* prefixes before suffixes: cmd:run m.onnx */
     &sis__model_http,    &sis__model_https,  &sis__model_ort,
     &sis__model_network, &sis__model_forest, &sis__model_llm,
 };
@@ -36,7 +36,7 @@ void sis_model_opt_defaults(sis_model_opt *opt) {
     sis__sized_copy(&opt_type, opt, &standard);
 }
 
-/* Does it end in one of these, which have blanks between? */
+/* Does it end in one of these suffixes, which are separated by blanks? */
 static int ends_in(const char *spec, const char *suffixes) {
     size_t length = strlen(spec), n;
     for (const char *at = suffixes; *at; at += n + (at[n] == ' ')) {
@@ -54,7 +54,7 @@ static int is_of_kind(const char *spec, const sis__model_kind *kind) {
     return strlen(spec) > 0 && (!kind->suffix || ends_in(spec, kind->suffix));
 }
 
-/* The kind of a file by what is in it; NULL: nothing that is known, or no file. */
+/* The kind of a file, from its content; NULL: unknown, or not a file. */
 static const sis__model_kind *recognise(const char *spec) {
     char head[256];
     size_t n = sis__file_head(spec, head, sizeof head);
@@ -64,7 +64,7 @@ static const sis__model_kind *recognise(const char *spec) {
     return NULL;
 }
 
-/* A network in front of an output's name: FILE.onnx#y. Others have no outputs with names. */
+/* A network followed by the name of an output: FILE.onnx#y. Other kinds have no named outputs. */
 static const sis__model_kind *recognise_parted(const char *spec) {
     char *file;
     const char *name;
@@ -86,7 +86,7 @@ static int unknown(const char *spec) {
     return sis__fail(SIS_E_ARGUMENT, "model \"%.200s\": expected %s", spec, list);
 }
 
-/* What is given twice is meant once, but nobody knows which. */
+/* An input that is given twice is ambiguous. */
 static int check_with(const sis_model_opt *o) {
     for (size_t i = 0; i < o->n_with; i++)
         for (size_t k = 0; k < i; k++)
@@ -96,7 +96,7 @@ static int check_with(const sis_model_opt *o) {
     return SIS_OK;
 }
 
-/* Options that would do nothing to this kind of model, or two things. */
+/* Refuse options that this kind of model ignores, and conflicting ones. */
 static int check_options(const sis__model_kind *kind, const sis_model_opt *o) {
     int named = kind != &sis__model_command && kind != &sis__model_forest;
     if (o->normalize && kind != &sis__model_network && kind != &sis__model_ort)
@@ -145,12 +145,11 @@ int sis_model_open_sized(const char *spec, const sis_model_opt *given, sis_model
     return error == SIS_OK ? sis__sized_copy(&model_type, out, &model) : error;
 }
 
-/* The kind of an opened model; NULL: it is a caller's own. */
+/* The kind of an opened model; NULL: a caller's own model. */
 static const sis__model_kind *kind_of(const sis_model *model) {
     for (size_t i = 0; i < N_KINDS; i++)
         if (kinds[i]->predict && kinds[i]->predict == model->predict)
-            return kinds
-                [i]; /* the context of a caller's own may be anything: it is not looked at */
+            return kinds[i]; /* the context of a caller's own model is never read */
     return NULL;
 }
 
@@ -243,7 +242,7 @@ void sis_model_name(const char *spec, char *name, size_t size) {
                                                       : spec;
     for (size_t word = 0; *spec && n + 1 < size; spec++) {
         if (*spec == '/' && !address) {
-            n = word; /* what was copied of this word is a folder */
+            n = word; /* the word copied so far is a folder */
             continue;
         }
         name[n++] = *spec;
@@ -271,7 +270,7 @@ int sis_model_describe(const sis_model *model, char **text) {
     return kind->describe(model->ctx, text);
 }
 
-/* Walks and slopes are those of other rows. */
+/* Walks and gradients belong to other rows. */
 static int forget_rows(sis_model *model) {
     model->n_values = 0;
     model->walk_new = NULL;
@@ -279,7 +278,7 @@ static int forget_rows(sis_model *model) {
     return SIS_OK;
 }
 
-/* Told by predict, since the context of a caller's own model is anything. */
+/* Identified by predict, because the context of a caller's own model can be anything. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
     const sis__model_kind *kind = kind_of(model);
     int error = kind && kind->take_texts

@@ -2,13 +2,13 @@
  *
  * `ort:FILE.onnx`: a network in ONNX Runtime. Every masked copy is a full pass.
  *
- * The file is cut first (sis_net_cut_ends): scores come out in front of the last activation, as
- * margins, and token models are entered behind their embedding matrix. So a saturated network is
- * ranked as in the engine, and a mask may be an embedding that belongs to no token.
+ * The file is cut first (sis_net_cut_ends): scores are read before the last activation, as margins,
+ * and token models start after their embedding matrix. So a saturated network is ranked as in the
+ * engine, and a mask may be an embedding of no token.
  *
- * The same row has the same scores, to the bit, on every run and for any number of jobs: a pass
- * always has as many rows as rows_at_once() says, which follows from shapes alone; what is left of
- * the last one is filled up; and one thread computes it. Threads share the session.
+ * The same row has the same bits in every run and for any number of jobs: every pass has the number
+ * of rows that rows_at_once() computes from shapes alone, the last one is padded, and one thread
+ * computes it. Threads share the session.
  */
 #include "model/ort.h"
 
@@ -40,7 +40,7 @@ static const size_t PASS_BYTES = (size_t)32 << 10;
 
 /* Memory of a pass. */
 typedef struct {
-    double *rows; /* (n, seen) as inputs see them */
+    double *rows; /* (n, seen) as the inputs see them */
     float *embedded;
     double *scores;
     size_t rows_cap, embedded_cap, scores_cap;
@@ -56,17 +56,17 @@ typedef struct {
     sis__opened opened;   /* first: see kind.h */
     pthread_mutex_t lock; /* one pass at a time */
     handle_role role;
-    sis__ort_network *net; /* of the handle that was opened */
+    sis__ort_network *net; /* owned by the handle that was opened */
 
-    sis__tokens tokens; /* zeroed: rows hold no token ids */
-    sis__mixed mixed;   /* of workers: borrowed */
+    sis__tokens tokens; /* zeroed: rows are not token ids */
+    sis__mixed mixed;   /* workers borrow it */
     const sis_piece *pieces;
     size_t n_pieces;
     int texts; /* rows are numbers of pieces */
 
     size_t n_outputs; /* 0: not measured yet */
-    int margins;      /* scores are read in front of the last activation */
-    int alone;        /* rows of a pass depend on each other: one at a time */
+    int margins;      /* scores are read before the last activation */
+    int alone;        /* rows of a pass influence each other: one row per pass */
     memory memory;
 } ort_model;
 
@@ -98,7 +98,7 @@ static int reserve(void *at, size_t *cap, size_t n, size_t size) {
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* The scores of a pass: how many, and the shape of the tensor they came in. */
+/* The scores of a pass: their number, and the shape of their tensor. */
 typedef struct {
     size_t count, rank;
     int64_t dims[SIS__RANK];
@@ -136,8 +136,8 @@ static int read_tensor(ort_model *m, ort_value *v, result_shape *shape) {
     return code;
 }
 
-/* A list with a dictionary for each row, as scikit-learn's exporter makes of probabilities: keys are
- * the classes in order, values the scores. */
+/* A list with a dictionary per row, as scikit-learn's exporter writes probabilities: keys are the
+ * classes in order, values the scores. */
 static int read_maps(ort_model *m, ort_value *v, result_shape *shape) {
     size_t rows = 0;
     int code = sis__ort_check(sis__ort.part_count(v, &rows));
@@ -158,8 +158,9 @@ static int read_maps(ort_model *m, ort_value *v, result_shape *shape) {
     return code;
 }
 
-/* z (k) -> the log-odds of each of a softmax: z_c - log of the sum over the others of exp(z_j). Only
- * for the largest is that sum taken apart: of any other, all less its own loses no digits. */
+/* z (k) -> the log-odds of each output of a softmax: z_c - log of the sum over the others of
+ * exp(z_j). Only for the largest the sum of the others is computed directly; for the rest,
+ * subtracting its own term loses no digits. */
 static void log_odds(double *z, size_t k) {
     size_t top = 0;
     double all = 0, rest = 0, second = -INFINITY;
@@ -178,7 +179,7 @@ static void log_odds(double *z, size_t k) {
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Values of a row as inputs see it. */
+/* Number of values of a row as the inputs see it. */
 static size_t seen_values(const ort_model *m, size_t n_values) {
     return m->texts ? 1 : m->mixed.items ? m->mixed.n : n_values;
 }
@@ -188,8 +189,7 @@ static int fit_input(const ort_model *m, size_t i, size_t n_values, sis__fit *fi
                            seen_values(m, n_values), fit);
 }
 
-/* A row of ids -> embeddings, and 1 where a token is, 0 where there is padding: inputs that follow
- * from the ids ask no more. */
+/* A row of ids -> embeddings, and 1 for a token, 0 for padding: derived inputs need no more. */
 static int embed(const ort_model *m, const double *ids, size_t n, float *embedded, double *seen) {
     const sis__tokens *t = &m->tokens;
     const float *padding = t->matrix + t->pad * t->dim;
@@ -199,7 +199,7 @@ static int embed(const ort_model *m, const double *ids, size_t n, float *embedde
     return code;
 }
 
-/* Words stand in a row by their numbers. */
+/* Rows contain words as numbers. */
 static int mix(ort_model *m, const double *row, float *values, double *seen) {
     int code = sis__mixed_row(&m->mixed, row, values);
     for (size_t i = 0; code == SIS_OK && i < m->mixed.n; i++)
@@ -207,7 +207,7 @@ static int mix(ort_model *m, const double *row, float *values, double *seen) {
     return code;
 }
 
-/* Rows (n, n_values) as inputs see them. */
+/* Rows (n, n_values) as the inputs see them. */
 static int see_rows(ort_model *m, const double *rows, size_t n, size_t n_values) {
     memory *b = &m->memory;
     size_t seen = seen_values(m, n_values),
@@ -230,7 +230,7 @@ static int see_rows(ort_model *m, const double *rows, size_t n, size_t n_values)
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* A pass: so many rows, filled up to `filled` by the last. */
+/* A pass: n rows, padded to `filled` with copies of the last. */
 typedef struct {
     const double *rows; /* (n, n_values) the caller's */
     size_t n, filled, n_values;
@@ -253,7 +253,7 @@ static size_t dims_of(const sis__fit *fit, size_t filled, size_t last, int64_t *
     return rank;
 }
 
-/* Row `copy` of a tensor comes from this one. */
+/* The source row of row `copy` of a tensor. */
 static size_t source(const ort_pass *p, size_t copy) {
     return copy < p->n ? copy : p->n - 1;
 }
@@ -265,7 +265,7 @@ static int make_numbers(ort_model *m, size_t i, const sis__fit *fit, const ort_p
     size_t count = sis__inputs_count(fit), copies = fit->batched ? p->filled : 1,
            seen = seen_values(m, p->n_values), bytes = sis__value_size(in->type);
     int taken = !in->given && in->follow == SIS__FOLLOWS_NOT; /* from the row */
-    int ids = taken && m->tokens.matrix != NULL;              /* of which only the shape is read */
+    int ids = taken && m->tokens.matrix != NULL;              /* only the shape is used */
     int64_t dims[SIS__RANK + 2];
     void **values = &m->memory.given[i].values;
     int code = sis__reserve(values, &m->memory.given[i].cap, copies * count, bytes);
@@ -283,7 +283,7 @@ static int make_numbers(ort_model *m, size_t i, const sis__fit *fit, const ort_p
                : code;
 }
 
-/* The tensor of embeddings, whose ids fit so. */
+/* The tensor of embeddings, with the shape of its ids. */
 static int make_embedded(ort_model *m, const sis__fit *fit, const ort_pass *p, ort_value **out) {
     size_t count = sis__inputs_count(fit) * m->tokens.dim, copies = fit->batched ? p->filled : 1,
            bytes = sis__value_size(m->net->embedding);
@@ -302,7 +302,7 @@ static int make_embedded(ort_model *m, const sis__fit *fit, const ort_pass *p, o
                : code;
 }
 
-/* The text of a row: its pieces one behind the other. free(*text). */
+/* The text of a row: its pieces concatenated. free(*text). */
 static int join_pieces(const ort_model *m, const ort_pass *p, size_t r, char **text) {
     sis__request request = {.pieces = m->pieces, .n_pieces = m->n_pieces};
     size_t n;
@@ -314,13 +314,13 @@ static int join_pieces(const ort_model *m, const ort_pass *p, size_t r, char **t
     return code;
 }
 
-/* What cell k of input i holds in row r. *owned: to be freed. */
+/* The text of cell k of input i in row r. *owned: to be freed. */
 static int text_of(const ort_model *m, size_t i, const ort_pass *p, size_t r, size_t k,
                    const char **text, char **owned) {
     const sis__model_input *in = &m->net->inputs.items[i];
     if (m->texts) {
         int code = join_pieces(m, p, r, owned);
-        *text = *owned ? *owned : ""; /* nothing is left of it */
+        *text = *owned ? *owned : ""; /* all pieces are removed */
         return code;
     }
     if (!m->mixed.items)
@@ -439,8 +439,8 @@ static size_t row_bytes(const ort_model *m, size_t n_values) {
     return bytes;
 }
 
-/* Rows of a pass: what fits into PASS_BYTES, by a power of two. Some models have no axis for rows, or
- * a fixed number of them. */
+/* Rows of a pass: a power of two that fits into PASS_BYTES. Some models have no batch axis, or a
+ * fixed batch. */
 static size_t rows_at_once(const ort_model *m, size_t n_values) {
     sis__fit fit;
     if (fit_rows(m, n_values, &fit) != SIS_OK || !fit.batched)
@@ -482,8 +482,8 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* Another row. Numbers the other way round (turned), which are as large; or their first half, or all 1
- * if that changes nothing. Rows with words: nothing is left of it. */
+/* Another row: the numbers in reverse order (turned), or with the first half set, or all 1 if that
+ * changes nothing. Rows with words: all are removed. */
 static void vary(const ort_model *m, const double *row, size_t n, int turned, double *other) {
     int same = 1;
     for (size_t i = 0; i < n; i++) {
@@ -497,9 +497,8 @@ static void vary(const ort_model *m, const double *row, size_t n, int turned, do
         other[i] = 1;
 }
 
-/* Does the row have these scores when it is the first or second of a pair? Only a lack of memory is a
- * failure: some models have no axis of rows in their output, and a row that is turned may be none
- * that they take. */
+/* Does the row keep its scores as the first or second of a pair? Only lack of memory is an error:
+ * some models have no batch axis in their output, and may not accept a reversed row. */
 static int compare_pair(ort_model *m, const double *pair, size_t place, size_t n_values,
                         size_t filled, const double *alone, int turned, int *same) {
     result_shape shape;
@@ -511,8 +510,7 @@ static int compare_pair(ort_model *m, const double *pair, size_t place, size_t n
     return code == SIS_E_NOMEM ? code : SIS_OK;
 }
 
-/* Does a row keep its scores beside another one, in front of it or behind? Some models mix all rows of
- * a pass. */
+/* Does a row keep its scores before and after another one? Some models mix all rows of a pass. */
 static int may_batch(ort_model *m, const double *row, size_t n_values, size_t filled, int *may) {
     double *pair = SIS_NEW_RAW(double, 2 * n_values + m->n_outputs),
            *alone = pair ? pair + 2 * n_values : NULL;
@@ -532,7 +530,7 @@ static int may_batch(ort_model *m, const double *row, size_t n_values, size_t fi
     return code;
 }
 
-/* Rows of a pass must have scores of their own. */
+/* Each row of a pass must have its own scores. */
 static int check_rows(ort_model *m, const double *row, size_t n_values) {
     sis__fit fit;
     int apart = 1, code = fit_rows(m, n_values, &fit);
@@ -563,7 +561,7 @@ static int gives_margins(const ort_model *m, const result_shape *s) {
     return axis >= 0 && axis < (int64_t)s->rank && behind == 1 && along == m->n_outputs;
 }
 
-/* The scores of one row: how many, and whether they are margins. */
+/* Measure one row: the number of scores, and whether they are margins. */
 static int measure_scores(ort_model *m, const double *row, size_t n_values) {
     sis__fit fit;
     result_shape shape;
@@ -593,7 +591,7 @@ static int measure(sis_model *model, const double *row, size_t n_values) {
 
 /* ---- Handles ------------------------------------------------------------------------------------ */
 
-/* A handle of its own for the same network; `role`: what it may be told, and what it frees. */
+/* A further handle of the same network; `role`: which settings it accepts, and what it frees. */
 static int copy_handle(const ort_model *m, handle_role role, void **out) {
     ort_model *twin = sis__copy(m, 1, sizeof *twin);
     *out = twin;

@@ -42,7 +42,7 @@ int sis__ort_check(ort_status *s) {
 
 /* ---- Where it is ----------------------------------------------------------------------------- */
 
-/* The newest file of the pattern that can be loaded. */
+/* Load the newest file that matches the pattern. */
 static void *open_matching(const char *folder, const char *below) {
     char pattern[PATH_ROOM + 128];
     void *library = NULL;
@@ -57,7 +57,7 @@ static void *open_matching(const char *folder, const char *below) {
     return library;
 }
 
-/* Try the entries of a list of folders, ':' between them. */
+/* Try the folders of a list separated by ':'. */
 static void *open_in_list(const char *list, void *(*try)(const char *folder)) {
     char folder[PATH_ROOM];
     void *library = NULL;
@@ -77,7 +77,7 @@ static void *open_in_folder(const char *folder) {
     return open_matching(folder, ".");
 }
 
-/* The loader knows names, not patterns; distributions give the file a name with its version. */
+/* The loader searches names, not patterns; distributions add the version to the name. */
 static void *open_of_system(void) {
     void *library = sis__library_open((const char *const[]){
         "libonnxruntime.so.1", "libonnxruntime.so", "libonnxruntime.dylib", NULL});
@@ -88,7 +88,7 @@ static void *open_of_system(void) {
                                   open_in_folder);
 }
 
-/* The packages of the Python whose programs are in `folder`. Nothing is executed. */
+/* The packages of the Python in `folder`. Nothing is executed. */
 static void *open_of_python(const char *folder) {
     char program[PATH_ROOM + 16], below[128];
     void *library = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The shared library of ONNX Runtime, loaded when it is first needed. Nothing of it is needed to
- * build: its only symbol is OrtGetApiBase, which hands out a table of functions that only ever grows,
- * so the slots below stay what they are (test_model_ort.c tries each of them).
+ * The shared library of ONNX Runtime, loaded on first use. It is not needed to build: its only
+ * symbol is OrtGetApiBase, which returns a table of functions that only grows, so the slots below
+ * stay valid (test_model_ort.c tests each of them).
  *
- * Where it is looked for: the file $SIS_ORT and nothing else, if that is set; the folder that
- * sis_model_ort_folder() names; the loader's own folders; the onnxruntime wheel of the python3 in
- * $PATH; ort/ beside the program. Never relative to the working directory.
+ * Search order: only the file $SIS_ORT, if set; the folder of sis_model_ort_folder(); the loader's
+ * own folders; the onnxruntime wheel of the python3 in $PATH; ort/ next to the program. Never
+ * relative to the working directory.
  */
 #ifndef SIS_MODEL_ORT_LIBRARY_H
 #define SIS_MODEL_ORT_LIBRARY_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Its objects are only ever passed back. A status is NULL if all is well. */
+/* Opaque objects. A status of NULL means success. */
 typedef void ort_status, ort_environment, ort_session_options, ort_session, ort_type_info,
     ort_tensor_info, ort_allocator, ort_memory_info, ort_run_options, ort_value;
 
@@ -76,14 +76,14 @@ typedef struct sis__ort_library {
     ort_memory_info *memory;
     ort_allocator *allocator;
     char engine[64];   /* "ONNX Runtime 1.30.0" */
-    char problem[512]; /* why it is not there; "": it is */
+    char problem[512]; /* why it is not available; "": it is */
 } sis__ort_library;
 extern sis__ort_library sis__ort;
 
-/* Load it. SIS_E_UNSUPPORTED if it is not there, with what to do in the message. */
+/* Load it. SIS_E_UNSUPPORTED if it is not installed; the message says what to do. */
 int sis__ort_load(void);
 
-/* A status becomes a message of ours. */
+/* Turn a status into one of our errors. */
 int sis__ort_check(ort_status *s);
 
 #endif

@@ -13,7 +13,7 @@
 #include "model/network.h"
 #include "model/ort_library.h"
 
-static const size_t max_bytes = INT32_MAX; /* that ONNX Runtime reads from memory */
+static const size_t max_bytes = INT32_MAX; /* limit of files that ONNX Runtime reads from memory */
 
 void sis__ort_network_free(sis__ort_network *net) {
     if (!net)
@@ -31,7 +31,7 @@ void sis__ort_network_free(sis__ort_network *net) {
 
 /* ---- Inputs --------------------------------------------------------------------------------- */
 
-/* What an input or output is; if it is a tensor, of what (*info, else NULL). */
+/* The type of an input or output; *info is set for tensors, else NULL. */
 static int read_type(const ort_type_info *type, int *kind, const ort_tensor_info **info,
                      int *number) {
     int code = sis__ort_check(sis__ort.kind_of_type(type, kind));
@@ -91,7 +91,7 @@ static int read_inputs(sis__ort_network *net, const sis_model_opt *opt) {
 
 /* ---- The output --------------------------------------------------------------------------------- */
 
-/* 2: numbers of floating point, or dictionaries of them; 1: other numbers; 0: neither. */
+/* 2: floating point numbers, or dictionaries of them; 1: other numbers; 0: neither. */
 static int rank_output(const sis__ort_network *net, size_t i, int *rank) {
     ort_type_info *type = NULL;
     const ort_tensor_info *info = NULL;
@@ -108,7 +108,7 @@ static int rank_output(const sis__ort_network *net, size_t i, int *rank) {
     return code;
 }
 
-/* Is output i called so? NULL: any is. */
+/* Does output i have this name? NULL: any name. */
 static int is_called(const sis__ort_network *net, size_t i, const char *wanted, int *called) {
     char *name = NULL;
     int code = sis__ort_check(sis__ort.output_name(net->session, i, sis__ort.allocator, &name));
@@ -124,13 +124,13 @@ static int no_output(const char *wanted, size_t n) {
                   : sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs is numeric", n);
 }
 
-/* The one that is wanted, by name; NULL: the first output of floating point, since what stands beside
- * probabilities are labels, else the first of numbers. */
+/* The output with this name; NULL: the first of floating point, because probabilities often come
+ * with labels, else the first of numbers. */
 static int choose_output(sis__ort_network *net, const char *wanted) {
     size_t n = 0, chosen = 0;
     int best = 0, rank = 0, called = 0;
     int code = sis__ort_check(sis__ort.output_count(net->session, &n));
-    n -= code == SIS_OK && net->cut.adds_output; /* behind those of the file */
+    n -= code == SIS_OK && net->cut.adds_output; /* after those of the file */
     for (size_t i = 0; code == SIS_OK && i < n; i++) {
         code = is_called(net, i, wanted, &called);
         if (code == SIS_OK)
@@ -152,7 +152,7 @@ static int choose_output(sis__ort_network *net, const char *wanted) {
 
 /* ---- All of it ---------------------------------------------------------------------------------- */
 
-/* One thread computes a pass, so that its sums have one order. */
+/* One thread computes a pass, so that sums have a fixed order. */
 static int start_session(sis__ort_network *net) {
     ort_session_options *options = NULL;
     int code = sis__ort_check(sis__ort.create_options(&options));
@@ -180,8 +180,8 @@ static void forget_document(sis__ort_network *net) {
     net->cut = (sis_net_cut){0};
 }
 
-/* What the file carries, and the file cut. One that cannot be read here, or is too long for memory, may still be one for ONNX
- * Runtime, which then gets it by its path: it has no labels, margins or embeddings. */
+/* Read the document and cut the file. A file that cannot be read here, or is too long for memory,
+ * goes to ONNX Runtime by its path; it then has no labels, margins or embeddings. */
 static int cut_file(sis__ort_network *net, const char *output, const sis_model_opt *opt) {
     int code = sis_net_read_document(net->path, &net->document);
     if (code != SIS_OK)

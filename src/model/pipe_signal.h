@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing to a child or a connection that is gone raises SIGPIPE, which would end the program we
- * live in. Signal handlers are its business, so the signal is blocked while we write, in this
- * thread only, and taken away if it came.
+ * Writing to a child or connection that is gone raises SIGPIPE, which would end the host program.
+ * Signal handlers belong to the host, so the signal is blocked in this thread while we write, and
+ * removed if it was raised.
  */
 #ifndef SIS_MODEL_PIPE_SIGNAL_H
 #define SIS_MODEL_PIPE_SIGNAL_H
@@ -11,7 +11,7 @@
 
 typedef struct sis__no_pipe_signal {
     sigset_t before;
-    int was_pending; /* one that somebody else is waiting for */
+    int was_pending; /* raised before, and left to the host */
 } sis__no_pipe_signal;
 
 void sis__pipe_signal_hold(sis__no_pipe_signal *guard);

@@ -58,7 +58,7 @@ static void add_number(sis__request *r, double value) {
     memcpy(slot->text, r->text.data + before, length);
 }
 
-/* As many brackets as lists begin (or end) at value i: those of all axes whose part is full. */
+/* The brackets of all lists that begin (or end) at value i. */
 static void add_brackets(sis__request *r, char bracket, size_t i) {
     size_t part = 1;
     for (size_t d = r->rank; d-- > 1;) {
@@ -92,7 +92,7 @@ static void add_numbers(sis__request *r, const double *row, size_t n) {
         sis__buf_char(&r->text, ']');
 }
 
-/* Hand each piece of a row to `add`. */
+/* Call `add` for each piece of a row. */
 static int for_pieces(sis__request *r, const double *row, size_t n,
                       void (*add)(sis__buf *b, const char *text, size_t length)) {
     for (size_t i = 0; i < n; i++) {
@@ -113,7 +113,7 @@ static void add_bytes(sis__buf *b, const char *text, size_t length) {
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
-/* What pandas reads a category as: a number, true or false, or text. */
+/* A category in the type that pandas would read: a number, a boolean or a text. */
 static void add_category(sis__request *r, const sis_row_column *c, size_t category) {
     if (!c->numbers)
         sis__buf_json(&r->text, c->categories[category]);

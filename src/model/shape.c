@@ -10,7 +10,7 @@
 #include "base/dims.h"
 #include "base/error.h"
 
-/* Values of a tensor that always holds several rows, all of which are filled to ask about one. */
+/* Limit of a tensor with a fixed number of rows, all of which are filled to predict one. */
 static const size_t MOST_FILLED = (size_t)1 << 28;
 
 void sis__shape_text(const sis__shape *s, char text[SIS__SHAPE_TEXT]) {
@@ -22,8 +22,8 @@ void sis__shape_text(const sis__shape *s, char text[SIS__SHAPE_TEXT]) {
         snprintf(text + used, SIS__SHAPE_TEXT - used, "]");
 }
 
-/* The product of the axes from `first` on that are not free; 0 if it is none that memory could
- * hold. *free_axes counts the others. */
+/* The product of the fixed axes from `first` on; 0 if it is too large for memory. *free_axes counts
+ * the others. */
 static size_t fixed_part(const sis__shape *s, size_t first, size_t *free_axes) {
     size_t product = 1;
     *free_axes = 0;
@@ -38,7 +38,7 @@ static size_t fixed_part(const sis__shape *s, size_t first, size_t *free_axes) {
     return product;
 }
 
-/* One row in the axes from `first` on. */
+/* Fill the axes from `first` on with one row. */
 static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, size_t n_values,
                 sis__fit *out) {
     out->rank = s->rank - first;
@@ -49,7 +49,7 @@ static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, si
     return sis__dims_row(s->dims + first, out->rank, n_values, out->dims) == SIS_OK;
 }
 
-/* A file or server may say any number of rows. */
+/* A file or server may declare any number of rows. */
 static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
     char text[SIS__SHAPE_TEXT];
     if (n_values == 0 || rows <= 1 || rows <= MOST_FILLED / n_values)
@@ -67,7 +67,7 @@ static int fit_single(const sis__shape *s, size_t n_values, sis__fit *out) {
     return fill(s, 0, NULL, n_values, out);
 }
 
-/* Several rows at a time: any number, or always the same one. */
+/* Several rows at a time: any number, or a fixed one. */
 static int fit_batch(const sis__shape *s, const sis_net_shape *told, size_t n_values,
                      sis__fit *out) {
     if (s->rank == 0 || s->dims[0] == 0 || !fill(s, 1, told, n_values, out))

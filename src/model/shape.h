@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How rows fill a tensor. Models tell the shape they take, with free axes; the first axis usually
- * counts the rows, but some models take one row without it, or always the same number of rows.
+ * How rows fill a tensor. Models declare a shape with free axes; the first axis is usually the
+ * batch, but some models take one row without it, or a fixed number of rows.
  */
 #ifndef SIS_MODEL_SHAPE_H
 #define SIS_MODEL_SHAPE_H
@@ -18,21 +18,21 @@ typedef struct sis__shape {
 /* Rows of a certain width in a tensor of that shape. */
 typedef struct sis__fit {
     size_t rank;
-    size_t dims[SIS__RANK]; /* those of one row; the axis of rows is left out */
-    int batched;            /* the tensor has an axis of rows, in front */
-    size_t rows;            /* a tensor holds exactly so many; 0: any number */
+    size_t dims[SIS__RANK]; /* of one row, without the batch axis */
+    int batched;            /* the tensor has a batch axis, the first */
+    size_t rows;            /* a tensor holds exactly this many; 0: any number */
 } sis__fit;
 
-/* Rows of n_values values, of the shape `told` (shapes.h). Where that is NULL, a free axis takes what is left,
- * several are equally long; a first axis that is not free and not 1 counts rows only if a row cannot fill all axes, as
- * in the engine's own reading of a network. SIS_E_ARGUMENT if they do not fit, SIS_E_UNSUPPORTED if there are always so many rows
- * that nobody could fill the tensor; the message tells the shape. */
+/* Fit rows of n_values values with the shape `told` (shapes.h). If that is NULL, a free axis takes
+ * the rest, several free axes are equal; a first axis that is fixed and not 1 is the batch only if
+ * a row cannot fill all axes, as in the engine. SIS_E_ARGUMENT if they do not fit,
+ * SIS_E_UNSUPPORTED if the fixed batch is too large; the message names the shape. */
 int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out);
 
-/* What one row looks like, 0 for free sizes; no axes: there is none for rows, or always several rows. */
+/* The shape of one row, 0 for free sizes; rank 0: no batch axis, or a fixed batch. */
 void sis__shape_row(const sis__shape *s, sis_net_shape *row);
 
-/* The only number of values that a row can have; 0: that depends. */
+/* The number of values of a row; 0: not fixed. */
 size_t sis__shape_values(const sis__shape *s);
 
 /* "[-1,28,28]" */

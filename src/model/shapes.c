@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See shapes.h. Places are taken one behind the other from where the number's hash points to; at most
- * half of them are.
+ * See shapes.h. A hash table with linear probing; at most half of it is used.
  */
 #include "model/shapes.h"
 
@@ -19,7 +18,7 @@ static size_t count_of(const sis_net_shape *s) {
     return n;
 }
 
-/* Where it is, or would be. */
+/* Its entry, or the free one where it belongs. */
 static sis__told_shape *place_of(const sis__shapes *s, size_t n_values) {
     size_t at = (size_t)((n_values * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
     while (s->items[at & (s->room - 1)].n_values &&

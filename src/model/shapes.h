@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a handle of a model was told about the shape of its rows: one shape for each number of values.
- * A table that is looked up by that number, in constant time however many images differ in size.
+ * The declared shapes of a handle's rows: one shape for each number of values. A hash table by that
+ * number, so a lookup takes constant time however many image sizes there are.
  */
 #ifndef SIS_MODEL_SHAPES_H
 #define SIS_MODEL_SHAPES_H
@@ -9,7 +9,7 @@
 #include <sis/net.h>
 
 typedef struct sis__told_shape {
-    size_t n_values; /* 0: this place is free */
+    size_t n_values; /* 0: free entry */
     sis_net_shape shape;
 } sis__told_shape;
 
@@ -18,13 +18,13 @@ typedef struct sis__shapes {
     size_t n, room;         /* room: a power of two, or 0 */
 } sis__shapes;
 
-/* SIS_E_ARGUMENT: rows of as many values have another shape. */
+/* SIS_E_ARGUMENT: rows with this number of values have another shape. */
 int sis__shapes_add(sis__shapes *s, const sis_net_shape *shape);
 
-/* That of rows of so many values; NULL: nothing was told. */
+/* The shape of rows with this number of values; NULL: none. */
 const sis_net_shape *sis__shapes_find(const sis__shapes *s, size_t n_values);
 
-/* Was it told this one? */
+/* Was this shape declared? */
 int sis__shapes_has(const sis__shapes *s, const sis_net_shape *shape);
 void sis__shapes_release(sis__shapes *s);
 

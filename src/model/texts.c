@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts for a network whose one input is a string, as pipelines of scikit-learn with a vectorizer
- * are exported: a row is the pieces of a text that are left, one behind the other.
+ * Texts for a network whose only input is a string, as scikit-learn pipelines with a vectorizer are
+ * exported: a row is the concatenation of the remaining pieces of a text.
  *
- * A network keeps every text it has seen, since numbers stand for them in its tensors. A search asks
- * about thousands of different ones, so it has a copy of the network, which is opened again when it
- * has seen TEXTS_MOST.
+ * A network keeps every text it has seen, because its tensors hold numbers of texts. A search needs
+ * thousands of texts, so it uses a copy of the network, which is reopened after TEXTS_MOST bytes.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ struct sis__texts {
     size_t n_bytes;
     const sis_piece *pieces;
     size_t n_pieces;
-    pthread_rwlock_t lock; /* of net; held for reading while it runs */
+    pthread_rwlock_t lock; /* protects net; held for reading while it runs */
 };
 
 void sis__texts_free(sis__texts *t) {
@@ -58,7 +57,7 @@ int sis__texts_new(const sis_net *net, const sis_piece *pieces, size_t n, sis__t
     return error;
 }
 
-/* A network that has seen no text takes the place of one that has seen many. */
+/* Replace the network by a new copy that has seen no text. */
 static int renew(sis__texts *t) {
     int error = SIS_OK;
     sis_net *next = NULL;
@@ -73,7 +72,7 @@ static int renew(sis__texts *t) {
     return error;
 }
 
-/* What stands for the text of a row. */
+/* The value for the text of a row. */
 static int read_row(const sis__texts *t, const double *row, size_t n, float *value) {
     sis__request r = {.pieces = t->pieces, .n_pieces = t->n_pieces};
     sis__buf_init(&r.text);

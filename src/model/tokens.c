@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Token ids to embeddings, for predictions (every row) and for walks (one input and its mask,
+ * From token ids to embeddings, for predictions (every row) and for walks (the input and its mask,
  * once).
  */
 #include <math.h>
@@ -75,7 +75,7 @@ static int embed_double(const sis__tokens *t, const double *ids, size_t n, doubl
     return error;
 }
 
-/* The same input in embeddings: `values`, `mask` and `feature_of` have room for them. */
+/* The input as embeddings; `values`, `mask` and `feature_of` have room for them. */
 static int embed_input(const sis__tokens *t, const sis_input *input, double *values, double *mask,
                        int *feature_of, sis_input *out) {
     size_t n = input->n_values, width = n * t->dim;
@@ -96,7 +96,7 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
                      const sis_net_walk_opt *opt, sis_walk **out) {
     for (size_t v = 0; v < input->n_values; v++)
         if (isnan(input->mask[v]) || isnan(input->values[v]))
-            return SIS_E_UNSUPPORTED; /* removal moves whole positions, which no walk expects */
+            return SIS_E_UNSUPPORTED; /* removal shifts positions, which walks do not support */
     size_t width = input->n_values * t->dim;
     double *values = SIS_NEW_RAW(double, width), *mask = SIS_NEW_RAW(double, width);
     int *feature_of = SIS_NEW_RAW(int, width);

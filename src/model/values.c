@@ -95,7 +95,7 @@ static double read_value(sis__value_type type, const void *array, size_t i) {
 }
 
 double sis__value_get(sis__value_type type, const void *array, size_t i) {
-    double value = read_value(type, array, i); /* of those of 16 bits the bits */
+    double value = read_value(type, array, i); /* for 16-bit types the bits */
     return type == SIS__VALUE_FP16   ? (double)sis__half_to_float((uint16_t)value)
            : type == SIS__VALUE_BF16 ? (double)sis__bfloat_to_float((uint16_t)value)
                                      : value;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types of values in tensors of other programs, under the names they have there. Rows are doubles;
- * what cannot be said in a type is refused before it is sent.
+ * Types of tensor values in other programs, with their names there. Rows are doubles; a value that
+ * a type cannot hold is refused before it is sent.
  */
 #ifndef SIS_MODEL_VALUES_H
 #define SIS_MODEL_VALUES_H
@@ -34,20 +34,20 @@ typedef enum sis__value_type {
         SIS__VALUE_UNKNOWN
 } sis__value_type;
 
-/* By name in either, or by ONNX's number; SIS__VALUE_UNKNOWN if it is none of the list. */
+/* By either name, or by ONNX's number; SIS__VALUE_UNKNOWN if it is not in the list. */
 sis__value_type sis__value_named(const char *name);
 sis__value_type sis__value_numbered(int onnx);
 
-/* "FP32"; bytes of one; is it of floating point? */
+/* "FP32"; size in bytes; is it floating point? */
 const char *sis__value_name(sis__value_type type);
 size_t sis__value_size(sis__value_type type);
 int sis__value_is_float(sis__value_type type);
 
-/* Can the values be said in that type? Only whole numbers of its range for those of integers.
- * SIS_E_ARGUMENT names the first that cannot. */
+/* Can the type hold the values? Integer types hold integers of their range. SIS_E_ARGUMENT names
+ * the first value that does not fit. */
 int sis__values_check(sis__value_type type, const double *values, size_t n);
 
-/* Value i of an array of that type, in this machine's order of bytes. */
+/* Value i of an array of that type, in native byte order. */
 void sis__value_put(sis__value_type type, void *array, size_t i, double value);
 double sis__value_get(sis__value_type type, const void *array, size_t i);
 

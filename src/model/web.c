@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See web.h. libcurl does the talking: keep-alive, TLS with certificates checked, proxies of the
- * environment, chunked and compressed answers. Ours are the limits: of time, of size, of repetition,
- * and of where secrets may go. They are never part of a message.
+ * See web.h. libcurl does the transfer: keep-alive, TLS with checked certificates, proxies of the
+ * environment, chunked and compressed answers. This file adds limits of time, size and repetition,
+ * and controls where secrets are sent. Secrets never appear in messages.
  */
 #include "model/web.h"
 
@@ -14,7 +14,7 @@
 
 #ifdef SIS_CURL
 
-#define CURL_DISABLE_TYPECHECK /* which asks for curl_easy_setopt itself */
+#define CURL_DISABLE_TYPECHECK /* it would need curl_easy_setopt itself */
 #include <curl/curl.h>
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ struct sis__web {
     double timeout;
     size_t retries;
     int redirects;
-    unsigned jitter; /* so that many clients do not come back at the same moment */
+    unsigned jitter; /* random pauses, so that many clients do not return at once */
     char said[CURL_ERROR_SIZE];
 };
 
@@ -90,7 +90,7 @@ static int add_header(sis__web *w, const char *line) {
     return SIS_OK;
 }
 
-/* "Name: value" on one line. What it is instead is not quoted: it may be a secret. */
+/* "Name: value" on one line. A malformed line is not quoted: it may be a secret. */
 static int add_user_header(sis__web *w, const char *line, size_t number) {
     size_t name = strcspn(line, ":");
     int good = name > 0 && line[name] == ':';
@@ -151,7 +151,7 @@ static int read_token(sis__web *w, const char *path) {
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* What libcurl fills in while a request is under way. */
+/* Filled by libcurl during a request. */
 typedef struct {
     sis__web_answer *answer;
     size_t most;
@@ -185,7 +185,7 @@ static size_t read_header(char *line, size_t size, size_t n, void *ctx) {
 
 /* ---- One request ----------------------------------------------------------------------------- */
 
-/* Options that stay the same for all requests of a connection. */
+/* Options shared by all requests of a connection. */
 static int prepare(sis__web *w) {
     CURL *c = w->curl;
     int bad = curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
@@ -210,7 +210,7 @@ static int prepare(sis__web *w) {
     return bad ? sis__fail(SIS_E_MODEL, "libcurl refuses an option") : SIS_OK;
 }
 
-/* The headers of one request; NULL if there is no memory. */
+/* The headers of one request; NULL: out of memory. */
 static struct curl_slist *headers_of(const sis__web *w, const sis__web_request *q) {
     char length[64];
     snprintf(length, sizeof length, "Inference-Header-Content-Length: %zu", q->json_length);
@@ -218,7 +218,7 @@ static struct curl_slist *headers_of(const sis__web *w, const sis__web_request *
         q->json_length ? "Content-Type: application/octet-stream"
                        : "Content-Type: application/json",
         "Accept: application/json, application/octet-stream",
-        "Expect:", /* no waiting for leave to send a long body */
+        "Expect:", /* do not wait for permission to send a long body */
         q->json_length ? length : NULL,
     };
     struct curl_slist *list = NULL;
@@ -233,7 +233,7 @@ static struct curl_slist *headers_of(const sis__web *w, const sis__web_request *
     struct curl_slist *last = list;
     while (last->next)
         last = last->next;
-    last->next = w->headers; /* lent for the request */
+    last->next = w->headers; /* borrowed for the request */
     return list;
 }
 
@@ -277,7 +277,7 @@ static int is_redirection(long status) {
     return status == 301 || status == 302 || status == 307 || status == 308;
 }
 
-/* Do both addresses lead to the same host and port, the second no less protected? */
+/* Do both addresses have the same host and port, the second with the same protection or better? */
 static int same_host(const char *a, const char *b) {
     size_t n = strcspn(a, ":"), m = strcspn(b, ":");
     int same = sis__same_start(a, b, 5) || sis__same_start(b, "https", 5);
@@ -291,7 +291,7 @@ static int same_host(const char *a, const char *b) {
     return (n == m && sis__same_start(a, b, n)) || (n == host_a && m == host_b);
 }
 
-/* Where this answer leads, if it may be followed: *url is set, free()d by the caller. */
+/* The target of a redirection, if it may be followed: *url is set, the caller frees it. */
 static int redirection(sis__web *w, const sis__web_answer *a, const char *from, char **url) {
     char *to = NULL;
     *url = NULL;
@@ -302,7 +302,7 @@ static int redirection(sis__web *w, const sis__web_answer *a, const char *from, 
         return sis__fail(SIS_E_MODEL, "HTTP %ld, a redirection without an address", a->status);
     const char *host = strstr(to, "://");
     const char *login = host ? memchr(host + 3, '@', strcspn(host + 3, "/?#")) : NULL;
-    host = login ? login + 1 : to; /* nothing secret in a message */
+    host = login ? login + 1 : to; /* no secrets in a message */
     if (!w->redirects)
         return sis__fail(SIS_E_MODEL,
                          "HTTP %ld, a redirection to %.200s; give that address, or "
@@ -425,7 +425,7 @@ void sis__web_free(sis__web *w) {
     free(w);
 }
 
-/* A connection that has all it needs, or nothing. */
+/* Return a complete connection, or none. */
 static int finish(sis__web *w, int error, sis__web **out) {
     if (error == SIS_OK)
         error = prepare(w);

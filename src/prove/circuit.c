@@ -99,10 +99,9 @@ static int open_affine(sis__circuit_node *n, size_t n_out, size_t from) {
 
 /* The weights w (n_out) of one value: the operator's result for this value alone minus its result
  * for zeros (bias). The value is as large as floats allow: the result has a rounding error of 2^-24
- * times
- * |w| far + |bias|, so w x has an error of 2^-24 times |w x| + |bias| for each |x| <= far, which the bounds
- * include as rounding (bounds.c). With a smaller value, a large bias would hide digits of the
- * weight.
+ * of |w| far + |bias|, so w x has an error of 2^-24 of |w x| + |bias| for each |x| <= far, which the
+ * bounds include as rounding (bounds.c). With a smaller value, a large bias would hide digits of
+ * the weight.
  *
  * If the result overflows, smaller values are tried; there the bias must not dominate. A weight
  * that is not found is NaN, which push_weight() refuses. */

@@ -3,8 +3,8 @@
  * A network in the form that bounds need: nodes, each of which computes a row of numbers from one
  * or two earlier ones.
  *
- *     affine   sums of products and a constant: Gemm, MatMul, Conv, average pooling, batch norm, sums
- *              with and products by constants, linear models
+ *     affine   sums of products and a constant: Gemm, MatMul, Conv, average pooling, batch norm,
+ *              sums with and products by constants, linear models
  *     relu     max(0, x) of each number
  *     maximum  of groups: MaxPool, GlobalMaxPool
  *     sum      of two nodes, or their difference
