@@ -126,23 +126,25 @@ static int keeps_class(const cli_explain_options *o) {
 static void count_record(cli_explaining *w, const char *id, const sis_collection *c) {
     int below = w->o->task.opt.answer.search.below, undecided = c->status == SIS_STATUS_NOT_DECIDED;
     double score = undecided ? c->score : c->masked_score;
-    cli_first *first = &w->first[c->status];
+    cli_first *first = &w->found.first[c->status];
     int nearer = undecided && (below ? score < first->score : score > first->score);
-    if (w->counts[c->status]++ > 0 && !nearer)
+    if (w->found.counts[c->status]++ > 0 && !nearer)
         return;
     snprintf(first->id, sizeof first->id, "%s", id);
     first->score = score;
     if (c->status == SIS_STATUS_ERROR)
-        snprintf(w->why, sizeof w->why, "%s", c->message ? c->message : "the model failed");
+        snprintf(w->found.why, sizeof w->found.why, "%s",
+                 c->message ? c->message : "the model failed");
 }
 
 /* Examples that failed are in the file; why the status is 1 is said even with --quiet. */
 static int tell_errors(const cli_explaining *w) {
-    size_t n = w->counts[SIS_STATUS_ERROR];
-    const char *id = w->first[SIS_STATUS_ERROR].id;
-    return n == 0   ? CLI_DONE
-           : n == 1 ? cli_error("example \"%s\": %s", id, w->why)
-                    : cli_error("%zu examples failed; the first is \"%s\": %s", n, id, w->why);
+    size_t n = w->found.counts[SIS_STATUS_ERROR];
+    const char *id = w->found.first[SIS_STATUS_ERROR].id;
+    return n == 0 ? CLI_DONE
+           : n == 1
+               ? cli_error("example \"%s\": %s", id, w->found.why)
+               : cli_error("%zu examples failed; the first is \"%s\": %s", n, id, w->found.why);
 }
 
 /* ---- Records ---------------------------------------------------------------------------------- */
@@ -365,21 +367,21 @@ static const outsider *outside(const cli_explain_options *o) {
 
 /* The same where a class was to be kept, so that there is no threshold. */
 static void remark_class(const cli_explaining *w) {
-    const cli_first *behind = &w->first[SIS_STATUS_NOT_DECIDED];
-    const cli_first *ahead = &w->first[SIS_STATUS_DEFAULT_DECISION];
+    const cli_first *behind = &w->found.first[SIS_STATUS_NOT_DECIDED];
+    const cli_first *ahead = &w->found.first[SIS_STATUS_DEFAULT_DECISION];
     int quiet = w->o->common.quiet;
-    if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0 && sis_task_model(w->task)->n_outputs == 1)
+    if (w->found.counts[SIS_STATUS_DEFAULT_DECISION] > 0 && sis_task_model(w->task)->n_outputs == 1)
         cli_note(quiet,
                  "with everything %s, example %s is already on the same side "
                  "of %g: use another %s",
                  outside(w->o)->words, ahead->id, sis_task_threshold(w->task),
                  outside(w->o)->option);
-    else if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
+    else if (w->found.counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(quiet,
                  "with everything %s, the output is already the highest, by "
                  "%.4g (example %s): use another %s or another --target",
                  outside(w->o)->words, ahead->score, ahead->id, outside(w->o)->option);
-    else if (w->counts[SIS_STATUS_NOT_DECIDED] > 0)
+    else if (w->found.counts[SIS_STATUS_NOT_DECIDED] > 0)
         cli_note(quiet,
                  "the output is the highest in no example; at best it is %.4g "
                  "below the highest, in example %s: use another --target",
@@ -394,36 +396,37 @@ static void remark(const cli_explaining *w) {
         return;
     }
     const char *sign = o->task.opt.answer.search.below ? "<=" : ">=";
-    double nearest = w->first[SIS_STATUS_NOT_DECIDED].score;
+    double nearest = w->found.first[SIS_STATUS_NOT_DECIDED].score;
     double t = sis_task_threshold(w->task);
-    if (w->counts[SIS_STATUS_NOT_DECIDED] > 0 && w->counts[SIS_STATUS_DEFAULT_DECISION] == 0) {
+    if (w->found.counts[SIS_STATUS_NOT_DECIDED] > 0 &&
+        w->found.counts[SIS_STATUS_DEFAULT_DECISION] == 0) {
         char share[96] = "";
         if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->task.opt.answer.search.below)
             snprintf(share, sizeof share, "; for %g per cent write %g, for a percentile p%g", t,
                      t / 100, t);
         cli_note(o->common.quiet, "no score is %s %g: the %s is %.6g, of example %s%s", sign, t,
                  o->task.opt.answer.search.below ? "lowest" : "highest", nearest,
-                 w->first[SIS_STATUS_NOT_DECIDED].id, share);
+                 w->found.first[SIS_STATUS_NOT_DECIDED].id, share);
     }
-    if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
+    if (w->found.counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(o->common.quiet,
                  "with everything %s, the score is %.4g, already %s %g "
                  "(example %s): use another --threshold or %s",
-                 outside(o)->words, w->first[SIS_STATUS_DEFAULT_DECISION].score, sign, t,
-                 w->first[SIS_STATUS_DEFAULT_DECISION].id, outside(o)->option);
+                 outside(o)->words, w->found.first[SIS_STATUS_DEFAULT_DECISION].score, sign, t,
+                 w->found.first[SIS_STATUS_DEFAULT_DECISION].id, outside(o)->option);
 }
 
 /* What there is now, and how to read it. */
 static void conclude(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
     char cut[64] = "";
-    if (w->counts[SIS_STATUS_CUT])
+    if (w->found.counts[SIS_STATUS_CUT])
         snprintf(cut, sizeof cut, ", %zu cut short (--resume takes them up again)",
-                 w->counts[SIS_STATUS_CUT]);
+                 w->found.counts[SIS_STATUS_CUT]);
     cli_note(o->common.quiet, "%zu explained, %zu not decided, %zu default decisions, %zu errors%s",
-             w->counts[SIS_STATUS_EXPLAINED], w->counts[SIS_STATUS_NOT_DECIDED],
-             w->counts[SIS_STATUS_DEFAULT_DECISION], w->counts[SIS_STATUS_ERROR], cut);
-    if (w->counts[SIS_STATUS_EXPLAINED] + w->counts[SIS_STATUS_CUT] == 0 && !o->resume)
+             w->found.counts[SIS_STATUS_EXPLAINED], w->found.counts[SIS_STATUS_NOT_DECIDED],
+             w->found.counts[SIS_STATUS_DEFAULT_DECISION], w->found.counts[SIS_STATUS_ERROR], cut);
+    if (w->found.counts[SIS_STATUS_EXPLAINED] + w->found.counts[SIS_STATUS_CUT] == 0 && !o->resume)
         remark(w);
     if (!o->output && isatty(STDOUT_FILENO))
         cli_note(o->common.quiet, "to read records, append \"| sis show -\" to the command, or "

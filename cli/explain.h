@@ -24,6 +24,13 @@ typedef struct cli_first {
     double score; /* decided by default: with everything masked */
 } cli_first;
 
+/* Records by status. */
+typedef struct cli_counted {
+    size_t counts[SIS_N_STATUSES];
+    cli_first first[SIS_N_STATUSES]; /* an example: of those not decided the nearest */
+    char why[304];                   /* the first that failed did */
+} cli_counted;
+
 /* What the run needs to turn records into lines. */
 typedef struct cli_explaining {
     const cli_explain_options *o;
@@ -39,10 +46,7 @@ typedef struct cli_explaining {
     size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */
     size_t n_todo;
     size_t n_written, last; /* records so far; the example of the last one */
-    size_t counts[SIS_N_STATUSES];
-    cli_first
-        first[SIS_N_STATUSES]; /* of each status, an example: of those not decided the nearest */
-    char why[304];             /* the first that failed did */
+    cli_counted found;
     double deadline;           /* seconds: the run ends then; 0: never */
     int late;                  /* and has ended so */
     int unsettled;             /* records are done again that are in the file: it is out of order */

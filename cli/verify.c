@@ -70,6 +70,15 @@ typedef struct {
     int holds, other_model;
 } brief;
 
+/* What has been found so far. */
+typedef struct {
+    size_t records, hold, errors, smaller;
+    size_t drawn, kept;  /* subsets scored with fresh draws; those still decided then */
+    double deviation;    /* the sum of the standard errors */
+    size_t others;       /* records that name another model */
+    size_t within_noise; /* claims that only noise lets hold */
+} tally;
+
 typedef struct {
     const verify_options *o;
     sis_task *task;
@@ -87,16 +96,11 @@ typedef struct {
     size_t number[BLOCK], n_block;
     const char *path; /* of that file */
 
-    /* What has been found so far. */
     cli_output out;
     int broken; /* the file cannot be written, and that was said */
     cli_progress bar;
     size_t n; /* records; SIZE_MAX: not known */
-    size_t records, hold, errors, smaller;
-    size_t drawn, kept;  /* subsets scored with fresh draws; those still decided then */
-    double deviation;    /* the sum of the standard errors */
-    size_t others;       /* records that name another model */
-    size_t within_noise; /* claims that only noise lets hold */
+    tally found;
 } audit;
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -248,21 +252,22 @@ static int take_findings(void *ctx, size_t number, const void *answer, size_t n)
     brief b;
     (void)number;
     memcpy(&b, answer, sizeof b);
-    a->records += !b.not_meant;
-    a->errors += (size_t)b.left_out;
-    a->hold += (size_t)b.holds;
-    a->others += (size_t)b.other_model;
-    a->smaller += b.smaller;
-    a->within_noise += b.within_noise;
-    a->drawn += b.drawn;
-    a->kept += b.kept;
-    a->deviation += b.errors;
+    a->found.records += !b.not_meant;
+    a->found.errors += (size_t)b.left_out;
+    a->found.hold += (size_t)b.holds;
+    a->found.others += (size_t)b.other_model;
+    a->found.smaller += b.smaller;
+    a->found.within_noise += b.within_noise;
+    a->found.drawn += b.drawn;
+    a->found.kept += b.kept;
+    a->found.deviation += b.errors;
     if (!b.left_out && !b.not_meant) {
         cli_progress_erase(&a->bar);
         a->broken |= cli_output_write(&a->out, (const char *)answer + sizeof b, n - sizeof b);
     }
     if (a->n != SIZE_MAX)
-        cli_progress_show(&a->bar, &(sis_progress){.inputs = a->n, .inputs_done = a->records});
+        cli_progress_show(&a->bar,
+                          &(sis_progress){.inputs = a->n, .inputs_done = a->found.records});
     return a->broken ? SIS_E_IO : SIS_OK;
 }
 
@@ -278,30 +283,31 @@ static int audit_all(audit *a) {
 }
 
 static int conclude(const audit *a) {
-    size_t audited = a->records - a->errors;
-    if (a->records == 0 && a->o->where)
+    size_t audited = a->found.records - a->found.errors;
+    if (a->found.records == 0 && a->o->where)
         return cli_error("--where holds of no record");
     if (audited == 0)
-        return cli_error("no record can be verified: %zu records, %zu of status error", a->records,
-                         a->errors);
-    cli_note(a->o->common.quiet, "%zu of %zu records hold", a->hold, audited);
-    if (a->within_noise)
+        return cli_error("no record can be verified: %zu records, %zu of status error",
+                         a->found.records, a->found.errors);
+    cli_note(a->o->common.quiet, "%zu of %zu records hold", a->found.hold, audited);
+    if (a->found.within_noise)
         cli_note(a->o->common.quiet,
                  "%zu claims are contradicted by less than the noise of the scores",
-                 a->within_noise);
-    if (a->others && a->hold < audited)
-        cli_note(a->o->common.quiet, "%zu of them were made with a model other than %s", a->others,
-                 a->o->task.opt.model.spec);
-    if (a->errors)
-        cli_note(a->o->common.quiet, "%zu records of status error were left out", a->errors);
-    if (a->drawn)
+                 a->found.within_noise);
+    if (a->found.others && a->found.hold < audited)
+        cli_note(a->o->common.quiet, "%zu of them were made with a model other than %s",
+                 a->found.others, a->o->task.opt.model.spec);
+    if (a->found.errors)
+        cli_note(a->o->common.quiet, "%zu records of status error were left out", a->found.errors);
+    if (a->found.drawn)
         cli_note(a->o->common.quiet,
                  "fresh draws: %zu of %zu subsets reach the threshold; the standard error of their "
                  "scores is %.2g on average (more --samples make it smaller)",
-                 a->kept, a->drawn, a->deviation / (double)a->drawn);
+                 a->found.kept, a->found.drawn, a->found.deviation / (double)a->found.drawn);
     if (a->o->task.opt.answer.search.exhaustive)
-        cli_note(a->o->common.quiet, "%zu subsets have a smaller sufficient subset", a->smaller);
-    return a->hold == audited ? CLI_DONE : CLI_FAILED;
+        cli_note(a->o->common.quiet, "%zu subsets have a smaller sufficient subset",
+                 a->found.smaller);
+    return a->found.hold == audited ? CLI_DONE : CLI_FAILED;
 }
 
 static int verify_all(const verify_options *o, const cli_list *args) {

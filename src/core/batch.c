@@ -51,6 +51,14 @@ typedef struct {
     int top;       /* feature masked temporarily, or NOTHING */
 } slot;
 
+/* Features of a probe whose scores are not cached. */
+typedef struct {
+    int *todo;     /* (n) */
+    size_t *place; /* (n) where their margins go */
+    double *sums;  /* (n) */
+    double *low;   /* (n) the low parts of sums over mask samples */
+} probe;
+
 typedef struct {
     sis_walk walk;
     sis_walk_state *state;
@@ -66,10 +74,7 @@ typedef struct {
     double *rows;   /* (n_slots, n_values) */
     double *scores; /* (n_slots, n_outputs) */
     size_t n_slots, most_slots;
-    int *todo;     /* (n) features of a probe whose scores are not cached */
-    size_t *place; /* (n) where their margins go */
-    double *sums;  /* (n) */
-    double *low;   /* (n) the low parts of sums over mask samples */
+    probe asked;
     memo *memos;
     size_t n_memos; /* a power of two */
 } batch;
@@ -218,7 +223,7 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
     double (*link)(double) = b->state->model->link;
     int error = grow_slots(b, n_rows);
     for (size_t k = 0; k < n; k++)
-        margins[k] = b->low[k] = 0;
+        margins[k] = b->asked.low[k] = 0;
     for (size_t first = 0, count; error == SIS_OK && first < n_rows; first += count) {
         count = n_rows - first < b->n_slots ? n_rows - first : b->n_slots;
         if ((error = renew_rows(b)) != SIS_OK)
@@ -230,9 +235,9 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
             size_t k = (first + i) / b->n_samples, s = (first + i) % b->n_samples;
             double m = b->scores[i * outputs + b->in->output], score = link ? link(m) : m;
             if (average) {
-                sis__sum_add(&margins[k], &b->low[k], score);
+                sis__sum_add(&margins[k], &b->asked.low[k], score);
                 if (s + 1 == b->n_samples)
-                    margins[k] = sis__sum_mean(margins[k], b->low[k], b->n_samples);
+                    margins[k] = sis__sum_mean(margins[k], b->asked.low[k], b->n_samples);
                 m = margins[k];
             }
             if (isnan(m) || isnan(score))
@@ -261,13 +266,13 @@ static int batch_probe(sis_walk *w, const int *features, size_t n, double *margi
     for (size_t i = 0; i < n; i++) {
         margins[i] = recall(b, state_key(b, features[i]));
         if (isnan(margins[i])) {
-            b->todo[left] = features[i];
-            b->place[left++] = i;
+            b->asked.todo[left] = features[i];
+            b->asked.place[left++] = i;
         }
     }
-    int error = left ? evaluate(b, b->todo, left, b->sums) : SIS_OK;
+    int error = left ? evaluate(b, b->asked.todo, left, b->asked.sums) : SIS_OK;
     for (size_t k = 0; error == SIS_OK && k < left; k++)
-        margins[b->place[k]] = b->sums[k];
+        margins[b->asked.place[k]] = b->asked.sums[k];
     return error;
 }
 
@@ -320,10 +325,10 @@ static void batch_free(sis_walk *w) {
     free(b->slots);
     free_rows(b);
     free(b->scores);
-    free(b->todo);
-    free(b->place);
-    free(b->sums);
-    free(b->low);
+    free(b->asked.todo);
+    free(b->asked.place);
+    free(b->asked.sums);
+    free(b->asked.low);
     free(b->memos);
     free(b);
 }
@@ -342,12 +347,12 @@ int sis__batch_new(sis_walk_state *state, sis_walk **out) {
     b->most_slots = most_slots(b);
     b->base = (double *)sis__alloc_raw(b->n_samples, b->in->n_values * sizeof(double));
     b->log = SIS_NEW_RAW(int, b->f->n);
-    b->todo = SIS_NEW_RAW(int, b->f->n);
-    b->place = SIS_NEW_RAW(size_t, b->f->n);
-    b->sums = SIS_NEW_RAW(double, b->f->n);
-    b->low = SIS_NEW_RAW(double, b->f->n ? b->f->n : 1);
-    if (!b->base || !b->log || !b->todo || !b->place || !b->sums || !b->low ||
-        memo_init(b) != SIS_OK) {
+    b->asked.todo = SIS_NEW_RAW(int, b->f->n);
+    b->asked.place = SIS_NEW_RAW(size_t, b->f->n);
+    b->asked.sums = SIS_NEW_RAW(double, b->f->n);
+    b->asked.low = SIS_NEW_RAW(double, b->f->n ? b->f->n : 1);
+    if (!b->base || !b->log || !b->asked.todo || !b->asked.place || !b->asked.sums ||
+        !b->asked.low || memo_init(b) != SIS_OK) {
         batch_free(&b->walk);
         return SIS_E_NOMEM;
     }

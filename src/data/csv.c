@@ -24,6 +24,12 @@
 #include "data/cells.h"
 #include "data/columns.h"
 
+/* What rows are called, and what they are. */
+typedef struct {
+    size_t label, id;         /* columns; SIZE_MAX: none */
+    sis__strings labels, ids; /* so far */
+} table_names;
+
 typedef struct {
     sis__cells in;
     char *path;           /* owned */
@@ -44,8 +50,7 @@ typedef struct {
     size_t codes_room;
     sis__layout *layout;      /* of a table in blocks */
     int all_types;            /* any cell is accepted, only to describe the columns */
-    size_t label, id;         /* columns; SIZE_MAX: none */
-    sis__strings labels, ids; /* so far */
+    table_names of;
 } table;
 
 /* ---- The header ---------------------------------------------------------------------------- */
@@ -229,8 +234,8 @@ static int bad_cell(const table *t, size_t column) {
                          "%s, row %zu (line %zu), column \"%s\": expected a %s, found an empty "
                          "cell%s",
                          t->in.source.name, t->height, t->in.row_line, name,
-                         column == t->label ? "label" : "number",
-                         column == t->label ? "" : SIS__SAY_MISSING);
+                         column == t->of.label ? "label" : "number",
+                         column == t->of.label ? "" : SIS__SAY_MISSING);
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu (line %zu), column \"%s\": expected a %snumber, found \"%s\"%s",
                      t->in.source.name, t->height, t->in.row_line, name,
@@ -267,10 +272,10 @@ static void count_cell(const table *t, sis__column *c, int absent, uint16_t cell
 
 static int keep_label(table *t) {
     if (sis__cell_blank(t->in.cell.data) && !t->all_types)
-        return bad_cell(t, t->label);
-    t->codes[t->used + t->label] = 0;
-    sis__strings_add(&t->labels, sis__cells_text(&t->in));
-    return sis__buf_error(&t->labels.text);
+        return bad_cell(t, t->of.label);
+    t->codes[t->used + t->of.label] = 0;
+    sis__strings_add(&t->of.labels, sis__cells_text(&t->in));
+    return sis__buf_error(&t->of.labels.text);
 }
 
 /* Store the cell as text. */
@@ -295,14 +300,15 @@ static int keep_id(table *t) {
     const char *cell = sis__cells_text(&t->in);
     size_t n = strlen(cell);
     if (sis__cell_blank(cell) || sis__utf8_check(cell, n) != n)
-        return sis__fail(
-            SIS_E_FORMAT, "%s, row %zu (line %zu), column \"%s\": expected an id, found %s",
-            t->in.source.name, t->height, t->in.row_line, sis__cell_excerpt(t->names[t->id], name),
-            sis__cell_blank(cell) ? "an empty cell" : "bytes that are not UTF-8 text");
-    t->numbers[t->used + t->id] = 0;
-    t->codes[t->used + t->id] = 0;
-    sis__strings_add(&t->ids, cell);
-    return sis__buf_error(&t->ids.text);
+        return sis__fail(SIS_E_FORMAT,
+                         "%s, row %zu (line %zu), column \"%s\": expected an id, found %s",
+                         t->in.source.name, t->height, t->in.row_line,
+                         sis__cell_excerpt(t->names[t->of.id], name),
+                         sis__cell_blank(cell) ? "an empty cell" : "bytes that are not UTF-8 text");
+    t->numbers[t->used + t->of.id] = 0;
+    t->codes[t->used + t->of.id] = 0;
+    sis__strings_add(&t->of.ids, cell);
+    return sis__buf_error(&t->of.ids.text);
 }
 
 static int keep_cell(table *t, size_t column) {
@@ -330,8 +336,8 @@ static int keep_cell(table *t, size_t column) {
 }
 
 static void drop_rows(table *t) {
-    sis__strings_release(&t->labels);
-    sis__strings_release(&t->ids);
+    sis__strings_release(&t->of.labels);
+    sis__strings_release(&t->of.ids);
     free(t->numbers);
     free(t->codes);
     t->numbers = NULL;
@@ -343,7 +349,7 @@ static void drop_rows(table *t) {
 /* Room for another row. */
 static int reserve_row(table *t) {
     size_t held = t->used * (sizeof *t->numbers + (t->columns ? sizeof *t->codes : 0)) +
-                  t->labels.text.len + t->ids.text.len;
+                  t->of.labels.text.len + t->of.ids.text.len;
     int code =
         sis__marks_add(&t->marks, (sis__mark){t->height, t->in.row_offset, t->in.row_line}, held);
     if (code > 0)
@@ -379,7 +385,7 @@ static int read_row(table *t) {
 /* Start to collect cells by column, if anything but numbers is allowed. */
 static int begin_columns(table *t) {
     const sis_data_opt *o = t->opt;
-    t->label = t->id = SIZE_MAX;
+    t->of.label = t->of.id = SIZE_MAX;
     if (!o->categorical && !o->label && !o->id && !o->types && !o->categories && !o->names &&
         !t->all_types && !has_index(t))
         return SIS_OK;
@@ -389,8 +395,8 @@ static int begin_columns(table *t) {
         t->columns[k].name = t->names[k];
     int code = sis__columns_types(t->columns, t->width, t->in.source.name, o, t->first != NULL);
     for (size_t k = 0; code == SIS_OK && k < t->width; k++) {
-        t->label = t->columns[k].type == SIS__COLUMN_LABEL ? k : t->label;
-        t->id = t->columns[k].type == SIS__COLUMN_ID ? k : t->id;
+        t->of.label = t->columns[k].type == SIS__COLUMN_LABEL ? k : t->of.label;
+        t->of.id = t->columns[k].type == SIS__COLUMN_ID ? k : t->of.id;
     }
     return code;
 }
@@ -468,10 +474,10 @@ static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char 
 static int take_rows(table *t, sis_data **out) {
     sis__columns columns = columns_of(t);
     int code = t->layout ? sis__layout_rows(t->layout, &columns, out) : take_numbers(t, out);
-    if (code == SIS_OK && t->label != SIZE_MAX)
-        code = finish_texts(&t->labels, sis__data_set_labels, *out);
-    if (code == SIS_OK && t->id != SIZE_MAX)
-        code = finish_texts(&t->ids, sis__data_set_ids, *out);
+    if (code == SIS_OK && t->of.label != SIZE_MAX)
+        code = finish_texts(&t->of.labels, sis__data_set_labels, *out);
+    if (code == SIS_OK && t->of.id != SIZE_MAX)
+        code = finish_texts(&t->of.ids, sis__data_set_ids, *out);
     return code;
 }
 
@@ -545,8 +551,8 @@ static int take_blocks(table *t, sis_data **out) {
                        .columns = t->columns,
                        .complete = 1,
                        .layout = t->layout,
-                       .label = t->label,
-                       .id = t->id};
+                       .of.label = t->of.label,
+                       .of.id = t->of.id};
     sis__marks marks = t->marks;
     t->path = NULL;
     t->names = NULL;
@@ -555,7 +561,7 @@ static int take_blocks(table *t, sis_data **out) {
     t->marks = (sis__marks){0};
     int code = sis__blocks_new(&t->in.source, &marks, t->height, &reader, w, out);
     if (code == SIS_OK)
-        sis__blocks_lack(*out, t->id == SIZE_MAX, t->label == SIZE_MAX, 1);
+        sis__blocks_lack(*out, t->of.id == SIZE_MAX, t->of.label == SIZE_MAX, 1);
     if (code == SIS_OK && w->table.layout && sis__layout_is_strict(w->table.layout))
         code = sis__blocks_check(*out);
     return code == SIS_OK ? name_values(&w->table, *out) : code;

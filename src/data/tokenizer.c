@@ -37,6 +37,12 @@ typedef struct {
     int takes_before, takes_behind; /* includes the white space there */
 } written;
 
+/* Tokens at the start and end of every text. */
+typedef struct {
+    int32_t before[SPECIALS_MAX], behind[SPECIALS_MAX];
+    size_t n_before, n_behind;
+} text_ends;
+
 struct sis_tokenizer {
     json_t *json;       /* what words point into, or */
     const char **lines; /* the same, one allocation */
@@ -53,9 +59,7 @@ struct sis_tokenizer {
     size_t piece_max;
     written *written;
     size_t n_written;
-    /* tokens at the start and end of every text */
-    int32_t before[SPECIALS_MAX], behind[SPECIALS_MAX];
-    size_t n_before, n_behind;
+    text_ends ends;
     int32_t specials[SIS_N_SPECIALS]; /* -1: none */
 };
 
@@ -166,12 +170,12 @@ static int open_vocabulary(const char *path, sis_tokenizer *t) {
             code = add_written(t, special[k], find(t, special[k]));
     if (code != SIS_OK)
         return code;
-    t->before[0] = find(t, "[CLS]");
-    t->behind[0] = find(t, "[SEP]");
-    if (t->before[0] < 0 || t->behind[0] < 0 || find(t, "[UNK]") < 0)
+    t->ends.before[0] = find(t, "[CLS]");
+    t->ends.behind[0] = find(t, "[SEP]");
+    if (t->ends.before[0] < 0 || t->ends.behind[0] < 0 || find(t, "[UNK]") < 0)
         return sis__fail(SIS_E_FORMAT, "has no [CLS], [SEP] and [UNK]; expected the vocab.txt of a "
                                        "BERT model or a tokenizer.json");
-    t->n_before = t->n_behind = 1;
+    t->ends.n_before = t->ends.n_behind = 1;
     sis__ids_release(&t->by_word);
     bert = json_pack("{s:s,s:b}", "type", "BertNormalizer", "lowercase", !has_capitals(t));
     code = bert ? sis__cuts_add(&t->cuts, bert) : sis__fail(SIS_E_NOMEM, "out of memory");
@@ -357,10 +361,10 @@ static int take_model(sis_tokenizer *t, const json_t *model) {
 /* ---- tokenizer.json: what is put around a text ----------------------------------------------- */
 
 static int put_around(sis_tokenizer *t, int32_t id, int behind) {
-    size_t *n = behind ? &t->n_behind : &t->n_before;
+    size_t *n = behind ? &t->ends.n_behind : &t->ends.n_before;
     if (id < 0 || *n == SPECIALS_MAX)
         return wrong("field post_processor: unknown token, or too many tokens");
-    (behind ? t->behind : t->before)[(*n)++] = id;
+    (behind ? t->ends.behind : t->ends.before)[(*n)++] = id;
     return SIS_OK;
 }
 
@@ -753,17 +757,18 @@ static void close_words(encoding *e) {
 static int surround(encoding *e, size_t max) {
     const sis_tokenizer *t = e->t;
     sis_tokens *o = e->out;
-    size_t around = t->n_before + t->n_behind, n = o->n;
+    size_t around = t->ends.n_before + t->ends.n_behind, n = o->n;
     if (max > 0 && n + around > max)
         o->n = n = max > around ? max - around : 0;
     int code = sis__reserve(&o->items, &o->room, n + around + 1, sizeof *o->items);
     if (code != SIS_OK)
         return code;
-    memmove(o->items + t->n_before, o->items, n * sizeof *o->items);
+    memmove(o->items + t->ends.n_before, o->items, n * sizeof *o->items);
     for (size_t k = 0; k < around; k++) {
-        int behind = k >= t->n_before;
+        int behind = k >= t->ends.n_before;
         o->items[behind ? n + k : k] =
-            (sis_token){.id = behind ? t->behind[k - t->n_before] : t->before[k], .word = SIZE_MAX};
+            (sis_token){.id = behind ? t->ends.behind[k - t->ends.n_before] : t->ends.before[k],
+                        .word = SIZE_MAX};
     }
     o->n = n + around;
     return SIS_OK;

@@ -39,14 +39,19 @@ static const double WORK_WALKED = 5e8, WORK_PASSED = 6e7;
 /* The part of the work on a subset after which selection and its repetitions end. */
 static const double SELECTED = 0.25, REPEATED = 0.5;
 
+/* The state that slopes are taken at. */
+typedef struct {
+    sis__gradient_points at;
+    double *now;    /* (n_samples, width) its points */
+    double *d_now;  /* (n_samples, width) */
+    double *scores; /* (n_samples) */
+} state;
+
 typedef struct {
     sis__masked_scorer *v;
     size_t step;
     size_t max_exact; /* features that exact selection is for */
-    sis__gradient_points at;
-    double *now;            /* (n_samples, width) points of the current state */
-    double *d_now;          /* (n_samples, width) */
-    double *scores;         /* (n_samples) */
+    state state;
     double *value;          /* (n) slope of the score in m; below: its negative */
     unsigned char *gone;    /* (n) absent, equal to its mask, or in an earlier subset */
     unsigned char *masked;  /* (n) in the current selection */
@@ -110,22 +115,24 @@ static void choose(const search *c, size_t k) {
 /* Gradients with respect to m at the current state, and its score. */
 static int look(search *c, double *score) {
     sis__masked_scorer *v = c->v;
-    size_t width = c->at.width;
-    sis_slopes slopes = {
-        .points = c->now, .n = v->features.n_samples, .scores = c->scores, .d_points = c->d_now};
-    int error = sis__gradient_points_slopes(v, &c->at, &slopes);
+    size_t width = c->state.at.width;
+    sis_slopes slopes = {.points = c->state.now,
+                         .n = v->features.n_samples,
+                         .scores = c->state.scores,
+                         .d_points = c->state.d_now};
+    int error = sis__gradient_points_slopes(v, &c->state.at, &slopes);
     if (error != SIS_OK)
         return error;
     double sign = v->opt->below ? -1 : 1;
     double high = 0, low = 0;
     memset(c->value, 0, v->features.n * sizeof *c->value);
     for (size_t s = 0; s < v->features.n_samples; s++) {
-        sis__sum_add(&high, &low, c->scores[s]);
+        sis__sum_add(&high, &low, c->state.scores[s]);
         for (size_t i = 0; i < width; i++) {
-            int f = v->features.feature_of[i / c->at.dim];
+            int f = v->features.feature_of[i / c->state.at.dim];
             if (f >= 0)
-                c->value[f] +=
-                    sign * (c->at.mask[s * width + i] - c->at.input[i]) * c->d_now[s * width + i];
+                c->value[f] += sign * (c->state.at.mask[s * width + i] - c->state.at.input[i]) *
+                               c->state.d_now[s * width + i];
         }
     }
     *score = sis__sum_mean(high, low, v->features.n_samples);
@@ -138,12 +145,12 @@ static int look(search *c, double *score) {
 
 /* Set masked features to the mask's coordinates. */
 static void follow(search *c) {
-    size_t width = c->at.width;
+    size_t width = c->state.at.width;
     for (size_t s = 0; s < c->v->features.n_samples; s++)
         for (size_t i = 0; i < width; i++) {
-            int f = c->v->features.feature_of[i / c->at.dim];
+            int f = c->v->features.feature_of[i / c->state.at.dim];
             if (f >= 0 && c->masked[f])
-                c->now[s * width + i] = c->at.mask[s * width + i];
+                c->state.now[s * width + i] = c->state.at.mask[s * width + i];
         }
 }
 
@@ -170,7 +177,8 @@ static void start(search *c) {
     for (size_t k = 0; k < c->n_left; k++)
         c->masked[c->left[k]] = 0;
     for (size_t s = 0; s < c->v->features.n_samples; s++)
-        memcpy(c->now + s * c->at.width, c->at.input, c->at.width * sizeof *c->now);
+        memcpy(c->state.now + s * c->state.at.width, c->state.at.input,
+               c->state.at.width * sizeof *c->state.now);
     follow(c);
 }
 
@@ -350,12 +358,14 @@ static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *h
     *c = (search){.v = v, .step = how->step < v->features.n ? how->step : v->features.n};
     c->max_exact = max_selected(v);
     c->n_wanted = v->opt->max_subsets ? v->opt->max_subsets : 1;
-    int error = sis__gradient_points_init(&c->at, v, "gradient");
+    int error = sis__gradient_points_init(&c->state.at, v, "gradient");
     if (error != SIS_OK)
         return error;
-    c->now = (double *)sis__alloc_raw(v->features.n_samples, c->at.width * sizeof(double));
-    c->d_now = (double *)sis__alloc_raw(v->features.n_samples, c->at.width * sizeof(double));
-    c->scores = SIS_NEW(double, v->features.n_samples);
+    c->state.now =
+        (double *)sis__alloc_raw(v->features.n_samples, c->state.at.width * sizeof(double));
+    c->state.d_now =
+        (double *)sis__alloc_raw(v->features.n_samples, c->state.at.width * sizeof(double));
+    c->state.scores = SIS_NEW(double, v->features.n_samples);
     c->value = SIS_NEW(double, v->features.n);
     c->gone = SIS_NEW(unsigned char, v->features.n);
     c->masked = SIS_NEW(unsigned char, v->features.n);
@@ -365,8 +375,9 @@ static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *h
     c->order = SIS_NEW(int, v->features.n);
     c->left = SIS_NEW(int, v->features.n);
     c->first = how->trace ? SIS_NEW(int, v->features.n) : NULL;
-    if (!c->now || !c->d_now || !c->scores || !c->value || !c->gone || !c->masked || !c->present ||
-        !c->live || !c->heap || !c->order || !c->left || (how->trace && !c->first))
+    if (!c->state.now || !c->state.d_now || !c->state.scores || !c->value || !c->gone ||
+        !c->masked || !c->present || !c->live || !c->heap || !c->order || !c->left ||
+        (how->trace && !c->first))
         return SIS_E_NOMEM;
     for (size_t f = 0; f < v->features.n; f++)
         c->gone[f] = v->features.absent[f] || v->features.same[f];
@@ -374,10 +385,10 @@ static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *h
 }
 
 static void search_release(search *c) {
-    sis__gradient_points_release(&c->at);
-    free(c->now);
-    free(c->d_now);
-    free(c->scores);
+    sis__gradient_points_release(&c->state.at);
+    free(c->state.now);
+    free(c->state.d_now);
+    free(c->state.scores);
     free(c->value);
     free(c->gone);
     free(c->masked);

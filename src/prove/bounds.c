@@ -43,9 +43,9 @@ void sis__bounds_release(sis__bounds *b) {
     free_each(b->point, n);
     free_each(b->split, n);
     free_each(b->mark, n);
-    free_each(b->other, n);
-    free_each(b->was_low, n);
-    free_each(b->was_high, n);
+    free_each(b->last.other, n);
+    free_each(b->last.was_low, n);
+    free_each(b->last.was_high, n);
     free_each(b->listed, n);
     free(b->n_listed);
     free(b->goal);
@@ -65,17 +65,17 @@ static int new_lists(sis__bounds *b) {
     size_t n = b->c->n;
     b->split = SIS_NEW(signed char *, n);
     b->mark = SIS_NEW(unsigned char *, n);
-    b->other = SIS_NEW(unsigned char *, n);
+    b->last.other = SIS_NEW(unsigned char *, n);
     b->listed = SIS_NEW(uint32_t *, n);
     b->n_listed = SIS_NEW(size_t, n);
-    if (!b->split || !b->mark || !b->other || !b->listed || !b->n_listed)
+    if (!b->split || !b->mark || !b->last.other || !b->listed || !b->n_listed)
         return SIS_E_NOMEM;
     for (size_t k = 0; k < n; k++) {
         b->split[k] = SIS_NEW(signed char, b->c->nodes[k].n);
         b->mark[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
-        b->other[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
+        b->last.other[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
         b->listed[k] = SIS_NEW(uint32_t, b->c->nodes[k].n);
-        if (!b->split[k] || !b->mark[k] || !b->other[k] || !b->listed[k])
+        if (!b->split[k] || !b->mark[k] || !b->last.other[k] || !b->listed[k])
             return SIS_E_NOMEM;
     }
     return SIS_OK;
@@ -83,8 +83,8 @@ static int new_lists(sis__bounds *b) {
 
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
     *b = (sis__bounds){.c = c};
-    double ***each[] = {&b->low,  &b->high,  &b->size,    &b->alpha,
-                        &b->beta, &b->point, &b->was_low, &b->was_high};
+    double ***each[] = {&b->low,  &b->high,  &b->size,         &b->alpha,
+                        &b->beta, &b->point, &b->last.was_low, &b->last.was_high};
     int error = new_each(&b->coef, c, SIS__BOUNDS_LANES);
     if (!error)
         error = new_each(&b->moved, c, 2);
@@ -237,7 +237,7 @@ static keyed *open_numbers(const sis__bounds *b, size_t k, int anew, size_t *cou
     keyed *all = SIS_NEW(keyed, n->n);
     *count = 0;
     for (size_t i = 0; all && i < n->n; i++)
-        if (b->low[k][i] < 0 && b->high[k][i] > 0 && (anew || b->other[k][i])) {
+        if (b->low[k][i] < 0 && b->high[k][i] > 0 && (anew || b->last.other[k][i])) {
             double place = b->local && n->start[i] < n->start[i + 1] ? n->read[n->start[i]] : 0;
             all[*count].key = b->local ? place : -fmin(-b->low[k][i], b->high[k][i]);
             all[(*count)++].number = i;
@@ -250,13 +250,13 @@ static keyed *open_numbers(const sis__bounds *b, size_t k, int anew, size_t *cou
 /* Does a number depend on an input whose box has changed? */
 static int is_other(const sis__bounds *b, size_t k, size_t i) {
     const sis__circuit_node *n = &b->c->nodes[k];
-    const unsigned char *from = b->other[n->from[0]];
+    const unsigned char *from = b->last.other[n->from[0]];
     if (n->kind == SIS__CIRCUIT_INPUT)
-        return b->low[0][i] != b->was_low[0][i] || b->high[0][i] != b->was_high[0][i];
+        return b->low[0][i] != b->last.was_low[0][i] || b->high[0][i] != b->last.was_high[0][i];
     if (n->kind == SIS__CIRCUIT_RELU)
         return from[i];
     if (n->kind == SIS__CIRCUIT_SUM)
-        return from[i] || b->other[n->from[1]][i];
+        return from[i] || b->last.other[n->from[1]][i];
     for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
         if (from[n->read[w]])
             return 1;
@@ -266,21 +266,21 @@ static int is_other(const sis__bounds *b, size_t k, size_t i) {
 static void find_others(sis__bounds *b) {
     for (size_t k = 0; k < b->c->n; k++)
         for (size_t i = 0; i < b->c->nodes[k].n; i++)
-            b->other[k][i] = !b->remembers || (unsigned char)is_other(b, k, i);
+            b->last.other[k][i] = !b->last.remembers || (unsigned char)is_other(b, k, i);
 }
 
 /* Restore tightened bounds of numbers whose inputs have not changed. */
 static void recall(sis__bounds *b, size_t k) {
     for (size_t i = 0; i < b->c->nodes[k].n; i++)
-        if (!b->other[k][i]) {
-            b->low[k][i] = fmax(b->low[k][i], b->was_low[k][i]);
-            b->high[k][i] = fmin(b->high[k][i], b->was_high[k][i]);
+        if (!b->last.other[k][i]) {
+            b->low[k][i] = fmax(b->low[k][i], b->last.was_low[k][i]);
+            b->high[k][i] = fmin(b->high[k][i], b->last.was_high[k][i]);
         }
 }
 
 static void remember(sis__bounds *b, size_t k) {
-    memcpy(b->was_low[k], b->low[k], b->c->nodes[k].n * sizeof **b->low);
-    memcpy(b->was_high[k], b->high[k], b->c->nodes[k].n * sizeof **b->high);
+    memcpy(b->last.was_low[k], b->low[k], b->c->nodes[k].n * sizeof **b->low);
+    memcpy(b->last.was_high[k], b->high[k], b->c->nodes[k].n * sizeof **b->high);
 }
 
 /* Tighten the inputs of a ReLU whose sign is open. Without memory they stay as they are. */
@@ -347,13 +347,13 @@ int sis__bounds_forward(sis__bounds *b, int tight) {
         if (tight)
             tighten(b, n->from[0], tight != 2);
         if (!forward_relu(b, k)) {
-            b->remembers = 0;
+            b->last.remembers = 0;
             return 0;
         }
     }
     if (tight == 2)
         remember(b, 0);
-    b->remembers |= tight == 2;
+    b->last.remembers |= tight == 2;
     return 1;
 }
 

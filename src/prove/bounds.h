@@ -15,6 +15,13 @@
 
 enum { SIS__BOUNDS_LANES = 16 };
 
+/* Bounds when they were last tightened. */
+typedef struct sis__bounds_before {
+    double **was_low, **was_high; /* (nodes) and the input's box then */
+    unsigned char **other; /* (nodes) numbers that depend on an input whose box has changed */
+    int remembers;         /* there are such bounds */
+} sis__bounds_before;
+
 typedef struct sis__bounds {
     const sis__circuit *c;
     double **low, **high; /* (nodes) range of each number; the caller sets those of the input */
@@ -33,9 +40,7 @@ typedef struct sis__bounds {
     size_t *n_listed;     /* (nodes) how many, */
     unsigned char **mark; /* (nodes) and their flags */
     int local;
-    double **was_low, **was_high; /* (nodes) bounds when last tightened, and the input's box then */
-    unsigned char **other; /* (nodes) numbers that depend on an input whose box has changed */
-    int remembers;         /* there are such bounds */
+    sis__bounds_before last;
 } sis__bounds;
 
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c);

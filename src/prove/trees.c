@@ -32,20 +32,20 @@ struct sis__prover {
  * The function from sums to scores of an ensemble adds its own error. */
 static int measure(sis__prover *p) {
     const sis__forest *f = &p->b->forest;
-    double unit = f->single ? 0x1p-24 : 0x1p-53, *most = SIS_NEW(double, f->n_terms);
+    double unit = f->single ? 0x1p-24 : 0x1p-53, *most = SIS_NEW(double, f->by.n_terms);
     p->room = SIS_NEW(double, f->n_sums);
     int error = most && p->room ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; !error && i < f->n_weights; i++) {
-        uint32_t term = f->term_of[i];
+        uint32_t term = f->by.term_of[i];
         most[term] = fmax(most[term], fabs(f->weights[i]));
         if (!isfinite(f->weights[i]))
             error = sis__fail(SIS_E_UNSUPPORTED, "--guarantee all: a leaf is not finite");
     }
     for (size_t k = 0; !error && k < f->n_sums; k++) {
         double all = f->base ? fabs(f->base[k]) : 0;
-        for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++)
+        for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++)
             all += most[t];
-        p->room[k] = 4 * unit * (double)(f->sum_terms[k + 1] - f->sum_terms[k] + 8) * all;
+        p->room[k] = 4 * unit * (double)(f->by.sum_terms[k + 1] - f->by.sum_terms[k] + 8) * all;
         if (p->e)
             p->room[k] += 1e-6 * p->b->divisor;
     }
@@ -590,10 +590,10 @@ static uint32_t take_tree(search *s, uint32_t at) {
 static int matters(const search *s, size_t tree) {
     const sis__forest *f = &s->p->b->forest;
     const uint32_t sums[] = {s->for_it, s->against};
-    for (size_t i = f->tree_start[tree]; i < f->tree_start[tree + 1]; i++)
+    for (size_t i = f->by.tree_start[tree]; i < f->by.tree_start[tree + 1]; i++)
         for (int k = 0; k < 2; k++)
-            if (sums[k] != UINT32_MAX && f->tree_terms[i] >= f->sum_terms[sums[k]] &&
-                f->tree_terms[i] < f->sum_terms[sums[k] + 1])
+            if (sums[k] != UINT32_MAX && f->by.tree_terms[i] >= f->by.sum_terms[sums[k]] &&
+                f->by.tree_terms[i] < f->by.sum_terms[sums[k] + 1])
                 return 1;
     return 0;
 }

@@ -46,7 +46,7 @@ struct sis__task_handles {
 };
 
 void sis__task_handles_free(sis_task *t) {
-    sis__task_handles *h = t->handles;
+    sis__task_handles *h = t->run.handles;
     if (!h)
         return;
     for (int k = 1; k < h->n; k++)
@@ -56,14 +56,14 @@ void sis__task_handles_free(sis_task *t) {
     free(h->models);
     free(h->idle);
     free(h);
-    t->handles = NULL;
+    t->run.handles = NULL;
 }
 
 static int make_handles(sis_task *t) {
     int jobs = t->opt.answer.search.jobs > 0 ? t->opt.answer.search.jobs : sis__cores();
     jobs = (size_t)jobs > t->source.n ? (int)t->source.n : jobs;
     jobs = jobs < 1 || !t->model.worker_new ? 1 : jobs;
-    sis__task_handles *h = t->handles = SIS_NEW(sis__task_handles, 1);
+    sis__task_handles *h = t->run.handles = SIS_NEW(sis__task_handles, 1);
     if (!h)
         return SIS_E_NOMEM;
     pthread_cond_init(&h->given_back, NULL);
@@ -85,30 +85,30 @@ static int make_handles(sis_task *t) {
 
 /* All handles are made before the first is used. */
 static int prepare_handles(sis_task *t) {
-    pthread_mutex_lock(&t->lock);
-    int error = t->handles ? SIS_OK : make_handles(t);
-    if (t->progress.inputs == 0)
-        t->progress.inputs = t->source.n;
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_lock(&t->run.lock);
+    int error = t->run.handles ? SIS_OK : make_handles(t);
+    if (t->run.progress.inputs == 0)
+        t->run.progress.inputs = t->source.n;
+    pthread_mutex_unlock(&t->run.lock);
     return error;
 }
 
 static int take_handle(sis_task *t) {
-    sis__task_handles *h = t->handles;
-    pthread_mutex_lock(&t->lock);
+    sis__task_handles *h = t->run.handles;
+    pthread_mutex_lock(&t->run.lock);
     while (h->n_idle == 0)
-        pthread_cond_wait(&h->given_back, &t->lock);
+        pthread_cond_wait(&h->given_back, &t->run.lock);
     int handle = h->idle[--h->n_idle];
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
     return handle;
 }
 
 static void give_back(sis_task *t, int handle) {
-    sis__task_handles *h = t->handles;
-    pthread_mutex_lock(&t->lock);
+    sis__task_handles *h = t->run.handles;
+    pthread_mutex_lock(&t->run.lock);
     h->idle[h->n_idle++] = handle;
     pthread_cond_signal(&h->given_back);
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
 }
 
 /* ---- One example --------------------------------------------------------------------------- */
@@ -173,8 +173,8 @@ typedef struct {
 /* Tell the caller's function how far the task is; nonzero: stop. The lock is held. */
 static int tell(sis_task *t) {
     const sis_opt *opt = &t->opt.answer.search;
-    return opt->progress && sis__is_due(&t->told, opt->progress_every)
-               ? opt->progress(opt->progress_ctx, &t->progress)
+    return opt->progress && sis__is_due(&t->run.told, opt->progress_every)
+               ? opt->progress(opt->progress_ctx, &t->run.progress)
                : 0;
 }
 
@@ -183,12 +183,12 @@ static int report(void *ctx, const sis_progress *p) {
     sis_task *t = r->task;
     if (atomic_load(&t->cancelled))
         return 1;
-    pthread_mutex_lock(&t->lock);
-    t->progress.evaluations += p->evaluations - r->evaluations;
+    pthread_mutex_lock(&t->run.lock);
+    t->run.progress.evaluations += p->evaluations - r->evaluations;
     r->evaluations = p->evaluations;
-    t->progress.walk = p->walk;
+    t->run.progress.walk = p->walk;
     int stop = r->only_counts ? 0 : tell(t);
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
     return stop;
 }
 
@@ -224,17 +224,18 @@ static int find_answer(sis_task *t, size_t i, int only_counts, answer *out) {
     opt.progress = report;
     opt.progress_ctx = &r;
     opt.progress_every = 0; /* each answer of the model asks whether the task was cancelled */
-    opt.memory /= (size_t)t->handles->n;
+    opt.memory /= (size_t)t->run.handles->n;
     opt.memory = opt.memory < LEAST_MEMORY ? LEAST_MEMORY : opt.memory;
     int handle = take_handle(t);
-    int error = answer_with(t, i, &t->handles->models[handle], &opt, &out->example, &out->found);
+    int error =
+        answer_with(t, i, &t->run.handles->models[handle], &opt, &out->example, &out->found);
     give_back(t, handle);
     if (error != SIS_OK)
         *out = (answer){0};
-    pthread_mutex_lock(&t->lock);
-    t->progress.inputs_done += error == SIS_OK;
-    t->progress.walk = 0;
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_lock(&t->run.lock);
+    t->run.progress.inputs_done += error == SIS_OK;
+    t->run.progress.walk = 0;
+    pthread_mutex_unlock(&t->run.lock);
     return error;
 }
 
@@ -321,7 +322,7 @@ struct sis__task_ahead {
 };
 
 static size_t example_of(const sis_task *t, size_t k) {
-    return t->which ? t->which[k] : k;
+    return t->run.which ? t->run.which[k] : k;
 }
 
 static void drop(answer *a) {
@@ -337,19 +338,19 @@ static int is_full(const sis__task_ahead *a) {
 
 /* The next example; n: there is nothing to do any more. */
 static size_t begin_one(sis_task *t) {
-    sis__task_ahead *a = t->ahead;
-    pthread_mutex_lock(&t->lock);
+    sis__task_ahead *a = t->run.ahead;
+    pthread_mutex_lock(&t->run.lock);
     while (a->given < a->n && !a->ending && a->failed == a->n && is_full(a))
-        pthread_cond_wait(&a->changed, &t->lock);
+        pthread_cond_wait(&a->changed, &t->run.lock);
     size_t k = a->ending || a->failed < a->n ? a->n : a->given;
     a->given += k < a->n;
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
     return k;
 }
 
 static void end_one(sis_task *t, size_t k, int error, answer *found) {
-    sis__task_ahead *a = t->ahead;
-    pthread_mutex_lock(&t->lock);
+    sis__task_ahead *a = t->run.ahead;
+    pthread_mutex_lock(&t->run.lock);
     a->answers[k] = found;
     if (error != SIS_OK && k < a->failed) {
         a->failed = k;
@@ -358,7 +359,7 @@ static void end_one(sis_task *t, size_t k, int error, answer *found) {
     }
     if (error != SIS_OK || k == a->taken)
         pthread_cond_broadcast(&a->changed);
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
 }
 
 /* Explain number k. A thread of the task keeps what was found, and which output it is about. */
@@ -382,17 +383,17 @@ static void explain_one(sis_task *t, size_t k, int ahead) {
 
 static void *run_ahead(void *ctx) {
     sis_task *t = (sis_task *)ctx;
-    for (size_t k; (k = begin_one(t)) < t->ahead->n;)
+    for (size_t k; (k = begin_one(t)) < t->run.ahead->n;)
         explain_one(t, k, 1);
     return NULL;
 }
 
 static int start(sis_task *t) {
-    sis__task_ahead *a = t->ahead = SIS_NEW(sis__task_ahead, 1);
+    sis__task_ahead *a = t->run.ahead = SIS_NEW(sis__task_ahead, 1);
     if (!a)
         return SIS_E_NOMEM;
-    int jobs = t->handles->n > 1 ? t->handles->n : 0;
-    a->n = a->failed = t->which ? t->n_which : t->source.n;
+    int jobs = t->run.handles->n > 1 ? t->run.handles->n : 0;
+    a->n = a->failed = t->run.which ? t->run.n_which : t->source.n;
     pthread_cond_init(&a->changed, NULL);
     a->answers = SIS_NEW(answer *, a->n);
     a->threads = SIS_NEW(pthread_t, (size_t)jobs);
@@ -400,7 +401,7 @@ static int start(sis_task *t) {
         sis__task_ahead_free(t);
         return SIS_E_NOMEM;
     }
-    t->progress = (sis_progress){.inputs = a->n};
+    t->run.progress = (sis_progress){.inputs = a->n};
     while (a->n_threads < jobs &&
            pthread_create(&a->threads[a->n_threads], NULL, run_ahead, t) == 0)
         a->n_threads++;
@@ -408,15 +409,15 @@ static int start(sis_task *t) {
 }
 
 void sis__task_ahead_free(sis_task *t) {
-    sis__task_ahead *a = t->ahead;
+    sis__task_ahead *a = t->run.ahead;
     end_loan(t);
     if (!a)
         return;
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&t->run.lock);
     sis_task_cancel(t);
     a->ending = 1;
     pthread_cond_broadcast(&a->changed);
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
     for (int k = 0; k < a->n_threads; k++)
         pthread_join(a->threads[k], NULL);
     for (size_t k = 0; a->answers && k < a->n; k++)
@@ -426,7 +427,7 @@ void sis__task_ahead_free(sis_task *t) {
     free(a->answers);
     free(a->threads);
     free(a);
-    t->ahead = NULL;
+    t->run.ahead = NULL;
 }
 
 static void wait_a_little(sis_task *t) {
@@ -435,14 +436,14 @@ static void wait_a_little(sis_task *t) {
     until.tv_nsec += TELL_NANOSECONDS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    pthread_cond_broadcast(&t->ahead->changed); /* what is missing makes room */
-    pthread_cond_timedwait(&t->ahead->changed, &t->lock, &until);
+    pthread_cond_broadcast(&t->run.ahead->changed); /* what is missing makes room */
+    pthread_cond_timedwait(&t->run.ahead->changed, &t->run.lock, &until);
 }
 
 /* Progress is told by the caller's thread, which has nothing else to do: signals of programs come
  * there. The lock is held. */
 static void wait_for_next(sis_task *t) {
-    sis__task_ahead *a = t->ahead;
+    sis__task_ahead *a = t->run.ahead;
     do {
         if (a->n_threads > 0 && tell(t))
             sis_task_cancel(t);
@@ -453,10 +454,10 @@ static void wait_for_next(sis_task *t) {
 
 /* The next answer in order becomes the caller's: 1; 0: there are no more; or the failure, once. */
 static int take_next(sis_task *t) {
-    sis__task_ahead *a = t->ahead;
+    sis__task_ahead *a = t->run.ahead;
     answer *next = NULL;
     int got = 0;
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&t->run.lock);
     wait_for_next(t);
     if (a->taken < a->failed) {
         next = a->answers[a->taken];
@@ -469,7 +470,7 @@ static int take_next(sis_task *t) {
         a->error = SIS_OK;
         sis_error_set(a->message);
     }
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->run.lock);
     release_answer(&a->now);
     a->now = next ? *next : (answer){0};
     free(next);
@@ -478,7 +479,7 @@ static int take_next(sis_task *t) {
 
 /* Examples that threads have explained are loaded again. */
 static int load_again(sis_task *t, sis_record *record) {
-    sis__task_ahead *a = t->ahead;
+    sis__task_ahead *a = t->run.ahead;
     size_t output = a->now.example.input.output;
     int error = a->now.example.id
                     ? SIS_OK
@@ -488,8 +489,8 @@ static int load_again(sis_task *t, sis_record *record) {
     sis_task_record(t, &a->now.example, &a->now.found, record);
     const sis_opt *opt = &t->opt.answer.search;
     if (a->taken == a->n && opt->progress) {
-        t->progress.walk = 1;
-        opt->progress(opt->progress_ctx, &t->progress);
+        t->run.progress.walk = 1;
+        opt->progress(opt->progress_ctx, &t->run.progress);
     }
     return 1;
 }
@@ -497,11 +498,11 @@ static int load_again(sis_task *t, sis_record *record) {
 int sis_task_next(sis_task *t, sis_record *record) {
     *record = (sis_record){0};
     int error = prepare(t);
-    if (error == SIS_OK && !t->ahead)
+    if (error == SIS_OK && !t->run.ahead)
         error = start(t);
     if (error != SIS_OK)
         return error;
-    sis__task_ahead *a = t->ahead;
+    sis__task_ahead *a = t->run.ahead;
     size_t k = a->n_threads ? a->n : begin_one(t);
     if (k < a->n)
         explain_one(t, k, 0);
@@ -517,8 +518,8 @@ int sis_task_choose(sis_task *t, const size_t *which, size_t n) {
     sis__task_begin_again(t);
     if (n > 0)
         memcpy(copy, which, n * sizeof *which);
-    free(t->which);
-    t->which = copy;
-    t->n_which = n;
+    free(t->run.which);
+    t->run.which = copy;
+    t->run.n_which = n;
     return SIS_OK;
 }

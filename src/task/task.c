@@ -554,7 +554,7 @@ int sis_task_open(const sis_task_opt *given, sis_task **out) {
     sis_task *t = error == SIS_OK ? SIS_NEW(sis_task, 1) : NULL;
     if (!t)
         return error ? error : SIS_E_NOMEM;
-    pthread_mutex_init(&t->lock, NULL);
+    pthread_mutex_init(&t->run.lock, NULL);
     error = open_task(t, &opt);
     if (error == SIS_OK)
         *out = t;
@@ -598,7 +598,7 @@ int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out) {
     *out = NULL;
     if (!t)
         return SIS_E_NOMEM;
-    pthread_mutex_init(&t->lock, NULL);
+    pthread_mutex_init(&t->run.lock, NULL);
     int error = open_like(t, like, data);
     if (error == SIS_OK)
         *out = t;
@@ -678,8 +678,8 @@ void sis_task_free(sis_task *t) {
         return;
     sis__task_ahead_free(t);
     sis__task_handles_free(t);
-    pthread_mutex_destroy(&t->lock);
-    free(t->which);
+    pthread_mutex_destroy(&t->run.lock);
+    free(t->run.which);
     sis__task_method_release(&t->method, t->source.n);
     sis__task_guarantee_release(&t->guarantee);
     free_texts(t->features.names, t->features.n);

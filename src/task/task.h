@@ -184,6 +184,17 @@ typedef struct sis__task_guarantee {
 typedef struct sis__task_ahead sis__task_ahead;
 typedef struct sis__task_handles sis__task_handles;
 
+/* While examples are explained, by any number of threads. */
+typedef struct sis__task_running {
+    pthread_mutex_t lock;
+    sis__task_handles *handles; /* of the model; NULL: none was needed yet */
+    sis_progress progress;
+    double told;   /* when it was last reported */
+    size_t *which; /* (n_which) examples of sis_task_next; NULL: all */
+    size_t n_which;
+    sis__task_ahead *ahead; /* what sis_task_next has begun; NULL: nothing */
+} sis__task_running;
+
 struct sis_task {
     sis_task_opt opt;
     sis_model model;
@@ -202,15 +213,7 @@ struct sis_task {
     sis__task_guarantee guarantee;
     double threshold;
     atomic_int cancelled;
-
-    /* While examples are explained, by any number of threads. */
-    pthread_mutex_t lock;
-    sis__task_handles *handles; /* of the model; NULL: none was needed yet */
-    sis_progress progress;
-    double told;   /* when it was last reported */
-    size_t *which; /* (n_which) examples of sis_task_next; NULL: all */
-    size_t n_which;
-    sis__task_ahead *ahead; /* what sis_task_next has begun; NULL: nothing */
+    sis__task_running run;
 };
 
 /* ---- given.c ------------------------------------------------------------------------------- */

@@ -166,7 +166,7 @@ static void count_leaf(const sis__forest *f, survey *s, const sis__tree_node *n)
 static int visit(const sis__forest *f, survey *s, size_t tree) {
     size_t n = 0;
     s->n_listed = 0;
-    f->depths[tree] = 0;
+    f->by.depths[tree] = 0;
     s->stack[n++] = (place){f->roots[tree], 0};
     while (n) {
         place p = s->stack[--n];
@@ -175,8 +175,8 @@ static int visit(const sis__forest *f, survey *s, size_t tree) {
             return sis__fail(SIS_E_FORMAT, "tree %zu is not a tree: node %u has two parents", tree,
                              (unsigned)p.node);
         s->reached++;
-        if (p.depth > f->depths[tree])
-            f->depths[tree] = p.depth;
+        if (p.depth > f->by.depths[tree])
+            f->by.depths[tree] = p.depth;
         if (node->mode == SIS__NODE_LEAF) {
             count_leaf(f, s, node);
             continue;
@@ -200,31 +200,31 @@ static int count_terms(sis__forest *f, survey *s) {
         int error = visit(f, s, t);
         if (error)
             return error;
-        f->depth = f->depths[t] > f->depth ? f->depths[t] : f->depth;
-        f->tree_start[t + 1] = f->tree_start[t];
+        f->depth = f->by.depths[t] > f->depth ? f->by.depths[t] : f->depth;
+        f->by.tree_start[t + 1] = f->by.tree_start[t];
         for (size_t i = 0; i < s->n_listed; i++) {
-            f->sum_terms[s->listed[i] + 1] += s->max[s->listed[i]];
-            f->tree_start[t + 1] += s->max[s->listed[i]];
+            f->by.sum_terms[s->listed[i] + 1] += s->max[s->listed[i]];
+            f->by.tree_start[t + 1] += s->max[s->listed[i]];
         }
         clear(s);
     }
     for (size_t k = 0; k < f->n_sums; k++) {
-        f->sum_terms[k + 1] += f->sum_terms[k] + (f->linear ? f->width : 0);
-        if (f->sum_terms[k + 1] > UINT32_MAX)
+        f->by.sum_terms[k + 1] += f->by.sum_terms[k] + (f->linear ? f->width : 0);
+        if (f->by.sum_terms[k + 1] > UINT32_MAX)
             return sis__fail(SIS_E_UNSUPPORTED, "more than 4 billion leaves");
     }
-    f->n_terms = f->sum_terms[f->n_sums];
+    f->by.n_terms = f->by.sum_terms[f->n_sums];
     return SIS_OK;
 }
 
 /* Number the terms of a tree; next (n_sums) is the next free number of each sum. */
 static void number_terms(sis__forest *f, survey *s, size_t tree, size_t *next, uint32_t *first) {
-    size_t at = f->tree_start[tree];
+    size_t at = f->by.tree_start[tree];
     for (size_t i = 0; i < s->n_listed; i++) {
         uint32_t k = s->listed[i];
         first[k] = (uint32_t)next[k];
         for (uint32_t m = 0; m < s->max[k]; m++)
-            f->tree_terms[at++] = (uint32_t)next[k]++;
+            f->by.tree_terms[at++] = (uint32_t)next[k]++;
     }
 }
 
@@ -239,14 +239,14 @@ static void number_weights(sis__forest *f, survey *s, size_t tree, const uint32_
             continue;
         }
         for (size_t i = node->from; i < node->to; i++)
-            f->term_of[i] = first[f->targets[i]] + s->count[f->targets[i]]++;
+            f->by.term_of[i] = first[f->targets[i]] + s->count[f->targets[i]]++;
         for (size_t i = node->from; i < node->to; i++)
             s->count[f->targets[i]] = 0;
     }
 }
 
 static int place_terms(sis__forest *f, survey *s) {
-    size_t *next = (size_t *)sis__copy(f->sum_terms, f->n_sums, sizeof *next);
+    size_t *next = (size_t *)sis__copy(f->by.sum_terms, f->n_sums, sizeof *next);
     uint32_t *first = SIS_NEW(uint32_t, f->n_sums);
     int error = next && first ? SIS_OK : SIS_E_NOMEM;
     memset(s->visited, 0, f->n_nodes);
@@ -264,16 +264,16 @@ static int place_terms(sis__forest *f, survey *s) {
 
 /* Add up the base and the largest weight of every term. Not finite if one of them is not. */
 static int measure(sis__forest *f) {
-    double *max = SIS_NEW(double, f->n_terms);
+    double *max = SIS_NEW(double, f->by.n_terms);
     if (!max)
         return SIS_E_NOMEM;
-    for (size_t i = 0; f->n_terms > 0 && i < f->n_weights; i++) {
+    for (size_t i = 0; f->by.n_terms > 0 && i < f->n_weights; i++) {
         double size = isnan(f->weights[i]) ? INFINITY : fabs(f->weights[i]);
-        max[f->term_of[i]] = fmax(max[f->term_of[i]], size);
+        max[f->by.term_of[i]] = fmax(max[f->by.term_of[i]], size);
     }
     for (size_t k = 0; k < f->n_sums; k++) {
         f->size[k] = f->base ? fabs(f->base[k]) : 0;
-        for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++)
+        for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++)
             f->size[k] += max[t];
     }
     free(max);
@@ -293,19 +293,20 @@ static int survey_forest(sis__forest *f, const sis__forest_alloc *a, survey *s) 
     s->count = SIS_NEW(uint32_t, f->n_sums);
     s->max = SIS_NEW(uint32_t, f->n_sums);
     s->listed = SIS_NEW(uint32_t, f->n_sums);
-    f->depths = (uint32_t *)a->get(a->ctx, f->n_trees, sizeof *f->depths);
-    f->sum_terms = (size_t *)a->get(a->ctx, f->n_sums + 1, sizeof *f->sum_terms);
-    f->tree_start = (size_t *)a->get(a->ctx, f->n_trees + 1, sizeof *f->tree_start);
-    f->term_of = (uint32_t *)a->get(a->ctx, f->n_weights, sizeof *f->term_of);
+    f->by.depths = (uint32_t *)a->get(a->ctx, f->n_trees, sizeof *f->by.depths);
+    f->by.sum_terms = (size_t *)a->get(a->ctx, f->n_sums + 1, sizeof *f->by.sum_terms);
+    f->by.tree_start = (size_t *)a->get(a->ctx, f->n_trees + 1, sizeof *f->by.tree_start);
+    f->by.term_of = (uint32_t *)a->get(a->ctx, f->n_weights, sizeof *f->by.term_of);
     f->size = (double *)a->get(a->ctx, f->n_sums, sizeof *f->size);
-    if (!s->stack || !s->visited || !s->count || !s->max || !s->listed || !f->depths ||
-        !f->sum_terms || !f->tree_start || !f->term_of || !f->size)
+    if (!s->stack || !s->visited || !s->count || !s->max || !s->listed || !f->by.depths ||
+        !f->by.sum_terms || !f->by.tree_start || !f->by.term_of || !f->size)
         return SIS_E_NOMEM;
     int error = count_terms(f, s);
     if (error)
         return error;
-    f->tree_terms = (uint32_t *)a->get(a->ctx, f->tree_start[f->n_trees], sizeof *f->tree_terms);
-    error = f->tree_terms ? place_terms(f, s) : SIS_E_NOMEM;
+    f->by.tree_terms =
+        (uint32_t *)a->get(a->ctx, f->by.tree_start[f->n_trees], sizeof *f->by.tree_terms);
+    error = f->by.tree_terms ? place_terms(f, s) : SIS_E_NOMEM;
     return error ? error : measure(f);
 }
 
@@ -344,11 +345,11 @@ void sis__forest_release(sis__forest *f) {
     free(f->members);
     free(f->base);
     free(f->linear);
-    free(f->depths);
-    free(f->sum_terms);
-    free(f->term_of);
-    free(f->tree_terms);
-    free(f->tree_start);
+    free(f->by.depths);
+    free(f->by.sum_terms);
+    free(f->by.term_of);
+    free(f->by.tree_terms);
+    free(f->by.tree_start);
     free(f->size);
     *f = (sis__forest){0};
 }

@@ -45,6 +45,17 @@ typedef enum sis__aggregate {
     SIS__TREES_MAX
 } sis__aggregate;
 
+/* A *term* is one addend of one sum: the k-th weight that a leaf of a tree has for this sum. Terms are numbered by
+ * sum, then in the order of addition; the linear terms are the last of each sum. */
+typedef struct sis__forest_terms {
+    size_t n_terms;
+    uint32_t *depths;     /* (n_trees) */
+    size_t *sum_terms;    /* (n_sums + 1) first term of each sum */
+    uint32_t *term_of;    /* (n_weights) */
+    uint32_t *tree_terms; /* the terms of each tree */
+    size_t *tree_start;   /* (n_trees + 1) first entry of each tree in tree_terms */
+} sis__forest_terms;
+
 typedef struct sis__forest {
     size_t width;  /* columns of a row */
     size_t n_sums; /* at least 1 */
@@ -59,16 +70,10 @@ typedef struct sis__forest {
     sis__aggregate how;
     int single; /* rows, products and partial sums are rounded to float */
 
-    /* Computed by sis__forest_finish(). A *term* is one addend of one sum: the k-th weight that a
-     * leaf of a tree has for this sum. Terms are numbered by sum, then in the order of addition;
-     * the linear terms are the last of each sum. */
-    size_t n_terms, depth; /* depth of the deepest tree; a single leaf has 0 */
-    uint32_t *depths;      /* (n_trees) */
-    size_t *sum_terms;     /* (n_sums + 1) first term of each sum */
-    uint32_t *term_of;     /* (n_weights) */
-    uint32_t *tree_terms;  /* the terms of each tree */
-    size_t *tree_start;    /* (n_trees + 1) first entry of each tree in tree_terms */
-    double *size;          /* (n_sums) base plus the largest term of every tree */
+    /* Computed by sis__forest_finish(). */
+    size_t depth; /* of the deepest tree; a single leaf has 0 */
+    double *size; /* (n_sums) base plus the largest term of every tree */
+    sis__forest_terms by;
 } sis__forest;
 
 /* Allocator for a forest: returns zeroed memory, or NULL after a failure that is already

@@ -169,19 +169,19 @@ static void put(sis__forest_walk *w, size_t term, int lane, double v) {
 static void put_leaf(sis__forest_walk *w, size_t tree, int lane, uint32_t leaf) {
     const sis__forest *f = w->f;
     const sis__tree_node *n = &f->nodes[leaf];
-    size_t terms = f->tree_start[tree + 1] - f->tree_start[tree];
+    size_t terms = f->by.tree_start[tree + 1] - f->by.tree_start[tree];
     if (terms > n->to - n->from)
-        for (size_t i = f->tree_start[tree]; i < f->tree_start[tree + 1]; i++)
-            put(w, f->tree_terms[i], lane, -0.0);
+        for (size_t i = f->by.tree_start[tree]; i < f->by.tree_start[tree + 1]; i++)
+            put(w, f->by.tree_terms[i], lane, -0.0);
     for (size_t i = n->from; i < n->to; i++)
-        put(w, f->term_of[i], lane, f->weights[i]);
+        put(w, f->by.term_of[i], lane, f->weights[i]);
 }
 
 /* Set a column's linear terms, from the current row or masked. */
 static void put_column(sis__forest_walk *w, size_t j, int lane, const double *row) {
     const sis__forest *f = w->f;
     for (size_t k = 0; f->linear && k < f->n_sums; k++)
-        put(w, f->sum_terms[k + 1] - f->width + j, lane, sis__forest_product(f, j, k, row[j]));
+        put(w, f->by.sum_terms[k + 1] - f->width + j, lane, sis__forest_product(f, j, k, row[j]));
 }
 
 static void put_columns(sis__forest_walk *w, int feature, int lane, const double *row) {
@@ -195,7 +195,7 @@ static void add_narrow(const sis__forest_walk *w, size_t k, size_t n, double *su
     floats sum, next;
     for (int l = 0; l < LANES; l++)
         sum[l] = f->base ? (float)f->base[k] : 0;
-    for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++) {
+    for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++) {
         memcpy(&next, w->sum.narrow + t * LANES, sizeof next);
         sum += next;
     }
@@ -208,7 +208,7 @@ static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums
     doubles sum, next;
     for (int l = 0; l < LANES; l++)
         sum[l] = f->base ? f->base[k] : 0;
-    for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++) {
+    for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++) {
         memcpy(&next, w->sum.wide + t * LANES, sizeof next);
         sum += next;
     }
@@ -219,7 +219,7 @@ static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
 static void fill_lanes(sis__forest_walk *w) {
-    for (size_t t = 0; t < w->f->n_terms; t++)
+    for (size_t t = 0; t < w->f->by.n_terms; t++)
         for (int l = 0; l < LANES; l++)
             put(w, t, l, w->sum.terms[t]);
 }
@@ -295,8 +295,8 @@ static void sum_one(sis__forest_walk *w, int feature, double *sums) {
     if (feature >= 0)
         set_terms(w, feature, 0);
     for (size_t k = 0; k < f->n_sums; k++) {
-        const double *term = w->sum.terms + f->sum_terms[k],
-                     *end = w->sum.terms + f->sum_terms[k + 1];
+        const double *term = w->sum.terms + f->by.sum_terms[k],
+                     *end = w->sum.terms + f->by.sum_terms[k + 1];
         sums[k] = f->base ? f->base[k] : 0;
         if (f->single) {
             float sum = (float)sums[k];
@@ -340,7 +340,7 @@ int sis__forest_walk_bound(const sis__forest_walk *w, double *bound) {
     const sis__forest *f = w->f;
     int known = f->how == SIS__TREES_SUM || f->how == SIS__TREES_AVERAGE;
     for (size_t k = 0; k < f->n_sums; k++) {
-        double n = (double)(f->sum_terms[k + 1] - f->sum_terms[k]) + 8;
+        double n = (double)(f->by.sum_terms[k + 1] - f->by.sum_terms[k]) + 8;
         bound[k] =
             (2 * n * (f->single ? 0x1p-24 : 0x1p-53) + w->about.steps * 0x1p-51) * w->about.size[k];
         known &= isfinite(bound[k]) != 0;
@@ -459,10 +459,10 @@ static void index_columns(sis__forest_walk *w) {
 /* A path has at most as many others as nodes, and as features. */
 static int allocate(sis__forest_walk *w) {
     const sis__forest *f = w->f;
-    size_t p = w->in.n_features, terms = f->n_terms;
+    size_t p = w->in.n_features, terms = f->by.n_terms;
     w->at.start = SIS_NEW(size_t, f->n_trees + 1);
     for (size_t t = 0; w->at.start && t < f->n_trees; t++)
-        w->at.start[t + 1] = w->at.start[t] + (f->depths[t] < p ? f->depths[t] : p);
+        w->at.start[t + 1] = w->at.start[t] + (f->by.depths[t] < p ? f->by.depths[t] : p);
     w->owner = SIS_NEW(int, f->width);
     w->column = SIS_NEW(size_t, f->width);
     w->from = SIS_NEW(size_t, p + 1);
@@ -507,8 +507,9 @@ static void measure(sis__forest_walk *w) {
 double sis__forest_walk_size(const sis__forest *f) {
     double levels = 0;
     for (size_t t = 0; t < f->n_trees; t++)
-        levels += f->depths[t];
-    return (double)f->n_terms * (double)(8 + LANES * (f->single ? sizeof(float) : sizeof(double))) +
+        levels += f->by.depths[t];
+    return (double)f->by.n_terms *
+               (double)(8 + LANES * (f->single ? sizeof(float) : sizeof(double))) +
            (double)f->n_trees * 32 + levels * 2 * sizeof(other) +
            (double)f->width * (64 + 8 * (double)f->n_sums);
 }
@@ -528,7 +529,7 @@ int sis__forest_walk_new(const sis__forest *f, const sis__forest_input *in,
     }
     index_columns(w);
     for (size_t t = 0; t < f->n_trees; t++)
-        if (f->depths[t] > 0)
+        if (f->by.depths[t] > 0)
             w->at.ways[w->at.n_ways++] = (uint32_t)t;
     measure(w);
     *out = w;
