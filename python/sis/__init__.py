@@ -4,10 +4,10 @@
     import sis
     r = sis.explain(model, X, threshold=0.7, mask="mean", background=X_train)
     r[0].subsets[0].features      # most important first
-    r[0]                          # draws itself, in a terminal and in a notebook
+    r[0]                          # is drawn in a terminal and in a notebook
     r.save("r.jsonl"); r.report("r.html"); r.to_pandas(); r.cluster(); r.verify()
 
-`help(sis.explain)` and `help(sis.Explainer)` say what a model, a mask and a feature may be.
+`help(sis.explain)` and `help(sis.Explainer)` describe models, masks, features and all other options.
 """
 from ._core import Error, version as __version__
 from ._explain import Explainer, Interrupted, explain

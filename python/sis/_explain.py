@@ -28,15 +28,15 @@ INHERITED = []  # models that a process that was forked must not close
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C while explaining; `results` holds what was found until then."""
+    """Raised by Ctrl-C while explaining; `results` has the explanations found so far."""
 
     def __init__(self, results: Results) -> None:
-        super().__init__("%d examples were explained before" % len(results))
+        super().__init__("interrupted after %d examples" % len(results))
         self.results = results
 
 
 class Bar:
-    """A line on stderr that shows how far it is; tqdm's where that is installed."""
+    """A progress line on stderr, by tqdm if it is installed."""
 
     def __init__(self, total):
         self.total, self.began, self.shown, self.bar = total, time.monotonic(), False, None
@@ -73,66 +73,65 @@ class Explainer:
     >>> explainer.engine
     'called in batches'
 
-    model       a callable on a batch (an array in the shape of X, a frame, or a list of texts, in;
-                scores (n,) or (n, outputs) out); the name of an ONNX, XGBoost or LightGBM file or
-                an address, as the program's --model; a scikit-learn estimator or pipeline; a
+    model       a callable that takes a batch (an array in the shape of X, a frame, or a list of texts) and
+                returns scores (n,) or (n, outputs); the name of an ONNX, XGBoost or LightGBM file, a
+                command or an address, as for --model; a scikit-learn estimator or pipeline; a
                 torch.nn.Module; a booster of XGBoost or LightGBM; a language model, sis.LLM
-    mask        what a missing value looks like: "mean", "median" (both of `background`), "zero",
+    mask        the values of masked features: "mean" or "median" of `background`, "zero",
                 "hotdeck" (drawn from the background, each feature by itself), "rows" (whole rows of it),
-                a number or "value:X", "missing" (NaN), an array in the shape of an example (or (samples, ...)
-                of several, whose scores are averaged), sis.HotDeck(...), or a callable on the background.
-                Of a column of categories the mean and the median are its most frequent category. Texts:
-                "remove" (the default) or the word that stands for a masked one. Files of examples: whatever
-                --mask takes, too. Default: the mask that a network carries, else the mean of the background
-    background  data that masks are taken from; if X is a file, another one
-    features    groups of columns (lists of names or numbers, or a dict of them); an array of the
-                feature's number for each value, -1: never masked; "axis:0", "grid:196" (also
-                sis.Grid(196)), "FILE.npy". Of texts "word" or "sentence", for a network "token" too; of prompts
+                a number or "value:X", "missing" (NaN), an array in the shape of an example (or (samples, ...);
+                the score is then the mean over the samples), sis.HotDeck(...), or a callable on the background.
+                The mean and the median of a column of categories are its most frequent category. Texts:
+                "remove" (the default) or a word that replaces a masked one. Files of examples: also every
+                mask of --mask. Default: the mask that a network carries, else the mean of the background
+    background  data that masks are computed from; if X is a file, another file
+    features    groups of columns (lists of names or numbers, or a dict of them); an array with the
+                feature number of each value, -1 for values that are never masked; "axis:0", "grid:196" (also
+                sis.Grid(196)), "FILE.npy". Texts: "word" or "sentence", for a network also "token". Prompts:
                 "sentence", "paragraph", "line" or "word". Default: each value, each word, each
                 sentence of a prompt
     axis        axes of an example whose values belong together, such as the channels of a pixel
     method      "sis"; "quick": the same kind of subsets with few calls, for slow models; "contrast":
-                what it takes to lose the decision (models of boosted trees)
-    keep        "score"; "class": the output stays the highest, no threshold is needed
-    guarantee   "mask": enough with everything else masked; "all": whatever everything else is,
-                proved (models of boosted trees; no mask is needed); "chance:0.95": for that share of
-                completions drawn from data (X a file, mask="hotdeck:FILE")
-    domain      of "all": "any" number, "ball:0.5" around each value, "data": the range of the
-                background (missing where it is missing there), or a pair of arrays (lowest, highest)
-    smallest    of "all": a subset of the fewest features
-    units       of "contrast": a dict of what one step of a feature is, by its name or number: {"income": 100}. Values
-                change by whole steps, and distances are counted in them. Default: the standard deviation in the
+                changes that lose the decision (boosted trees)
+    keep        "score"; "class": the output stays the highest; needs no threshold
+    guarantee   "mask": a subset is enough with everything else masked; "all": it is enough for all
+                values of everything else, proved (boosted trees; needs no mask); "chance:0.95": it is
+                enough for this share of completions drawn from data (X a file, mask="hotdeck:FILE")
+    domain      for "all": "any" number, "ball:0.5" around each value, "data": the range of the
+                background (missing where values are missing there), or a pair of arrays (minimum, maximum)
+    smallest    for "all": find a subset with the fewest features
+    units       for "contrast": a dict with the step of each feature, by name or number: {"income": 100}. Values
+                change by whole steps, and distances count steps. Default: the standard deviation in the
                 background of domain="data", else in X, and steps of 1 for columns of whole numbers
-    fixed       of "contrast": features that are never changed, by name or number
-    cheapest    of "contrast": the nearest change of all, instead of the nearest of the fewest features
-    confidence  of "chance:P"; samples: its draws for each example
-    refine      with features="grid:196" or "superpixel:196" (X a file of images): parts first, then
-                the pixels in them
+    fixed       for "contrast": features that never change, by name or number
+    cheapest    for "contrast": find the smallest distance, not the fewest features
+    confidence  confidence level of "chance:P"; samples: its number of draws for each example
+    refine      with features="grid:196" or "superpixel:196" (X a file of images): refine the parts to pixels
     kind        how results are drawn: "image", "table", "array". Default: "image" if a network says so, or
-                for X of the shape (n, height, width, 3 or 4) or (n, 3 or 4, height, width) with sides of
+                if X has the shape (n, height, width, 3 or 4) or (n, 3 or 4, height, width) with sides of
                 8 or more; "table" for a frame
-    threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores; or a number for
+    threshold   the decision is score >= threshold; "p90" is the 90th percentile of the scores; or one number for
                 each example
     below       explain score <= threshold instead
-    target      which output: a label of the model (a class of a classifier), or one for each example;
+    target      the output to explain: a label of the model (a class of a classifier), or one for each example;
                 "top" (the default): the highest score. If the model has no labels, a position
-    target_names  what the outputs of a callable, a booster or a torch module are called, in their order: records
-                show it, and target= takes it. Of two classes with one score, that of the second, both names
+    target_names  names of the outputs of a callable, a booster or a torch module, in their order: records
+                show them, and target= accepts them. If there is one score for two classes, give both names
     target_index  the output by its position from 0, or one for each example
-    max_subsets stop after that many; 0: all
-    jobs        threads; 0: one per core. Callables are called by one thread unless jobs says more
-    exact       full passes only, no walks; an object of yours is asked itself
-    convert     False: a torch module, an estimator or a booster is always called itself. True: it may be
-                converted to a copy that the library runs faster. Every claim is then checked with the
-                object itself, which is called instead of the copy where they differ
-    tokenizer   texts: a callable text -> [(start, end), ...], the words in characters; of a network
+    max_subsets stop after this many subsets; 0: find all
+    jobs        threads; 0: one per core. Callables are called by one thread by default
+    exact       use full passes only, no walks; your own object is called
+    convert     True: a torch module, an estimator or a booster may be converted to a copy that the library runs
+                faster. Your object checks every claim, and replaces the copy if they differ. False: your
+                object is always called
+    tokenizer   texts: a callable text -> [(start, end), ...], the words in characters; for a network
                 file, the path of its vocab.txt or tokenizer.json
-    fit         images of files (a folder, say) are resized to what the network takes
-    normalize   a network file is given (pixel - mean) / deviation: "imagenet", or "0.5,0.4,0.3/0.2,0.2,0.2"
-    batch_size  rows a callable is given at most at once
-    memory      bytes that a walk may use; 0: the library's own limit
+    fit         resize images of files (for example a folder) to the size that the network takes
+    normalize   a network file gets (pixel - mean) / deviation: "imagenet", or "0.5,0.4,0.3/0.2,0.2,0.2"
+    batch_size  maximum number of rows in a call of a callable
+    memory      bytes that a walk may use; 0: the default of the library
     timeout     seconds to wait for one answer of a command or a server
-    progress    True, False, or None: if it takes longer, on a terminal
+    progress    True, False, or None: on a terminal, if it takes longer
     """
 
     def __init__(self, model: Model, *, threshold: Threshold = None, mask: Mask = None, background: Any = None,
@@ -178,7 +177,7 @@ class Explainer:
         self._open()
 
     def _open(self):
-        """A file is opened at once; anything else is looked at with the first example."""
+        """Open a file now; any other model is examined with the first example."""
         self.bound, self.process = None, os.getpid()
         if isinstance(self.model, LLM):
             self.bound = _models.Prompted(self.model)
@@ -186,15 +185,15 @@ class Explainer:
             self.bound = _models.model_for(self.model, None, self.batch_size, self.timeout, self.normalize)
 
     def _own(self):
-        """A forked process asks a program or server through pipes of its own: through those of the
-        first, each would read the answers of the other."""
+        """A forked process opens programs and servers again. With shared pipes, each process would read the
+        answers of the other."""
         asked = isinstance(self.model, LLM) or isinstance(self.model, str) and self.model.startswith(("cmd:", "http"))
         if self.process != os.getpid() and asked:
-            INHERITED.append(self.bound)  # to end it is for the first
+            INHERITED.append(self.bound)  # the first process closes it
             self._open()
 
     def __getstate__(self):
-        """Copies, also those for another process, make their own of what runs the model."""
+        """Copies open the model again."""
         return {k: v for k, v in self.__dict__.items() if k != "bound"}
 
     def __setstate__(self, state):
@@ -203,7 +202,7 @@ class Explainer:
 
     @property
     def engine(self) -> str:
-        """What runs the model, in words."""
+        """How the model is run, in words."""
         return self.bound.engine if self.bound else "not known before the first example"
 
     def _masks(self, encoder, width, owner):
@@ -219,7 +218,7 @@ class Explainer:
         return np.ascontiguousarray(encoder.masks(spec, self.background, width, owner), dtype=float)
 
     def _labels(self, count):
-        """What `count` outputs are called; None if nobody has said it."""
+        """The names of `count` outputs; None if they have none."""
         names = self.target_names
         if names is None:
             labels = self.bound.labels
@@ -333,7 +332,7 @@ class Explainer:
         return {"scale": scale, "step": step, "fixed": fixed} if self.fixed else {"scale": scale, "step": step}
 
     def _box(self, encoder, row):
-        """The lowest and the highest value that others may have, and which may be missing; or None."""
+        """The minimum and maximum of the other values, and which may be missing; or None."""
         never = np.zeros(len(row), bool)
         if not self.for_all or (isinstance(self.domain, str) and self.domain == "any"):
             return None
@@ -400,8 +399,8 @@ class Explainer:
         return core, judge, examples, limits
 
     def _bind(self, encoder, rows):
-        """What finds subsets, and what has the last word about them: the same, or a copy of the model
-        and the model itself."""
+        """The model that finds subsets, and the one that checks them: a copy of the model and the model itself,
+        or the same object."""
         own = getattr(self.bound, "own", None)
         if own is None:
             core = self.bound.bind(encoder, rows[0])
@@ -415,7 +414,7 @@ class Explainer:
         return core, judge
 
     def _ask_itself(self, judge, reason="its converted copy answers differently"):
-        """The copy is of no use: from now on the model itself is called."""
+        """Drop the copy; from now on the model itself is called."""
         if self.for_all:
             raise Error("the library's copy of %s returns other scores, so it cannot prove anything "
                         "about it" % self.bound.name)
@@ -430,8 +429,8 @@ class Explainer:
         return 1 if isinstance(self.bound, _models.Called) else 0
 
     def _together(self, part):
-        """Of how many examples the rows are one call. A frame costs much to make and to look at, whatever the
-        number of its rows."""
+        """The number of examples whose rows go into one call. A call with a frame is expensive, whatever its
+        number of rows."""
         if self.jobs not in (None, 1) or not getattr(self.bound, "frames", False):
             return 1
         return max(1, min(len(part), THREADS, -(-GATHERED // part[0]["mask"].size)))
@@ -466,7 +465,7 @@ class Explainer:
                           together=self._together(part))
 
         def confirmed(part, found, run):
-            """Records that the model itself confirms are kept; the first other one's verdict."""
+            """Keep records until one is not confirmed by the model itself; return its verdict."""
             for line, verdict in zip(found, _check.confirm(judge, part, found, self.below)):
                 if verdict != "holds":
                     return verdict
@@ -474,7 +473,7 @@ class Explainer:
             return "holds"
 
         def ahead(run, count):
-            """The next examples, up to `count`, behind the records of those that cannot be asked about."""
+            """The next examples, up to `count`, after error records for those without words."""
             while len(run.lines) < len(examples) and "message" in examples[len(run.lines)]:
                 run.lines.append(error_line(examples[len(run.lines)], self))
             rest = itertools.takewhile(lambda e: "message" not in e, examples[len(run.lines):])
@@ -545,7 +544,7 @@ def position_of(target, labels):
 
 
 def silent(explainer, name, label):
-    """A text that nothing can be asked about, in the place of an example."""
+    """A text without words, in the place of an example."""
     model = explainer.bound.name if explainer.bound else getattr(explainer.model, "__name__", type(explainer.model).__name__)
     e = {"id": name, "model": model, "kind": "text", "message": "the text has no words"}
     return e if label is None else dict(e, label=label)
@@ -560,7 +559,7 @@ def error_line(e, explainer):
 
 
 def one_each(given, what, n):
-    """Ids or labels of n examples, by their order: the index of a Series is not looked at."""
+    """Ids or labels of n examples, in order; the index of a Series is ignored."""
     if given is None:
         return None
     if np.ndim(given) == 0 and not hasattr(given, "__iter__"):
@@ -592,8 +591,8 @@ def differ(a, b):
 
 
 def add_encoded(bound, encoder, examples):
-    """Describe each example behind the encoders of a pipeline: a masked column is a masked set of encoded
-    columns. False if an encoded column depends on several columns."""
+    """Describe each example after the encoders of a pipeline: a masked column is a masked set of encoded
+    columns. Returns False if an encoded column depends on several columns."""
     rows, masks = np.array([e["values"] for e in examples]), examples[0]["mask"]
     values, mask = bound.encoded(encoder, rows), bound.encoded(encoder, masks)
     both = np.concatenate([values, mask])
@@ -705,10 +704,10 @@ class FileTask:
         if spec is not None and not isinstance(spec, str) and np.ndim(spec) == 0 and not callable(spec):
             spec = "missing" if spec != spec else "value:%r" % float(spec)
         if spec is not None and not isinstance(spec, str):
-            raise Error("mask: of texts, sequences and files it is a name or a number; an array is given as the path "
-                        "of a file, mask=\"FILE.npy\"")
+            raise Error("mask: for texts, sequences and files, expected a name or a number, or the path of an "
+                        "array, mask=\"FILE.npy\"")
         if data is not None and not isinstance(data, (str, os.PathLike)):
-            raise Error("background: if X is texts, sequences or a file, it is the path of a file")
+            raise Error("background: for texts, sequences and files, expected the path of a file")
         if data is not None and spec in (None, "mean", "median", "hotdeck", "rows"):
             spec = "%s:%s" % (spec or "mean", os.fspath(data))
         return spec, samples, seed
@@ -721,7 +720,7 @@ class FileTask:
         if isinstance(e.features, _inputs.Grid) and e.features.parts and e.axis is None:
             return "grid:%d" % e.features.parts
         if not isinstance(e.features, (str, type(None))) or e.axis is not None:
-            raise Error("features: of texts, sequences and files they are a name, such as \"sentence\", \"grid:196\" or "
+            raise Error("features: for texts, sequences and files, expected a name such as \"sentence\", \"grid:196\" or "
                         "\"axis:0\", or the path of a map, \"FILE.npy\"")
         return e.features
 
@@ -731,7 +730,7 @@ class FileTask:
         if m is None:
             return {}
         if self.ids is not None or self.labels is not None:
-            raise Error("%s: of prompts they are fields of the examples" % ("labels" if self.labels else "ids"))
+            raise Error("%s: for prompts, give them as fields of the examples" % ("labels" if self.labels else "ids"))
         return dict(prompt=m.prompt, explain=m.explain, answer=m.answer, score=m.score)
 
     def __call__(self, append=None, tell=None, lines=None, exhaustive=0):
@@ -766,8 +765,8 @@ class FileTask:
 
 
 class Run:
-    """One call of the library. A callable runs in the thread of the caller; what the library runs
-    by itself, or on several threads, runs beside it, so that Ctrl-C is heard at once."""
+    """One call of the library. A callable runs in the caller's thread. Everything else runs in another
+    thread, so that Ctrl-C works at once."""
 
     def __init__(self, explainer, work, n, lines):
         self.explainer, self.job, self.lines = explainer, work, lines
@@ -829,7 +828,7 @@ def explain(model: Model, X: Examples, threshold: Threshold = None, *, ids: Name
             fixed: Optional[Sequence[Union[str, int]]] = None, cheapest: bool = False,
             confidence: float = 0.95, samples: int = 0, refine: bool = False,
             normalize: Optional[str] = None, convert: bool = True) -> Results:
-    """Which features of each example alone were enough for the model's decision?
+    """Find the features of each example that alone were enough for the decision of the model.
 
     >>> import numpy as np
     >>> def model(rows):
@@ -840,9 +839,9 @@ def explain(model: Model, X: Examples, threshold: Threshold = None, *, ids: Name
 
     The decision is score >= threshold (<= with below=True). Every subset that is reported was
     verified by full passes: alone, with everything else masked, it reaches the threshold; without
-    any one of its features it does not. `ids` name the examples (default: the index of a frame
-    if no two are the same, else the number from 0), `labels` are what they really are. X is an array (n, ...), a frame, a list of texts, or the path (pathlib.Path) of a file for a
-    model that the library runs itself. The result is a sis.Results.
+    any one of its features it does not. X is an array (n, ...), a frame, a list of texts, or the path
+    (pathlib.Path) of a file for a model that the library runs itself. `ids` name the examples (default: the index
+    of a frame if it is unique, else numbers from 0). `labels` are the true outcomes. The result is a sis.Results.
 
     The other options:
 

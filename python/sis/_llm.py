@@ -24,21 +24,22 @@ class LLM:
 
     address   .../v1/completions, .../v1/chat/completions, or llama.cpp's .../completion
     model     the server's name of the model; a server with one model may need none
-    prompt    the prompt, with {field} in the places of the fields of an example; or the path (pathlib.Path) of a
-              file with it
-    explain   the field that is cut into features. Default: the only field, else "context". features= of
-              sis.explain says how: "sentence" (the default), "paragraph", "line", "word"; a list has its entries
-    answer    the answer, where an example has no field "answer". Default: the model's own
-    score     "margin": 0 or more if the model gives this answer, so that no threshold is needed; "logprob": the mean
+    prompt    the prompt, with {field} for each field of an example; or the path (pathlib.Path) of a file with the
+              prompt
+    explain   the field whose parts are the features. Default: the only field, else "context". features= of
+              sis.explain chooses the parts: "sentence" (the default), "paragraph", "line", "word"; the parts of a
+              list are its entries
+    answer    the answer, if an example has no field "answer". Default: the model's own answer
+    score     "margin": 0 or more if the model gives this answer, so no threshold is needed; "logprob": the mean
               log-probability of its tokens; "label:yes,no": the probability of the first label
     token     a file with the key. Default: $OPENAI_API_KEY, for https and for addresses of this machine
     headers   a dict of further headers
-    cache     a file of answers (SQLite); what is in it is not asked again
+    cache     a file of answers (SQLite); questions in it are not asked again
     timeout   seconds to wait for one answer
-    retries   how often a request that failed is repeated
+    retries   how often a failed request is repeated
 
-    Examples are dicts of fields, a frame with a column for each field, texts (the field that is explained), or the path
-    of a file of JSON lines. Called with prompts, it scores them; answers() gives the texts.
+    Examples are dicts of fields, a frame with a column for each field, texts (the explained field), or the path
+    of a JSON Lines file. Call the object with prompts to score them; answers() returns the answers.
     """
 
     def __init__(self, address: str, model: Optional[str] = None, *, prompt: "Union[str, os.PathLike[str]]" = "{text}",
@@ -53,7 +54,7 @@ class LLM:
         self.address, self.model, self.prompt, self.answer, self.score = address, model, prompt, answer, score
         self.explain = explain or (fields[0] if len(set(fields)) == 1 else "context")
         if self.explain not in fields:
-            raise Error("prompt: expected {%s} in it, the field that is explained" % self.explain)
+            raise Error("prompt: expected it to contain {%s}, the explained field" % self.explain)
         self.token, self.headers, self.cache = token, dict(headers or {}), cache
         self.timeout, self.retries = timeout, retries
         self._opened: Optional["_core.Model"] = None
@@ -61,7 +62,7 @@ class LLM:
 
     @property
     def spec(self) -> str:
-        """What the program's --model is called with."""
+        """The value of the program's option --model."""
         return self.address + ("#" + self.model if self.model else "")
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -74,7 +75,7 @@ class LLM:
         return "<LLM %s>" % self.spec
 
     def open(self) -> "_core.Model":
-        """A connection of its own; the server is asked what it can do."""
+        """Open a new connection and ask the server what it supports."""
         return _core.Model.open(self.spec, timeout=self.timeout, score=self.score, retries=self.retries,
                                 cache=None if self.cache is None else os.fspath(self.cache),
                                 token=None if self.token is None else os.fspath(self.token),
@@ -87,14 +88,14 @@ class LLM:
             return self._opened.ask([prompts] if isinstance(prompts, str) else list(prompts), answer)
 
     def __call__(self, prompts: Union[str, Sequence[str]], answer: Optional[str] = None) -> np.ndarray:
-        """The score of the answer after each of these whole prompts; of the model's own answer if none is given
-        here or when the LLM was made."""
+        """The score of the answer after each whole prompt. Without an answer, here or in the constructor, the
+        score of the model's own answer."""
         return np.array([score for score, _ in self._ask(prompts, self.answer if answer is None else answer)])
 
     def answers(self, prompts: Union[str, Sequence[str]]) -> List[str]:
-        """The model's own answer to each of these whole prompts."""
+        """The model's own answer to each whole prompt."""
         if self.score.startswith("label:"):
-            raise Error("answers: score=%r asks about labels only" % self.score)
+            raise Error("answers: not available with score=%r" % self.score)
         return [answer for _, answer in self._ask(prompts, None)]
 
     def objects(self, X: Any, ids: Optional[Sequence[str]]) -> str:
@@ -110,4 +111,4 @@ class LLM:
         try:
             return "".join(json.dumps(r if ids is None else dict(r, id=ids[i])) + "\n" for i, r in enumerate(rows))
         except TypeError as e:
-            raise Error("X: of a language model it is dicts of texts, or texts (%s)" % e) from None
+            raise Error("X: expected dicts of texts, or texts, for a language model (%s)" % e) from None

@@ -58,7 +58,7 @@ class Opened:
 
 
 class Prompted(Opened):
-    """A language model. One task at a time: prompts are told to the connection."""
+    """A language model. It runs one task at a time, because the connection keeps the prompt."""
     labels, shape, mask, kind, columns, network = None, (), None, None, None, False
 
     def __init__(self, llm):
@@ -67,7 +67,7 @@ class Prompted(Opened):
 
 
 def columns_in(meta):
-    """What a network says its values are called."""
+    """The names of the values in a network file."""
     try:
         found = json.loads(meta.get("sis.names", "null"))
     except ValueError:
@@ -84,7 +84,7 @@ def check_columns(given, trained):
 
 
 def from_bytes(data, ending, name):
-    """A model that lies in memory: our readers want a file."""
+    """A model in memory, written to a file for the library's readers."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model" + ending)
         with open(path, "wb") as f:
@@ -291,7 +291,7 @@ class TorchModule:
         return y
 
     def branches(self, example):
-        """Does Python code in it depend on values? PyTorch's tracer warns of that, and so do we."""
+        """Whether Python code in the module depends on values. PyTorch's tracer warns about that; the warning is passed on."""
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             try:
@@ -394,7 +394,7 @@ def booster_bytes(model, family):
 
 
 def booster_call(model, family):
-    """What a booster itself answers, one score of two classes; None if it cannot be asked."""
+    """The scores of a booster, one for two classes; None if it cannot be called."""
     if family == "xgboost" and not hasattr(model, "get_booster"):
         import xgboost
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was found: `Results`, a list of `Explanation`s, each with its `Subset`s. A result is a line of
+"""`Results`, a list of `Explanation`s, each with its `Subset`s. An explanation is a line of
 the results file that the program writes and reads; everything here is read from it."""
 import copy
 import html
@@ -169,7 +169,7 @@ class Explanation:
         return self.subsets[k]
 
     def __eq__(self, other: object) -> bool:
-        """The same record; the order of a selection and how it was made are not compared."""
+        """Compare records, without traces and provenance."""
         return isinstance(other, Explanation) and claim(self.line) == claim(other.line)
 
     def __hash__(self) -> int:
@@ -209,7 +209,7 @@ def within_domain(results, options):
 
 
 def check_values(e, example):
-    """Is the record of this example?"""
+    """Whether the record belongs to this example."""
     shown = example.get("shown", example)
     values = e.data.get("values")
     if not shown or values is None:
@@ -220,7 +220,7 @@ def check_values(e, example):
 
 
 def claim(line):
-    """What a line says of its example, without traces and what the first line of a file says of the file."""
+    """The record of a line, without traces and provenance."""
     record = json.loads(_core.record_format(line, False))
     record.pop("provenance", None)
     return record
@@ -255,7 +255,7 @@ class Results:
         self._explainer, self._core, self._examples = explainer, core, examples
 
     def __getstate__(self):
-        """Copies, also those for another process, are as if loaded: without the model."""
+        """Copies behave like loaded results: they have no model."""
         return {"lines": self.lines, "provenance": self._provenance}
 
     def __setstate__(self, state):
@@ -319,7 +319,7 @@ class Results:
 
     @property
     def provenance(self) -> Dict[str, Any]:
-        """How they were made, as a dict: version, digests of files, machine. A saved file says it
+        """How the results were made, as a dict: version, digests of files, machine. A saved file has it
         in its first record."""
         found = [self._provenance] if self._provenance else [
             json.dumps(e.data["provenance"]) for e in self[:1] if "provenance" in e.data]
@@ -338,7 +338,7 @@ class Results:
         return Results(lines)
 
     def report(self, path: "Union[str, os.PathLike[str]]", title: Optional[str] = None) -> "Union[str, os.PathLike[str]]":
-        """Write a page that shows every example; the browser needs nothing else."""
+        """Write one HTML page that shows every example; it needs no other file."""
         page = _core.page(self.lines, os.path.basename(os.fspath(path)), title, False)
         _core.write(path, page)
         return path
@@ -381,12 +381,12 @@ class Results:
         return Clusters(self, found)
 
     def compare(self, other: "Results") -> "Comparison":
-        """Two sets of results about the same examples, by id: of two models, masks, thresholds or
-        methods. A sis.Comparison."""
+        """Compare with other results about the same examples (by id), for example of another model, mask,
+        threshold or method. Returns a sis.Comparison."""
         return Comparison(self, other)
 
     def _thresholds(self):
-        """One for all examples, or one for each."""
+        """One value for all examples, or one for each."""
         found = [e.threshold for e in self]
         return found[0] if len(set(found)) == 1 else found
 
@@ -426,7 +426,7 @@ class Results:
         return [json.loads(line) for line in found]
 
     def plot(self, i: Optional[int] = None, subset: int = 0, ax: Any = None) -> Any:
-        """Draw example i; without a number, how large subsets are and what they hold."""
+        """Draw example i; without a number, the sizes and the features of all subsets."""
         if i is not None:
             return self[i].plot(subset, ax)
         from ._plot import plot_results
@@ -465,7 +465,7 @@ class Comparison:
         return float(np.mean(both)) if both else float("nan")
 
     def features(self, most: Optional[int] = 20) -> List[Tuple[str, int, int]]:
-        """Features by how differently often they are in subsets: a list of (name, subsets of the
+        """Features by the difference of their numbers of subsets: a list of (name, subsets of the
         first, subsets of the second)."""
         counts = [{n: k for n, k, _ in _core.summary([e.line for e in side])} for side in zip(*self.pairs)] or [{}, {}]
         names = sorted(set(counts[0]) | set(counts[1]),
@@ -489,7 +489,7 @@ class Comparison:
 
 
 class Clusters:
-    """Groups of subsets that are alike. `labels` has the cluster of each subset, -1: none; members
+    """Groups of similar subsets. `labels` has the cluster of each subset, -1: none; members
     are (example, subset)."""
 
     def __init__(self, results: Results, found: Dict[str, Any]) -> None:

@@ -411,7 +411,7 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
     d->plot.from = SIS__TAIL;
     sis__buf_printf(
         &d->caption,
-        "The same for the last %d features of %zu example%s with many more. The first subset "
+        "The same for the last %d features of %zu example%s many more. The first subset "
         "ends where a line no longer meets the threshold.",
         SIS__TAIL, n, n == 1 ? " that has" : "s that have");
     return make_lines(report, d, n, 1);
