@@ -11,13 +11,13 @@
 #include "base/json.h"
 
 void sis__answer_excerpt(const char *bytes, size_t n, char *text, size_t size) {
-    size_t used = 0, most = size < 86 ? size - 6 : 80;
+    size_t used = 0, max = size < 86 ? size - 6 : 80;
     text[used++] = '"';
-    for (size_t i = 0; i < n && i < most && bytes[i] != '\n'; i++) {
+    for (size_t i = 0; i < n && i < max && bytes[i] != '\n'; i++) {
         unsigned char letter = (unsigned char)bytes[i];
         text[used++] = letter < 0x20 || letter == 0x7F ? ' ' : (char)letter;
     }
-    memcpy(text + used, n > most ? "\"..." : "\"", n > most ? 5 : 2);
+    memcpy(text + used, n > max ? "\"..." : "\"", n > max ? 5 : 2);
 }
 
 /* Put quotes around each NaN, Infinity and -Infinity outside strings, so that the text is valid

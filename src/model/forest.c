@@ -108,13 +108,13 @@ static inline double about(forest_walk *w, const double *now, const double *chan
 static double slack(forest_walk *w, double margin) {
     const sis__booster *b = w->b;
     const double *now = sis__forest_walk_change(w->trees, -1);
-    double most = 0, size = fabs(margin);
+    double max = 0, size = fabs(margin);
     for (size_t k = 0; k < b->forest.n_sums; k++) {
-        most = fmax(most, w->bound[k]);
+        max = fmax(max, w->bound[k]);
         size = fmax(size, fabs(now[k]));
     }
     double factor = b->scale / b->divisor;
-    return 2 * factor * most + 0x1p-45 * (1 + size + factor * size) * (double)b->forest.n_sums;
+    return 2 * factor * max + 0x1p-45 * (1 + size + factor * size) * (double)b->forest.n_sums;
 }
 
 /* Put the candidates that may be the best into w->final. The margins of the others are marked as

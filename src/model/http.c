@@ -638,7 +638,7 @@ static int send_question(http_model *m, const question *q, const sis__buf *body,
                                 .body = body->data,
                                 .length = body->len,
                                 .json_length = json_length,
-                                .most = LONGEST_ANSWER};
+                                .max = LONGEST_ANSWER};
     int code = sis__web_send(m->web, &request, &m->answer);
     if (code == SIS_OK)
         code = expect_ok(&m->answer, expected_of(m->end));
@@ -747,7 +747,7 @@ static int get(http_model *m, const char *tail, json_t **json, long *status) {
     sis__buf_str(&url, tail);
     int code = sis__buf_error(&url);
     if (code == SIS_OK)
-        code = sis__web_send(m->web, &(sis__web_request){.url = url.data, .most = LONGEST_METADATA},
+        code = sis__web_send(m->web, &(sis__web_request){.url = url.data, .max = LONGEST_METADATA},
                              &m->answer);
     sis__buf_release(&url);
     *status = m->answer.status;
@@ -863,9 +863,9 @@ static int read_v2_server(http_model *m) {
     e->binary = LITTLE_ENDIAN_HOST && has_extension(server, "binary_tensor_data");
     if (code == SIS_OK && has_extension(server, "model_configuration"))
         code = get(m, "/config", &config, &status);
-    double most = json_number_value(json_object_get(config, "max_batch_size"));
-    if (most >= 1 && most < 1e9)
-        e->max_rows = (size_t)most;
+    double max = json_number_value(json_object_get(config, "max_batch_size"));
+    if (max >= 1 && max < 1e9)
+        e->max_rows = (size_t)max;
     json_decref(server);
     json_decref(config);
     return code;

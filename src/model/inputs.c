@@ -128,10 +128,10 @@ void sis__inputs_row(const sis__model_inputs *s, sis_net_shape *row) {
  * type. */
 static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__fit *out) {
     size_t tokens = sis__inputs_count(main);
-    double most = in->follow == SIS__FOLLOWS_PLACE   ? (double)tokens - 1
-                  : in->follow == SIS__FOLLOWS_COUNT ? (double)tokens
-                                                     : 0;
-    if (most > 0 && sis__values_check(in->type, &most, 1) != SIS_OK)
+    double max = in->follow == SIS__FOLLOWS_PLACE   ? (double)tokens - 1
+                 : in->follow == SIS__FOLLOWS_COUNT ? (double)tokens
+                                                    : 0;
+    if (max > 0 && sis__values_check(in->type, &max, 1) != SIS_OK)
         return sis__fail(SIS_E_ARGUMENT, "input %.60s takes %s, too small a type for %zu tokens",
                          in->name, sis__value_name(in->type), tokens);
     *out = *main;

@@ -434,7 +434,7 @@ static int post(const endpoint *e, connection *c, const sis__buf *body, json_t *
     sis__web_request q = {.url = e->address,
                           .body = body->data,
                           .length = body->len,
-                          .most = ANSWER_BYTES,
+                          .max = ANSWER_BYTES,
                           .repeat_500 = 1};
     *json = NULL;
     int error = sis__buf_error(body);

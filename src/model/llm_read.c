@@ -143,18 +143,18 @@ static int same_token(const json_t *a, const json_t *b) {
 /* The best reported token other than this one, and the best that continues the text (-INFINITY:
  * none). */
 static void look_around(const json_t *entry, const char *text, double *other, double *fitting,
-                        double *least) {
+                        double *min) {
     const json_t *candidate;
     char token[TOKEN];
     size_t i;
     *other = *fitting = -INFINITY;
-    *least = json_number_value(json_object_get(entry, "logprob"));
+    *min = json_number_value(json_object_get(entry, "logprob"));
     json_array_foreach(json_object_get(entry, "top_logprobs"), i, candidate) {
         const json_t *value = json_object_get(candidate, "logprob");
         double v = json_number_value(value);
         if (!json_is_number(value))
             continue;
-        *least = fmin(*least, v);
+        *min = fmin(*min, v);
         if (!same_token(candidate, entry))
             *other = fmax(*other, v);
         if (said(text, token, token_bytes(candidate, token)))
@@ -183,7 +183,7 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
     size_t i;
     begin(out);
     json_array_foreach(content, i, entry) {
-        double other, fitting, least;
+        double other, fitting, min;
         int error = *rest ? expect_entry(entry, i) : SIS_OK;
         if (error != SIS_OK || !*rest)
             return error != SIS_OK ? error : finish(out);
@@ -191,10 +191,10 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         size_t n = token_bytes(entry, token), same = said(rest, token, n);
         if (same == 0 && rest == answer && is_blank(token, n) && !sis__is_space(*answer))
             continue; /* a blank before the answer */
-        look_around(entry, rest, &other, &fitting, &least);
+        look_around(entry, rest, &other, &fitting, &min);
         if (same == 0) {
             out->bounded |= fitting == -INFINITY;
-            add_token(out, fitting == -INFINITY ? least : fitting, logprob);
+            add_token(out, fitting == -INFINITY ? min : fitting, logprob);
             out->margin = fmin(out->margin, NOT_TAKEN);
             return finish(out);
         }
@@ -215,7 +215,7 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
 int sis__llm_read_first(const json_t *content, const char *text, double *logprob, int *bounded) {
     const json_t *candidate, *first = json_array_get(content, 0);
     char token[TOKEN];
-    double sum = 0, least = 0;
+    double sum = 0, min = 0;
     size_t i;
     int error = expect_entry(first, 0);
     while (sis__is_space(*text))
@@ -225,11 +225,11 @@ int sis__llm_read_first(const json_t *content, const char *text, double *logprob
         size_t n = token_bytes(candidate, token), skip = 0;
         while (skip < n && sis__is_space(token[skip]))
             skip++;
-        least = fmin(least, v);
+        min = fmin(min, v);
         if (n - skip <= strlen(text) && said(text, token + skip, n - skip))
             sum += exp(v);
     }
     *bounded |= sum <= 0;
-    *logprob = sum > 0 ? log(sum) : least;
+    *logprob = sum > 0 ? log(sum) : min;
     return error;
 }

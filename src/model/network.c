@@ -301,11 +301,11 @@ static int set_inputs(sis_net *net, const sis_model_opt *opt) {
 
 /* ---- Pixels -------------------------------------------------------------------------------- */
 
-enum { CHANNELS_MOST = 4 };
+enum { MAX_CHANNELS = 4 };
 
 /* "0.5,0.4,0.3" up to `end`: returns the number of values; 0: another text. */
 static size_t parse_numbers(const char *text, char end, double *out, const char **rest) {
-    for (size_t n = 0; n < CHANNELS_MOST;) {
+    for (size_t n = 0; n < MAX_CHANNELS;) {
         char *after;
         out[n++] = sis__number(text, &after);
         if (after == text || (*after != ',' && *after != end))
@@ -321,7 +321,7 @@ static size_t parse_numbers(const char *text, char end, double *out, const char 
 static const char IMAGENET[] = "0.485,0.456,0.406/0.229,0.224,0.225";
 
 int sis__network_normalize(sis_net *net, const char *text) {
-    double mean[CHANNELS_MOST], deviation[CHANNELS_MOST];
+    double mean[MAX_CHANNELS], deviation[MAX_CHANNELS];
     const char *rest = strcmp(text, "imagenet") == 0 ? IMAGENET : text;
     size_t n = parse_numbers(rest, '/', mean, &rest);
     if (n == 0 || parse_numbers(rest, '\0', deviation, &rest) != n)

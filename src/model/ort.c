@@ -237,7 +237,7 @@ typedef struct {
 } ort_pass;
 
 static const int onnx_types[] = {
-#define NUMBER(name, tensorflow, onnx, type, least, most) onnx,
+#define NUMBER(name, tensorflow, onnx, type, min, max) onnx,
     SIS__VALUE_TYPES(NUMBER)
 #undef NUMBER
 };

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 /* Limit of a tensor with a fixed number of rows, all of which are filled to predict one. */
-static const size_t MOST_FILLED = (size_t)1 << 28;
+static const size_t MAX_FILLED = (size_t)1 << 28;
 
 void sis__shape_text(const sis__shape *s, char text[SIS__SHAPE_TEXT]) {
     size_t used = (size_t)snprintf(text, SIS__SHAPE_TEXT, "[");
@@ -52,13 +52,13 @@ static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, si
 /* A file or server may declare any number of rows. */
 static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
     char text[SIS__SHAPE_TEXT];
-    if (n_values == 0 || rows <= 1 || rows <= MOST_FILLED / n_values)
+    if (n_values == 0 || rows <= 1 || rows <= MAX_FILLED / n_values)
         return SIS_OK;
     sis__shape_text(s, text);
     return sis__fail(SIS_E_UNSUPPORTED,
                      "the model takes a tensor of shape %s with %zu rows, more "
                      "than %zu values; export it with a free number of rows",
-                     text, rows, MOST_FILLED);
+                     text, rows, MAX_FILLED);
 }
 
 static int fit_single(const sis__shape *s, size_t n_values, sis__fit *out) {

@@ -4,7 +4,7 @@
  * exported: a row is the concatenation of the remaining pieces of a text.
  *
  * A network keeps every text it has seen, because its tensors hold numbers of texts. A search needs
- * thousands of texts, so it uses a copy of the network, which is reopened after TEXTS_MOST bytes.
+ * thousands of texts, so it uses a copy of the network, which is reopened after MAX_TEXTS bytes.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "model/request.h"
 
 enum { ROWS = 16 };
-static const size_t TEXTS_MOST = (size_t)64 << 20; /* bytes */
+static const size_t MAX_TEXTS = (size_t)64 << 20; /* bytes */
 
 struct sis__texts {
     sis_net *net;
@@ -62,7 +62,7 @@ static int renew(sis__texts *t) {
     int error = SIS_OK;
     sis_net *next = NULL;
     pthread_rwlock_wrlock(&t->lock);
-    if (sis_net_words_size(t->net) > TEXTS_MOST)
+    if (sis_net_words_size(t->net) > MAX_TEXTS)
         error = sis_net_parse(t->bytes, t->n_bytes, &next);
     if (next) {
         sis_net_free(t->net);
@@ -92,7 +92,7 @@ int sis__texts_margins(sis__texts *t, const double *rows, size_t n, size_t n_val
         float values[ROWS];
         count = n - first < ROWS ? n - first : ROWS;
         pthread_rwlock_rdlock(&t->lock);
-        int full = sis_net_words_size(t->net) > TEXTS_MOST;
+        int full = sis_net_words_size(t->net) > MAX_TEXTS;
         for (size_t i = 0; error == SIS_OK && i < count; i++)
             error = read_row(t, rows + (first + i) * n_values, n_values, &values[i]);
         const sis_net_batch b = {.rows = values, .n_rows = count, .n_values = 1, .jobs = 1};

@@ -14,10 +14,10 @@ static const struct {
     const char *name, *tensorflow;
     int onnx;
     size_t size;
-    double least, most;
+    double min, max;
 } types[] = {
-#define ROW(name, tensorflow, onnx, type, least, most)                                             \
-    {#name, #tensorflow, onnx, sizeof(type), least, most},
+#define ROW(name, tensorflow, onnx, type, min, max)                                                \
+    {#name, #tensorflow, onnx, sizeof(type), min, max},
     SIS__VALUE_TYPES(ROW)
 #undef ROW
 };
@@ -50,13 +50,13 @@ int sis__value_is_float(sis__value_type type) {
 }
 
 int sis__values_check(sis__value_type type, const double *values, size_t n) {
-    double least = types[type].least, most = types[type].most;
-    for (size_t i = 0; least < most && i < n; i++)
-        if (!(values[i] >= least && values[i] <= most) || values[i] != floor(values[i]))
+    double min = types[type].min, max = types[type].max;
+    for (size_t i = 0; min < max && i < n; i++)
+        if (!(values[i] >= min && values[i] <= max) || values[i] != floor(values[i]))
             return sis__fail(SIS_E_ARGUMENT,
                              "value %zu of a row is %g; the model takes %s, whole numbers from "
                              "%.0f to %.0f",
-                             i, values[i], types[type].name, least, most);
+                             i, values[i], types[type].name, min, max);
     return SIS_OK;
 }
 
@@ -66,7 +66,7 @@ void sis__value_put(sis__value_type type, void *array, size_t i, double value) {
     else if (type == SIS__VALUE_BF16)
         value = sis__bfloat_bits((float)value);
     switch (type) {
-#define PUT(name, tensorflow, onnx, c_type, least, most)                                           \
+#define PUT(name, tensorflow, onnx, c_type, min, max)                                              \
     case SIS__VALUE_##name: {                                                                      \
         c_type v = (c_type)value;                                                                  \
         memcpy((char *)array + i * sizeof v, &v, sizeof v);                                        \
@@ -81,7 +81,7 @@ void sis__value_put(sis__value_type type, void *array, size_t i, double value) {
 
 static double read_value(sis__value_type type, const void *array, size_t i) {
     switch (type) {
-#define GET(name, tensorflow, onnx, c_type, least, most)                                           \
+#define GET(name, tensorflow, onnx, c_type, min, max)                                              \
     case SIS__VALUE_##name: {                                                                      \
         c_type v;                                                                                  \
         memcpy(&v, (const char *)array + i * sizeof v, sizeof v);                                  \

@@ -28,7 +28,7 @@
     X(BYTES, DT_STRING, 8, char, 0, 0)
 
 typedef enum sis__value_type {
-#define SIS__VALUE_CODE(name, tensorflow, onnx, type, least, most) SIS__VALUE_##name,
+#define SIS__VALUE_CODE(name, tensorflow, onnx, type, min, max) SIS__VALUE_##name,
     SIS__VALUE_TYPES(SIS__VALUE_CODE)
 #undef SIS__VALUE_CODE
         SIS__VALUE_UNKNOWN

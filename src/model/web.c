@@ -28,7 +28,7 @@
 #include "base/mem.h"
 #include "model/pipe_signal.h"
 
-enum { MOST_REDIRECTS = 5, TOKEN = 8192 };
+enum { MAX_REDIRECTS = 5, TOKEN = 8192 };
 
 static const double FIRST_PAUSE = 0.2, LONGEST_PAUSE = 30; /* seconds */
 
@@ -154,14 +154,14 @@ static int read_token(sis__web *w, const char *path) {
 /* Filled by libcurl during a request. */
 typedef struct {
     sis__web_answer *answer;
-    size_t most;
+    size_t max;
     int too_long;
 } receiver;
 
 static size_t receive(char *bytes, size_t size, size_t n, void *ctx) {
     receiver *r = (receiver *)ctx;
     n *= size;
-    r->too_long = n > r->most - r->answer->body.len;
+    r->too_long = n > r->max - r->answer->body.len;
     if (r->too_long)
         return 0;
     sis__buf_add(&r->answer->body, bytes, n);
@@ -355,7 +355,7 @@ static int tell(const sis__web *w, CURLcode result, const receiver *r) {
     if (sis__buf_error(&r->answer->body) != SIS_OK || result == CURLE_OUT_OF_MEMORY)
         return sis__fail(SIS_E_NOMEM, "out of memory: an answer over the network");
     if (r->too_long)
-        return sis__fail(SIS_E_MODEL, "an answer of more than %zu MiB", r->most >> 20);
+        return sis__fail(SIS_E_MODEL, "an answer of more than %zu MiB", r->max >> 20);
     if (r->answer->attempts > 1)
         snprintf(again, sizeof again, " (tried %d times)", r->answer->attempts);
     if (result == CURLE_OPERATION_TIMEDOUT)
@@ -364,7 +364,7 @@ static int tell(const sis__web *w, CURLcode result, const receiver *r) {
 }
 
 int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
-    receiver r = {.answer = a, .most = q->most};
+    receiver r = {.answer = a, .max = q->max};
     struct curl_slist *headers = headers_of(w, q);
     char *moved = NULL, *next;
     int code = headers ? SIS_OK : sis__fail(SIS_E_NOMEM, "out of memory: headers");
@@ -388,8 +388,8 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
         free(moved);
         moved = next;
         a->attempts = 0;
-        if (++redirects > MOST_REDIRECTS)
-            code = sis__fail(SIS_E_MODEL, "more than %d redirections", MOST_REDIRECTS);
+        if (++redirects > MAX_REDIRECTS)
+            code = sis__fail(SIS_E_MODEL, "more than %d redirections", MAX_REDIRECTS);
     }
     curl.easy_setopt(w->curl, CURLOPT_HTTPHEADER, NULL);
     headers_free(headers, w);

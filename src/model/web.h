@@ -22,7 +22,7 @@ typedef struct sis__web_request {
     const char *body; /* NULL: GET, else POST */
     size_t length;
     size_t json_length; /* bytes of JSON before a binary body; 0: all of it is JSON */
-    size_t most;        /* maximal size of an answer in bytes */
+    size_t max;         /* maximal size of an answer in bytes */
     int repeat_500;     /* also repeat after status 500 */
 } sis__web_request;
 

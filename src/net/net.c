@@ -389,7 +389,7 @@ int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
 
 /* ---- Batches ------------------------------------------------------------------------------- */
 
-enum { MOST_ROWS = 4096 };
+enum { MAX_ROWS = 4096 };
 
 /* Fill a batch with n integers, which are valid for every type. */
 static void fill_batch(const sis_net *net, float *values, size_t n) {
@@ -442,7 +442,7 @@ int sis_net_count_rows(sis_net *net) {
     size_t n = sis_net_values(net), n_scores = sis_net_outputs(net);
     sis_net_input_shape(net, &s);
     if (net->counted || net->graph.n_inputs != 1 || s.rank < 2 || s.dims[0] < 2 ||
-        s.dims[0] > MOST_ROWS || n == 0 || n_scores == 0)
+        s.dims[0] > MAX_ROWS || n == 0 || n_scores == 0)
         return sis__fail(SIS_E_ARGUMENT, "the model was not exported with a free number of rows");
     float *values = SIS_NEW(float, n), *scores = SIS_NEW(float, n_scores);
     int error = values && scores ? SIS_OK : SIS_E_NOMEM;

@@ -16,7 +16,7 @@
 #include "net/onnx/proto.h"
 #include "net/plan/net.h"
 
-enum { CHANNELS_MOST = 64, FLOATS = 1 };
+enum { MAX_CHANNELS = 64, FLOATS = 1 };
 static const char MEAN[] = "sis.normalize.mean", DEVIATION[] = "sis.normalize.deviation",
                   CENTRED[] = "sis.normalize.centred", NORMALIZED[] = "sis.normalize.normalized";
 
@@ -43,8 +43,8 @@ static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {
 }
 
 static int check_numbers(const double *mean, const double *deviation, size_t n) {
-    if (n == 0 || n > CHANNELS_MOST)
-        return sis__fail(SIS_E_ARGUMENT, "--normalize: 1 to %d channels", CHANNELS_MOST);
+    if (n == 0 || n > MAX_CHANNELS)
+        return sis__fail(SIS_E_ARGUMENT, "--normalize: 1 to %d channels", MAX_CHANNELS);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(mean[i]) || !isfinite(deviation[i]) || !(deviation[i] > 0))
             return sis__fail(SIS_E_ARGUMENT,
@@ -112,7 +112,7 @@ static int put_in_front(Sis__Onnx__Model *doc, const char *op, const char *from,
 
 static int add_numbers(Sis__Onnx__Graph *g, const char *name, const sis_net_shape *shape,
                        const double *values, size_t n) {
-    float single[CHANNELS_MOST];
+    float single[MAX_CHANNELS];
     for (size_t i = 0; i < n; i++)
         single[i] = (float)values[i];
     return sis__document_add_tensor(g, name, FLOATS, shape, single);

@@ -214,7 +214,7 @@ static int query_open(query *t) {
                              .missing = opt->missing,
                              .output = t->input->output,
                              .one_of = opt->contrast,
-                             .most = opt->branches};
+                             .max = opt->branches};
     if (!opt->keep_class) {
         q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
         q.threshold = margin_of(t->p->model, opt);
@@ -359,12 +359,12 @@ static int add_smallest(collecting *c, sis__family *enough, sis__family *contras
 }
 
 static int find_smallest(collecting *c) {
-    size_t most = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
+    size_t max = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
     sis__family enough = {.n_features = c->t->n}, contrasts = {.n_features = c->t->n};
     sis__proof rest = SIS__PROOF_NONE;
     int found = 1, error = sis__sets_order(&c->t->sets, c->order);
     memset(c->left, 1, c->t->n);
-    while (!error && found == 1 && c->out->n_subsets < most)
+    while (!error && found == 1 && c->out->n_subsets < max)
         error = add_smallest(c, &enough, &contrasts, &found);
     c->guarantee->smallest = found != -1;
     if (!error)
@@ -467,8 +467,8 @@ static int is_nearer(double a, double b) {
     return isnan(b) ? !isnan(a) : a < b;
 }
 
-/* Sort contrasts by distance; keep at most `most`. */
-static void sort_contrasts(collecting *c, size_t most) {
+/* Sort contrasts by distance; keep at most `max`. */
+static void sort_contrasts(collecting *c, size_t max) {
     sis_guarantee *g = c->guarantee;
     sis_collection *out = c->out;
     size_t width = c->t->input->n_values;
@@ -484,7 +484,7 @@ static void sort_contrasts(collecting *c, size_t most) {
             out->subsets[k] = out->subsets[k - 1];
             out->subsets[k - 1] = subset;
         }
-    while (out->n_subsets > most)
+    while (out->n_subsets > max)
         free(out->subsets[--out->n_subsets].features);
     g->n_examples = out->n_subsets;
 }
@@ -498,14 +498,14 @@ static int note_fixed(collecting *c) {
     return g->fixed ? SIS_OK : SIS_E_NOMEM;
 }
 
-enum { MOST_CONTRASTS = 1000 }; /* number of candidates for the nearest */
+enum { MAX_CONTRASTS = 1000 }; /* number of candidates for the nearest */
 
 static int find_contrasts(collecting *c) {
     size_t wanted = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
-    size_t most = c->t->opt->cheapest ? MOST_CONTRASTS : wanted;
+    size_t max = c->t->opt->cheapest ? MAX_CONTRASTS : wanted;
     sis__family enough = {.n_features = c->t->n}, contrasts = {.n_features = c->t->n};
     int found = 1, error = sis__sets_order(&c->t->sets, c->order);
-    while (!error && found == 1 && c->out->n_subsets < most)
+    while (!error && found == 1 && c->out->n_subsets < max)
         error = add_contrast(c, &enough, &contrasts, &found);
     c->guarantee->smallest = found >= 0 && !c->t->opt->cheapest;
     c->out->rest_score = c->out->score;
@@ -796,17 +796,17 @@ static int audit_subset(auditing *a, size_t k) {
 /* Is there no subset with fewer features? */
 static int audit_smallest(auditing *a) {
     sis__family none = {.n_features = a->t->n}, contrasts = {.n_features = a->t->n};
-    size_t least = 0;
+    size_t smallest = 0;
     int found, minimal, *order = SIS_NEW(int, a->t->n);
     int error = order ? sis__sets_order(&a->t->sets, order) : SIS_E_NOMEM;
     if (!error)
         error =
             sis__sets_smallest(&a->t->sets, order, &none, &contrasts, a->kept, &found, &minimal);
     for (size_t f = 0; !error && f < a->t->n; f++)
-        least += a->kept[f];
+        smallest += a->kept[f];
     size_t said = a->claim->n_subsets ? a->claim->subsets[0].n : 0;
-    if (!error && (found != 1 || said != least))
-        refute(a, "the smallest subset has %zu features, not %zu", least, said);
+    if (!error && (found != 1 || said != smallest))
+        refute(a, "the smallest subset has %zu features, not %zu", smallest, said);
     free(order);
     sis__family_release(&contrasts);
     return error;

@@ -32,24 +32,24 @@ struct sis__prover {
  * The function from sums to scores of an ensemble adds its own error. */
 static int measure(sis__prover *p) {
     const sis__forest *f = &p->b->forest;
-    double unit = f->single ? 0x1p-24 : 0x1p-53, *most = SIS_NEW(double, f->by.n_terms);
+    double unit = f->single ? 0x1p-24 : 0x1p-53, *max = SIS_NEW(double, f->by.n_terms);
     p->room = SIS_NEW(double, f->n_sums);
-    int error = most && p->room ? SIS_OK : SIS_E_NOMEM;
+    int error = max && p->room ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; !error && i < f->n_weights; i++) {
         uint32_t term = f->by.term_of[i];
-        most[term] = fmax(most[term], fabs(f->weights[i]));
+        max[term] = fmax(max[term], fabs(f->weights[i]));
         if (!isfinite(f->weights[i]))
             error = sis__fail(SIS_E_UNSUPPORTED, "--guarantee all: a leaf is not finite");
     }
     for (size_t k = 0; !error && k < f->n_sums; k++) {
         double all = f->base ? fabs(f->base[k]) : 0;
         for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++)
-            all += most[t];
+            all += max[t];
         p->room[k] = 4 * unit * (double)(f->by.sum_terms[k + 1] - f->by.sum_terms[k] + 8) * all;
         if (p->e)
             p->room[k] += 1e-6 * p->b->divisor;
     }
-    free(most);
+    free(max);
     return error;
 }
 
@@ -98,7 +98,7 @@ void sis__prover_free(sis__prover *p) {
 
 typedef struct {
     uint32_t test, yes, no; /* test LEAF: a leaf */
-    double most;            /* largest value of a leaf below */
+    double max;             /* largest value of a leaf below */
 } node;
 
 typedef struct {
@@ -218,11 +218,11 @@ static uint32_t reduce(search *s, uint32_t at) {
     if (s->error)
         return 0;
     const node *a = &s->on.nodes[yes], *b = &s->on.nodes[no];
-    if (a->test == LEAF && b->test == LEAF && a->most == b->most) {
+    if (a->test == LEAF && b->test == LEAF && a->max == b->max) {
         s->on.n_nodes = yes + 1; /* drop the nodes after it */
         return yes;
     }
-    return push_node(s, (node){n.test, yes, no, fmax(a->most, b->most)});
+    return push_node(s, (node){n.test, yes, no, fmax(a->max, b->max)});
 }
 
 /* A new frame from the trees of another one, reduced by the current state. */
@@ -237,7 +237,7 @@ static void push_frame(search *s, size_t roots, size_t n_roots, double constant)
         if (s->error)
             return;
         if (s->on.nodes[root].test == LEAF) {
-            f.constant += s->on.nodes[root].most;
+            f.constant += s->on.nodes[root].max;
             s->on.n_nodes = root;
         } else
             push_root(s, root);
@@ -250,7 +250,7 @@ static void push_frame(search *s, size_t roots, size_t n_roots, double constant)
 static double bound_of(const search *s, const frame *f) {
     double bound = f->constant;
     for (size_t i = 0; i < f->n_roots; i++)
-        bound += s->on.nodes[s->on.roots[f->roots + i]].most;
+        bound += s->on.nodes[s->on.roots[f->roots + i]].max;
     return bound;
 }
 
@@ -269,7 +269,7 @@ static double loss(search *s, const node *root, uint32_t branch, int side) {
     }
     if (yes && no)
         return 0;
-    return root->most - s->on.nodes[yes ? root->yes : root->no].most;
+    return root->max - s->on.nodes[yes ? root->yes : root->no].max;
 }
 
 /* The test that lowers the bound most on both sides. */
@@ -583,7 +583,7 @@ static uint32_t take_tree(search *s, uint32_t at) {
     uint32_t yes = take_tree(s, n->yes), no = take_tree(s, n->no);
     if (s->error)
         return 0;
-    return push_node(s, (node){test, yes, no, fmax(s->on.nodes[yes].most, s->on.nodes[no].most)});
+    return push_node(s, (node){test, yes, no, fmax(s->on.nodes[yes].max, s->on.nodes[no].max)});
 }
 
 /* Does a tree contribute to a sum of the goal? */
@@ -676,7 +676,7 @@ static sis__proof run(search *s, double *example) {
             pop(s);
             continue;
         }
-        if ((++s->branches > s->q->most && s->q->most) ||
+        if ((++s->branches > s->q->max && s->q->max) ||
             (s->branches % 256 == 0 && sis__oracle_late(s->oracle)))
             return SIS__PROOF_NONE;
         cut_column(s, f, f->tries++ == 0 ? f->first : !f->first);
@@ -751,10 +751,10 @@ static void aim(search *s, size_t k) {
     s->slack = s->p->room[k] + s->p->room[q->output];
     if (q->what == SIS__PROVE_CLASS)
         return;
-    int least = q->what == SIS__PROVE_AT_LEAST;
-    s->for_it = least ? UINT32_MAX : (uint32_t)q->output;
-    s->against = least ? (uint32_t)q->output : UINT32_MAX;
-    s->constant = (least ? at : -at) + (least ? -1 : 1) * (base ? base[q->output] : 0);
+    int at_least = q->what == SIS__PROVE_AT_LEAST;
+    s->for_it = at_least ? UINT32_MAX : (uint32_t)q->output;
+    s->against = at_least ? (uint32_t)q->output : UINT32_MAX;
+    s->constant = (at_least ? at : -at) + (at_least ? -1 : 1) * (base ? base[q->output] : 0);
     s->slack = s->p->room[q->output] + 0x1p-48 * fabs(at);
 }
 

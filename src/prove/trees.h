@@ -39,8 +39,8 @@ typedef struct sis__prove_question {
     sis__prove_what what;
     size_t output;
     double threshold;
-    int one_of;  /* features with several columns, exactly one of which is 1, stay like that */
-    size_t most; /* maximal number of branches per answer; 0: no limit */
+    int one_of; /* features with several columns, exactly one of which is 1, stay like that */
+    size_t max; /* maximal number of branches per answer; 0: no limit */
 } sis__prove_question;
 
 /* Borrows the booster. Several threads may use it. */
@@ -53,7 +53,7 @@ int sis__prover_rounds(const sis__prover *p);
 /* The same for an ensemble of an ONNX file; thresholds are then scores. */
 int sis__prover_of_ensemble(const sis__ensemble *e, sis__prover **out);
 
-/* The oracle for a question. Every answer is exact, unless `most` branches did not decide. Borrows
+/* The oracle for a question. Every answer is exact, unless `max` branches did not decide. Borrows
  * the prover and the question's pointers. */
 int sis__trees_oracle(const sis__prover *p, const sis__prove_question *q, sis__oracle **out);
 

@@ -562,7 +562,7 @@ static void a_limit_of_branches_leaves_it_open(void **state) {
             continue;
         assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
         assert_int_equal(prove(p, &t, kept, &full, NULL), SIS_OK);
-        t.q.most = 1;
+        t.q.max = 1;
         assert_int_equal(prove(p, &t, kept, &limited, NULL), SIS_OK);
         assert_true(limited == full || limited == SIS__PROOF_NONE);
         open += limited == SIS__PROOF_NONE;

@@ -153,7 +153,7 @@ INLINE unsigned lanes_of(ivec which) {
  * anywhere; the second vector of a row, or (HALVES) each second half of a vector, is `pitch`
  * further. */
 typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED, LINES, HALVES } left_side;
-enum { STEP = KC + LANES, MOST_VECS = 4 };
+enum { STEP = KC + LANES, MAX_VECS = 4 };
 
 /* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from c
  * or from `start`; they replace c or are added to it. */
@@ -207,7 +207,7 @@ INLINE void run_tile(const size_t rows, const size_t vecs, const left_side left,
     const size_t ldc = t->ldc, k = t->k, pitch = t->pitch;
     const size_t second = t->beside[0],
                  beside[] = {second, left == LINES ? t->beside[1] : second + LANES};
-    vec s[MR][MOST_VECS], x[MOST_VECS];
+    vec s[MR][MAX_VECS], x[MAX_VECS];
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
         t->start ? all(t->start[i]) : load(c + i * ldc + v * LANES);
     for (size_t p = 0; p < k; p++, a += next) {
@@ -822,11 +822,11 @@ INLINE void run_panels(const size_t rows, size_t k, const float *h, size_t h_row
                        size_t n, size_t step, float *c, size_t ldc, int on) {
     static const float zeros[MR];
     const size_t first = MR > 6 && rows > MR / 2 ? (rows + 1) / 2 : rows;
-    const size_t most = first <= MR / 2 ? 2 : 1;
+    const size_t max = first <= MR / 2 ? 2 : 1;
     for (size_t some; n > 0; n -= some, r += some * step, c += some * NR) {
         tile t = {.k = k, .a = h, .a_row = h_row, .b = r, .beside = {step}, .c = c, .ldc = ldc};
         t.start = on ? NULL : zeros;
-        some = n < most ? n : most;
+        some = n < max ? n : max;
         if (some == 1) {
             run_tile(rows, 2, IN_PLACE, &t);
             continue;

@@ -132,11 +132,11 @@ static void standardize(const sis__standard *t, const float *x, float *y, size_t
 /* The maximum of n values, ignoring NaN. */
 INLINE float top_of(const float *x, size_t n) {
     float lanes[LANES];
-    vec most = all(-INFINITY);
+    vec max = all(-INFINITY);
     for (size_t i = 0; i < n; i += LANES) {
-        most = larger_number(fill_some(x + i, n - i, -INFINITY), most);
+        max = larger_number(fill_some(x + i, n - i, -INFINITY), max);
     }
-    store(lanes, most);
+    store(lanes, max);
     UNROLL for (size_t i = 0; i < 8 && LANES > 8; i++) lanes[i] =
         lanes[i + 8] > lanes[i] ? lanes[i + 8] : lanes[i];
     UNROLL for (size_t i = 0; i < 4 && LANES > 4; i++) lanes[i] =

@@ -39,12 +39,12 @@ enum { QUARTERS = 16 / LANES, TALL = LANES == 4 && MR > 6 ? 6 : 3 * LANES / 4 };
 INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, int *list) {
     size_t count = 0;
     for (size_t k = k0; k < k0 + 16; k += LANES) {
-        vec most = load(x + k);
+        vec max = load(x + k);
         for (size_t i = 1; i < rows; i++) {
             vec v = load(x + i * n + k);
-            most = pick(v > most, v, most);
+            max = pick(v > max, v, max);
         }
-        for (unsigned bits = lanes_of(most > 0.0f); bits; bits &= bits - 1)
+        for (unsigned bits = lanes_of(max > 0.0f); bits; bits &= bits - 1)
             list[count++] = (int)k + __builtin_ctz(bits);
     }
     return count;

@@ -72,13 +72,13 @@ static int add_node(sis__index *x, Sis__Onnx__Node *n) {
 }
 
 int sis__index_graph(sis__index *x, const Sis__Onnx__Graph *g) {
-    size_t most = g->n_initializer + g->n_output + 1;
+    size_t max = g->n_initializer + g->n_output + 1;
     sis__index_entry *e;
     int error = SIS_OK;
     *x = (sis__index){0};
     for (size_t i = 0; i < g->n_node; i++)
-        most += g->node[i]->n_input + g->node[i]->n_output;
-    x->entries = SIS_NEW(sis__index_entry, most);
+        max += g->node[i]->n_input + g->node[i]->n_output;
+    x->entries = SIS_NEW(sis__index_entry, max);
     if (!x->entries)
         return SIS_E_NOMEM;
     for (size_t i = g->n_initializer; i-- > 0;) /* the first of duplicates wins */

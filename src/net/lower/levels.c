@@ -107,9 +107,9 @@ static int decode(sis__index *g, const Sis__Onnx__Node *n, size_t i, sis__dtype 
 }
 
 /* Is input i a constant scale, one number or n? */
-static int is_scale(sis__index *g, const Sis__Onnx__Node *n, size_t i, size_t most) {
+static int is_scale(sis__index *g, const Sis__Onnx__Node *n, size_t i, size_t max) {
     sis__decoded d;
-    int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
+    int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == max);
     free(d.owned);
     return fits;
 }
@@ -145,8 +145,8 @@ static int is_exact(const layer *l, size_t j) {
         int64_t v = w[l->columns ? k * l->outputs + j : j * l->terms + k] - z;
         sum[v < 0] += (double)llabs(v);
     }
-    double most = l->high * sum[0] - l->low * sum[1], least = l->high * sum[1] - l->low * sum[0];
-    return (most > least ? most : least) + bias < 0x1p24;
+    double max = l->high * sum[0] - l->low * sum[1], min = l->high * sum[1] - l->low * sum[0];
+    return (max > min ? max : min) + bias < 0x1p24;
 }
 
 static const char *const computed = "with weights, scales or zero points that are not constants";
@@ -158,10 +158,10 @@ static void set_range(sis__index *g, const Sis__Onnx__Node *n, size_t i, layer *
     l->low = -255;
     l->high = 255;
     if (*sis__node_input(n, i) && decode(g, n, i, SIS__I64, &d)) {
-        int64_t least = d.elem == SIS__INT8 ? -128 : 0, zero = *(const int64_t *)d.data;
+        int64_t min = d.elem == SIS__INT8 ? -128 : 0, zero = *(const int64_t *)d.data;
         if (d.count == 1 && is_byte(d.elem)) {
-            l->low = (double)(least - zero);
-            l->high = (double)(least + 255 - zero);
+            l->low = (double)(min - zero);
+            l->high = (double)(min + 255 - zero);
         }
         free(d.owned);
     }

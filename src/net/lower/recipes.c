@@ -401,11 +401,11 @@ static int holds(cook *k, const char **step) {
 }
 
 /* Append words up to the mark; *at moves past them and the mark. */
-static int add_names(cook *k, const char **at, char mark, char ***list, size_t *n, size_t most) {
+static int add_names(cook *k, const char **at, char mark, char ***list, size_t *n, size_t max) {
     int error = SIS_OK;
     while (!error && **at && **at != mark && **at != '{') {
         size_t length = strcspn(*at, " ");
-        if (*n < most)
+        if (*n < max)
             error = append_name(list, n, node_name(k, *at, length));
         *at += length;
         *at += strspn(*at, " ");

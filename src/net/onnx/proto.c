@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { MAX_DEPTH = 32, BYTES_PER_BYTE = 64, BYTES_AT_LEAST = 1 << 20 };
+enum { MAX_DEPTH = 32, BYTES_PER_BYTE = 64, MIN_BYTES = 1 << 20 };
 
 /* ---- The pass in front --------------------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ int sis__proto_parse(const ProtobufCMessageDescriptor *type, const void *bytes, 
         return sis__fail(SIS_E_FORMAT, "not an ONNX file: it is empty");
     if (n > SIZE_MAX / 2 / BYTES_PER_BYTE || scan(type, (cursor){p, p + n}, 0) != 0)
         return sis__fail(SIS_E_FORMAT, "not an ONNX file, or a damaged one: %zu bytes", n);
-    budget b = {.left = BYTES_AT_LEAST + n * BYTES_PER_BYTE};
+    budget b = {.left = MIN_BYTES + n * BYTES_PER_BYTE};
     ProtobufCAllocator a = {.alloc = budget_alloc, .free = budget_free, .allocator_data = &b};
     *out = protobuf_c_message_unpack(type, &a, n, p);
     if (*out)

@@ -96,8 +96,8 @@ static size_t shift_of(const sis__window *w, size_t axis, size_t k) {
 
 /* How many of `all` fit into the room besides `more`; at least one. */
 static size_t fitting(size_t room, size_t all, size_t more) {
-    size_t most = room > more ? room - more : 1;
-    return all < most ? all : most;
+    size_t max = room > more ? room - more : 1;
+    return all < max ? all : max;
 }
 
 static view view_of(const sis__window *w, size_t nr) {
@@ -114,8 +114,8 @@ static view view_of(const sis__window *w, size_t nr) {
     v.cols = fitting(room / (more_y + 1), w->out[2], more_x);
     v.width = v.cols + more_x;
     v.rows = v.cols < w->out[2] ? 1 : fitting(room / v.width, w->out[1], more_y);
-    size_t most = VIEW_FLOATS / per / v.width; /* rows whose results fit too */
-    v.rows = v.rows < most || v.rows == 1 ? v.rows : most ? most : 1;
+    size_t max = VIEW_FLOATS / per / v.width; /* rows whose results fit too */
+    v.rows = v.rows < max || v.rows == 1 ? v.rows : max ? max : 1;
     v.lines = v.rows + more_y;
     v.plane = v.lines * v.width;
     v.lines_fill = v.rows > 0 && v.cols == w->out[2] && sis__takes_lines(nr, v.cols) &&
@@ -185,15 +185,15 @@ static int turning_pays(const sis__window *w, size_t nr) {
 static lanes_view lanes_of(const sis__window *w, size_t nr) {
     lanes_view v = {0};
     size_t lanes = nr / 2, channels = w->channels / w->groups, per = w->filters / w->groups;
-    size_t plane = w->in[1] * w->in[2], most = LANES_FLOATS / lanes;
+    size_t plane = w->in[1] * w->in[2], max = LANES_FLOATS / lanes;
     if (w->n < lanes || !pixels_of(w) || w->in[0] > 1 || w->out[0] > 1 || w->kernel[0] > 1 ||
         (w->stride[2] > 1 && w->out[2] % 2) || !turning_pays(w, nr))
         return v;
     v.lines = (w->out[1] - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
     v.cols = (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;
     if (w->pad[0] || w->pad[1] < 0 || w->pad[2] < 0 || v.lines < w->in[1] + (size_t)w->pad[1] ||
-        v.cols < w->in[2] + (size_t)w->pad[2] || v.lines > most || v.cols > most / v.lines ||
-        channels > most / v.lines / v.cols)
+        v.cols < w->in[2] + (size_t)w->pad[2] || v.lines > max || v.cols > max / v.lines ||
+        channels > max / v.lines / v.cols)
         return v;
     v.lanes = lanes;
     v.map = channels * v.lines * v.cols * lanes;
@@ -331,11 +331,11 @@ static void copy_seen(const sis__window *w, const float *channel, const segment 
         to[i] = x >= 0 && x < width ? row[x] : 0.0f;
 }
 
-/* The segment of at most `most` pixels that starts at pixel p. */
-static segment segment_at(const sis__window *w, size_t p, size_t most) {
+/* The segment of at most `max` pixels that starts at pixel p. */
+static segment segment_at(const sis__window *w, size_t p, size_t max) {
     segment s = {
         .x = p % w->out[2], .y = p / w->out[2] % w->out[1], .z = p / w->out[2] / w->out[1]};
-    s.n = w->out[2] - s.x < most ? w->out[2] - s.x : most;
+    s.n = w->out[2] - s.x < max ? w->out[2] - s.x : max;
     return s;
 }
 

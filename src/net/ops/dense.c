@@ -76,7 +76,7 @@ static int pack_right(sis__cx *c) {
         c->step->scratch = c->step->scratch > turned ? c->step->scratch : turned;
     }
     if (c->plan->gradients) { /* da packs b or dy, db packs a or dy */
-        size_t most = g->m > g->n ? g->m : g->n, depth = g->k > most ? g->k : most;
+        size_t max = g->m > g->n ? g->m : g->n, depth = g->k > max ? g->k : max;
         size_t a = sis__product_scratch(g->n, depth), b2 = sis__product_scratch(g->m, depth);
         c->step->scratch = c->step->scratch > a ? c->step->scratch : a;
         c->step->scratch = c->step->scratch > b2 ? c->step->scratch : b2;

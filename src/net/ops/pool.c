@@ -200,16 +200,16 @@ static float max_at(const sis__window *w, const float *x, size_t p) {
     const sis__kernels *kn = sis__kernels_best();
     span s = span_of(w, p);
     size_t n = s.to[2] - s.from[2];
-    float most = -INFINITY;
+    float max = -INFINITY;
     for (size_t i = s.from[0]; i < s.to[0]; i++)
         for (size_t j = s.from[1]; j < s.to[1] && n; j++) {
             const float *row = x + seen(w, p, i, j, s.from[2]);
             float best = w->dilation[2] == 1 ? kn->max_of(row, n) : row[0];
             for (size_t k = 1; w->dilation[2] > 1 && k < n; k++)
                 kn->max_row(&best, row + k * w->dilation[2], 1);
-            kn->max_row(&most, &best, 1);
+            kn->max_row(&max, &best, 1);
         }
-    return most;
+    return max;
 }
 
 static void max_planes(const sis__window *w, const float *x, float *y, size_t planes) {

@@ -100,9 +100,9 @@ static size_t scale_of(const scaling *p, size_t i) {
 
 /* The nearest integer of v clamped to least .. most, ties to even; NaN: `instead`. Adding 3 * 2^22
  * removes the fraction; compilers vectorise this on any machine. */
-static inline float nearest_within(float v, float least, float most, float instead) {
+static inline float nearest_within(float v, float min, float max, float instead) {
     const float bias = 12582912.0f;
-    v = v > least ? v < most ? v : most : v <= least ? least : instead;
+    v = v > min ? v < max ? v : max : v <= min ? min : instead;
     return (v + bias) - bias;
 }
 
@@ -111,9 +111,9 @@ static void quantize_alike(const float *x, size_t n, float scale, int64_t zero, 
                            int64_t *y) {
     int64_t low, high;
     sis__elem_range(elem, &low, &high);
-    float least = (float)(low - zero), most = (float)(high - zero);
+    float min = (float)(low - zero), max = (float)(high - zero);
     for (size_t i = 0; i < n; i++) {
-        float v = nearest_within(x[i] / scale, least, most, (float)-zero);
+        float v = nearest_within(x[i] / scale, min, max, (float)-zero);
         y[i] = (int64_t)(int32_t)v + zero;
     }
 }
@@ -271,22 +271,22 @@ static void levels_row(void *ctx, const size_t *offset, size_t out) {
     level_kind k = kind_of(b->choice);
     const float *x = sis__in(v->s, v->r, 0) + offset[0], *f = sis__in(v->s, v->r, 1) + offset[1];
     float *y = sis__out(v->s, v->r, 0) + out;
-    float least = (float)((k.is_signed ? -128 : 0) - k.zero), none = (float)-k.zero;
-    float most = (float)((k.is_signed ? 127 : 255) - k.zero);
+    float min = (float)((k.is_signed ? -128 : 0) - k.zero), none = (float)-k.zero;
+    float max = (float)((k.is_signed ? 127 : 255) - k.zero);
     size_t n = sis__broadcast_length(b), sx = sis__broadcast_step(b, 0),
            sf = sis__broadcast_step(b, 1);
     if (k.over)
         for (size_t i = 0; i < n; i++)
-            y[i] = nearest_within(x[i * sx] / f[i * sf], least, most, none);
+            y[i] = nearest_within(x[i * sx] / f[i * sf], min, max, none);
     else if (sx == 1 && sf == 0)
         for (size_t i = 0; i < n; i++)
-            y[i] = nearest_within(x[i] * *f, least, most, none);
+            y[i] = nearest_within(x[i] * *f, min, max, none);
     else if (sx == 1 && sf == 1)
         for (size_t i = 0; i < n; i++)
-            y[i] = nearest_within(x[i] * f[i], least, most, none);
+            y[i] = nearest_within(x[i] * f[i], min, max, none);
     else
         for (size_t i = 0; i < n; i++)
-            y[i] = nearest_within(x[i * sx] * f[i * sf], least, most, none);
+            y[i] = nearest_within(x[i * sx] * f[i * sf], min, max, none);
 }
 
 static int levels_forward(const sis__step *s, sis__run *r) {

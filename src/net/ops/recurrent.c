@@ -411,10 +411,10 @@ static int is_constant(const sis__pass *a, size_t input) {
 
 static int head_find(const sis__pass *a, head *m) {
     const sis__recurrent *p = a->p;
-    enum { COUNT = 16, MOST = 1 << 22 };
+    enum { COUNT = 16, MAX = 1 << 22 };
     size_t floats = COUNT + 2 * p->hidden + p->seq * (p->input + 2 * p->hidden);
     floats = (floats + 15) / 16 * 16;
-    if (floats > MOST || !p->w_packed[a->d] || !p->r_packed[a->d] || !is_constant(a, SIS__B) ||
+    if (floats > MAX || !p->w_packed[a->d] || !p->r_packed[a->d] || !is_constant(a, SIS__B) ||
         sis__in(a->s, a->r, SIS__LENGTHS))
         return 0;
     float *at = (float *)sis__run_keep(a->r, a->s, p->directions * floats * sizeof(float));
@@ -433,16 +433,16 @@ static const float *first_row(const sis__pass *a, size_t k) {
     return sis__in(a->s, a->r, SIS__X) + row_x(a->p, time_at(a, k), 0) * a->p->input;
 }
 
-/* How many of the first `most` times are the same as in the last run; restores the state after
+/* How many of the first `max` times are the same as in the last run; restores the state after
  * them, and y. */
-static size_t recall(const sis__pass *a, const head *m, size_t most) {
+static size_t recall(const sis__pass *a, const head *m, size_t max) {
     const sis__recurrent *p = a->p;
     size_t n = 0, row = p->input * sizeof(float), state = p->hidden * sizeof(float);
     if (memcmp(m->start, a->h, state) != 0 || memcmp(m->start + p->hidden, a->c, state) != 0)
         *m->n = 0;
     memcpy(m->start, a->h, state);
     memcpy(m->start + p->hidden, a->c, state);
-    for (; n < most && n < *m->n && memcmp(m->x + n * p->input, first_row(a, n), row) == 0; n++) {
+    for (; n < max && n < *m->n && memcmp(m->x + n * p->input, first_row(a, n), row) == 0; n++) {
         memcpy(a->h, m->h + n * p->hidden, state);
         sis__pass_emit(a, time_at(a, n));
     }

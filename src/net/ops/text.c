@@ -101,7 +101,7 @@ const sis__op sis__op_string_normalizer = {1,         1,    normalizer_shape,
 enum { TF, IDF, TFIDF };
 
 typedef struct {
-    size_t least, most, skips; /* lengths of n-grams; maximal number of skipped positions */
+    size_t min, max, skips; /* lengths of n-grams; maximal number of skipped positions */
     int mode;
     const int64_t *pool; /* integers, or numbers of texts */
     size_t n_pool;
@@ -118,8 +118,8 @@ static int tfidf_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     grams *p = (grams *)sis__cx_own(c, sizeof *p);
     size_t texts, weights;
-    int64_t least = sis__attr_int(c, "min_gram_length", 1);
-    int64_t most = sis__attr_int(c, "max_gram_length", 1);
+    int64_t min = sis__attr_int(c, "min_gram_length", 1);
+    int64_t max = sis__attr_int(c, "max_gram_length", 1);
     int64_t skips = sis__attr_int(c, "max_skip_count", 0);
     if (c->error)
         return c->error;
@@ -133,8 +133,8 @@ static int tfidf_shape(sis__cx *c) {
         p->pool = words;
         p->n_pool = texts;
     }
-    if (least < 1 || most < least || most > 64 || skips < 0 || skips > 1 << 20 ||
-        p->n_starts < (size_t)most || (p->weights && weights != p->n_columns) || x->rank < 1 ||
+    if (min < 1 || max < min || max > 64 || skips < 0 || skips > 1 << 20 ||
+        p->n_starts < (size_t)max || (p->weights && weights != p->n_columns) || x->rank < 1 ||
         x->rank > 2 || x->dtype != (texts ? SIS__TEXT : SIS__I64))
         sis__cx_fail(c, SIS_E_FORMAT, "n-grams that do not fit");
     for (size_t i = 0; !c->error && i < p->n_columns; i++) {
@@ -146,8 +146,8 @@ static int tfidf_shape(sis__cx *c) {
     for (size_t i = 0; !c->error && i < p->n_starts; i++)
         if (p->starts[i] < (i ? p->starts[i - 1] : 0) || (size_t)p->starts[i] > p->n_pool)
             sis__cx_fail(c, SIS_E_FORMAT, "n-grams outside of the pool");
-    p->least = (size_t)least;
-    p->most = (size_t)most;
+    p->min = (size_t)min;
+    p->max = (size_t)max;
     p->skips = (size_t)skips;
     p->rows = x->rank == 2 ? x->dims[0] : 1;
     p->length = x->rank ? x->dims[x->rank - 1] : 0;
@@ -183,9 +183,9 @@ static int tfidf_forward(const sis__step *s, sis__run *r) {
     for (size_t row = 0; row < p->rows; row++) {
         float *y = sis__out(s, r, 0) + row * p->width;
         size_t gram = 0;
-        for (size_t n = 1; n <= p->most; n++) {
+        for (size_t n = 1; n <= p->max; n++) {
             size_t to = n < p->n_starts ? (size_t)p->starts[n] : p->n_pool;
-            if (n >= p->least)
+            if (n >= p->min)
                 count_grams(p, n, gram, x + row * p->length, y);
             gram += (to - (size_t)p->starts[n - 1]) / n;
         }
@@ -280,7 +280,7 @@ static int compile_pattern(sis__cx *c, const char *attribute, regex_t *re) {
 
 typedef struct {
     const int64_t *separators;
-    size_t n_separators, least;
+    size_t n_separators, min;
     sis__words *words;
     const regex_t *expression; /* matches words; NULL: separators are used */
     int single;                /* each character is a word */
@@ -321,7 +321,7 @@ static int next_found(const cutting *k, const char *text, size_t at, size_t n, s
 static size_t find(const cutting *k, const char *text, size_t n, int64_t *ids, int *error) {
     size_t words = 0, from, to;
     for (size_t at = 0; !*error && next_found(k, text, at, n, &from, &to); at = to) {
-        if (to - from < k->least && !k->single)
+        if (to - from < k->min && !k->single)
             continue;
         if (ids)
             *error = sis__words_put(k->words, text + from, to - from, &ids[words]);
@@ -338,7 +338,7 @@ static size_t cut(const cutting *k, const char *text, size_t n, int64_t *ids, in
     for (size_t i = 0; i <= n && !*error;) {
         size_t sep = i < n ? separator_at(k, text + i, n - i) : 0;
         if (sep || i == n) {
-            if (i - from >= k->least && i > from) {
+            if (i - from >= k->min && i > from) {
                 if (ids)
                     *error = sis__words_put(k->words, text + from, i - from, &ids[words]);
                 words++;
@@ -353,33 +353,33 @@ static size_t cut(const cutting *k, const char *text, size_t n, int64_t *ids, in
 /* The words of all texts, padded to lists of the same length. */
 static int cut_all(sis__cx *c, const cutting *k, const char *pad) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    size_t most = 0, n, dims[SIS__MAX_RANK + 1];
+    size_t max = 0, n, dims[SIS__MAX_RANK + 1];
     size_t marks = k->mark ? 1 : 0;
     int64_t none = 0, ends[2] = {0};
     for (size_t i = 0; i < x->count; i++) {
         const char *text = sis__words_get(k->words, ((const int64_t *)x->data)[i], &n);
         size_t words = cut(k, text, n, NULL, &c->error) + 2 * marks;
-        most = words > most ? words : most;
+        max = words > max ? words : max;
     }
-    if (most && x->count > SIS__MAX_COUNT / most)
+    if (max && x->count > SIS__MAX_COUNT / max)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "too many words");
-    int64_t *y = (int64_t *)sis__cx_alloc(c, x->count * most + 1, sizeof *y);
+    int64_t *y = (int64_t *)sis__cx_alloc(c, x->count * max + 1, sizeof *y);
     if (!c->error)
         c->error = sis__words_put(k->words, pad, strlen(pad), &none);
     for (size_t i = 0; i < 2 && marks && !c->error; i++)
         c->error = sis__words_put(k->words, i ? "\3" : "\2", 1, &ends[i]);
-    for (size_t i = 0; !c->error && i < x->count * most; i++)
+    for (size_t i = 0; !c->error && i < x->count * max; i++)
         y[i] = none;
     for (size_t i = 0; !c->error && i < x->count; i++) {
         const char *text = sis__words_get(k->words, ((const int64_t *)x->data)[i], &n);
-        size_t words = cut(k, text, n, y + i * most + marks, &c->error);
+        size_t words = cut(k, text, n, y + i * max + marks, &c->error);
         if (marks) {
-            y[i * most] = ends[0];
-            y[i * most + 1 + words] = ends[1];
+            y[i * max] = ends[0];
+            y[i * max + 1 + words] = ends[1];
         }
     }
     memcpy(dims, x->dims, sizeof x->dims);
-    dims[x->rank] = most;
+    dims[x->rank] = max;
     sis__cx_output(c, 0, SIS__TEXT, x->rank + 1, dims);
     sis__cx_known(c, 0, y);
     return c->error;
@@ -391,7 +391,7 @@ static int tokenizer_shape(sis__cx *c) {
     regex_t re;
     size_t n = 1;
     k.separators = sis__attr_words(c, "separators", &k.n_separators);
-    int64_t least = sis__attr_int(c, "mincharnum", 1);
+    int64_t min = sis__attr_int(c, "mincharnum", 1);
     sis__attr_text(c, "pad_value", "", pad, sizeof pad);
     k.mark = sis__attr_int(c, "mark", 0) != 0;
     int finds = sis__attr_find(c, "tokenexp") != NULL;
@@ -399,7 +399,7 @@ static int tokenizer_shape(sis__cx *c) {
         sis__cx_fail(c, SIS_E_FORMAT, "neither separators nor an expression");
     if (need_known_texts(c) != SIS_OK)
         return c->error;
-    k.least = least > 1 ? (size_t)least : 1;
+    k.min = min > 1 ? (size_t)min : 1;
     if (k.n_separators == 1)
         sis__words_get(k.words, k.separators[0], &n);
     if (finds && sis__attr_find(c, "tokenexp")->s.len == 1)

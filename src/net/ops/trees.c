@@ -23,7 +23,7 @@
 #include "net/ops/trees.h"
 #include "net/plan/cache.h"
 
-static const size_t OUTPUTS_MOST = (size_t)1 << 20;
+static const size_t MAX_OUTPUTS = (size_t)1 << 20;
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
@@ -378,7 +378,7 @@ static int build_ensemble(sis__cx *c, sis__trees *t) {
     ensemble_lists l = {0};
     read_ensemble(c, &l);
     const int64_t *roots = sis__attr_ints(c, "tree_roots", &f->n_trees);
-    if (!c->error && (l.n > INT32_MAX / 4 || l.n_members > INT32_MAX || t->outputs > OUTPUTS_MOST))
+    if (!c->error && (l.n > INT32_MAX / 4 || l.n_members > INT32_MAX || t->outputs > MAX_OUTPUTS))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
     if (c->error)
         return c->error;
@@ -444,7 +444,7 @@ static int build_named(sis__cx *c, sis__trees *t) {
     weight_lists w = {0};
     read_nodes(c, &l);
     read_weights(c, t->classifier, &w);
-    if (!c->error && (l.n > INT32_MAX || w.n > INT32_MAX || t->outputs > OUTPUTS_MOST))
+    if (!c->error && (l.n > INT32_MAX || w.n > INT32_MAX || t->outputs > MAX_OUTPUTS))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
     if (c->error)
         return c->error;

@@ -313,7 +313,7 @@ const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, .in_place = 1, 
 
 typedef struct {
     float low, high;
-    int64_t least, most; /* of integers */
+    int64_t min, max; /* of integers */
 } clip;
 
 /* The constant bound from input i, or NULL. */
@@ -329,19 +329,19 @@ static const void *clip_bound(sis__cx *c, size_t i, const char *name) {
 static int clip_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     const void *low = clip_bound(c, 1, "min"), *high = clip_bound(c, 2, "max");
-    float least = sis__attr_float(c, "min", -INFINITY), most = sis__attr_float(c, "max", INFINITY);
+    float min = sis__attr_float(c, "min", -INFINITY), max = sis__attr_float(c, "max", INFINITY);
     clip *p = (clip *)sis__cx_own(c, sizeof *p);
     if (x->dtype != SIS__F32 && x->dtype != SIS__I64)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "bounds of %s", sis__dtype_name(x->dtype));
     if (c->error)
         return c->error;
-    *p = (clip){least, most, INT64_MIN, INT64_MAX};
+    *p = (clip){min, max, INT64_MIN, INT64_MAX};
     if (x->dtype == SIS__F32) {
-        p->low = low ? *(const float *)low : least;
-        p->high = high ? *(const float *)high : most;
+        p->low = low ? *(const float *)low : min;
+        p->high = high ? *(const float *)high : max;
     } else {
-        p->least = low ? *(const int64_t *)low : x->elem == SIS__UINT64 ? 0 : INT64_MIN;
-        p->most = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
+        p->min = low ? *(const int64_t *)low : x->elem == SIS__UINT64 ? 0 : INT64_MIN;
+        p->max = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
     }
     c->step->n_inputs = 1; /* bounds are constants of the step */
     return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
@@ -349,9 +349,8 @@ static int clip_shape(sis__cx *c) {
 
 /* Compare integers in the order of their type: uint64 is stored by its bits. */
 static int64_t clip_whole(const clip *p, int64_t v, uint64_t flip) {
-    uint64_t at = (uint64_t)v ^ flip, low = (uint64_t)p->least ^ flip,
-             high = (uint64_t)p->most ^ flip;
-    return at < low ? p->least : at > high ? p->most : v;
+    uint64_t at = (uint64_t)v ^ flip, low = (uint64_t)p->min ^ flip, high = (uint64_t)p->max ^ flip;
+    return at < low ? p->min : at > high ? p->max : v;
 }
 
 static int clip_forward(const sis__step *s, sis__run *r) {

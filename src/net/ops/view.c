@@ -240,13 +240,13 @@ static void drop_row(const sis__step *s, const sis__run *r, size_t i, const floa
     const sis__tensor *t = sis__tin(s, r, 0);
     size_t n = t->dims[0] ? t->count / t->dims[0] : 0;
     float share = r->dropout ? s->p.unary.alpha : 0.0f, scale = 1 / (1 - share);
-    uint32_t least = (uint32_t)((double)share * 4294967296.0);
+    uint32_t min = (uint32_t)((double)share * 4294967296.0);
     uint64_t row = r->first_row + i, seed = r->dropout;
     uint32_t key = scramble((uint32_t)seed ^
                             scramble((uint32_t)(seed >> 32) ^
                                      scramble((uint32_t)row ^ (uint32_t)s->node * 0x9e3779b9u)));
     for (size_t j = 0; j < n; j++) {
-        float kept = scramble(key + (uint32_t)j * 0x9e3779b9u) >= least ? from[j] * scale : 0.0f;
+        float kept = scramble(key + (uint32_t)j * 0x9e3779b9u) >= min ? from[j] * scale : 0.0f;
         to[j] = add ? to[j] + kept : kept;
     }
 }

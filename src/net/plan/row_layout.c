@@ -30,7 +30,7 @@ struct sis__row_layouts {
 
 /* A run of several rows should need less memory than this, to stay in the L2 cache; and a run of up
  * to 16 rows if the weights do not fit, which are then read once for all rows. */
-static const size_t run_bytes = (size_t)1 << 20, most_bytes = (size_t)4 << 20;
+static const size_t run_bytes = (size_t)1 << 20, max_bytes = (size_t)4 << 20;
 static const size_t max_chunk = 256;
 static const size_t max_layouts = 8;
 static const double max_probe_flops = 1.2e9;
@@ -386,8 +386,8 @@ static int runs_together(const sis_net *net, int embedded, sis__row_layout *g, i
 
 /* Does a run of so many rows fit into memory? */
 static int fits(const sis_net *net, const sis__plan *one, int log2_rows) {
-    size_t most = log2_rows <= 4 && sis__net_bytes(net) > run_bytes ? most_bytes : run_bytes;
-    return log2_rows == 1 || (one->arena << log2_rows) <= most;
+    size_t max = log2_rows <= 4 && sis__net_bytes(net) > run_bytes ? max_bytes : run_bytes;
+    return log2_rows == 1 || (one->arena << log2_rows) <= max;
 }
 
 /* One plan for the whole batch; the largest power of two of its rows is used. */

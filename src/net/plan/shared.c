@@ -14,7 +14,7 @@
 #include "net/plan/net.h"
 
 /* Limits of unused plans: bytes, also as a fraction of the network's size; and number. */
-static const size_t least_bytes = (size_t)32 << 20, most_unused = 512;
+static const size_t min_bytes = (size_t)32 << 20, max_unused = 512;
 
 typedef struct shared {
     sis__shared_plan public; /* first */
@@ -32,7 +32,7 @@ struct sis__shared_plans {
     pthread_mutex_t lock;
     shared *list;
     size_t unused, bytes; /* of unused plans */
-    size_t most_bytes, clock;
+    size_t max_bytes, clock;
 };
 
 struct sis__shared_plans *sis__shared_plans_new(void) {
@@ -138,7 +138,7 @@ int sis__shared_plan_get(const sis_net *net, const sis__plan_spec *spec, sis__sh
         found = find(all, spec);
         if (!found) {
             found = made;
-            all->most_bytes = least_bytes + sis__net_bytes(net) / 4;
+            all->max_bytes = min_bytes + sis__net_bytes(net) / 4;
             made->all = all;
             made->next = all->list;
             all->list = made;
@@ -180,7 +180,7 @@ void sis__shared_plan_done(sis__shared_plan *public) {
         all->unused++;
         all->bytes += p->bytes;
     }
-    for (shared *one = p; one && (all->unused > most_unused || all->bytes > all->most_bytes);) {
+    for (shared *one = p; one && (all->unused > max_unused || all->bytes > all->max_bytes);) {
         one = oldest_unused(all);
         if (one) {
             one->next = old;

@@ -49,24 +49,24 @@ static const sis__tensor *tensor_of(const narrower *w, int t) {
 /* ---- What picks ------------------------------------------------------------------------------ */
 
 /* The axis along which a step picks slices of input 0, and their indices; -1: another operation. */
-static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t most) {
+static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t max) {
     sis__source from;
     if (s->n_inputs == 0 || s->n_outputs != 1 || !sis__source_of(p, s, 0, 0, &from) ||
         p->tensors[s->inputs[0]].data)
         return NOT_SO;
-    return sis__source_picks(&from, &p->tensors[s->outputs[0]], &p->tensors[s->inputs[0]], most,
+    return sis__source_picks(&from, &p->tensors[s->outputs[0]], &p->tensors[s->inputs[0]], max,
                              slices, n);
 }
 
 /* Find the last step that picks a few slices of a computed tensor. Its slices are the ones pushed
  * down. */
 static int find_slices(narrower *w) {
-    enum { MOST = 64 };
-    int64_t slices[MOST];
+    enum { MAX = 64 };
+    int64_t slices[MAX];
     for (size_t i = w->p->n_steps; i-- > 0;) {
         const sis__step *s = &w->p->steps[i];
         size_t n = 0;
-        int axis = picks(w->p, s, slices, &n, MOST);
+        int axis = picks(w->p, s, slices, &n, MAX);
         if (axis < 1 || tensor_of(w, s->inputs[0])->node < 0)
             continue;
         w->size = tensor_of(w, s->inputs[0])->dims[axis];

@@ -217,14 +217,14 @@ static int picks_along(const sis__source *from, const sis__axis *a, size_t n, in
 }
 
 int sis__source_picks(const sis__source *from, const sis__tensor *y, const sis__tensor *x,
-                      size_t most, int64_t *slices, size_t *n) {
+                      size_t max, int64_t *slices, size_t *n) {
     if (!from->same || from->high || x->count == 0)
         return -1;
     for (size_t d = 0; d < x->rank; d++) {
         sis__axis a;
         sis__axis_around(x, d, &a);
         *n = y->count / (a.outer * a.inner);
-        if (*n > 0 && *n < a.size && *n <= most && y->count == *n * a.outer * a.inner &&
+        if (*n > 0 && *n < a.size && *n <= max && y->count == *n * a.outer * a.inner &&
             picks_along(from, &a, *n, slices))
             return (int)d;
     }

@@ -69,9 +69,9 @@ int sis__source_along(const sis__source *from, const sis__tensor *y, size_t axis
 int sis__source_axis(const sis__source *from, const sis__tensor *y, size_t axis,
                      const sis__tensor *x, int *all);
 
-/* The axis of the input of which some slices are copied (fewer than all, at most `most`) with
+/* The axis of the input of which some slices are copied (fewer than all, at most `max`) with
  * everything else unchanged; their indices and number. -1: another operation. */
 int sis__source_picks(const sis__source *from, const sis__tensor *y, const sis__tensor *x,
-                      size_t most, int64_t *slices, size_t *n);
+                      size_t max, int64_t *slices, size_t *n);
 
 #endif

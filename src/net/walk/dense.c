@@ -308,9 +308,9 @@ typedef struct {
     int *feature_at;      /* (p) */
     size_t n_live;        /* slots of present features */
     size_t since_base, since_effects;
-    double most_through; /* upper bound of the length of all effects on a unit times its outgoing
+    double max_through; /* upper bound of the length of all effects on a unit times its outgoing
                           * weight */
-    float *spare;        /* (the wider layer) */
+    float *spare;       /* (the wider layer) */
 
     /* Units between the layers. */
     int *on;          /* (first.wide) -1: on in the base, 0: off */
@@ -530,7 +530,7 @@ static int dense_margins(sis__rule_instance *r, const int *features, float *rows
  * effects, and a unit that a candidate switches on may exceed everything in the current state. */
 static double dense_size(const sis__rule_instance *r, double margin) {
     const dense_walk *w = (const dense_walk *)r;
-    return fmax(w->most_through, tail_size(&w->tail, margin));
+    return fmax(w->max_through, tail_size(&w->tail, margin));
 }
 
 /* ---- Making the tables ----------------------------------------------------------------------- */
@@ -551,10 +551,10 @@ static int fill_effects(dense_walk *w) {
     memset(w->still, 1, w->s->in.n);
     for (size_t e = 0; e < f->n; e++) {
         int i = f->feature[e];
-        float by = i >= 0 ? f->z[e] - f->x[e] : 0, most = fmaxf(fabsf(f->x[e]), fabsf(f->z[e]));
+        float by = i >= 0 ? f->z[e] - f->x[e] : 0, max = fmaxf(fabsf(f->x[e]), fabsf(f->z[e]));
         weights_of(&l->dense, e, w->spare);
         for (size_t j = 0; j < l->dense.out; j++) {
-            w->scale[j] += fabsf(w->spare[j]) * most;
+            w->scale[j] += fabsf(w->spare[j]) * max;
             if (by == 0)
                 continue;
             add_effect(&l->effect[(size_t)i * l->wide + j], w->spare[j], by);
@@ -581,7 +581,7 @@ static double length_of(const float *v, size_t n, size_t stride) {
     return sqrt(squares);
 }
 
-/* Prepare the weights of the second layer, if it has effects, and `most_through`. */
+/* Prepare the weights of the second layer, if it has effects, and `max_through`. */
 static void fill_weights(dense_walk *w) {
     for (size_t u = 0; u < w->first.dense.out && (w->deep || w->tail.far == ONE_LAYER); u++) {
         float *row = w->deep ? w->w + u * w->second.wide : w->tail.w + u * LANES;
@@ -589,7 +589,7 @@ static void fill_weights(dense_walk *w) {
             weights_of(&w->second.dense, u, row);
         double effects = length_of(w->first.effect + u, w->s->in.n, w->first.wide);
         double weight = largest_of(row, w->deep ? w->second.dense.out : w->tail.outputs);
-        w->most_through = fmax(w->most_through, effects * weight);
+        w->max_through = fmax(w->max_through, effects * weight);
     }
 }
 

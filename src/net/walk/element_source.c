@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "net/plan/source.h"
 
-static const size_t most = (size_t)1 << 24; /* elements of a list */
+static const size_t max = (size_t)1 << 24; /* elements of a list */
 
 int sis__origin_begin(sis__origin *o, const sis__plan *p, int tensor) {
     *o = (sis__origin){.tensor = tensor, .n = p->tensors[tensor].count};
-    if (o->n > most)
+    if (o->n > max)
         return SIS_E_UNSUPPORTED;
     o->from = SIS_NEW_RAW(size_t, o->n);
     for (size_t i = 0; o->from && i < o->n; i++)
@@ -42,10 +42,10 @@ static int add_input(const sis__source *source, const size_t *list, size_t *from
 int sis__origin_pass(const sis__plan *p, const sis__step *s, size_t *const *lists, sis__passing how,
                      size_t **from) {
     size_t n = s->n_outputs && s->outputs[0] >= 0 ? p->tensors[s->outputs[0]].count : SIZE_MAX;
-    size_t *list = n > most ? NULL : SIS_NEW_RAW(size_t, n);
+    size_t *list = n > max ? NULL : SIS_NEW_RAW(size_t, n);
     *from = NULL;
     if (!list)
-        return n > most ? 0 : SIS_E_NOMEM;
+        return n > max ? 0 : SIS_E_NOMEM;
     for (size_t i = 0; i < n; i++)
         list[i] = SIZE_MAX;
     int fits = 1, known = 0;

@@ -23,7 +23,7 @@
 
 static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
-static const size_t most_arena = (size_t)5 << 19; /* maximal bytes of a run of several rows, for the
+static const size_t max_arena = (size_t)5 << 19; /* maximal bytes of a run of several rows, for the
                                                    * cache */
 
 /* Rows that are run together. */
@@ -165,7 +165,7 @@ static int get_batch(sis__head *h, size_t i) {
             return SIS_E_NOMEM;
     }
     int error = compile(h, sizes[i], &b->plan);
-    if (!error && (sizes[i] == 1 || b->plan->plan->arena <= most_arena))
+    if (!error && (sizes[i] == 1 || b->plan->plan->arena <= max_arena))
         return sis__run_new(b->plan->plan, &b->run);
     if (!error) {
         sis__shared_plan_done(b->plan);
@@ -465,20 +465,20 @@ const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
 static double largest(const sis__run *r, int value) {
     const sis__tensor *t = &r->plan->tensors[value];
     const float *v = (const float *)r->data[value];
-    double most = 0;
+    double max = 0;
     for (size_t k = 0; v && t->dtype == SIS__F32 && k < t->count; k++)
-        most = fmax(most, fabs((double)v[k]));
-    return most;
+        max = fmax(max, fabs((double)v[k]));
+    return max;
 }
 
 double sis__head_size(const sis__head *h) {
     const sis__run *r = h->batch[N_SIZES - 1].run;
-    double most = largest(r, h->last);
+    double max = largest(r, h->last);
     for (size_t i = 0; i < h->n_cuts; i++)
-        most = fmax(most, largest(r, h->cuts[i].value));
+        max = fmax(max, largest(r, h->cuts[i].value));
     for (size_t i = 0; i < r->plan->n_steps; i++)
         for (size_t k = 0; k < r->plan->steps[i].n_outputs; k++)
             if (r->plan->steps[i].outputs[k] >= 0)
-                most = fmax(most, largest(r, r->plan->steps[i].outputs[k]));
-    return most;
+                max = fmax(max, largest(r, r->plan->steps[i].outputs[k]));
+    return max;
 }

@@ -269,12 +269,12 @@ static int goes_on(const tapped *m, int tensor) {
     return found;
 }
 
-/* Follow the outputs of the layers through at most `most` steps that only move values. *tensor: the
+/* Follow the outputs of the layers through at most `max` steps that only move values. *tensor: the
  * tensor that is read after them, or -1. */
-static int follow(tapped *m, const recurrence *c, size_t most, int *tensor) {
+static int follow(tapped *m, const recurrence *c, size_t max, int *tensor) {
     const sis__plan *p = m->p;
     int error = list_taps(m, c), found = 0;
-    for (size_t i = 0; i < p->n_steps && m->steps < most && error >= 0; i++) {
+    for (size_t i = 0; i < p->n_steps && m->steps < max && error >= 0; i++) {
         error = move_on(m, &p->steps[i]);
         m->steps += error > 0;
     }
@@ -311,13 +311,13 @@ static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor,
 }
 
 /* Cut after this many moving steps; *most: their number. */
-static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
+static int cut_after(recurrent_walk *w, const recurrence *c, size_t *max) {
     const sis__plan *p = w->entry->plan;
     tapped m = {.p = p, .elements = SIS_NEW(size_t *, p->n_tensors)};
-    int tensor = -1, error = m.elements ? follow(&m, c, *most, &tensor) : SIS_E_NOMEM;
+    int tensor = -1, error = m.elements ? follow(&m, c, *max, &tensor) : SIS_E_NOMEM;
     if (!error && tensor < 0)
         error = SIS_E_UNSUPPORTED;
-    *most = m.steps;
+    *max = m.steps;
     if (!error)
         error = sis__head_new(
             w->s, &(sis__head_spec){.cuts = &(sis__cut){tensor, &p->tensors[tensor]}, .n_cuts = 1},
@@ -332,13 +332,13 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
 
 /* Cut as far from the last layer as possible, where there is least to copy. */
 static int find_cut(recurrent_walk *w, const recurrence *c) {
-    size_t most = SIZE_MAX;
+    size_t max = SIZE_MAX;
     int error;
     if (c->n_taps == 0 || c->elements >= (size_t)1 << 24)
         return SIS_E_UNSUPPORTED;
     do
-        error = cut_after(w, c, &most);
-    while (error == SIS_E_UNSUPPORTED && most-- > 0);
+        error = cut_after(w, c, &max);
+    while (error == SIS_E_UNSUPPORTED && max-- > 0);
     return error;
 }
 

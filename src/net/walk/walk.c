@@ -135,10 +135,10 @@ enum { N_RULES = sizeof rules / sizeof *rules };
 
 /* Number of masked copies below which no walk is worthwhile, and below which measuring a rule is
  * not. */
-enum { LEAST_COPIES = 40, TRIALS_PAY = 4 };
+enum { MIN_COPIES = 40, TRIALS_PAY = 4 };
 
 static const size_t row_bytes = (size_t)4 << 20; /* rows waiting for the head */
-enum { LEAST_ROWS = 16, MOST_ROWS = 256 };
+enum { MIN_ROWS = 16, MAX_ROWS = 256 };
 
 /* Cost of answers, in operations. */
 typedef struct {
@@ -177,7 +177,7 @@ typedef struct {
 
     /* Rules whose rounding differs from full passes: the expected error for numbers of size 1, an
      * addend of sizes, and the largest tolerance so far. See measure_errors(). */
-    double unit, least_size, most;
+    double unit, min_size, max;
 } net_walk;
 
 /* ---- Margins of rows ----------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ static const sis__rule *rule_of(const net_walk *w) {
 
 /* Bound on the difference between margins of the current candidates and full passes. */
 static double error_now(const net_walk *w) {
-    return w->unit * (w->least_size + w->size);
+    return w->unit * (w->min_size + w->size);
 }
 
 /* Margins of the first n waiting candidates. */
@@ -320,8 +320,8 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
 /* Margins of n features by full passes, in parts. */
 static int compute_full(net_walk *w, const int *features, size_t n, double *margins) {
     int error = SIS_OK;
-    for (size_t k = 0; !error && k < n; k += MOST_ROWS) {
-        size_t part = n - k < MOST_ROWS ? n - k : MOST_ROWS;
+    for (size_t k = 0; !error && k < n; k += MAX_ROWS) {
+        size_t part = n - k < MAX_ROWS ? n - k : MAX_ROWS;
         error = sis__net_input_margins(&w->input, w->masked, features + k, part, margins + k);
     }
     for (size_t k = 0; !error && k < n; k++) {
@@ -398,8 +398,8 @@ static void set_margin(net_walk *w, double margin) {
     if (w->rule->exact)
         return;
     w->size = rule_of(w)->size ? rule_of(w)->size(w->rule, margin) : sis__head_size(w->rule->head);
-    w->most = fmax(w->most, error_now(w) / (1 + fabs(margin)));
-    w->walk.tolerance = w->most;
+    w->max = fmax(w->max, error_now(w) / (1 + fabs(margin)));
+    w->walk.tolerance = w->max;
 }
 
 /* The base's margin by a full pass, and the size that the error of candidates follows. */
@@ -434,7 +434,7 @@ static int mask(net_walk *w, int feature) {
         return error;
     if (margin != w->margin)
         set_margin(w, margin);
-    w->walk.tolerance = w->most;
+    w->walk.tolerance = w->max;
     w->masked[feature] = 1;
     return rule_of(w)->mask(w->rule, feature);
 }
@@ -449,14 +449,14 @@ static int walk_reset(sis_walk *walk, const unsigned char *masked, double *margi
 
 static int walk_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
     net_walk *w = (net_walk *)walk;
-    double least = fabs(w->margin);
+    double min = fabs(w->margin);
     walk->evaluations += n;
     int error = probe_cheaply(w, features, n, margins);
     if (error || w->rule->exact)
         return error;
     for (size_t k = 0; k < n; k++)
-        least = fmin(least, fabs(margins[k]));
-    walk->tolerance = error_now(w) / (1 + least);
+        min = fmin(min, fabs(margins[k]));
+    walk->tolerance = error_now(w) / (1 + min);
     return SIS_OK;
 }
 
@@ -601,20 +601,20 @@ static int measure_errors(net_walk *w, errors *e) {
 
 /* Twelve times the typical error, at least 2.5 times the largest one seen, and at least a few units
  * in the last place; more with few features, where errors are rare and coarse. Numbers of
- * `least_size` enter sums even if these are 0. */
+ * `min_size` enter sums even if these are 0. */
 static void choose_unit(net_walk *w, const errors *e) {
-    double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->input.in.n);
-    w->least_size = 1;
+    double squares = 0, worst = 0, min = 5e-7 * (1 + 256.0 / (double)w->input.in.n);
+    w->min_size = 1;
     for (size_t k = 0; k < e->n; k++)
-        w->least_size = fmax(w->least_size, e->size[k] / 2);
+        w->min_size = fmax(w->min_size, e->size[k] / 2);
     for (size_t k = 0; k < e->n; k++) {
-        double off = e->error[k] / (w->least_size + e->size[k]);
+        double off = e->error[k] / (w->min_size + e->size[k]);
         worst = fmax(worst, off);
         squares += off * off;
     }
     double measured = fmax(12 * sqrt(squares / (double)(e->n ? e->n : 1)), 2.5 * worst);
-    w->unit = fmax(measured, least);
-    w->most = w->walk.tolerance = w->unit * w->least_size;
+    w->unit = fmax(measured, min);
+    w->max = w->walk.tolerance = w->unit * w->min_size;
 }
 
 static int set_tolerance(net_walk *w) {
@@ -637,7 +637,7 @@ static int allocate(net_walk *w) {
     sis__arena *memory = &r->memory;
     w->stride = r->stride ? r->stride : r->width;
     size_t fit = row_bytes / sizeof(float) / (w->stride + 1);
-    fit = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
+    fit = fit < MIN_ROWS ? MIN_ROWS : fit > MAX_ROWS ? MAX_ROWS : fit;
     w->block = r->block ? r->block : fit;
     w->kept = SIS_ARENA(memory, double, w->input.in.n);
     w->kept_at = SIS_ARENA(memory, size_t, w->input.in.n);
@@ -730,7 +730,7 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     w->input.copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
     w->cost.pass = flops_of_pass(&w->input);
     w->budget = w->input.copies * fmax(1, w->cost.pass / cheap_pass);
-    if (w->budget < LEAST_COPIES)
+    if (w->budget < MIN_COPIES)
         return SIS_E_UNSUPPORTED; /* for any rule */
     error = w->masked ? sis__entry_new(&w->input, &w->input.entry) : SIS_E_NOMEM;
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* no walk */

@@ -129,9 +129,9 @@ struct sis__rule {
     /* Does this feature, whose margin is close to the current one, provably change nothing? */
     int (*idle)(const sis__rule_instance *r, int feature);
 
-    /* most[k]: upper bound of wants * margin of features[k]; INFINITY: none. And the computed
+    /* max[k]: upper bound of wants * margin of features[k]; INFINITY: none. And the computed
      * margin, for later bounds. */
-    void (*bounds)(sis__rule_instance *r, int wants, const int *features, size_t n, double *most);
+    void (*bounds)(sis__rule_instance *r, int wants, const int *features, size_t n, double *max);
     void (*learn)(sis__rule_instance *r, int feature, double margin);
 };
 

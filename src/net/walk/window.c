@@ -120,7 +120,7 @@ static void bound_forget(bound *b, size_t j) {
 /* Bound on the growth of a margin when the sums become these. */
 static double growth(const bound *b, const double *sums) {
     size_t n = b->n_slopes;
-    float most = 0, *restrict grow = b->steps;
+    float max = 0, *restrict grow = b->steps;
     memset(grow, 0, n * sizeof *grow);
     for (size_t u = 0; u < b->width; u++) {
         const float *slope = b->slopes + u * n, step = (float)(b->wants * (sums[u] - b->sums[u]));
@@ -128,8 +128,8 @@ static double growth(const bound *b, const double *sums) {
             grow[k] += slope[k] * step > 0 ? slope[k] * step : 0;
     }
     for (size_t k = 0; k < n; k++)
-        most = grow[k] > most ? grow[k] : most;
-    return (double)most * (1 + (double)(b->width + 4) * 0x1p-23);
+        max = grow[k] > max ? grow[k] : max;
+    return (double)max * (1 + (double)(b->width + 4) * 0x1p-23);
 }
 
 /* Start with no knowledge in another direction. */
@@ -167,9 +167,9 @@ static void bound_learn(bound *b, size_t j, double margin) {
 
 /* Upper bound of wants * margin of feature j. */
 static double bound_of(const bound *b, size_t j) {
-    double most = b->known[j] + b->grown;
-    return most + (double)(b->width + 4) * 0x1p-23 * b->reach * b->largest +
-           0x1p-40 * (1 + fabs(most) + b->grown);
+    double max = b->known[j] + b->grown;
+    return max + (double)(b->width + 4) * 0x1p-23 * b->reach * b->largest +
+           0x1p-40 * (1 + fabs(max) + b->grown);
 }
 
 /* ---- The rule -------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ typedef struct {
     float *base;           /* (f->row) the current state at the cuts */
     size_t masks;          /* since the last reset */
     size_t version;        /* of the base */
-    size_t most;           /* maximal number of values that a candidate changes; 0: rows are written
+    size_t max;            /* maximal number of values that a candidate changes; 0: rows are written
                     * whole */
     size_t *place;         /* (NEAR, most) their positions */
     float *value;          /* (NEAR, most) */
@@ -333,7 +333,7 @@ static sis__change window_row(sis__rule_instance *r, int feature, float *row) {
     window_rule *w = (window_rule *)r;
     sis__prefix *f = w->f;
     int changes = 0;
-    if (w->most)
+    if (w->max)
         return changed_row(w, feature);
     if (feature < 0) {
         memcpy(row, w->base, f->row * sizeof *row);
@@ -369,8 +369,8 @@ static void write_near(void *ctx, size_t first, size_t n, sis__row_slots *to) {
     const near_rows *near = (const near_rows *)ctx;
     window_rule *w = near->w;
     for (size_t k = 0; k < n; k++)
-        w->changes[k] = changes_of(w, near->features[first + k], w->place + k * w->most,
-                                   w->value + k * w->most);
+        w->changes[k] =
+            changes_of(w, near->features[first + k], w->place + k * w->max, w->value + k * w->max);
     sis__slots_near(to, w->base, w->version, w->changes);
 }
 
@@ -378,7 +378,7 @@ static int window_margins(sis__rule_instance *r, const int *features, float *row
                           double *margins) {
     window_rule *w = (window_rule *)r;
     int error = SIS_OK;
-    if (!w->most)
+    if (!w->max)
         return sis__head_margins_rows(r->head, rows, n, margins);
     for (size_t i = 0; i < n && !error; i += NEAR) {
         near_rows near = {w, features + i};
@@ -389,16 +389,16 @@ static int window_margins(sis__rule_instance *r, const int *features, float *row
 }
 
 static void window_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
-                          double *most) {
+                          double *max) {
     window_rule *w = (window_rule *)r;
     int known =
-        w->estimate && sis__estimate_most(w->estimate, features, n, wants, w->base, most) == SIS_OK;
+        w->estimate && sis__estimate_max(w->estimate, features, n, wants, w->base, max) == SIS_OK;
     if (w->bound) {
         window_update(r, features, n);
         bound_follow(w->bound, w->f->points[w->f->n_points - 1].linear.sums, wants);
     }
     for (size_t k = 0; k < n && !known; k++)
-        most[k] = w->bound ? bound_of(w->bound, (size_t)features[k]) : INFINITY;
+        max[k] = w->bound ? bound_of(w->bound, (size_t)features[k]) : INFINITY;
 }
 
 static void window_learn(sis__rule_instance *r, int feature, double margin) {
@@ -504,36 +504,36 @@ static int state_init(window_rule *w) {
 
 /* Maximal number of values of a row that a candidate changes at a cut, plus one: a value is written
  * before it is compared. */
-static size_t most_changes(const sis__prefix *f, const sis__keep_point *s) {
-    size_t most = 0;
+static size_t max_changes(const sis__prefix *f, const sis__keep_point *s) {
+    size_t max = 0;
     if (s->kind == SIS__KEEP_CONV)
         return 0;
     if (s->kind != SIS__KEEP_WHOLE)
         return s->cut.width + 1;
     for (size_t j = 0; j < f->s->in.n; j++)
-        most = sis__box_volume(&s->box[j]) > most ? sis__box_volume(&s->box[j]) : most;
-    return most * f->maps[s->map].channels + 1;
+        max = sis__box_volume(&s->box[j]) > max ? sis__box_volume(&s->box[j]) : max;
+    return max * f->maps[s->map].channels + 1;
 }
 
 /* Pass only changes to the head if they are a small part of whole maps. */
 static int near_init(window_rule *w) {
     const sis__prefix *f = w->f;
-    size_t most = 0, wholes = 0;
+    size_t max = 0, wholes = 0;
     double inside = 0;
     for (size_t i = 0; i < f->n_points; i++) {
         const sis__keep_point *s = &f->points[i];
         int whole = s->kind == SIS__KEEP_WHOLE;
         wholes += (size_t)whole;
-        most += most_changes(f, s);
+        max += max_changes(f, s);
         inside += whole ? sis__box_total(f, &f->maps[s->map]) * (double)f->maps[s->map].channels
                         : (double)f->s->in.n * (double)s->cut.width;
     }
     if (!wholes || SPARSE * inside > (double)f->s->in.n * (double)f->row)
         return SIS_OK;
     w->one = SIS_ARENA(&w->instance.memory, float, f->row);
-    w->place = SIS_ARENA_RAW(&w->instance.memory, size_t, NEAR * most);
-    w->value = SIS_ARENA_RAW(&w->instance.memory, float, NEAR *most);
-    w->most = most;
+    w->place = SIS_ARENA_RAW(&w->instance.memory, size_t, NEAR * max);
+    w->value = SIS_ARENA_RAW(&w->instance.memory, float, NEAR *max);
+    w->max = max;
     w->instance.width = 0;
     w->instance.block = 4 * NEAR;
     return sis__arena_error(&w->instance.memory);

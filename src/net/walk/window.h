@@ -463,8 +463,8 @@ void sis__estimate_free(sis__estimate *e);
 void sis__estimate_reset(sis__estimate *e);
 void sis__estimate_spoil(sis__estimate *e, size_t j);
 
-/* most[k]: upper bound of wants * margin of features[k]. base: the current row. */
-int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
-                       const float *base, double *most);
+/* max[k]: upper bound of wants * margin of features[k]. base: the current row. */
+int sis__estimate_max(sis__estimate *e, const int *features, size_t n, int wants, const float *base,
+                      double *max);
 
 #endif

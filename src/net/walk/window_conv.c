@@ -35,10 +35,10 @@ int sis__conv_block(sis__layer *l) {
     const sis__window *w = &l->w;
     size_t left = SIS__BLOCK;
     for (size_t d = 3; d-- > 0;) {
-        size_t most = d == 2 && w->out[1] > 1 ? 8 : left;
-        most = w->out[d] < most ? w->out[d] : most;
-        left /= most;
-        l->conv.block[d] = (int)most;
+        size_t max = d == 2 && w->out[1] > 1 ? 8 : left;
+        max = w->out[d] < max ? w->out[d] : max;
+        left /= max;
+        l->conv.block[d] = (int)max;
     }
     return seen_by(w, (size_t)l->conv.block[2]) <= ((size_t)1 << 24) / w->channels;
 }

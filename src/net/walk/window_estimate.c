@@ -32,7 +32,7 @@
 #include "net/plan/source.h"
 #include "net/walk/window.h"
 
-static const double least_products = 64;         /* products saved per estimated value, to be
+static const double min_products = 64;           /* products saved per estimated value, to be
                                                   * worthwhile */
 static const size_t row_bytes = (size_t)1 << 20; /* rows of the head computed together */
 
@@ -326,15 +326,15 @@ static void share(const cut_changes *c, const sis__prefix *f, const size_t *orde
     int strides = w->stride[0] > 1 || w->stride[1] > 1 || w->stride[2] > 1;
     size_t n = f->s->in.n;
     for (size_t first = 0, end; first < n; first = end) {
-        size_t most = order[first];
+        size_t max = order[first];
         for (end = first + 1;
              end < n && !by_change(&order[first], &order[end], (void *)(uintptr_t)f); end++)
-            if (sis__box_volume(&box[order[end]]) > sis__box_volume(&box[most]))
-                most = order[end];
+            if (sis__box_volume(&box[order[end]]) > sis__box_volume(&box[max]))
+                max = order[end];
         for (size_t k = first; k < end; k++) {
             size_t j = order[k];
-            sis__box over = moved(f, &box[most], most, j);
-            owner[j] = !strides && holds(&over, &box[j]) ? most : j;
+            sis__box over = moved(f, &box[max], max, j);
+            owner[j] = !strides && holds(&over, &box[j]) ? max : j;
         }
     }
 }
@@ -390,7 +390,7 @@ static int sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, floa
 static double longest_position(sis__prefix *f) {
     const sis__map *m = &f->maps[0];
     size_t n = sis__positions(m), channels = m->channels;
-    double most = 0;
+    double max = 0;
     float *x = m->base; /* empty before the first reset */
     memcpy(x, f->input.values, n * channels * sizeof *x);
     for (size_t i = 0; i < f->input.start[f->s->in.n]; i++) {
@@ -402,9 +402,9 @@ static double longest_position(sis__prefix *f) {
         double sum = 0;
         for (size_t c = 0; c < channels; c++)
             sum += (double)x[p * channels + c] * (double)x[p * channels + c];
-        most = fmax(most, sum);
+        max = fmax(max, sum);
     }
-    return sqrt(most);
+    return sqrt(max);
 }
 
 /* Sum of the lengths of a filter's weights over the positions of the kernel. */
@@ -429,12 +429,12 @@ static void find_errors(sis__estimate *e, const cut_changes *c, double position)
     const sis__prefix *f = e->f;
     const sis__layer *l = c->conv;
     const float *w = (const float *)f->plan->tensors[l->step->inputs[1]].data;
-    size_t n = sis__conv_rows(l) * l->w.kernel[2] * l->w.channels / l->w.groups, most = 0;
+    size_t n = sis__conv_rows(l) * l->w.kernel[2] * l->w.channels / l->w.groups, max = 0;
     for (size_t j = 0; j < f->s->in.n; j++) {
         size_t own = f->input.start[j + 1] - f->input.start[j];
-        most = own > most ? own : most;
+        max = own > max ? own : max;
     }
-    double m = (double)(most < n ? most : n), terms = (double)(n + sis__conv_rows(l));
+    double m = (double)(max < n ? max : n), terms = (double)(n + sis__conv_rows(l));
     for (size_t k = 0; k < c->point->cut.width; k++) {
         double s = position * filter_length(l, w, k);
         double b = l->conv.bias ? fabs((double)l->conv.bias[k]) : 0;
@@ -475,7 +475,7 @@ static int fits(const sis__prefix *f) {
             continue;
         const sis__layer *l = s->map > 0 ? &f->layers[s->map - 1] : NULL;
         if (s->kind != SIS__KEEP_MAX || !l || l->kind != SIS__LAYER_CONV || l->in[0] != 0 ||
-            products_for_each(f, l) < least_products)
+            products_for_each(f, l) < min_products)
             return 0;
     }
     return 1;
@@ -537,8 +537,8 @@ static int cuts_init(sis__estimate *e) {
 static int estimate_init(sis__estimate *e) {
     sis__prefix *f = e->f;
     sis__arena *memory = &e->memory;
-    size_t n = f->s->in.n, most = row_bytes / sizeof(float) / (f->row + 1);
-    e->n_rows = most < 16 ? 16 : most < n ? most : n;
+    size_t n = f->s->in.n, max = row_bytes / sizeof(float) / (f->row + 1);
+    e->n_rows = max < 16 ? 16 : max < n ? max : n;
     e->cuts = SIS_ARENA(memory, cut_changes, f->n_points);
     e->stale = SIS_ARENA(memory, unsigned char, n);
     e->error = SIS_ARENA(memory, float, f->row);
@@ -634,18 +634,18 @@ static int see_base(sis__estimate *e, const float *base) {
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* no bound */
 }
 
-int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
-                       const float *base, double *most) {
+int sis__estimate_max(sis__estimate *e, const int *features, size_t n, int wants, const float *base,
+                      double *max) {
     int error = see_base(e, base);
     for (size_t from = 0; !error && from < n; from += e->n_rows) {
         size_t count = n - from < e->n_rows ? n - from : e->n_rows;
         for (size_t k = 0; k < count; k++)
             e->errors[k] = make_row(e, (size_t)features[from + k], base, e->rows + k * e->f->row);
-        error = sis__head_margins_rows(e->head, e->rows, count, most + from);
+        error = sis__head_margins_rows(e->head, e->rows, count, max + from);
         for (size_t k = from; !error && k < from + count; k++) {
-            most[k] = wants * most[k] + e->errors[k - from];
-            if (isnan(most[k]))
-                most[k] = INFINITY;
+            max[k] = wants * max[k] + e->errors[k - from];
+            if (isnan(max[k]))
+                max[k] = INFINITY;
         }
     }
     return error;

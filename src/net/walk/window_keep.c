@@ -54,17 +54,17 @@ static void choose_convolutions(sis__prefix *f) {
             used += conv_floats(f, &f->layers[i]);
         }
     while (used > 0.9 * room) {
-        size_t most = f->n_layers;
+        size_t max = f->n_layers;
         for (size_t i = 0; i < f->n_layers; i++) {
             const sis__layer *l = &f->layers[i];
             if (l->kind == SIS__LAYER_CONV && l->conv.point >= 0 &&
-                (most == f->n_layers || conv_floats(f, l) > conv_floats(f, &f->layers[most])))
-                most = i;
+                (max == f->n_layers || conv_floats(f, l) > conv_floats(f, &f->layers[max])))
+                max = i;
         }
-        if (most == f->n_layers)
+        if (max == f->n_layers)
             return;
-        f->layers[most].conv.point = -1;
-        used -= conv_floats(f, &f->layers[most]);
+        f->layers[max].conv.point = -1;
+        used -= conv_floats(f, &f->layers[max]);
     }
 }
 
@@ -172,7 +172,7 @@ static int point_init(sis__prefix *f, sis__keep_point *s) {
 static int windows_init(sis__prefix *f) {
     size_t n = f->s->in.n;
     for (size_t m = 0; m <= f->n_layers; m++) {
-        size_t most = 1;
+        size_t max = 1;
         for (size_t j = 0; j < n; j++) {
             sis__box b = f->maps[m].box[j];
             for (size_t i = 0; i < f->n_layers; i++)
@@ -183,9 +183,9 @@ static int windows_init(sis__prefix *f) {
                         b = sis__box_join(&b, &see);
                     }
             size_t volume = sis__box_volume(&b);
-            most = volume > most ? volume : most;
+            max = volume > max ? volume : max;
         }
-        f->maps[m].window = SIS_ARENA(&f->memory, float, most * f->maps[m].channels);
+        f->maps[m].window = SIS_ARENA(&f->memory, float, max * f->maps[m].channels);
     }
     return sis__arena_error(&f->memory);
 }
@@ -195,7 +195,7 @@ static size_t larger(size_t a, size_t b) {
 }
 
 /* Maximal number of input positions of one output of a window. */
-static size_t most_seen(const sis__window *w) {
+static size_t max_seen(const sis__window *w) {
     size_t n = 1;
     for (size_t d = 0; d < 3; d++)
         n *= w->kernel[d] < w->in[d] ? w->kernel[d] : w->in[d];
@@ -210,7 +210,7 @@ static int queue_init(sis__prefix *f) {
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__layer *l = &f->layers[i];
         if (l->kind == SIS__LAYER_MAX)
-            lines = larger(lines, most_seen(&l->w));
+            lines = larger(lines, max_seen(&l->w));
         if (l->kind != SIS__LAYER_CONV)
             continue;
         q->room = larger(q->room, sis__conv_sees(l));

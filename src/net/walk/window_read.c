@@ -65,20 +65,19 @@ static int read_steps(sis__reader *r) {
 /* The largest box of a feature in the output of a layer. */
 static void note_layer(const sis__prefix *f, const sis__layer *l) {
     const sis__map *m = &f->maps[l->out];
-    int most[3] = {0, 0, 0};
+    int max[3] = {0, 0, 0};
     for (size_t j = 0; j < f->s->in.n; j++)
         for (size_t d = 0; d < 3; d++) {
             int n = m->box[j].hi[d] - m->box[j].lo[d];
-            most[d] = n > most[d] ? n : most[d];
+            max[d] = n > max[d] ? n : max[d];
         }
     const char *kept = l->kind == SIS__LAYER_CONV && l->conv.point >= 0 ? ", kept" : "";
     if (m->whole.hi[0] > 1)
-        sis__net_input_note(f->s, l->step, "window %d x %d x %d%s", most[0], most[1], most[2],
-                            kept);
+        sis__net_input_note(f->s, l->step, "window %d x %d x %d%s", max[0], max[1], max[2], kept);
     else if (m->whole.hi[1] > 1)
-        sis__net_input_note(f->s, l->step, "window %d x %d%s", most[1], most[2], kept);
+        sis__net_input_note(f->s, l->step, "window %d x %d%s", max[1], max[2], kept);
     else
-        sis__net_input_note(f->s, l->step, "window %d%s", most[2], kept);
+        sis__net_input_note(f->s, l->step, "window %d%s", max[2], kept);
 }
 
 static void note_steps(const sis__reader *r) {

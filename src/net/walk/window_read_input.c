@@ -11,7 +11,7 @@
 #include "net/walk/entry.h"
 #include "net/walk/window_read.h"
 
-static const size_t most_values = 1 << 24; /* of the input */
+static const size_t max_values = 1 << 24; /* of the input */
 
 /* Iterates over the elements of a tensor in order, with their positions in the map. */
 typedef struct {
@@ -85,7 +85,7 @@ static void sort_elements(sis__prefix *f, const sis__axis_map *v) {
 /* Map 0 is the input of the first layer that mixes values; earlier steps belong to the entry. */
 static int find_map(sis__reader *r, sis__axis_map *v) {
     const sis__entry *from = r->f->s->entry;
-    if (!from || from->n >= most_values || sis__reader_tensor(r, from->tensor)->dtype != SIS__F32)
+    if (!from || from->n >= max_values || sis__reader_tensor(r, from->tensor)->dtype != SIS__F32)
         return SIS_E_UNSUPPORTED;
     for (int i = 0; i <= sis__reader_tensor(r, from->tensor)->node; i++)
         r->taken[i] = 1;

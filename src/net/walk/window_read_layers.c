@@ -15,7 +15,7 @@
 #include "net/ops/ops.h"
 #include "net/walk/window_read.h"
 
-static const double most_of_map = 0.7; /* larger boxes (mean, as a fraction of the map) are not
+static const double max_part_of_map = 0.7; /* larger boxes (mean, as a fraction of the map) are not
                                         * worthwhile */
 
 /* The layer and map that a step would make; nothing is final before accept(). */
@@ -52,7 +52,7 @@ static int accept(sis__reader *r, sis__layer *l) {
            share = sum / (double)f->s->in.n / (double)sis__positions(out);
     int slides = l->kind <= SIS__LAYER_AVERAGE;
     /* A cut there would keep as much. */
-    if (slides && (share > most_of_map ||
+    if (slides && (share > max_part_of_map ||
                    sum * (double)out->channels > (double)(f->s->memory / sizeof(double))))
         return 0;
     r->window_flops += l->step->flops * share * (4 * share < 1 ? 4 * share : 1);
