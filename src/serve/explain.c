@@ -87,6 +87,12 @@ static int read_ask(const json_t *from, sis__ask *ask) {
     if (!error)
         error = get_text(from, "method", &ask->method);
     if (!error)
+        error = get_text(from, "units", &ask->units);
+    if (!error)
+        error = get_text(from, "fixed", &ask->fixed);
+    if (!error)
+        error = get_flag(from, "cheapest", &ask->cheapest);
+    if (!error)
         error = get_flag(from, "below", &ask->below);
     if (!error)
         error = get_flag(from, "trace", &ask->trace);
@@ -97,7 +103,8 @@ static int read_ask(const json_t *from, sis__ask *ask) {
 }
 
 static const char *const KNOWN[] = {"threshold", "target", "target_index", "mask", "method",
-                                    "below",     "trace",  "max_subsets",  NULL};
+                                    "below",     "trace",  "max_subsets",  "units", "fixed",
+                                    "cheapest",  NULL};
 
 static int is_known(const char *name) {
     size_t i = 0;
@@ -125,7 +132,7 @@ static int check_names(const json_t *body, enum sis__form form) {
         if (!is_known(json_object_iter_key(at)))
             return sis__fail(SIS_E_OPTION,
                              "parameters: unknown \"%.40s\"; expected threshold, below, "
-                             "target, target_index, mask, method, max_subsets or trace",
+                             "target, target_index, mask, method, units, fixed, cheapest, max_subsets or trace",
                              json_object_iter_key(at));
     return SIS_OK;
 }
@@ -192,6 +199,7 @@ static int open_prompts(work *w) {
     opt.answer.search.jobs = 1;
     if (w->ask.method)
         opt.answer.method = w->ask.method;
+    sis__ask_contrast(&w->ask, &opt);
     if (!error)
         error = sis_task_open(&opt, &w->task);
     sis__buf_release(&objects);

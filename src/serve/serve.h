@@ -88,15 +88,19 @@ void sis__served_drop(sis__served *s);
 
 /* Options that a request may set. Each may be absent. */
 typedef struct sis__ask {
-    const char *threshold, *target, *target_index, *mask, *method;
+    const char *threshold, *target, *target_index, *mask, *method, *units, *fixed;
     char number[32];   /* buffer for threshold */
     char which[2][32]; /* buffers for target and target_index */
     int below;         /* -1: absent */
     long max_subsets;  /* 0: absent */
-    int trace;
+    int trace, cheapest;
 } sis__ask;
 
-/* The prepared task to use: the model's own (*out is NULL), or one with another mask or method,
+/* Put the options of contrasts that are asked for into those of a task. */
+void sis__ask_contrast(const sis__ask *ask, sis_task_opt *opt);
+
+/* The prepared task to use: the model's own (*out is NULL), or one with another mask, method or
+ * kind of contrast,
  * with a reference for the caller. */
 int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out);
 void sis__served_task_drop(sis__served *s, sis__served_task *task); /* NULL is allowed */

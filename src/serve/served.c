@@ -99,7 +99,17 @@ static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out)
         opt.answer.method = ask->method;
     if (ask->method && strcmp(ask->method, "contrast") == 0 && !ask->mask)
         opt.question.mask = NULL; /* mask not used */
+    sis__ask_contrast(ask, &opt);
     return sis_task_open(&opt, out);
+}
+
+void sis__ask_contrast(const sis__ask *ask, sis_task_opt *opt) {
+    if (ask->units)
+        opt->question.units = ask->units;
+    if (ask->fixed)
+        opt->question.fixed = ask->fixed;
+    if (ask->cheapest)
+        opt->question.cheapest = 1;
 }
 
 static void let_go(sis__served_task *t) {
@@ -154,14 +164,15 @@ static int find_other(sis__served *s, const char *key, const sis__ask *ask,
 }
 
 int sis__served_task_for(sis__served *s, const sis__ask *ask, sis__served_task **out) {
-    char key[256];
+    char key[1024];
     *out = NULL;
-    if (!ask->mask && !ask->method)
+    if (!ask->mask && !ask->method && !ask->units && !ask->fixed && !ask->cheapest)
         return SIS_OK;
-    int n = snprintf(key, sizeof key, "%s\n%s", ask->mask ? ask->mask : "",
-                     ask->method ? ask->method : "");
+    int n = snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%d", ask->mask ? ask->mask : "",
+                     ask->method ? ask->method : "", ask->units ? ask->units : "",
+                     ask->fixed ? ask->fixed : "", ask->cheapest);
     if (n < 0 || (size_t)n >= sizeof key)
-        return sis__fail(SIS_E_OPTION, "mask, method: too long");
+        return sis__fail(SIS_E_OPTION, "mask, method, units, fixed: too long");
     int error = check_ask(s, ask);
     if (error)
         return error;

@@ -194,6 +194,23 @@ class Protocols(unittest.TestCase):
                     self.assertNotEqual([r.pop("distances") for r in got], [r.pop("distances") for r in want])
                 self.assertEqual([alike(r) for r in got], want)
 
+    def test_contrasts_have_units_and_fixed_columns(self):
+        trees, row = os.path.join(SOURCE, "examples", "credit-trees.json"), [40, 52000, 4000, 12000, 0, 3, 8, 0.15]
+        with open(self.table) as f:
+            path = self.file("one.csv", f.readline() + ",".join(map(str, row)) + "\n")
+        with Server("-m", trees, "--name", "t") as server:
+            ask = lambda want=200, **more: server.json("/v1/models/t:explain", {"instances": [row], "parameters": more}, want=want)
+            found = set()
+            for options, more in ((["--units", "income=500"], {"units": "income=500"}), (["--fixed", "income"], {"fixed": "income"}),
+                                  (["--fixed", "income,savings", "--cheapest"], {"fixed": "income,savings", "cheapest": True})):
+                want = explained("-m", trees, "-i", path, "-t", "0.5", "--method", "contrast", *options)
+                self.assertEqual([alike(r) for r in ask(method="contrast", **more)["explanations"]], want)
+                found.add(json.dumps(want))
+            self.assertEqual(len(found), 3)
+            self.assertIn("needs --method contrast", ask(400, units="income=500")["error"])
+            self.assertIn('no feature is named "wealth"', ask(400, method="contrast", fixed="wealth")["error"])
+            self.assertIn("cheapest: expected true or false", ask(400, method="contrast", cheapest=1)["error"])
+
     def test_columns_are_not_guessed_from_their_names(self):
         table = self.file("cars.csv", "speed=kmh,speed=mph,fuel\n50,0,gas\n10,7,oil\n30,2,gas\n20,1,oil\n")
         add = f"cmd:{sys.executable} -c \"import sys,json\nfor l in sys.stdin: print(json.dumps({{'outputs':[sum(r[:2])/100 for r in json.loads(l)['inputs']]}}),flush=True)\""
