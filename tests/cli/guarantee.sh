@@ -110,7 +110,7 @@ for how in '--guarantee all' '--method contrast'; do
     sis show low.jsonl | tee low.txt | grep 'score met\|changes the score\|meet'
     sis report low.jsonl -q -o "${how##* }.html"
     grep 'class="tile"\|class="found\|class="verdict\|<dt>\|class="explain"\|class="banner"' "${how##* }.html" |
-        sed 's/<[^>]*>/ /g; s/  */ /g; s/[0-9.e-]* s $/... s/' | grep -v Model | tee -a low.txt
+        sed 's/<[^>]*>/ /g; s/  */ /g; s/evaluations, .*/evaluations, .../' | grep -v Model | tee -a low.txt
     grep -i mask low.txt
 done
 sis explain -m "$trees" -i "$rows" -t 0.001 --guarantee all --rows 0 -o low.jsonl --force 2>&1
