@@ -24,5 +24,12 @@ done
 sed -i 's/^\(```[a-z][a-z]*\) .*/\1/' "$source"/pages/*.md "$source"/pages/docs/*.md
 mkdocs build --quiet --strict --config-file "$source/mkdocs.yml"
 mv "$source/site" "$build/site"
+
+# Debian's mkdocs has jQuery under another name than its pages use, and lacks theme_extra.js. Without jQuery the menu
+# does not open on a phone.
+jquery=$build/site/$(grep -o 'js/jquery[^"]*' "$build/site/index.html" | head -n 1)
+[ -e "$jquery" ] || cp "$build"/site/js/jquery*.js "$jquery"
+[ -e "$build/site/js/theme_extra.js" ] ||
+    find "$build/site" -name '*.html' -exec sed -i 's|<script src="[^"]*theme_extra.js"[^>]*></script>||' {} +
 rm -rf "$source"
 echo "$build/site/index.html; to search, serve it: python3 -m http.server --bind 127.0.0.1 --directory $build/site"
