@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How the records of a task are made: versions, digests of files, and what random numbers began with.
- * Files are read again for their digests, since readers keep less than the bytes; that costs a few
- * seconds a gigabyte, once a run.
+ * Files are read again for their digests, once each. The digest takes about ten seconds a gigabyte and reading a
+ * hundredth of that, so that digesting while the readers read would save nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,15 @@ static const char *digest_of(const char *option, digest text) {
     if (sis__sha256_file(option, text) || (colon && sis__sha256_file(colon + 1, text)))
         return text;
     return NULL;
+}
+
+/* The same, where the file may be that of the input, whose digest is known. */
+static const char *digest_beside(const char *option, const char *input, const char *known,
+                                 digest text) {
+    const char *colon = option ? strchr(option, ':') : NULL;
+    if (known && option && sis__file_same(colon ? colon + 1 : option, input))
+        return known;
+    return digest_of(option, text);
 }
 
 /* That of a model, perhaps in front of an output's name: "ort:m.onnx#y". */
@@ -69,26 +78,27 @@ static int format(const sis_task_opt *o, size_t examples, const char *engine,
     digest model, input, mask, features, domain;
     int has_file = o->question.domain && strncmp(o->question.domain, "data:", 5) == 0;
     char machine[MACHINE];
+    const char *from = o->examples.input, *known = digest_of(from, input);
     name_machine(machine);
-    sis_provenance m = {.version = sis_version(),
-                        .command = command,
-                        .n_command = n_command,
-                        .model_sha256 = digest_of_model(o->model.spec, model),
-                        .input_sha256 = digest_of(o->examples.input, input),
-                        .mask_sha256 = digest_of(o->question.mask, mask),
-                        .features_sha256 = digest_of(o->question.features, features),
-                        .domain_sha256 =
-                            has_file ? digest_of(o->question.domain + 5, domain) : NULL,
-                        .examples = examples,
-                        .rows = o->examples.rows,
-                        .mask = o->question.mask,
-                        .samples = o->question.samples,
-                        .seed = (size_t)o->question.seed,
-                        .kernels = engine ? NULL : sis_net_kernels(),
-                        .engine = engine,
-                        .machine = machine,
-                        .shard = o->examples.shard,
-                        .shards = o->examples.shards};
+    sis_provenance m = {
+        .version = sis_version(),
+        .command = command,
+        .n_command = n_command,
+        .model_sha256 = digest_of_model(o->model.spec, model),
+        .input_sha256 = known,
+        .mask_sha256 = digest_beside(o->question.mask, from, known, mask),
+        .features_sha256 = digest_of(o->question.features, features),
+        .domain_sha256 = has_file ? digest_beside(o->question.domain, from, known, domain) : NULL,
+        .examples = examples,
+        .rows = o->examples.rows,
+        .mask = o->question.mask,
+        .samples = o->question.samples,
+        .seed = (size_t)o->question.seed,
+        .kernels = engine ? NULL : sis_net_kernels(),
+        .engine = engine,
+        .machine = machine,
+        .shard = o->examples.shard,
+        .shards = o->examples.shards};
     return sis_provenance_format(&m, provenance);
 }
 
