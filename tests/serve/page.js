@@ -218,6 +218,36 @@ async function tables(page) {
   check("find", await page.evaluate(`document.querySelectorAll("#example option").length`), 1);
 }
 
+// A language model: nothing is asked before the button is pressed.
+async function prompts(page) {
+  const fill = (values) => page.evaluate(`for (const [name, value] of Object.entries(${JSON.stringify(values)})) {
+    const area = document.getElementById("f-" + name); area.value = value; area.dispatchEvent(new Event("input")); }`);
+  const explain = async (ready) => { await page.click("#explain"); await settle(page, ready); };
+  const before = asked(page), subsets = `[...document.querySelectorAll("#answer .subsets li")].map((li) => [...li.querySelectorAll("bdi")].map((b) => b.textContent))`;
+  check("fields of the prompt", await page.evaluate(`[...document.querySelectorAll("#input textarea")].map((t) => t.id)`), ["f-context", "f-question", "f-answer"]);
+  await fill({ context: "Tom works in Bergen. Mara lives in Oslo. Ines lives in Turin. Mara lives in Oslo.", question: "Where does Mara live?", answer: "" });
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  check("nothing is asked before the button is pressed", asked(page), before);
+  await explain(`document.querySelectorAll("#answer .text mark").length === 2`);
+  check("one question", asked(page), before + 1);
+  check("sentences are marked", await page.evaluate(MARKED), ["Mara lives in Oslo.", "Mara lives in Oslo."]);
+  check("both are subsets", await page.evaluate(subsets), [["Mara lives in Oslo."], ["Mara lives in Oslo."]]);
+  check("the model's own answer", await page.evaluate(`document.querySelector("#answer p.answer").textContent`), "Oslo");
+  check("what is never left out is told apart", await page.evaluate(`[...document.querySelectorAll("#answer .text .fixed")].map((e) => e.textContent).join("|")`), (t) => t.includes("Question: Where does Mara live?"));
+  check("scores alone and without", await page.evaluate(TEXT), (t) => t.includes("alone, 4 without it") && t.includes(" requests, "));
+  await fill({ question: "Where do Mara and Ines live?" });
+  await explain(`document.querySelector("#answer p.answer").textContent === "Oslo and Turin"`);
+  check("two sentences are needed", (await page.evaluate(subsets))[0].sort(), ["Ines lives in Turin.", "Mara lives in Oslo."]);
+  await fill({ context: JSON.stringify(["Tom works in Bergen.", { title: "Register", text: "Mara lives in Oslo." }]), question: "Where does Mara live?", answer: "Oslo" });
+  await explain(`document.querySelectorAll("#answer .text .passage").length === 2`);
+  check("a list of passages", await page.evaluate(MARKED), (m) => m.length === 1 && m[0].includes("Register") && m[0].includes("Mara lives in Oslo."));
+  await fill({ answer: "Lima" });
+  await explain(`document.querySelector("#answer .reason")`);
+  check("an answer that is not given", await page.evaluate(`document.querySelectorAll("#answer mark").length`), 0);
+  await fill({ context: "Tom works in Bergen. Mara lives in Oslo. Ines lives in Turin. Mara lives in Oslo.", answer: "" });
+  await explain(`document.querySelectorAll("#answer .text mark").length === 2`);
+}
+
 async function kept(page, base) {
   await page.click(tab("imdb-cnn"));
   await page.click("#text");
@@ -257,19 +287,32 @@ function motifs() {
   return file;
 }
 
+// A language model of rules behind its protocol, and a server of it.
+async function servePrompts() {
+  const rules = spawn("python3", [path.join(source, "tests", "llm", "server.py"), "rules"], { stdio: ["pipe", "pipe", "ignore"] });
+  const file = path.join(folder, "prompt.txt"), at = await new Promise((resolve, reject) => {
+    rules.stdout.once("data", (text) => resolve(String(text).trim()));
+    rules.on("exit", () => reject(new Error("the language model did not start")));
+  });
+  process.on("exit", () => rules.kill());
+  fs.writeFileSync(file, "{context} Question: {question} Answer:");
+  return { rules, ...await serve(["-m", at + "/v1/completions#rules", "--prompt", file, "--explain", "context"]) };
+}
+
 async function main() {
   fs.mkdirSync(folder, { recursive: true });
   const predicted = JSON.parse("[" + execFileSync(sis, ["predict", "-m", model("credit"), "-i", path.join(source, "examples", "credit.csv"), "-q"], { encoding: "utf8" }).trim().split("\n").join(",") + "]");
   const table = labelled(predicted.map((line) => line.scores[0]));
   const { child, base } = await serve(["-m", model("imdb-cnn"), "-m", model("mnist-cnn"), "-m", model("mnist-mlp"), "-m", model("dna-ctcf"), "--motifs", motifs()]);
   const credit = await serve(["-m", model("credit"), "-i", table, "--label", "granted", "-t", "0.5"]);
+  const language = await servePrompts();
   const { browser, page: newPage } = await open(chromium);
   const page = await newPage();
   for (const [name, width, height, mobile, dark] of [["phone", 390, 800, true, true], ["desktop", 1100, 800, false, false]]) {
     await page.size(width, height, mobile, dark);
-    for (const [what, visit, at] of [["text", texts, base], ["digit", digits, base], ["dna", sequences, base], ["table", tables, credit.base], ["kept", kept, base]]) {
+    for (const [what, visit, at] of [["text", texts, base], ["digit", digits, base], ["dna", sequences, base], ["table", tables, credit.base], ["prompt", prompts, language.base], ["kept", kept, base]]) {
       await page.open(at);
-      await page.evaluate(`new Promise((resolve) => { (function look() { window.sisLive && sisLive.wanted() ? resolve() : setTimeout(look, 10); })(); })`);
+      await page.evaluate(`new Promise((resolve) => { (function look() { window.sisLive && (sisLive.wanted() || document.getElementById("explain")) ? resolve() : setTimeout(look, 10); })(); })`);
       await settle(page);
       await visit(page, at, name);
       check(`${what} ${name}: landmarks`, await page.evaluate(`["header", "nav[aria-label]", "main", "form[aria-label]", "footer", "#answer[aria-live]"].filter((s) => !document.querySelector(s))`), []);
@@ -278,13 +321,14 @@ async function main() {
     }
   }
   check("no error in the console", page.errors, []);
-  check("no request to elsewhere", page.requests.filter((url) => !url.startsWith(base) && !url.startsWith(credit.base) && !/^(about|blob|data):/.test(url)), []);
+  check("no request to elsewhere", page.requests.filter((url) => !url.startsWith(base) && !url.startsWith(credit.base) && !url.startsWith(language.base) && !/^(about|blob|data):/.test(url)), []);
   await browser.close();
-  for (const server of [child, credit.child]) {
+  for (const server of [child, credit.child, language.child]) {
     const ended = new Promise((resolve) => server.on("exit", (code) => resolve(code)));
     server.kill("SIGTERM");
     check("SIGTERM ends the server", await ended, 0);
   }
+  language.rules.removeAllListeners("exit").stdin.end();
   console.log(`${checks - failures} of ${checks} checks hold`);
   process.exit(failures ? 1 : 0);
 }
