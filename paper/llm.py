@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """llm.py WEIGHTS [--n 200] [--jobs 2] [--doc docs/results.md] - are the sentences found that an answer needs?
 
-WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is not there: two
-minutes). It answers questions about 10 to 40 sentences of which the supporting ones are known. Each method is
-charged for every prompt that it has scored:
+WEIGHTS are those of the small language model of tests/llm/facts.py (trained first if the file is not there: four
+minutes). It answers questions about 10 to 40 sentences. The sets of sentences that support an answer are known. Each
+method is charged for every prompt that it has scored:
 
     sis, quick       sufficient subsets (threshold 0 on the margin of the answer)
     leave-one-out    sentences by how far the margin falls without them
-    ablations        sentences by the weights of a ridge regression of the margin on random halves of the
-                     context, with as many prompts as quick and as sis needed for this question, and with five times as many
+    ablations        sentences by the weights of a LASSO regression of the margin on random halves of the context
+                     (as ContextCite: standardised, penalty 0.01), with as many prompts as quick and as sis
+                     needed for this question, and with five times as many
 
 The last two give rankings, no sets. They are judged twice: by the best sentences, as many as the support has
 (which a user does not know), and by the shortest beginning of the ranking that keeps the answer.
@@ -30,7 +31,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tests", "llm"))
 import facts  # noqa: E402
 
 SENTENCE = re.compile(r"[^\s.][^.]*\.")
-KINDS = {"one": "one sentence", "twice": "the same twice", "two": "needs two"}
+KINDS = facts.KINDS
 
 
 class Question:
@@ -71,11 +72,11 @@ class Question:
         return -self.of_masks(1 - np.eye(n)), self.asked
 
     def ablations(self, budgets):
-        """Weights of the sentences for each number of prompts; the numbers ascend."""
+        """Weights of the sentences for each number of prompts."""
         rng = np.random.default_rng(len(self.example["context"]))
-        masks = rng.integers(0, 2, (budgets[-1], len(self.sentences)))
+        masks = rng.integers(0, 2, (max(budgets), len(self.sentences)))
         margins = self.of_masks(masks)
-        return [ridge(masks[:n], margins[:n]) for n in budgets]
+        return [lasso(masks[:n], margins[:n]) for n in budgets]
 
     def prefix(self, ranking):
         """The shortest beginning of a ranking that keeps the answer."""
@@ -87,60 +88,81 @@ class Question:
         return frozenset(int(i) for i in ranking[:enough[0] + 1]) if len(enough) else frozenset()
 
 
-def ridge(masks, margins, penalty=1.0):
-    x, y = masks - masks.mean(axis=0), margins - margins.mean()
-    return np.linalg.solve(x.T @ x + penalty * np.eye(x.shape[1]), x.T @ y)
+def lasso(masks, margins, penalty=0.01, rounds=200):
+    """Weights of standardised columns by coordinate descent on |y - x w|^2 / 2n + penalty |w|."""
+    spread = masks.std(axis=0)
+    x, y = (masks - masks.mean(axis=0)) / np.where(spread > 0, spread, 1), margins - margins.mean()
+    gram, wanted, w = x.T @ x / len(x), x.T @ y / len(x), np.zeros(x.shape[1])
+    for _ in range(rounds):
+        before = w.copy()
+        for k in np.nonzero(spread > 0)[0]:
+            pull = wanted[k] - gram[k] @ w + gram[k, k] * w[k]
+            w[k] = np.sign(pull) * max(abs(pull) - penalty, 0) / gram[k, k]
+        if np.abs(w - before).max() < 1e-6:
+            break
+    return w
+
+
+def alternatives(support):
+    """The most disjoint sets among the supporting ones."""
+    chosen = []
+    for s in support:
+        if all(not s & c for c in chosen):
+            chosen.append(s)
+    return len(chosen)
 
 
 class Row:
     """One method: of each question whether it is right, and what it took."""
 
     def __init__(self, name):
-        self.name, self.right, self.prefix, self.both, self.asked = name, {k: [] for k in KINDS}, [], [], []
+        self.name, self.right, self.prefix, self.every, self.asked = name, {k: [] for k in KINDS}, [], [], []
         self.verified, self.wrong = [], []
 
     def subsets(self, q, found, record, asked):
-        kind = q.example["kind"]
         first = found[0] if found else frozenset()
-        self.right[kind].append(first in q.support)
+        self.right[q.example["kind"]].append(first in q.support)
         self.prefix.append(first in q.support)
-        if kind == "twice":
-            self.both.append(set(found) == set(q.support))
+        n = alternatives(q.support)
+        if n > 1:
+            self.every.append(len(found) == n and all(f in q.support for f in found))
         self.asked.append(asked)
         self.verified.append(bool(record.verified))
-        if first not in q.support:
-            near = max(q.support, key=lambda s: len(s & first))
-            self.wrong.append((q.example["id"], record.status, sorted(near - first), sorted(first - near)))
+        for f in found:
+            if f not in q.support:
+                near = max(q.support, key=lambda s: len(s & f))
+                self.wrong.append(f"{q.example['id']}: missing {sorted(near - f)}, extra {sorted(f - near)}")
+        if len(found) < n:
+            self.wrong.append(f"{q.example['id']} ({record.status}): {len(found)} of {n} subsets")
 
     def ranking(self, q, weights, asked):
-        order, kind = np.argsort(-weights, kind="stable"), q.example["kind"]
-        self.right[kind].append(frozenset(order[:len(q.support[0])].tolist()) in q.support)
+        order, every = np.argsort(-weights, kind="stable"), frozenset().union(*q.support)
+        self.right[q.example["kind"]].append(frozenset(order[:len(q.support[0])].tolist()) in q.support)
         self.prefix.append(q.prefix(order) in q.support)
-        if kind == "twice":
-            self.both.append(frozenset(order[:2].tolist()) == frozenset().union(*q.support))
+        if alternatives(q.support) > 1:
+            self.every.append(frozenset(order[:len(every)].tolist()) == every)
         self.asked.append(asked)
 
     def add(self, other):
         """What was found about other questions."""
         for kind in KINDS:
             self.right[kind] += other.right[kind]
-        for name in ("prefix", "both", "asked", "verified", "wrong"):
+        for name in ("prefix", "every", "asked", "verified", "wrong"):
             getattr(self, name).extend(getattr(other, name))
 
     def line(self):
-        share = lambda found: f"{100 * np.mean(found):.1f} %"
+        share = lambda found: f"{100 * np.mean(found):.1f} %" if found else "-"
         checked = f"{sum(self.verified)} of {len(self.verified)}" if self.verified else "no claims"
         return "| " + " | ".join([self.name] + [share(self.right[k]) for k in KINDS] + [
-            share(self.prefix), share(self.both), f"{np.mean(self.asked):.0f}", checked]) + " |"
+            share(sum(self.right.values(), [])), share(self.prefix), share(self.every), f"{np.mean(self.asked):.0f}", checked]) + " |"
 
 
-def table(rows, n, right):
-    head = ["method", *KINDS.values(), "all, size not told", "both copies", "prompts a question", "verified"]
-    text = [f"{n} questions, {right} answered as the context says.", "",
+def table(rows, n, unanswered):
+    head = ["method", *KINDS.values(), "all", "all, size not told", "every alternative", "prompts a question", "verified"]
+    text = [f"{n} questions that the model answers as the context says ({unanswered} others were drawn, and left out).", "",
             "| " + " | ".join(head) + " |", "|---" * len(head) + "|"] + [row.line() for row in rows]
     for row in rows[:2]:
-        text += ["", f"{row.name}: " + ("no wrong, missing or extra sentence." if not row.wrong else "; ".join(
-            f"{name} ({status}): missing {missing}, extra {extra}" for name, status, missing, extra in row.wrong) + ".")]
+        text += ["", f"{row.name}: " + ("; ".join(row.wrong) if row.wrong else "no wrong, missing or extra sentence") + "."]
     return "\n".join(text) + "\n"
 
 
@@ -155,26 +177,36 @@ def put(path, text):
         f.write(new)
 
 
-METHODS = ("sis", "quick", "leave-one-out", "ablations, as many prompts as quick", "ablations, as many as sis",
-           "ablations, five times as many as sis")
+METHODS = ("sis", "quick", "leave-one-out", "ablations, as many prompts as quick", "ablations, five times as many as quick",
+           "ablations, as many as sis", "ablations, five times as many as sis")
 MODEL = {}  # of a process: loaded when it is first asked
 
 
+def questions(path, n):
+    """The first n that the model answers as the context says, and how many it does not."""
+    model, found = facts.load(path), []
+    for asked, example in enumerate(facts.questions(10 * n, 2)):
+        if len(found) == n:
+            break
+        if Question(model, example).margins([example["context"]])[0] >= 0:
+            found.append(example)
+    return found, asked - n
+
+
 def examine(job):
-    """One question by all methods: is it answered as the context says, and a row for each method."""
+    """One question by all methods: a row for each."""
     path, example = job
     if path not in MODEL:
         MODEL[path] = facts.load(path)
     q, rows = Question(MODEL[path], example), [Row(name) for name in METHODS]
-    right = bool(q.margins([example["context"]])[0] >= 0)
     found, quick = q.explain("sis"), q.explain("quick")
     rows[0].subsets(q, *found)
     rows[1].subsets(q, *quick)
     rows[2].ranking(q, *q.without_one())
-    budgets = sorted((quick[2], found[2], 5 * found[2]))
+    budgets = (quick[2], 5 * quick[2], found[2], 5 * found[2])
     for row, weights, budget in zip(rows[3:], q.ablations(budgets), budgets):
         row.ranking(q, weights, budget)
-    return right, rows
+    return rows
 
 
 def main():
@@ -185,17 +217,15 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     if not os.path.exists(args.weights):
-        facts.train(args.weights, 1500, 1)
-    rows, right = [Row(name) for name in METHODS], 0
+        facts.train(args.weights, facts.STEPS, 1)
+    rows, (examples, unanswered) = [Row(name) for name in METHODS], questions(args.weights, args.n)
     with multiprocessing.get_context("spawn").Pool(args.jobs) as pool:
-        jobs = [(args.weights, example) for example in facts.questions(args.n, 2)]
-        for number, (answered, found) in enumerate(pool.imap(examine, jobs)):
-            right += answered
+        for number, found in enumerate(pool.imap(examine, [(args.weights, example) for example in examples])):
             for row, more in zip(rows, found):
                 row.add(more)
             if sys.stderr.isatty() or number % 20 == 19:
                 print(f"{number + 1} of {args.n}", file=sys.stderr)
-    text = table(rows, args.n, right)
+    text = table(rows, args.n, unanswered)
     print(text, end="")
     if args.doc:
         put(args.doc, text)

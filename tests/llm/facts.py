@@ -4,17 +4,18 @@
     facts.py train FILE [--steps N] [--seed N]     train with PyTorch on one core, write the weights
     facts.py questions N [--seed N]                print N questions as JSON lines
 
-The world has people, cities and three relations:
+The world has people, cities and four relations:
 
     Mara lives in Oslo. Tom works in Bergen. Question: Where does Mara live? Answer: Oslo
+    Ines stays with Mara. Mara lives in Oslo. Question: Where does Ines stay? Answer: Oslo
 
-A question is about one person or about two ("Where do Mara and Tom live?" -> "Oslo and Bergen", so
-that it needs two sentences). If the context does not say where somebody lives, the answer is
-"unknown": the model has to read, it cannot guess. The sentences that support an answer are known,
-and a printed question names them in "support".
+A question is about one person or about two ("Where do Mara and Tom live?" -> "Oslo and Bergen"). If the
+context does not tell it, the answer is "unknown": the model has to read, it cannot guess. The sets of
+sentences that support an answer are known, and a printed question names them in "support".
 
 The model is a causal network over words: each word sees the ten before it by a convolution, and all of them
-by one layer of attention. It has no absolute positions, so that a context of 40 sentences is read like one of 5.
+by two steps of attention, of which the second starts from what the first found. It has no absolute positions,
+so that a context of 40 sentences is read like one of 5. Logits are rounded to bfloat16, as most servers do.
 """
 
 import argparse
@@ -29,11 +30,11 @@ PEOPLE = ("Mara Tom Ines Jonas Petra Ravi Lena Omar Greta Felix Nora Hugo Yara E
           "Louis Mina Karl Rosa Otto Tessa Paul Vera Sami Ruth Anton Lucia Bela Dora Milan").split()
 CITIES = ("Oslo Bergen Lima Quito Cairo Delhi Turin Lyon Porto Gdansk Tartu Malmo Ghent Basel Graz "
           "Split Varna Cork Leeds Nantes Kyoto Hanoi Accra Dakar").split()
-# relation: the sentence's words, the verb of the question
-RELATIONS = {"live": "lives", "work": "works", "study": "studies"}
+# the verb of the question: the verb of the sentence
+RELATIONS = {"live": "lives", "work": "works", "study": "studies", "stay": "stays"}
 NOBODY = "unknown"
 VOCABULARY = (["<end>", "<other>", ".", "?", ":", "Question", "Answer", "Where", "does", "do", "and",
-               "in", NOBODY] + list(RELATIONS) + list(RELATIONS.values()) + PEOPLE + CITIES)
+               "in", "with", NOBODY] + list(RELATIONS) + list(RELATIONS.values()) + PEOPLE + CITIES)
 IDS = {word: i for i, word in enumerate(VOCABULARY)}
 END, OTHER = 0, 1
 PIECE = re.compile(r"\s*(?:\w+|[^\w\s]|\Z)")
@@ -55,29 +56,56 @@ def word_of(token):
 
 
 class World:
-    """Sentences about people, of whom each relation is said at most once unless it is repeated."""
+    """Facts (person, verb, city), or (person, "stay", host), each told by one sentence of five words. `told` are
+    some of them; the others are about other pairs of person and verb than these and the silent ones, and each is told once."""
 
-    def __init__(self, rng, n):
-        self.rng = rng
-        pairs = [(person, verb) for person in PEOPLE for verb in RELATIONS]
-        self.facts = [(person, verb, rng.choice(CITIES)) for person, verb in rng.sample(pairs, n)]
-        self.sentences = [f"{p} {RELATIONS[v]} in {c}." for p, v, c in self.facts]
+    def __init__(self, rng, n, told=(), silent=()):
+        known = {fact[:2] for fact in [*told, *silent]}
+        free = [(p, v) for p in PEOPLE for v in RELATIONS if (p, v) not in known]
+        pairs = rng.sample(free, n - len(told))
+        hosts = [fact[0] for fact in [*told, *pairs] if fact[1] == "live"]
+        self.facts = list(told) + [(p, v, self.draw(rng, p, hosts) if v == "stay" else rng.choice(CITIES)) for p, v in pairs]
+        rng.shuffle(self.facts)
+        self.sentences = [f"{p} {RELATIONS[v]} {'with' if v == 'stay' else 'in'} {c}." for p, v, c in self.facts]
 
-    def repeat(self, i):
-        """Says sentence i again, in the place of another one; the number of that one."""
-        j = self.rng.choice([j for j in range(len(self.facts)) if j != i])
-        self.facts[j], self.sentences[j] = self.facts[i], self.sentences[i]
-        return j
+    @staticmethod
+    def draw(rng, guest, hosts):
+        """Mostly a host who lives somewhere."""
+        return rng.choice([p for p in (hosts if rng.random() < 0.7 else PEOPLE) if p != guest] or [PEOPLE[guest == PEOPLE[0]]])
 
     def where(self, person, verb):
         return [i for i, fact in enumerate(self.facts) if fact[:2] == (person, verb)]
 
+    def ways(self, person, verb):
+        """The sets of sentences that tell it: one sentence, or a guest's and the host's."""
+        if verb != "stay":
+            return [[i] for i in self.where(person, verb)]
+        return [[i, j] for i in self.where(person, verb) for j in self.where(self.facts[i][2], "live")]
+
     def ask(self, people, verb):
-        """The question, its answer, and for each person the sentences that tell it."""
-        told = [self.where(person, verb) for person in people]
-        cities = [self.facts[at[0]][2] if at else NOBODY for at in told]
+        """The question, its answer, and for each person the sets of sentences that tell it."""
+        told = [self.ways(person, verb) for person in people]
+        cities = [self.facts[ways[0][-1]][2] if ways else NOBODY for ways in told]
         does = f"does {people[0]}" if len(people) == 1 else f"do {people[0]} and {people[1]}"
         return f"Where {does} {verb}?", " " + " and ".join(cities), told
+
+
+# kinds of questions: what they need
+KINDS = {"one": "one sentence", "twice": "one sentence, told twice", "two": "two sentences", "two-twice": "two sentences, each told twice",
+         "chain": "a chain of two", "chains": "either of two chains"}
+
+
+def plan(rng, kind):
+    """The people and the verb of a question of this kind, and the facts that tell its answer."""
+    a, b, c = rng.sample(PEOPLE, 3)
+    here, there = rng.sample(CITIES, 2)
+    verb = "stay" if kind.startswith("chain") else rng.choice([v for v in RELATIONS if v != "stay"])
+    if kind.startswith("chain"):
+        hosts = (b, c)[:2 if kind == "chains" else 1]
+        return [a], verb, [fact for host in hosts for fact in ((a, "stay", host), (host, "live", here))]
+    people = [a, b] if kind.startswith("two") else [a]
+    told = [(person, verb, city) for person, city in zip(people, (here, there))]
+    return people, verb, told * (2 if kind.endswith("twice") else 1)
 
 
 def prompt_of(sentences, question):
@@ -108,15 +136,17 @@ def network(width=32):
 
     class Model(nn.Module):
         """Log-probabilities of the next word. The words of a fact are near each other, so the keys read four words;
-        the question is further from its answer, so the queries read ten."""
+        the question is further from its answer, so the queries read ten. The second query also has what the first
+        one found."""
 
         def __init__(self):
             super().__init__()
             self.words = nn.Embedding(len(VOCABULARY) + 1, width)  # the last one: before the text
             self.key, self.value = nn.Linear(4 * width, width), nn.Linear(4 * width, width)
-            self.query = nn.Sequential(nn.Linear(SEEN * width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
+            self.query, self.second = (nn.Sequential(nn.Linear(n * width, 2 * width), nn.ReLU(), nn.Linear(2 * width, width))
+                                       for n in (SEEN, SEEN + 1))
             self.nothing = nn.Parameter(torch.zeros(2, 1, width))  # key and value if no fact fits
-            self.out = nn.Sequential(nn.Linear(SEEN * width + width, 2 * width), nn.ReLU(),
+            self.out = nn.Sequential(nn.Linear((SEEN + 2) * width, 2 * width), nn.ReLU(),
                                      nn.Linear(2 * width, len(VOCABULARY)))
 
         def facts(self, words):
@@ -134,41 +164,61 @@ def network(width=32):
             padded = nn.functional.pad(words, (n - 1, 0), value=len(VOCABULARY))
             return self.words(padded.unfold(1, n, 1)[:, -last:]).flatten(2)
 
-        def answer(self, x, keys, values, hidden):
-            """x (b,q,SEEN*width), hidden (b,q,n+1) or None: what a query does not see -> (b,q,vocabulary), and
-            the scores of attention (b,q,n+1)"""
-            scores = self.query(x) @ keys.transpose(1, 2) / math.sqrt(width)
+        def look(self, query, keys, values, hidden):
+            scores = query @ keys.transpose(1, 2) / math.sqrt(width)
             if hidden is not None:
                 scores = scores.masked_fill(hidden, -1e9)
-            found = torch.softmax(scores, -1) @ values
-            return torch.log_softmax(self.out(torch.cat([x, found], -1)), -1), scores
+            return torch.softmax(scores, -1) @ values, scores
+
+        def answer(self, x, keys, values, hidden):
+            """x (b,q,SEEN*width), hidden (b,q,n+1) or None: what a query does not see -> logits (b,q,vocabulary), and
+            the scores of both steps of attention (b,q,n+1)"""
+            first, scores = self.look(self.query(x), keys, values, hidden)
+            second, more = self.look(self.second(torch.cat([x, first], -1)), keys, values, hidden)
+            return self.out(torch.cat([x, first, second], -1)), scores, more
 
         def forward(self, words, last):
             """words (b,n) -> log-probabilities after each of the last words (b,last,vocabulary)"""
             keys, values = self.facts(words)
             n = words.shape[1]
             later = torch.ones(n, n + 1, dtype=torch.bool).triu(2)[n - last:]
-            return self.answer(self.windows(words, SEEN, last), keys, values, later)[0]
+            logits = self.answer(self.windows(words, SEEN, last), keys, values, later)[0]
+            return torch.log_softmax(logits.bfloat16().float(), -1)
 
     return Model()
 
 
+def looks(rng, world, person, verb, ways):
+    """The words (from 1; 0: none) that tell where somebody is, for the two steps: the last word of a sentence's four."""
+    if verb == "stay" and not ways:
+        guests = world.where(person, verb)
+        return (5 * rng.choice(guests) + 4 if guests else 0), 0
+    way = rng.choice(ways) if ways else []
+    return tuple([5 * i + 4 for i in way] + [0, 0])[:2]
+
+
+STEPS = 4000
+
+
 def lesson(rng, n_sentences, n_questions):
-    """A context, and of each word of answers to questions about it: the words before it, the word, and the word of
-    the context that tells it (0: none)."""
-    world = World(rng, n_sentences)
-    if n_sentences > 1 and rng.random() < 0.3:
-        world.repeat(rng.randrange(n_sentences))
+    """A context, and of each word of answers to questions about it: the words before it, the word, and the words of
+    the context that tell it. Some of what a question needs may not be told."""
+    people, verb, told = plan(rng, rng.choice(list(KINDS)))
+    some = [fact for fact in told if rng.random() < 0.85]
+    some += near_misses(rng, told)[:rng.choice((0, 6))]
+    world = World(rng, n_sentences, some[:n_sentences], told)
     before, after, source = [], [], []
     while len(after) < 3 * n_questions:
-        verb = rng.choice(list(RELATIONS))
-        question, answer, told = world.ask(draw_people(rng, world, rng.choice((1, 2)), verb), verb)
+        if after and rng.random() < 0.6:
+            verb = rng.choice(list(RELATIONS))
+            people = draw_people(rng, world, rng.choice((1, 2)), verb)
+        question, answer, ways = world.ask(people, verb)
         said = ids_of(answer) + [END]
         words = ids_of(f". Question: {question} Answer:") + said
         before += [words[i - SEEN:i] for i in range(len(words) - len(said), len(words))]
         after += said
-        for at in told:  # a sentence is five words, the fourth is the city
-            source += [5 * rng.choice(at) + 4 if at else 0, 0]
+        for person, each in zip(people, ways):
+            source += [looks(rng, world, person, verb, each), (0, 0)]
     cut, seen = slice(3 * n_questions), (words + [END] * 16)[:16]  # one question stands behind the context
     return ids_of(" ".join(world.sentences)) + seen[1:], before[cut], after[cut], source[cut]
 
@@ -184,9 +234,10 @@ def train(path, steps, seed):
             group["lr"] = 3e-3 * min(1, (step + 1) / 50) * (1.01 - step / steps)
         n = rng.randint(1, 8 if step < steps / 4 else 41)
         words, before, after, source = (torch.tensor(part) for part in zip(*[lesson(rng, n, 12) for _ in range(12)]))
-        out, scores = model.answer(model.words(before).flatten(2), *model.facts(words), None)
-        loss = torch.nn.functional.nll_loss(out.flatten(0, 1), after.flatten())
-        seen = torch.nn.functional.cross_entropy(scores.flatten(0, 1), source.flatten())
+        out, *scores = model.answer(model.words(before).flatten(2), *model.facts(words), None)
+        cross = torch.nn.functional.cross_entropy
+        loss = cross(out.flatten(0, 1), after.flatten())
+        seen = sum(cross(s.flatten(0, 1), source[..., i].flatten()) for i, s in enumerate(scores))
         optimizer.zero_grad()
         (loss + seen).backward()  # attention is told where to look: it learns sooner
         optimizer.step()
@@ -233,10 +284,12 @@ def by_rule(rows, last=None):
         if "Question" not in words or not starts:
             return [logprobs(END)] * len(row)
         context = words[:words.index("Question")]
-        told = {tuple(context[i - 3:i - 1]): context[i] for i in range(3, len(context)) if context[i - 1] == "in"}
+        told = {tuple(context[i - 3:i - 1]): context[i] for i in range(3, len(context)) if context[i - 1] in ("in", "with")}
         asked = words[words.index("Question"):starts[0]]
         verbs = [RELATIONS[w] for w in asked if w in RELATIONS]
         cities = [told.get((w, verbs[0]), NOBODY) for w in asked if w in PEOPLE] if verbs else []
+        if verbs == ["stays"]:
+            cities = [told.get((host, "lives"), NOBODY) for host in cities]
         said = [IDS[w] for w in " and ".join(cities).split()] + [END]
         begun = [row[starts[0]:i + 1] for i in range(starts[0] - 1, len(row))]
         return [logprobs(END)] * (starts[0] - 1) + [
@@ -246,23 +299,38 @@ def by_rule(rows, last=None):
 
 # ---------------------------------------------------------------------------- the questions
 
+def near_misses(rng, told):
+    """Facts that have a name, a city or a host in common with the told ones, and do not tell the answer."""
+    known, others = {fact[:2] for fact in told}, [p for p in PEOPLE if p not in {fact[0] for fact in told}]
+    names = sorted({fact[0] for fact in told})
+    same_name = [(p, v, rng.choice(CITIES)) for p in names for v in ("work", "study", "live") if (p, v) not in known]
+    cities = sorted({fact[2] for fact in told if fact[1] != "stay"})
+    hosts = sorted({fact[2] for fact in told if fact[1] == "stay"})
+    same_end = [(p, "stay", host) for host in hosts for p in rng.sample(others, 2)]
+    same_end += [(p, v, city) for city in cities for v in ("live", "work", "study") for p in rng.sample(others, 1)]
+    near, seen = [], set(known)
+    for fact in rng.sample(same_name + same_end, len(same_name + same_end)):
+        if fact[:2] not in seen:
+            near.append(fact)
+            seen.add(fact[:2])
+    return near
+
+
+def supports(told):
+    """Every choice of one way for each person."""
+    return [sorted(one + other) for one in told[0] for other in (told[1] if len(told) > 1 else [[]])]
+
+
 def questions(n, seed):
-    """Examples of three kinds, in turn: one sentence tells it; it is told twice; two are needed."""
+    """Examples of the kinds in turn, over 10 to 40 sentences, of which up to six are near misses."""
     rng = random.Random(seed)
     for i in range(n):
-        kind = ("one", "twice", "two")[i % 3]
-        world = World(rng, rng.randint(10, 40))
-        person, verb, _ = world.facts[at := rng.randrange(len(world.facts))]
-        people = [person]
-        if kind == "twice":
-            world.repeat(at)
-        if kind == "two":
-            others = [p for p, v, _ in world.facts if v == verb and p != person]
-            people.append(rng.choice(others))
-        question, answer, told = world.ask(people, verb)
+        kind = list(KINDS)[i % len(KINDS)]
+        people, verb, told = plan(rng, kind)
+        world = World(rng, rng.randint(10, 40), told + near_misses(rng, told)[:6])
+        question, answer, ways = world.ask(people, verb)
         yield {"id": f"{kind}-{i}", "kind": kind, "context": " ".join(world.sentences),
-               "question": question, "answer": answer,
-               "support": [told[0][:1] + told[1][:1]] if kind == "two" else [[j] for j in told[0]]}
+               "question": question, "answer": answer, "support": supports(ways)}
 
 
 def main():
@@ -270,7 +338,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     teach = commands.add_parser("train")
     teach.add_argument("file")
-    teach.add_argument("--steps", type=int, default=1500)
+    teach.add_argument("--steps", type=int, default=STEPS)
     teach.add_argument("--seed", type=int, default=1)
     ask = commands.add_parser("questions")
     ask.add_argument("n", type=int)
