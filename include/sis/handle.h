@@ -82,6 +82,7 @@ typedef struct sis_prompt {
     const sis_piece *parts; /* (n) */
     size_t n;
     const char *answer; /* NULL: the model's own to the whole prompt */
+    int own;            /* `answer` was the model's own: it follows the prompt without a blank */
 } sis_prompt;
 
 /* From now on rows of a language model (http://HOST/v1/completions#MODEL and its kin) are about these prompts:
@@ -94,6 +95,7 @@ int sis_model_take_prompts(sis_model *model, const sis_prompt *prompts, size_t n
 typedef struct sis_prompt_account {
     const char
         *answer; /* given, or the model's own; NULL: not asked yet. Lives as long as the model */
+    int own;     /* the answer is the model's own */
     size_t requests, prompt_tokens, completion_tokens; /* as the server counts tokens */
     double noise; /* the largest difference between two scores of one question */
     int bounded;  /* some scores are upper bounds: a token was not among those reported */

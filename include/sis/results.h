@@ -107,6 +107,7 @@
  *     human           features that a person marked, each once
  *     before, after   of a language model: what stands in front of `text` in its prompt, and behind it
  *     answer          the answer that the scores are about; with it
+ *     own_answer      true: the model gave this answer itself; false: it was given
  *     bounded         true: some scores are upper bounds, since a token was not among those reported
  *     noise           the largest difference between two scores of one question
  *     requests, prompt_tokens, completion_tokens   what it cost, as the server counts tokens
@@ -199,6 +200,7 @@ typedef struct sis_drawing {
 typedef struct sis_prompted {
     const char *before, *after; /* `text` of the drawing; both never left out */
     const char *answer;         /* that the scores are about */
+    int own;      /* the model gave it itself */
     int bounded;  /* some scores are upper bounds: a token was not among those reported */
     double noise; /* the largest difference between two scores of the same question */
     size_t requests, prompt_tokens, completion_tokens;

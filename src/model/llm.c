@@ -43,8 +43,8 @@ enum {
     BATCH = 32,
     BATCHES = 4,
     MAX_LABELS = 16,
-    ALTERNATIVES = 5,
-    CHAT_ALTERNATIVES = 20,
+    ALTERNATIVES = 5,       /* most of /v1/completions */
+    CHAT_ALTERNATIVES = 20, /* some servers allow 5 */
     ANSWER_TOKENS = 48
 };
 
@@ -83,7 +83,8 @@ typedef struct {
     protocol protocol;
     score_kind score;
     int echo, batches;
-    int max_tokens; /* of an echo: 0, or 1 where 0 is refused */
+    int max_tokens;   /* of an echo: 0, or 1 where 0 is refused */
+    int alternatives; /* reported with each token */
     sis__llm_cache *cache;
     pthread_mutex_t lock;    /* protects states, cache and idle connections */
     connection *connections; /* (n_connections) */
@@ -279,10 +280,20 @@ static void add_prompt(sis__buf *b, const sis_prompt *p, const double *kept) {
     sis__buf_str(b, p->after);
 }
 
-/* Is a blank needed between prompt and answer? Only in scripts with blanks between words. */
+/* Does the text end with something that opens: a bracket, or a quote after a blank? */
+static int is_open(const sis__buf *b) {
+    char last = b->data[b->len - 1], before = ' ';
+    if (b->len > 1)
+        before = b->data[b->len - 2];
+    return strchr("([{<", last) != NULL || (strchr("\"'`", last) && sis__is_space(before)) ||
+           (b->len > 2 && memcmp(b->data + b->len - 3, "\xE2\x80\x9C", 3) == 0);
+}
+
+/* Is a blank needed between prompt and a given answer? Only in scripts with blanks between words. */
 static int needs_blank(const sis__buf *prompt, const char *answer) {
     uint32_t c = 0;
-    if (prompt->len == 0 || !*answer || sis__is_space(prompt->data[prompt->len - 1]))
+    if (prompt->len == 0 || !*answer || sis__is_space(prompt->data[prompt->len - 1]) ||
+        is_open(prompt))
         return 0;
     sis__utf8_step(answer, &c);
     return !sis__is_space(*answer) && c < 0x2E80 && !strchr(".,;:!?)]}", *answer);
@@ -386,7 +397,7 @@ static void write_body(const endpoint *e, question *const *list, size_t n, sis__
     sis__buf_str(b, ",\"temperature\":0");
     if (e->protocol == LLAMA) {
         sis__buf_printf(b, ",\"n_predict\":%zu,\"n_probs\":%d,\"cache_prompt\":false",
-                        tokens_for(e, q), ALTERNATIVES);
+                        tokens_for(e, q), e->alternatives);
         if (q->answer) {
             sis__buf_str(b, ",\"grammar\":");
             add_grammar(b, q->answer);
@@ -394,9 +405,9 @@ static void write_body(const endpoint *e, question *const *list, size_t n, sis__
     } else {
         sis__buf_printf(b, ",\"max_tokens\":%zu", echo ? (size_t)e->max_tokens : tokens_for(e, q));
         if (e->protocol == CHAT)
-            sis__buf_printf(b, ",\"logprobs\":true,\"top_logprobs\":%d", CHAT_ALTERNATIVES);
+            sis__buf_printf(b, ",\"logprobs\":true,\"top_logprobs\":%d", e->alternatives);
         else
-            sis__buf_printf(b, ",\"logprobs\":%d,\"echo\":%s", ALTERNATIVES,
+            sis__buf_printf(b, ",\"logprobs\":%d,\"echo\":%s", e->alternatives,
                             echo ? "true" : "false");
     }
     sis__buf_str(b, "}");
@@ -471,6 +482,16 @@ static void count_request(endpoint *e, state *s, const json_t *json) {
     pthread_mutex_unlock(&e->lock);
 }
 
+/* A choice with lists of tokens (OpenAI, vLLM) gets them in the form of chat, too. */
+static int list_tokens(const endpoint *e, json_t *choice) {
+    json_t *l = json_object_get(choice, "logprobs");
+    if (e->protocol != COMPLETIONS || e->echo || json_object_get(l, "content") ||
+        !json_is_array(json_object_get(l, "tokens")))
+        return SIS_OK;
+    json_t *content = sis__llm_list_tokens(l);
+    return content && json_object_set_new(l, "content", content) == 0 ? SIS_OK : SIS_E_NOMEM;
+}
+
 /* Assign choices to questions by "index"; llama.cpp answers one question with one object. */
 static int share_out(const endpoint *e, json_t *json, question **list, size_t n) {
     json_t *choices = json_object_get(json, "choices"), *choice;
@@ -486,7 +507,9 @@ static int share_out(const endpoint *e, json_t *json, question **list, size_t n)
             list[at]->choice = json_incref(choice);
     }
     for (i = 0; i < n; i++)
-        if (!list[i]->choice)
+        if (list[i]->choice && list_tokens(e, list[i]->choice) != SIS_OK)
+            return SIS_E_NOMEM;
+        else if (!list[i]->choice)
             return sis__fail(SIS_E_MODEL, "expected %zu choice%s, found %zu", n, n > 1 ? "s" : "",
                              json_array_size(choices));
     return SIS_OK;
@@ -738,7 +761,8 @@ static int write_question(const llm_model *m, const double *row, const char *ans
     q->whole = is_whole(p, row);
     q->tokens = writes_itself(e) && !q->whole ? q->s->tokens : 0;
     add_prompt(&q->text, p, row + 1);
-    int blank = e->protocol != CHAT && needs_blank(&q->text, answer);
+    int own = e->score != LABEL && (!p->answer || p->own); /* as the model wrote it */
+    int blank = e->protocol != CHAT && !own && needs_blank(&q->text, answer);
     answer = e->protocol == CHAT ? skip_blanks(answer) : answer;
     size_t n = strlen(answer);
     q->answer = SIS_NEW(char, n + 2);
@@ -887,6 +911,7 @@ static int account(void *ctx, size_t prompt, sis_prompt_account *out) {
         return sis__fail(SIS_E_ARGUMENT, "no prompt %zu", prompt);
     pthread_mutex_lock(&m->end->lock);
     *out = s->states[prompt].account;
+    out->own = !s->prompts[prompt].answer || s->prompts[prompt].own;
     out->answer = s->prompts[prompt].answer ? s->prompts[prompt].answer : s->states[prompt].answer;
     pthread_mutex_unlock(&m->end->lock);
     return SIS_OK;
@@ -985,15 +1010,26 @@ static int has_echo(const json_t *choice) {
 /* Find out what the server supports, with one request; with a few if it refuses the first or has no
  * echo. */
 static int ask_abilities(endpoint *e, connection *c) {
+    static const struct {
+        protocol protocol;
+        int echo, max_tokens, batches, alternatives;
+    } attempts[] = {
+        {COMPLETIONS, 1, 0, 1, ALTERNATIVES}, {COMPLETIONS, 1, 1, 1, ALTERNATIVES},
+        {COMPLETIONS, 1, 1, 0, ALTERNATIVES}, {COMPLETIONS, 0, 1, 1, ALTERNATIVES},
+        {COMPLETIONS, 0, 1, 0, ALTERNATIVES}, {CHAT, 0, 0, 0, CHAT_ALTERNATIVES},
+        {CHAT, 0, 0, 0, ALTERNATIVES},        {LLAMA, 0, 0, 0, ALTERNATIVES},
+    };
     json_t *json = NULL;
-    e->echo = e->batches = e->protocol == COMPLETIONS;
-    int error = probe(e, c, &json);
-    for (int attempt = 0; error == SIS_OK && !json && attempt < 2 && e->protocol == COMPLETIONS &&
-                          (c->answer.status == 400 || c->answer.status == 422);
-         attempt++) {
-        e->max_tokens = 1;
-        e->batches = attempt == 0;
+    int error = SIS_OK, refused = 1;
+    for (size_t k = 0; k < sizeof attempts / sizeof *attempts && error == SIS_OK && refused; k++) {
+        if (attempts[k].protocol != e->protocol)
+            continue;
+        e->echo = attempts[k].echo;
+        e->max_tokens = attempts[k].max_tokens;
+        e->batches = attempts[k].batches;
+        e->alternatives = attempts[k].alternatives;
         error = probe(e, c, &json);
+        refused = !json && (c->answer.status == 400 || c->answer.status == 422);
     }
     if (error == SIS_OK && json && e->echo &&
         !has_echo(json_array_get(json_object_get(json, "choices"), 0))) {
@@ -1003,9 +1039,11 @@ static int ask_abilities(endpoint *e, connection *c) {
     }
     if (error == SIS_OK && !json)
         error = fail_status(c);
-    const json_t *choice =
+    json_t *choice =
         e->protocol == LLAMA ? json : json_array_get(json_object_get(json, "choices"), 0);
-    if (error == SIS_OK && !e->echo && json_array_size(content_of(e, choice)) == 0)
+    if (error == SIS_OK)
+        error = list_tokens(e, choice);
+    if (error == SIS_OK && !e->echo && !json_is_array(content_of(e, choice)))
         error = sis__fail(SIS_E_UNSUPPORTED,
                           "the server reports no log-probabilities (logprobs); use a "
                           "server that does");
@@ -1017,7 +1055,7 @@ static int ask_abilities(endpoint *e, connection *c) {
 static void abilities_key(const endpoint *e, char key[SIS__SHA256_TEXT]) {
     sis__sha256 sum;
     sis__sha256_init(&sum);
-    sis__sha256_add(&sum, "abilities", 10);
+    sis__sha256_add(&sum, "abilities 2", 12);
     sis__sha256_add(&sum, e->address, strlen(e->address) + 1);
     sis__sha256_add(&sum, e->model, strlen(e->model) + 1);
     sis__sha256_text(&sum, key);
@@ -1033,11 +1071,12 @@ static int find_out(endpoint *e) {
         e->echo = json_is_true(json_object_get(known, "echo"));
         e->batches = json_is_true(json_object_get(known, "batches"));
         e->max_tokens = json_is_true(json_object_get(known, "writes_one"));
+        e->alternatives = (int)count_of(known, "alternatives");
     } else if (error == SIS_OK) {
         error = ask_abilities(e, &e->connections[0]);
         if (error == SIS_OK && e->cache)
-            known = json_pack("{s:b,s:b,s:b}", "echo", e->echo, "batches", e->batches, "writes_one",
-                              e->max_tokens);
+            known = json_pack("{s:b,s:b,s:b,s:i}", "echo", e->echo, "batches", e->batches,
+                              "writes_one", e->max_tokens, "alternatives", e->alternatives);
         if (error == SIS_OK && e->cache)
             error = known ? sis__llm_cache_put(e->cache, key, 0, known) : SIS_E_NOMEM;
     }
@@ -1058,6 +1097,7 @@ static int describe(const void *ctx, char **text) {
                                            : "compared with the model's own, token by token");
     sis__buf_printf(&b, "  prompts      %s\n",
                     e->batches ? "several in a request" : "one a request");
+    sis__buf_printf(&b, "  alternatives %d for each token\n", e->alternatives);
     sis__buf_char(&b, '\0');
     return sis__buf_give(&b, text, &n);
 }

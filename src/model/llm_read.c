@@ -106,6 +106,25 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
 
 /* ---- Tokens that the model wrote ------------------------------------------------------------- */
 
+static int hex_of(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "bytes:\xe6\x9d", as /v1/completions writes tokens that are no characters; 0: another token. */
+static size_t escaped_bytes(const char *token, char text[TOKEN]) {
+    size_t n = 0;
+    if (strncmp(token, "bytes:\\x", 8) != 0)
+        return 0;
+    for (token += 6; *token && n < TOKEN; token += 4) {
+        int high = strncmp(token, "\\x", 2) == 0 ? hex_of(token[2]) : -1;
+        int low = high >= 0 ? hex_of(token[3]) : -1;
+        if (low < 0)
+            return 0;
+        text[n++] = (char)(16 * high + low);
+    }
+    return n;
+}
+
 /* The bytes of a token that are compared. */
 static size_t token_bytes(const json_t *entry, char text[TOKEN]) {
     const json_t *bytes = json_object_get(entry, "bytes"), *byte;
@@ -118,6 +137,8 @@ static size_t token_bytes(const json_t *entry, char text[TOKEN]) {
         }
         return n;
     }
+    if (token && (n = escaped_bytes(token, text)) > 0)
+        return n;
     n = token ? strlen(token) : 0;
     n = n < TOKEN ? n : TOKEN;
     memcpy(text, token ? token : "", n);
@@ -162,6 +183,13 @@ static void look_around(const json_t *entry, const char *text, double *other, do
     }
 }
 
+/* A part of a character, of which the server does not say the bytes? */
+static int is_broken(const json_t *entry) {
+    const char *token = json_string_value(json_object_get(entry, "token"));
+    return json_array_size(json_object_get(entry, "bytes")) == 0 && token &&
+           strstr(token, "\xEF\xBF\xBD");
+}
+
 static int is_blank(const char *text, size_t n) {
     while (n > 0 && sis__is_space(text[n - 1]))
         n--;
@@ -191,6 +219,11 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         size_t n = token_bytes(entry, token), same = said(rest, token, n);
         if (same == 0 && rest == answer && is_blank(token, n) && !sis__is_space(*answer))
             continue; /* a blank before the answer */
+        if (same == 0 && is_broken(entry))
+            return sis__fail(SIS_E_MODEL,
+                             "generated token %zu is part of a character, and the server does not "
+                             "report its bytes; use an address with echo",
+                             i);
         look_around(entry, rest, &other, &fitting, &min);
         if (same == 0) {
             out->bounded |= fitting == -INFINITY;
@@ -210,6 +243,30 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
     out->bounded = out->unfinished = 1;
     add_token(out, -log(2), 0);
     return finish(out);
+}
+
+json_t *sis__llm_list_tokens(const json_t *logprobs) {
+    static const char form[] = "{s:s,s:O*,s:o*}"; /* absent: what is NULL */
+    const json_t *tokens = json_object_get(logprobs, "tokens"), *token;
+    json_t *content = json_array();
+    size_t i;
+    int failed = !content;
+    json_array_foreach(tokens, i, token) {
+        json_t *own = json_array_get(json_object_get(logprobs, "token_logprobs"), i), *value;
+        json_t *tops = json_array_get(json_object_get(logprobs, "top_logprobs"), i);
+        json_t *list = json_array();
+        const char *name, *text = json_string_value(token);
+        json_object_foreach(tops, name, value) {
+            json_t *other = json_pack(form, "token", name, "logprob", value, "none", NULL);
+            failed |= json_array_append_new(list, other) != 0;
+        }
+        json_t *entry =
+            json_pack(form, "token", text ? text : "", "logprob", own, "top_logprobs", list);
+        failed |= json_array_append_new(content, entry) != 0;
+    }
+    if (failed)
+        json_decref(content);
+    return failed ? NULL : content;
 }
 
 int sis__llm_read_first(const json_t *content, const char *text, double *logprob, int *bounded) {

@@ -27,6 +27,10 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
  * first difference, where the margin is negative. A grammar may have forced the tokens. */
 int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_tokens *out);
 
+/* The lists tokens, token_logprobs and top_logprobs of /v1/completions as generated tokens, yours to
+ * free; NULL: out of memory. Entries of other types are absent. */
+json_t *sis__llm_list_tokens(const json_t *logprobs);
+
 /* The log-probability that the first generated token begins this text. If no such token was
  * reported, *bounded is set and the result is the lowest one reported. */
 int sis__llm_read_first(const json_t *content, const char *text, double *logprob, int *bounded);

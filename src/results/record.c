@@ -441,6 +441,7 @@ static void put_prompted(sis__buf *b, const sis_prompted *p) {
     sis__json_text(b, "before", p->before);
     sis__json_text(b, "after", p->after);
     sis__json_text(b, "answer", p->answer ? p->answer : "");
+    sis__json_flag(b, "own_answer", p->own);
     sis__json_flag(b, "bounded", p->bounded);
     sis__json_number(b, "noise", p->noise);
     sis__json_count(b, "requests", p->requests);
@@ -736,6 +737,7 @@ static void take_prompted(sis__fields *f, sis_record *r) {
     p->before = sis__take_text(f, "before", SIS__OPTIONAL);
     p->after = sis__take_text(f, "after", SIS__OPTIONAL);
     p->answer = sis__take_text(f, "answer", SIS__OPTIONAL);
+    sis__take_flag(f, "own_answer", &p->own);
     sis__take_flag(f, "bounded", &p->bounded);
     sis__take_number(f, "noise", SIS__OPTIONAL, &p->noise);
     sis__take_count(f, "requests", SIS__OPTIONAL, &p->requests);

@@ -190,9 +190,11 @@ static int take_human(const json_t *list, sis__task_prompt *p) {
     json_array_foreach(list, i, entry) {
         json_int_t part = json_is_integer(entry) ? json_integer_value(entry) : -1;
         if (part < 0 || (size_t)part >= p->n || (i > 0 && part <= p->human[i - 1]))
-            return sis__fail(SIS_E_FORMAT,
-                             "field \"human\": expected numbers of parts, ascending, from 0 to %zu",
-                             p->n - 1);
+            return sis__fail(
+                SIS_E_FORMAT,
+                "field \"human\": expected ascending numbers, each at least 0 and below %zu, the "
+                "number of parts",
+                p->n);
         p->human[p->n_human++] = (int)part;
     }
     return SIS_OK;
@@ -217,6 +219,20 @@ static int take_text(const json_t *value, char **out) {
     return sis__buf_give(&b, out, &n);
 }
 
+/* The answer of an example, or --answer; NULL: the model's own. */
+static int take_answer(const reader *r, const json_t *value, char **out) {
+    int error = SIS_OK;
+    if (json_is_string(value) || json_is_number(value))
+        error = take_text(value, out);
+    else if (value && !json_is_null(value))
+        return sis__fail(SIS_E_FORMAT, "field \"answer\": expected a text");
+    else if (r->answer && !(*out = sis__strdup(r->answer)))
+        error = SIS_E_NOMEM;
+    if (error == SIS_OK && *out && !(*out)[strspn(*out, " \t\r\n")])
+        return sis__fail(SIS_E_FORMAT, "the answer is empty; for the model's own answer give none");
+    return error;
+}
+
 static int take_example(const reader *r, const json_t *example, sis__task_prompt *p) {
     const json_t *value = json_object_get(example, r->field),
                  *answer = json_object_get(example, "answer");
@@ -232,10 +248,8 @@ static int take_example(const reader *r, const json_t *example, sis__task_prompt
         error = fill_in(r->template, r->from, example, &p->before);
     if (error == SIS_OK)
         error = fill_in(r->to, r->to + strlen(r->to), example, &p->after);
-    if (error == SIS_OK && json_is_string(answer))
-        error = take_text(answer, &p->answer);
-    else if (error == SIS_OK && r->answer && !(p->answer = sis__strdup(r->answer)))
-        error = SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = take_answer(r, answer, &p->answer);
     if (error == SIS_OK && id)
         error = take_text(id, &p->id);
     return error;
@@ -363,7 +377,7 @@ int sis__task_prompts_begin(sis_task *t) {
         return SIS_E_NOMEM;
     for (size_t i = 0; i < p->n; i++) {
         const sis__task_prompt *q = &p->items[i];
-        p->told[i] = (sis_prompt){q->before, q->after, q->parts, q->n, q->answer};
+        p->told[i] = (sis_prompt){q->before, q->after, q->parts, q->n, q->answer, 0};
     }
     int error = sis__task_own_model(t);
     return error == SIS_OK ? sis_model_take_prompts(&t->model, p->told, p->n) : error;
@@ -400,6 +414,7 @@ int sis__task_prompt_take_answer(const sis_task *t, size_t row, const sis_record
     if (!p->answer && !(p->answer = sis__strdup(said)))
         return SIS_E_NOMEM;
     all->told[row].answer = p->answer;
+    all->told[row].own = r->prompted->own;
     return strcmp(p->answer, said) == 0
                ? SIS_OK
                : sis__fail(SIS_E_ARGUMENT,
@@ -492,6 +507,7 @@ void sis__task_prompt_record(const sis_task *t, sis_example *e, sis_record *r) {
     e->prompted = (sis_prompted){.before = p->before,
                                  .after = p->after,
                                  .answer = a.answer,
+                                 .own = a.own,
                                  .bounded = a.bounded,
                                  .noise = a.noise,
                                  .requests = a.requests,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where sentences end: behind . ! ? and their like with the quotes and brackets that close, before
- * white space; and at the end of a line. Not behind an initial ("J. Smith"), a title ("Dr. Who"), or
- * before a small letter ("approx. three").
+ * white space; and at the end of a line. Not behind an initial ("J. Smith"), a title ("Dr. Who"), the
+ * number that begins a line ("1. Open it"), or before a small letter ("approx. three").
  */
 #include <string.h>
 
@@ -12,7 +12,8 @@
 
 static int ends_sentence(uint32_t c) {
     return c == '.' || c == '!' || c == '?' || c == 0x2026 || c == 0x3002 || c == 0xFF01 ||
-           c == 0xFF1F;
+           c == 0xFF1F || c == 0x061F || c == 0x06D4 || c == 0x0964 || c == 0x1362; /* Arabic, Urdu,
+                                                                          * Hindi, Amharic */
 }
 
 static int closes(uint32_t c) {
@@ -46,12 +47,24 @@ static size_t pass_stops(const char *text, size_t at) {
     return at;
 }
 
+/* Do only digits stand between the start of a line and text[at]? */
+static int is_number_of_line(const char *text, size_t at) {
+    size_t start = at;
+    while (start > 0 && text[start - 1] >= '0' && text[start - 1] <= '9')
+        start--;
+    size_t digits = at - start;
+    while (start > 0 && (text[start - 1] == ' ' || text[start - 1] == '\t'))
+        start--;
+    return digits > 0 && digits < 4 && (start == 0 || text[start - 1] == '\n');
+}
+
 size_t sis_sentence_end(const char *text, size_t from) {
     uint32_t c;
     size_t at = from;
     for (size_t step; text[at] && text[at] != '\n'; at += step) {
         step = sis__utf8_step(text + at, &c);
-        if (!ends_sentence(c) || (c == '.' && is_short(text, from, at)))
+        if (!ends_sentence(c) ||
+            (c == '.' && (is_short(text, from, at) || is_number_of_line(text, at))))
             continue;
         size_t end = pass_stops(text, at), next = end;
         while (text[next] == ' ' || text[next] == '\t')

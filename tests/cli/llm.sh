@@ -126,21 +126,50 @@ ask completion --features grid:3
 ask completion --mask zero
 ask completion --score sum -t 0
 sis explain -m "cmd:cat" -i in.jsonl --prompt prompt.txt --explain context 2>&1
-echo '{"question":"x"}' >bad.jsonl
-sis explain -m "$at/completion" -i bad.jsonl --prompt prompt.txt --explain context 2>&1
+for line in '{"question":"x"}' '{"context":"A.","question":"x","answer":" "}' '{"context":"A.","question":"x","answer":["a"]}' \
+    '{"context":"","question":"x","answer":"y","human":[0]}' '{"context":"","question":"x","answer":"y"}' '{"context":[],"question":"x"}'; do
+    echo "$line" >bad.jsonl
+    sis explain -m "$at/completion" -i bad.jsonl --prompt prompt.txt --explain context --quiet 2>&1 >/dev/null
+done
 
-for mode in noecho one merge; do
+echo "# answers as the model writes them, or as they are given; numbered lines, lists, other scripts"
+cat >odd.jsonl <<'END'
+{"id":"arabic","context":"Tom has a dog. Mara lives in أوسلو. Ann sings.","question":"Where does Mara live?"}
+{"id":"number","context":"Tom has a dog. Mara lives in 42.","question":"Where does Mara live?","answer":42}
+{"id":"accent","context":"Tom has a dog. Mara lives in Café.","question":"Where does Mara live?","answer":"Café"}
+{"id":"lines","context":"1. Tom has a dog.\n2. Mara lives in Oslo.\n3. Ann sings.","question":"Where does Mara live?"}
+{"id":"single","context":["Mara lives in Oslo."],"question":"Where does Mara live?"}
+{"id":"marks","context":"क्या टॉम गाता है? हाँ। Mara lives in Oslo. هل تغني آن؟ نعم۔","question":"Where does Mara live?"}
+END
+for path in v1/completions#m v1/chat/completions#m completion; do
+    sis explain -m "$at/$path" -i odd.jsonl --prompt prompt.txt --explain context --quiet >odd.out
+    brief <odd.out
+    sis verify odd.out -m "$at/$path" -i odd.jsonl --prompt prompt.txt --explain context 2>&1 >/dev/null
+done
+sis explain -m "$at/completion" -i odd.jsonl --prompt prompt.txt --explain context --rows 5 --quiet |
+    python3 -c 'import json, sys; print(json.loads(sys.stdin.read())["words"])'
+
+for mode in noecho one merge lists; do
     echo "# $mode"
     at=$host/$mode
-    sis model "$at/v1/completions#m" 2>&1 | plain | tail -2
+    sis model "$at/v1/completions#m" 2>&1 | plain | tail -3
     ask v1/completions#m --rows 0,1 | brief
 done
+
+at=$host/five
+sis model "$at/v1/chat/completions#m" | tail -1
+ask v1/chat/completions#m --rows 0 | brief
 
 echo "# failures on the way"
 at=$host/flaky
 ask v1/completions#m --retries 20 >c
 same c >b
 cmp a b && echo same
+
+at=$host/busy
+ask v1/chat/completions#m --rows 0 --retries 20 --jobs 1 | brief
+at=$host/slow
+ask v1/completions#m --rows 0 --retries 0 --timeout 0.3
 
 echo "# answers that differ from time to time"
 at=$host/noise

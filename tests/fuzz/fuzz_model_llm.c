@@ -27,6 +27,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
     json_t *json = sis__json_load((const char *)bytes + HEAD, n - HEAD, JSON_DECODE_ANY, NULL);
     if (!json)
         return 0;
+    if (bytes[0] / 3 % 2) { /* lists as generated tokens */
+        json_t *list = sis__llm_list_tokens(json);
+        json_decref(json);
+        json = list;
+    }
     if (bytes[0] % 3 == 0)
         error = sis__llm_read_echo(json, bytes[1] % 16, bytes[1] % 16 + bytes[1] / 16u, &t);
     else if (bytes[0] % 3 == 1)

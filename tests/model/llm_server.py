@@ -7,10 +7,14 @@ the blank in front of them, punctuation marks, or single bytes of characters tha
 usage: llm_server.py FILE: writes its port to FILE. The address may begin with a mode, as in /noise/v1/completions. It
 changes how the server behaves:
     noecho       /v1/completions gives nothing back, as llama.cpp's does
+    lists        /v1/completions refuses echo, and answers with lists of tokens, as OpenAI's does
+    five         no more than five alternatives
     nologprobs   no log-probabilities
     one          max_tokens of 0, and lists of prompts, are refused
     noise        scores differ from answer to answer
     flaky        every few requests fail: 429, 500, 503, a reset
+    busy         every few requests fail with 429 and no Retry-After
+    slow         an answer takes a second
     key          asks for the key secret-key
     merge        the token before the answer and its first are one
     html, truncated, mistyped, nan, few, error   what comes back is wrong
@@ -23,6 +27,7 @@ import re
 import socketserver
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler
 
 local = threading.local()  # .mode: of the request that a thread answers
@@ -126,6 +131,13 @@ def generate(prompt, most, k, forced=None):
     return written.decode(errors="ignore"), content
 
 
+def lists_of(content):
+    """Tokens as /v1/completions lists them; those that are no characters are written as bytes."""
+    name = lambda entry: show(bytes(entry["bytes"]))
+    return {"tokens": [name(c) for c in content], "token_logprobs": [c["logprob"] for c in content],
+            "top_logprobs": [{name(t): t["logprob"] for t in c["top_logprobs"]} for c in content]}
+
+
 class Refused(Exception):
     pass
 
@@ -139,6 +151,8 @@ def reply(path, q):
                 "completion_probabilities": content}
     if path == "/v1/chat/completions":
         prompt = q["messages"][-1]["content"]
+        if local.mode == "five" and q["top_logprobs"] > 5:
+            raise Refused("top_logprobs must be at most 5")
         text, content = generate(prompt, q["max_tokens"], q["top_logprobs"])
         if content and content[0]["token"].startswith(" "):
             for c in [content[0]] + content[0]["top_logprobs"]:
@@ -148,6 +162,8 @@ def reply(path, q):
         n = len(tokens_of(prompt))
         return {"choices": [choice], "usage": {"prompt_tokens": n, "completion_tokens": len(content)}}
     prompts = q["prompt"]
+    if local.mode == "lists" and q.get("echo"):
+        raise Refused("echo and logprobs cannot be used together")
     if local.mode == "one" and (isinstance(prompts, list) or q["max_tokens"] == 0):
         raise Refused("max_tokens must be at least 1 and prompt a string")
     prompts = prompts if isinstance(prompts, list) else [prompts]
@@ -158,7 +174,7 @@ def reply(path, q):
         else:
             text, content = generate(prompt, q["max_tokens"], q.get("logprobs", 0))
             written += len(content)
-            choices.append({"index": i, "text": text, "logprobs": {"content": content}})
+            choices.append({"index": i, "text": text, "logprobs": lists_of(content) if local.mode == "lists" else {"content": content}})
     random.shuffle(choices)
     return {"choices": choices[:-1] if local.mode == "few" and len(choices) > 1 else choices,
             "usage": {"prompt_tokens": sum(len(tokens_of(p)) for p in prompts), "completion_tokens": written}}
@@ -176,7 +192,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body) if length is None else length))
-        if status == 429:
+        if status == 429 and local.mode != "busy":
             self.send_header("Retry-After", "0")
         self.end_headers()
         self.wfile.write(body)
@@ -204,6 +220,11 @@ class Handler(BaseHTTPRequestHandler):
                 return
             self.answer([429, 500, 503][kind], b'{"error":{"message":"busy"}}')
             return
+        if local.mode == "busy" and number % 5 == 2:
+            self.answer(429, b'{"error":{"message":"busy"}}')
+            return
+        if local.mode == "slow":
+            time.sleep(1)
         if local.mode == "key" and self.headers.get("Authorization") != "Bearer secret-key":
             said = self.headers.get("Authorization")  # some servers repeat what they were given
             self.answer(401, json.dumps({"error": {"message": f"wrong key: {said}" if said else "no key"}}).encode())

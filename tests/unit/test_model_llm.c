@@ -160,6 +160,35 @@ static void generated_tokens_are_compared_up_to_the_first_difference(void **stat
     }
 }
 
+/* As /v1/completions answers without echo; the second token is a byte of a character. */
+static void lists_of_tokens_are_read_as_generated(void **state) {
+    (void)state;
+    json_t *json = load("{'tokens':[' a','bytes:\\\\xc3\\\\xa9'],'token_logprobs':[-0.5,-1],"
+                        "'top_logprobs':[{' a':-0.5,' b':-2},{'bytes:\\\\xc3\\\\xa9':-1,'x':-4}]}");
+    json_t *content = sis__llm_list_tokens(json);
+    sis__llm_tokens t;
+    assert_int_equal(sis__llm_read_generated(content, " a\303\251", &t), SIS_OK);
+    assert_true(t.n == 2 && t.margin == 1.5 && t.sum == -1.5 && !t.bounded);
+    assert_int_equal(sis__llm_read_generated(content, " b", &t), SIS_OK);
+    assert_true(t.margin == -1.5);
+    json_decref(content);
+    json_decref(json);
+    const char *const odd[] = {"{}", "{'tokens':'x'}", "{'tokens':[]}", "null"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        json = load(odd[i]);
+        content = sis__llm_list_tokens(json);
+        assert_true(json_is_array(content) && json_array_size(content) == 0);
+        json_decref(content);
+        json_decref(json);
+    }
+    json = load("{'tokens':[1,'y'],'token_logprobs':7,'top_logprobs':[{'y':'a'},[]]}");
+    content = sis__llm_list_tokens(json);
+    assert_int_equal(json_array_size(content), 2);
+    assert_int_equal(sis__llm_read_generated(content, "y", &t), SIS_E_MODEL);
+    json_decref(content);
+    json_decref(json);
+}
+
 static void labels_add_the_tokens_that_begin_them(void **state) {
     (void)state;
     json_t *json =
@@ -228,6 +257,7 @@ static void wrong_answers_are_refused(void **state) {
         "[{'token':'y','logprob':-1,'top_logprobs':[]}]",
         "[{'token':'y','logprob':-1,'top_logprobs':[{}]}]",
         "[{'token':'y','logprob':-1,'top_logprobs':[{'token':'y','logprob':-1}]}]",
+        "[{'token':'\\ufffd','logprob':-1,'top_logprobs':[{'token':'z','logprob':-2}]}]",
     };
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         sis__llm_tokens t;
@@ -314,8 +344,8 @@ static int end_server(void **state) {
 static const char text[] = "Tom has a dog. Mara lives in Oslo.";
 static const sis_piece pieces[] = {{text, 14}, {text + 15, 19}};
 static const sis_prompt prompts[] = {
-    {"Context: ", "\nQuestion: Where does Mara live?\nAnswer:", pieces, 2, "Oslo"},
-    {"Context: ", "\nQuestion: Where does Mara live?\nAnswer:", pieces, 2, NULL},
+    {"Context: ", "\nQuestion: Where does Mara live?\nAnswer:", pieces, 2, "Oslo", 0},
+    {"Context: ", "\nQuestion: Where does Mara live?\nAnswer:", pieces, 2, NULL, 0},
 };
 
 static int use_model(void *ctx) {
@@ -352,7 +382,8 @@ static void no_memory_is_survived(void **state) {
     (void)state;
     if (!base[0])
         skip();
-    static const char *const paths[] = {"v1/completions#m", "v1/chat/completions#m", "completion"};
+    static const char *const paths[] = {"v1/completions#m", "v1/chat/completions#m", "completion",
+                                        "lists/v1/completions#m"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char address[128];
         snprintf(address, sizeof address, "%s/%s", base, paths[i]);
@@ -366,7 +397,7 @@ static void shared_handles_have_prompts_of_their_own(void **state) {
     if (!base[0])
         skip();
     static const sis_prompt other = {"", "\nQuestion: Where does Ann live?\nAnswer:", pieces, 2,
-                                     "Oslo"};
+                                     "Oslo", 0};
     static const double row[] = {0, 1, 1};
     char address[128];
     double score;
@@ -390,6 +421,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_are_the_least_over_the_tokens_of_the_answer),
         cmocka_unit_test(generated_tokens_are_compared_up_to_the_first_difference),
+        cmocka_unit_test(lists_of_tokens_are_read_as_generated),
         cmocka_unit_test(labels_add_the_tokens_that_begin_them),
         cmocka_unit_test(characters_are_counted),
         cmocka_unit_test(wrong_answers_are_refused),
