@@ -153,11 +153,14 @@ static void add_changes(const sis__prefix *f, sis__keep_point *s, size_t count, 
                    .count = count};
     if (s->kind == SIS__KEEP_DENSE)
         sis__kernels_best()->add_rows(&r, sums, s->linear.padded);
+    size_t start = count ? (size_t)f->scratch.index[0] / channels * channels : 0;
     for (size_t t = 0; s->kind == SIS__KEEP_MEAN && t < count; t++) {
-        size_t c = (size_t)f->scratch.index[t] % channels;
-        sums[c] += f->scratch.change[t];
-        s->linear.more_live |= !s->linear.live[c];
-        s->linear.live[c] = 1;
+        size_t i = (size_t)f->scratch.index[t]; /* in ascending order */
+        while (i - start >= channels)
+            start += channels;
+        sums[i - start] += f->scratch.change[t];
+        s->linear.more_live |= !s->linear.live[i - start];
+        s->linear.live[i - start] = 1;
     }
 }
 
@@ -179,16 +182,19 @@ static void sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
                            .index = f->scratch.index,
                            .change = f->scratch.change};
         size_t found = kn->changes(&c);
-        double row = 0;
+        double row = 0, grows = 0;
+        int inexact = 0;
         add_changes(f, s, found, f->store.wide + p->out);
         f->work += 4 * (double)found * (s->kind == SIS__KEEP_DENSE ? (double)s->linear.padded : 1);
         for (size_t t = 0; t < found; t++) {
             size_t i = (size_t)f->scratch.index[t] - at;
             double step = f->scratch.change[t], kept = c.kept[i];
             row += step * step;
-            p->squares += step * (2 * kept - step);
-            p->inexact |= (float)((double)c.base[i] + kept) != from[i];
+            grows += step * (2 * kept - step);
+            inexact |= (float)((double)c.base[i] + kept) != from[i];
         }
+        p->squares += grows;
+        p->inexact |= inexact;
         squares += row;
         p->error += (double)(found + 2) * row;
         sums += found == 0 ? 0 : s->kind == SIS__KEEP_DENSE ? 1 : (double)(n / m->channels);
@@ -282,23 +288,37 @@ static float mean_in_order(const sis__prefix *f, const sis__keep_point *s, size_
     return (float)(channel_in_order(f, s, i) / s->linear.divisor);
 }
 
-/* Copy the map with feature j masked too, inside its box, to the tensor's order. */
-static void flatten_without(sis__prefix *f, sis__keep_point *s, size_t j) {
+/* Copy channels of the map inside feature j's box to the tensor's order, of the base or with the feature
+ * masked too. The change that is kept must be exact. */
+static void flatten_channels(sis__prefix *f, sis__keep_point *s, size_t j, int masked, size_t first,
+                             size_t end) {
     const sis__map *m = &f->maps[s->map];
-    size_t channels = m->channels, step = s->cut.axes.stride[0];
     const double *kept = f->store.wide + s->kept[j].in;
-    if (s->kept[j].inexact) {
-        sis__part without = sis__prefix_evaluate(f, j, s->map, &s->box[j]);
-        flatten(f, s, &without, &s->box[j]);
+    SIS__EACH_ROW(&s->box[j], z, y)
+    for (int x = s->box[j].lo[2]; x < s->box[j].hi[2]; x++, kept += m->channels) {
+        const float *base = m->base + sis__box_at(&m->whole, z, y, x) * m->channels;
+        float *to = s->linear.flat + sis__axes_at(&s->cut.axes, z, y, x);
+        for (size_t c = first; c < end; c++)
+            to[c * s->cut.axes.stride[0]] = masked ? (float)((double)base[c] + kept[c]) : base[c];
+    }
+}
+
+/* All channels with feature j masked too. */
+static void flatten_without(sis__prefix *f, sis__keep_point *s, size_t j) {
+    if (!s->kept[j].inexact) {
+        flatten_channels(f, s, j, 1, 0, f->maps[s->map].channels);
         return;
     }
-    SIS__EACH_ROW(&s->box[j], z, y)
-    for (int x = s->box[j].lo[2]; x < s->box[j].hi[2]; x++, kept += channels) {
-        const float *base = m->base + sis__box_at(&m->whole, z, y, x) * channels;
-        float *to = s->linear.flat + sis__axes_at(&s->cut.axes, z, y, x);
-        for (size_t c = 0; c < channels; c++)
-            to[c * step] = (float)((double)base[c] + kept[c]);
-    }
+    sis__part without = sis__prefix_evaluate(f, j, s->map, &s->box[j]);
+    flatten(f, s, &without, &s->box[j]);
+}
+
+/* A mean with feature j masked too. */
+static float mean_without(sis__prefix *f, sis__keep_point *s, size_t j, size_t i) {
+    flatten_channels(f, s, j, 1, i, i + 1);
+    float mean = mean_in_order(f, s, i);
+    flatten_channels(f, s, j, 0, i, i + 1);
+    return mean;
 }
 
 /* Recompute the sums that are too close to a midpoint in the order of a full pass, with feature j
@@ -315,6 +335,10 @@ static void settle(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
         float low = (float)((v - e) / l->divisor), high = (float)((v + e) / l->divisor);
         if (low == high || (s->cut.relu && !l->plus && high < 0)) {
             row[i] = low;
+            continue;
+        }
+        if (change && s->kind == SIS__KEEP_MEAN && !s->kept[j].inexact) {
+            row[i] = mean_without(f, s, j, i);
             continue;
         }
         if (change && !flat)
