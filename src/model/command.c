@@ -175,7 +175,7 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
     return SIS_OK;
 }
 
-static int measure(sis_model *model, const double *row, size_t n_values) {
+static int measure_outputs(sis_model *model, const double *row, size_t n_values) {
     command_model *m = model->ctx;
     size_t asked;
     int code = ask(m, row, 1, n_values, NULL, &asked);
@@ -277,7 +277,7 @@ const sis__model_kind sis__model_command = {
     .form = "cmd:COMMAND",
     .meaning = "a program that reads rows and writes scores",
     .open = command_open,
-    .measure = measure,
+    .measure = measure_outputs,
     .predict = predict,
     .take_texts = take_texts,
     .take_rows = take_rows,

@@ -90,7 +90,7 @@ static int margins_of(forest_walk *w, const int *features, size_t n, double *mar
 /* ---- Candidates that may be the best ---------------------------------------------------------- */
 
 /* A candidate's margin, up to rounding. */
-static inline double about(forest_walk *w, const double *now, const double *change) {
+static inline double approximate_margin(forest_walk *w, const double *now, const double *change) {
     size_t k = w->output;
     double margin, own = sis__booster_scaled(w->b, now[k] + change[k]);
     if (w->b->link != SIS__LINK_SOFTMAX)
@@ -130,7 +130,7 @@ static size_t gather(forest_walk *w, const int *features, size_t n, double *marg
         margins[i] = reach;
         if (w->b->forest.linear || turns[features[i]] > 0) {
             margins[i] = -sign * INFINITY;
-            reach = about(w, now, changes + (size_t)features[i] * sums);
+            reach = approximate_margin(w, now, changes + (size_t)features[i] * sums);
         }
         w->reach[i] = reach;
         best = sign * reach > best ? sign * reach : best;
@@ -144,7 +144,7 @@ static size_t gather(forest_walk *w, const int *features, size_t n, double *marg
 }
 
 /* Compute the margins of those in w->final exactly. */
-static int settle(forest_walk *w, const int *features, size_t n, double *margins) {
+static int compute_final(forest_walk *w, const int *features, size_t n, double *margins) {
     double sign = w->walk.wants;
     for (size_t i = 0; i < n; i++)
         w->final[i] = features[w->final[i]];
@@ -177,7 +177,7 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
     if (!walk->wants || !sis__forest_walk_bound(w->trees, w->bound))
         return margins_of(w, features, n, margins);
     size_t before = walk->evaluations, final = gather(w, features, n, margins);
-    int error = settle(w, features, final, margins);
+    int error = compute_final(w, features, final, margins);
     walk->evaluations = before + n;
     return error;
 }

@@ -378,7 +378,7 @@ typedef struct {
 } question;
 
 /* The declared shape of the rows; texts have none. */
-static const sis_net_shape *told_shape(const http_model *m, const question *q) {
+static const sis_net_shape *declared_shape(const http_model *m, const question *q) {
     return m->request.pieces ? NULL : sis__shapes_find(&m->opened.shapes, q->n_values);
 }
 
@@ -500,7 +500,7 @@ static void add_number(sis__buf *b, sis__value_type type, double v) {
 static int add_v2_other(const http_model *m, const question *q, size_t i, sis__buf *b) {
     const sis__model_inputs *all = &m->end->inputs;
     sis__fit fit;
-    int code = sis__inputs_fit(all, i, told_shape(m, q), q->n_values, &fit);
+    int code = sis__inputs_fit(all, i, declared_shape(m, q), q->n_values, &fit);
     if (code != SIS_OK)
         return code;
     size_t count = sis__inputs_count(&fit), copies = fit.batched ? q->sent : 1;
@@ -607,8 +607,8 @@ static const sis__shape *shape_of(const http_model *m) {
 }
 
 static int write_question(http_model *m, question *q, sis__buf *body, size_t *json_length) {
-    int code =
-        sis__shape_fit(shape_of(m), told_shape(m, q), m->request.pieces ? 1 : q->n_values, &q->fit);
+    int code = sis__shape_fit(shape_of(m), declared_shape(m, q),
+                              m->request.pieces ? 1 : q->n_values, &q->fit);
     if (code != SIS_OK)
         return code;
     limit_rows(m, q);
@@ -627,7 +627,7 @@ static const char *expected_of(const endpoint *e) {
 }
 
 /* Send fewer rows if the server is slow. */
-static void learn_pace(http_model *m, const question *q) {
+static void adapt_batch(http_model *m, const question *q) {
     if (q->asked > 1 && m->end->timeout > 0 && m->answer.seconds > m->end->timeout / 4)
         m->max_rows = q->asked / 2;
 }
@@ -676,7 +676,7 @@ static int ask(http_model *m, const double *rows, size_t n_rows, size_t n_values
         *asked = 0;
         return SIS_OK;
     }
-    learn_pace(m, &q);
+    adapt_batch(m, &q);
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
         sis__fail_in(code, "model %.200s, request %zu%s", m->end->address, m->requests,
                      m->answer.status == 200 ? " (HTTP 200)" : "");
@@ -699,7 +699,7 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
     return code;
 }
 
-static int measure(sis_model *model, const double *row, size_t n_values) {
+static int measure_outputs(sis_model *model, const double *row, size_t n_values) {
     http_model *m = model->ctx;
     size_t asked;
     int code = ask(m, row, 1, n_values, NULL, &asked);
@@ -813,7 +813,7 @@ static int read_v2_inputs(endpoint *e, const json_t *inputs) {
         if (code != SIS_OK)
             return code;
     }
-    code = sis__inputs_settle(&e->inputs, e->opt);
+    code = sis__inputs_assign(&e->inputs, e->opt);
     if (code == SIS_OK && e->inputs.main == e->inputs.n)
         code = sis__fail(SIS_E_UNSUPPORTED,
                          "the model takes %zu inputs (%.40s, %.40s%s); choose one "
@@ -1073,7 +1073,7 @@ static int worker_new(void *ctx, void **worker) {
         twin->request.pieces = m->request.pieces;
         twin->request.n_pieces = m->request.n_pieces;
         twin->request.form = m->request.form;
-        code = sis__web_twin(m->web, &twin->web);
+        code = sis__web_clone(m->web, &twin->web);
     }
     if (code != SIS_OK) {
         model_free(twin);
@@ -1121,7 +1121,7 @@ const sis__model_kind sis__model_http = {
     .form = "http://...",
     .meaning = "a model behind a server",
     .open = http_open,
-    .measure = measure,
+    .measure = measure_outputs,
     .predict = predict,
     .take_texts = take_texts,
     .take_rows = take_rows,

@@ -53,7 +53,7 @@ static void declare(const sis__model_input *in, sis__declared *out) {
     memcpy(out->dims, in->shape.dims, in->shape.rank * sizeof *out->dims);
 }
 
-static int give(sis__model_input *in, const sis_net_tensor *t) {
+static int set_constant(sis__model_input *in, const sis_net_tensor *t) {
     sis__declared declared;
     size_t dims[SIS__RANK], count;
     declare(in, &declared);
@@ -72,7 +72,7 @@ static int give(sis__model_input *in, const sis_net_tensor *t) {
     return in->given ? sis__values_check(in->type, in->given, count) : SIS_E_NOMEM;
 }
 
-static int give_all(sis__model_inputs *s, const sis_model_opt *opt) {
+static int set_constants(sis__model_inputs *s, const sis_model_opt *opt) {
     for (size_t w = 0; w < opt->n_with; w++) {
         size_t i = 0;
         while (i < s->n && strcmp(s->items[i].name, opt->with[w].name) != 0)
@@ -80,18 +80,18 @@ static int give_all(sis__model_inputs *s, const sis_model_opt *opt) {
         if (i == s->n)
             return sis__fail(SIS_E_ARGUMENT, "the model has no input %.60s that is a tensor",
                              opt->with[w].name);
-        int error = s->items[i].given ? SIS_OK : give(&s->items[i], &opt->with[w]);
+        int error = s->items[i].given ? SIS_OK : set_constant(&s->items[i], &opt->with[w]);
         if (error != SIS_OK)
             return error;
     }
     return SIS_OK;
 }
 
-int sis__inputs_settle(sis__model_inputs *s, const sis_model_opt *opt) {
+int sis__inputs_assign(sis__model_inputs *s, const sis_model_opt *opt) {
     sis__declared *declared = SIS_NEW(sis__declared, s->n);
     sis__input_role *roles = SIS_NEW(sis__input_role, s->n);
     sis__signature signature = {0};
-    int error = declared && roles ? give_all(s, opt) : SIS_E_NOMEM;
+    int error = declared && roles ? set_constants(s, opt) : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < s->n; i++)
         declare(&s->items[i], &declared[i]);
     if (error == SIS_OK)

@@ -36,7 +36,7 @@ int sis__inputs_add(sis__model_inputs *s, const char *name, sis__value_type type
 void sis__inputs_release(sis__model_inputs *s);
 
 /* Assign roles by names, types and the caller's options (opt->explain, opt->with). */
-int sis__inputs_settle(sis__model_inputs *s, const sis_model_opt *opt);
+int sis__inputs_assign(sis__model_inputs *s, const sis_model_opt *opt);
 
 /* Number of values of a row if it is fixed; else 0. */
 size_t sis__inputs_values(const sis__model_inputs *s);

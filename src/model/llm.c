@@ -1135,7 +1135,7 @@ static int may_send_key(const char *address) {
 static int use_key(const endpoint *e, sis__web *web, const sis_model_opt *opt) {
     const char *key = getenv("OPENAI_API_KEY");
     return !opt->token && key && *key && may_send_key(e->address)
-               ? sis__web_bear(web, "$OPENAI_API_KEY", key)
+               ? sis__web_set_token(web, "$OPENAI_API_KEY", key)
                : SIS_OK;
 }
 
@@ -1147,7 +1147,7 @@ static int connect_all(endpoint *e, const sis_model_opt *opt) {
     int error = e->connections && e->idle ? SIS_OK : SIS_E_NOMEM;
     for (int k = 0; k < jobs && error == SIS_OK; k++) {
         connection *c = &e->connections[k];
-        error = k ? sis__web_twin(e->connections[0].web, &c->web) : sis__web_new(opt, &c->web);
+        error = k ? sis__web_clone(e->connections[0].web, &c->web) : sis__web_new(opt, &c->web);
         e->n_connections = k + (error == SIS_OK);
         if (error == SIS_OK && k == 0)
             error = use_key(e, c->web, opt);

@@ -26,7 +26,7 @@ size_t sis__llm_characters(const char *text) {
     return n;
 }
 
-static void begin(sis__llm_tokens *out) {
+static void tokens_init(sis__llm_tokens *out) {
     *out = (sis__llm_tokens){.margin = INFINITY};
 }
 
@@ -36,7 +36,7 @@ static void add_token(sis__llm_tokens *out, double logprob, double other) {
     out->margin = fmin(out->margin, logprob - other);
 }
 
-static int finish(const sis__llm_tokens *out) {
+static int check_tokens(const sis__llm_tokens *out) {
     if (out->n == 0)
         return sis__fail(SIS_E_MODEL, "the server reports no token of the answer");
     return isfinite(out->margin) && isfinite(out->sum)
@@ -81,7 +81,7 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
     const json_t *own = json_object_get(l, "token_logprobs"),
                  *top = json_object_get(l, "top_logprobs");
     size_t n = json_array_size(tokens);
-    begin(out);
+    tokens_init(out);
     if (n == 0 || json_array_size(offsets) != n || json_array_size(own) != n ||
         json_array_size(top) != n)
         return sis__fail(SIS_E_MODEL,
@@ -101,7 +101,7 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
         double v = json_number_value(logprob);
         add_token(out, v, best_other(json_array_get(top, i), token, v));
     }
-    return finish(out);
+    return check_tokens(out);
 }
 
 /* ---- Tokens that the model wrote ------------------------------------------------------------- */
@@ -209,12 +209,12 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
     const char *rest = answer;
     char token[TOKEN];
     size_t i;
-    begin(out);
+    tokens_init(out);
     json_array_foreach(content, i, entry) {
         double other, fitting, min;
         int error = *rest ? expect_entry(entry, i) : SIS_OK;
         if (error != SIS_OK || !*rest)
-            return error != SIS_OK ? error : finish(out);
+            return error != SIS_OK ? error : check_tokens(out);
         double logprob = json_number_value(json_object_get(entry, "logprob"));
         size_t n = token_bytes(entry, token), same = said(rest, token, n);
         if (same == 0 && rest == answer && is_blank(token, n) && !sis__is_space(*answer))
@@ -229,20 +229,20 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
             out->bounded |= fitting == -INFINITY;
             add_token(out, fitting == -INFINITY ? min : fitting, logprob);
             out->margin = fmin(out->margin, NOT_TAKEN);
-            return finish(out);
+            return check_tokens(out);
         }
         add_token(out, logprob, other);
         rest += same;
     }
     if (!*rest)
-        return finish(out);
+        return check_tokens(out);
     if (!json_is_array(content))
         return sis__fail(SIS_E_MODEL, "expected generated tokens with logprobs");
     /* The model ended its text here, and servers report no alternatives for the end. The end had at
      * least the probability of the answer's next token, so that token has at most 0.5. */
     out->bounded = out->unfinished = 1;
     add_token(out, -log(2), 0);
-    return finish(out);
+    return check_tokens(out);
 }
 
 json_t *sis__llm_list_tokens(const json_t *logprobs) {

@@ -484,7 +484,7 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
 
 /* Another row: the numbers in reverse order (turned), or with the first half set, or all 1 if that
  * changes nothing. Rows with words: all are removed. */
-static void vary(const ort_model *m, const double *row, size_t n, int turned, double *other) {
+static void other_row(const ort_model *m, const double *row, size_t n, int turned, double *other) {
     int same = 1;
     for (size_t i = 0; i < n; i++) {
         other[i] = m->texts || m->mixed.items ? NAN
@@ -523,7 +523,7 @@ static int may_batch(ort_model *m, const double *row, size_t n_values, size_t fi
     for (size_t trial = 0; code == SIS_OK && *may && trial < 4; trial++) {
         size_t place = trial % 2;
         memcpy(pair + place * n_values, row, n_values * sizeof *row);
-        vary(m, row, n_values, trial > 1, pair + (1 - place) * n_values);
+        other_row(m, row, n_values, trial > 1, pair + (1 - place) * n_values);
         code = compare_pair(m, pair, place, n_values, filled, alone, trial > 1, may);
     }
     free(pair);
@@ -577,7 +577,7 @@ static int measure_scores(ort_model *m, const double *row, size_t n_values) {
     return code;
 }
 
-static int measure(sis_model *model, const double *row, size_t n_values) {
+static int measure_outputs(sis_model *model, const double *row, size_t n_values) {
     ort_model *m = model->ctx;
     int code = measure_scores(m, row, n_values);
     if (code == SIS_OK)
@@ -736,7 +736,7 @@ static int ort_open(const char *spec, const sis_model_opt *opt, sis_model *out) 
 const sis__model_kind sis__model_ort = {
     .prefix = "ort:",
     .open = ort_open,
-    .measure = measure,
+    .measure = measure_outputs,
     .predict = predict,
     .take_texts = take_texts,
     .take_rows = take_rows,

@@ -86,7 +86,7 @@ static int read_inputs(sis__ort_network *net, const sis_model_opt *opt) {
         if (name)
             sis__ort_check(sis__ort.free_memory(sis__ort.allocator, name));
     }
-    return code == SIS_OK ? sis__inputs_settle(&net->inputs, opt) : code;
+    return code == SIS_OK ? sis__inputs_assign(&net->inputs, opt) : code;
 }
 
 /* ---- The output --------------------------------------------------------------------------------- */

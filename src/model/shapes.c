@@ -19,7 +19,7 @@ static size_t count_of(const sis_net_shape *s) {
 }
 
 /* Its entry, or the free one where it belongs. */
-static sis__told_shape *place_of(const sis__shapes *s, size_t n_values) {
+static sis__declared_shape *place_of(const sis__shapes *s, size_t n_values) {
     size_t at = (size_t)((n_values * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
     while (s->items[at & (s->room - 1)].n_values &&
            s->items[at & (s->room - 1)].n_values != n_values)
@@ -29,7 +29,7 @@ static sis__told_shape *place_of(const sis__shapes *s, size_t n_values) {
 
 static int grow(sis__shapes *s) {
     sis__shapes larger = {.n = s->n, .room = s->room ? 2 * s->room : 8};
-    larger.items = SIS_NEW(sis__told_shape, larger.room);
+    larger.items = SIS_NEW(sis__declared_shape, larger.room);
     if (!larger.items)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < s->room; i++)
@@ -50,13 +50,13 @@ int sis__shapes_add(sis__shapes *s, const sis_net_shape *shape) {
         return sis__fail(SIS_E_ARGUMENT, "rows of %zu values have another shape", n_values);
     if (2 * (s->n + 1) > s->room && grow(s) != SIS_OK)
         return SIS_E_NOMEM;
-    *place_of(s, n_values) = (sis__told_shape){.n_values = n_values, .shape = *shape};
+    *place_of(s, n_values) = (sis__declared_shape){.n_values = n_values, .shape = *shape};
     s->n++;
     return SIS_OK;
 }
 
 const sis_net_shape *sis__shapes_find(const sis__shapes *s, size_t n_values) {
-    const sis__told_shape *t = s->room ? place_of(s, n_values) : NULL;
+    const sis__declared_shape *t = s->room ? place_of(s, n_values) : NULL;
     return t && t->n_values ? &t->shape : NULL;
 }
 

@@ -8,14 +8,14 @@
 
 #include <sis/net.h>
 
-typedef struct sis__told_shape {
+typedef struct sis__declared_shape {
     size_t n_values; /* 0: free entry */
     sis_net_shape shape;
-} sis__told_shape;
+} sis__declared_shape;
 
 typedef struct sis__shapes {
-    sis__told_shape *items; /* (room) */
-    size_t n, room;         /* room: a power of two, or 0 */
+    sis__declared_shape *items; /* (room) */
+    size_t n, room;             /* room: a power of two, or 0 */
 } sis__shapes;
 
 /* SIS_E_ARGUMENT: rows with this number of values have another shape. */

@@ -125,7 +125,7 @@ static int use_token(sis__web *w, const char *path, const char *token) {
     return add_header(w, line);
 }
 
-int sis__web_bear(sis__web *w, const char *name, const char *token) {
+int sis__web_set_token(sis__web *w, const char *name, const char *token) {
     return use_token(w, name, token);
 }
 
@@ -350,7 +350,7 @@ static void wait_a_moment(sis__web *w, int attempt) {
         continue;
 }
 
-static int tell(const sis__web *w, CURLcode result, const receiver *r) {
+static int report_failure(const sis__web *w, CURLcode result, const receiver *r) {
     char again[64] = "";
     if (sis__buf_error(&r->answer->body) != SIS_OK || result == CURLE_OUT_OF_MEMORY)
         return sis__fail(SIS_E_NOMEM, "out of memory: an answer over the network");
@@ -379,7 +379,7 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
             continue;
         }
         if (result != CURLE_OK) {
-            code = tell(w, result, &r);
+            code = report_failure(w, result, &r);
             break;
         }
         code = redirection(w, a, moved ? moved : q->url, &next);
@@ -426,7 +426,7 @@ void sis__web_free(sis__web *w) {
 }
 
 /* Return a complete connection, or none. */
-static int finish(sis__web *w, int error, sis__web **out) {
+static int finish_new(sis__web *w, int error, sis__web **out) {
     if (error == SIS_OK)
         error = prepare(w);
     if (error != SIS_OK) {
@@ -447,10 +447,10 @@ int sis__web_new(const sis_model_opt *opt, sis__web **out) {
         error = read_token(w, opt->token);
     if (error == SIS_OK && opt->certificates && !(w->certificates = sis__strdup(opt->certificates)))
         error = SIS_E_NOMEM;
-    return finish(w, error, out);
+    return finish_new(w, error, out);
 }
 
-int sis__web_twin(const sis__web *web, sis__web **out) {
+int sis__web_clone(const sis__web *web, sis__web **out) {
     sis__web *w = web_alloc(web->timeout, web->retries, web->redirects);
     int error = w ? SIS_OK : SIS_E_NOMEM;
     for (const struct curl_slist *h = web->headers; error == SIS_OK && h; h = h->next)
@@ -461,7 +461,7 @@ int sis__web_twin(const sis__web *web, sis__web **out) {
         error = SIS_E_NOMEM;
     if (error == SIS_OK && web->certificates && !(w->certificates = sis__strdup(web->certificates)))
         error = SIS_E_NOMEM;
-    return finish(w, error, out);
+    return finish_new(w, error, out);
 }
 
 #else
@@ -477,7 +477,7 @@ int sis__web_new(const sis_model_opt *opt, sis__web **out) {
     return missing();
 }
 
-int sis__web_bear(sis__web *web, const char *name, const char *token) {
+int sis__web_set_token(sis__web *web, const char *name, const char *token) {
     (void)web, (void)name, (void)token;
     return missing();
 }
@@ -486,7 +486,7 @@ void sis__web_hide(const sis__web *web, char *text) {
     (void)web, (void)text;
 }
 
-int sis__web_twin(const sis__web *web, sis__web **out) {
+int sis__web_clone(const sis__web *web, sis__web **out) {
     (void)web, (void)out;
     return missing();
 }

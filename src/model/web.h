@@ -38,13 +38,13 @@ typedef struct sis__web_answer {
 int sis__web_new(const sis_model_opt *opt, sis__web **out);
 
 /* Send this token with every request. Messages call it `name`. */
-int sis__web_bear(sis__web *web, const char *name, const char *token);
+int sis__web_set_token(sis__web *web, const char *name, const char *token);
 
 /* Replace the token and the password in a server's text by stars. */
 void sis__web_hide(const sis__web *web, char *text);
 
 /* One more connection with the same settings, for another thread. */
-int sis__web_twin(const sis__web *web, sis__web **out);
+int sis__web_clone(const sis__web *web, sis__web **out);
 void sis__web_free(sis__web *web);
 
 /* Every status is an answer; an error means that there was none. answer->body is cleared first and

@@ -152,7 +152,7 @@ int sis_net_add_output(sis_net_builder *b, const char *name) {
 }
 
 /* Other readers need the declared shape of the output; this library computes it. */
-static int tell_output_shape(sis_net *net) {
+static int declare_output_shape(sis_net *net) {
     Sis__Onnx__Graph *g = net->doc->graph;
     Sis__Onnx__ValueInfo *v = NULL;
     for (size_t i = 0; i < g->n_output && !v; i++)
@@ -182,7 +182,7 @@ int sis_net_build(sis_net_builder *b, sis_net **out) {
         error = sis__net_adopt(doc, out);
     }
     if (!error)
-        error = tell_output_shape(*out);
+        error = declare_output_shape(*out);
     if (error) {
         sis_net_free(*out);
         *out = NULL;

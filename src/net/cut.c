@@ -108,7 +108,7 @@ static void describe_embedded(const sis_net *net, embedded_input *e) {
 }
 
 /* A copy of the list without `left_out`, with `added` at its end (NULL: nothing). */
-static void *list_anew(void *items, size_t *n, const void *left_out, void *added) {
+static void *copy_list(void *items, size_t *n, const void *left_out, void *added) {
     void *const *from = items;
     void **to = SIS_NEW(void *, *n + 1);
     size_t kept = 0;
@@ -135,11 +135,11 @@ static int pack(const sis_net *net, sis_net_cut *cut) {
     }
     cut->adds_output = cut->before && !is_output(&graph, cut->before);
     before.name = (char *)(uintptr_t)cut->before;
-    graph.node = list_anew(graph.node, &graph.n_node, lookup, NULL);
+    graph.node = copy_list(graph.node, &graph.n_node, lookup, NULL);
     graph.input =
-        list_anew(graph.input, &graph.n_input, NULL, cut->embedded ? &embedded.info : NULL);
+        copy_list(graph.input, &graph.n_input, NULL, cut->embedded ? &embedded.info : NULL);
     graph.output =
-        list_anew(graph.output, &graph.n_output, NULL, cut->adds_output ? &before : NULL);
+        copy_list(graph.output, &graph.n_output, NULL, cut->adds_output ? &before : NULL);
     model.graph = &graph;
     if (graph.node && graph.input && graph.output)
         error = sis__proto_pack(&model.base, &cut->bytes, &cut->n);

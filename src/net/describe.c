@@ -22,7 +22,7 @@ typedef struct {
     const sis__plan *plan;
     const sis_walk *walk;   /* NULL: do not describe walks */
     const sis__note *notes; /* NULL: no incremental walk */
-} words;
+} description;
 
 static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
     sis__buf_char(b, '(');
@@ -72,7 +72,7 @@ static void pad(sis__buf *b, size_t start, size_t width) {
 }
 
 /* How a step takes part in a walk. */
-static const char *part_of(const words *w, const sis__step *s) {
+static const char *part_of(const description *w, const sis__step *s) {
     const char *note = w->notes[s->node].text;
     if (*note)
         return note;
@@ -81,7 +81,7 @@ static const char *part_of(const words *w, const sis__step *s) {
     return s->flops > 0 ? "batch of candidates" : "as it is";
 }
 
-static void add_step(sis__buf *b, const words *w, size_t i, size_t params) {
+static void add_step(sis__buf *b, const description *w, size_t i, size_t params) {
     const sis_net *net = w->net;
     const sis__plan *p = w->plan;
     const sis__step *s = &p->steps[i];
@@ -104,7 +104,7 @@ static void add_step(sis__buf *b, const words *w, size_t i, size_t params) {
     sis__buf_char(b, '\n');
 }
 
-static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
+static void add_plan(sis__buf *b, const description *w, unsigned char *used) {
     const sis_net *net = w->net;
     const sis__plan *p = w->plan;
     size_t total = 0;
@@ -294,7 +294,7 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
         error = SIS_OK;
     }
     if (!error && plan)
-        add_plan(&b, &(words){net, plan, walk, sis__walk_notes(walk, net)}, used);
+        add_plan(&b, &(description){net, plan, walk, sis__walk_notes(walk, net)}, used);
     if (!error)
         error = sis__buf_error(&b);
     if (!error)

@@ -24,18 +24,18 @@
 
 /* ---- Given inputs ---------------------------------------------------------------------------- */
 
-struct sis__given {
+struct sis__extra_input {
     char *name;
     sis__dtype dtype;
     int elem;
     size_t rank, count;
     int64_t dims[SIS__MAX_RANK];
     void *data;
-    struct sis__given *next;
+    struct sis__extra_input *next;
 };
 
-void sis__net_forget(sis_net *net) {
-    for (struct sis__given *g = net->given, *next; g; g = next) {
+void sis__net_free_choices(sis_net *net) {
+    for (struct sis__extra_input *g = net->extra, *next; g; g = next) {
         next = g->next;
         free(g->name);
         free(g->data);
@@ -43,7 +43,7 @@ void sis__net_forget(sis_net *net) {
     }
     free(net->explained);
     free(net->chosen);
-    net->given = NULL;
+    net->extra = NULL;
     net->explained = NULL;
     net->chosen = NULL;
 }
@@ -54,7 +54,7 @@ static int is_changed(sis__dtype to, double v) {
 }
 
 /* Convert the numbers to the type of the input, as for rows. */
-static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__given *g) {
+static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__extra_input *g) {
     int error = SIS_OK;
     for (size_t k = 0; k < g->count && !error; k++) {
         size_t i = t->shape.rank ? k : 0;
@@ -106,12 +106,12 @@ static void declare_info(const Sis__Onnx__ValueInfo *info, sis__declared *out) {
     }
 }
 
-static int new_given(const sis_net *net, const char *name, const sis_net_tensor *t,
-                     struct sis__given **out) {
+static int new_extra(const sis_net *net, const char *name, const sis_net_tensor *t,
+                     struct sis__extra_input **out) {
     const Sis__Onnx__ValueInfo *info = declared(net, name);
     if (!info || !info->type || info->type->value_case != SIS__ONNX__TYPE__VALUE_TENSOR_TYPE)
         return sis__fail(SIS_E_ARGUMENT, "the model has no input %s that is a tensor", name);
-    struct sis__given *g = *out = SIS_NEW(struct sis__given, 1);
+    struct sis__extra_input *g = *out = SIS_NEW(struct sis__extra_input, 1);
     if (!g)
         return SIS_E_NOMEM;
     g->elem = info->type->tensor_type->elem_type;
@@ -133,7 +133,7 @@ static int new_given(const sis_net *net, const char *name, const sis_net_tensor 
     return convert(net, t, g);
 }
 
-static void free_given(struct sis__given *g) {
+static void free_extra(struct sis__extra_input *g) {
     if (!g)
         return;
     free(g->name);
@@ -142,10 +142,10 @@ static void free_given(struct sis__given *g) {
 }
 
 /* Remove the input with this name from the list; NULL if there is none. */
-static struct sis__given *unlink_given(sis_net *net, const char *name) {
-    for (struct sis__given **at = &net->given; *at; at = &(*at)->next)
+static struct sis__extra_input *unlink_extra(sis_net *net, const char *name) {
+    for (struct sis__extra_input **at = &net->extra; *at; at = &(*at)->next)
         if (strcmp((*at)->name, name) == 0) {
-            struct sis__given *g = *at;
+            struct sis__extra_input *g = *at;
             *at = g->next;
             g->next = NULL;
             return g;
@@ -154,16 +154,16 @@ static struct sis__given *unlink_given(sis_net *net, const char *name) {
 }
 
 /* Put the constants into the graph in the order of the calls; a reloaded graph gets them again. */
-static void put_given(sis__graph *g, const struct sis__given *given) {
-    for (; given; given = given->next) {
-        int id = sis__graph_find(g, given->name);
+static void put_extras(sis__graph *g, const struct sis__extra_input *extra) {
+    for (; extra; extra = extra->next) {
+        int id = sis__graph_find(g, extra->name);
         if (id < 0)
             continue;
         sis__value *v = &g->values[id];
-        v->data = given->data;
+        v->data = extra->data;
         v->shaped = 1;
-        v->rank = given->rank;
-        memcpy(v->dims, given->dims, sizeof v->dims);
+        v->rank = extra->rank;
+        memcpy(v->dims, extra->dims, sizeof v->dims);
         size_t kept = 0;
         for (size_t i = 0; i < g->n_inputs; i++)
             if (g->inputs[i] != id)
@@ -286,8 +286,8 @@ static int graft_inputs(sis_net *net, sis__graph *g, assignment *a) {
 }
 
 int sis__net_prepare_inputs(sis_net *net, sis__graph *g) {
-    put_given(g, net->given);
-    if (g->n_inputs == 0 && !net->given)
+    put_extras(g, net->extra);
+    if (g->n_inputs == 0 && !net->extra)
         return sis__fail(SIS_E_FORMAT, "the model has no input");
     assignment a = {.inputs = SIS_NEW(sis__declared, g->n_inputs),
                     .roles = SIS_NEW(sis__input_role, g->n_inputs),
@@ -302,25 +302,25 @@ int sis__net_prepare_inputs(sis_net *net, sis__graph *g) {
 /* ---- The caller's say ------------------------------------------------------------------------ */
 
 int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *value) {
-    struct sis__given *fresh = NULL;
-    int error = value ? new_given(net, name, value, &fresh) : SIS_OK;
+    struct sis__extra_input *fresh = NULL;
+    int error = value ? new_extra(net, name, value, &fresh) : SIS_OK;
     if (error) {
-        free_given(fresh);
+        free_extra(fresh);
         return error;
     }
-    struct sis__given *old = unlink_given(net, name);
+    struct sis__extra_input *old = unlink_extra(net, name);
     if (fresh) {
-        fresh->next = net->given;
-        net->given = fresh;
+        fresh->next = net->extra;
+        net->extra = fresh;
     }
     if ((error = sis__net_reload(net)) == SIS_OK) {
-        free_given(old);
+        free_extra(old);
         return SIS_OK;
     }
-    free_given(unlink_given(net, name)); /* undo */
+    free_extra(unlink_extra(net, name)); /* undo */
     if (old) {
-        old->next = net->given;
-        net->given = old;
+        old->next = net->extra;
+        net->extra = old;
     }
     return error;
 }

@@ -208,7 +208,7 @@ static int check_runs(sis_net *net) {
 }
 
 /* Identify input, output, activation and embedding of the graph. */
-static int settle(sis_net *net) {
+static int identify(sis_net *net) {
     int error = find_output(net), known = 0;
     if (!error && (known = find_input(net)) != SIS_OK && !net->refusal)
         error = refuse_rows(net, known);
@@ -241,7 +241,7 @@ int sis__net_reload(sis_net *net) {
     }
     sis__cache_clear(net->cache);
     net->graph = fresh;
-    error = settle(net);
+    error = identify(net);
     if (!error && net->refusal && !was.refusal) /* a change must not make the network unusable */
         error = sis_net_ready(net);
     if (!error) {
@@ -274,7 +274,7 @@ static int adopt(struct Sis__Onnx__Model *doc, int document_only, sis_net **out)
     if (!error)
         error = load_graph(net, &net->graph);
     if (!error)
-        error = settle(net);
+        error = identify(net);
     if (error) {
         sis_net_free(net);
         *out = NULL;
@@ -302,7 +302,7 @@ void sis_net_free(sis_net *net) {
     sis__cache_free(net->cache);
     sis__graph_release(&net->graph);
     sis__words_free(net->words);
-    sis__net_forget(net);
+    sis__net_free_choices(net);
     sis__proto_free(&net->doc->base);
     free(net->refusal);
     free(net);
@@ -489,7 +489,7 @@ size_t sis_net_values(const sis_net *net) {
 }
 
 /* Outputs and flops for rows of the declared length; -1 if sizes are free. */
-static int ask(const sis_net *net, size_t *outputs, double *flops) {
+static int declared_row_info(const sis_net *net, size_t *outputs, double *flops) {
     sis__row_layout *g;
     size_t n = sis_net_values(net);
     if (n == 0 || sis__row_layout_get(net, &(sis__row_form){.n_values = n}, &g) != SIS_OK)
@@ -503,13 +503,13 @@ static int ask(const sis_net *net, size_t *outputs, double *flops) {
 size_t sis_net_outputs(const sis_net *net) {
     size_t outputs;
     double flops;
-    return ask(net, &outputs, &flops) == 0 ? outputs : 0;
+    return declared_row_info(net, &outputs, &flops) == 0 ? outputs : 0;
 }
 
 double sis_net_flops(const sis_net *net) {
     size_t outputs;
     double flops;
-    return ask(net, &outputs, &flops) == 0 ? flops : 0;
+    return declared_row_info(net, &outputs, &flops) == 0 ? flops : 0;
 }
 
 int sis_net_integers(const sis_net *net) {

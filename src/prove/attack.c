@@ -26,9 +26,9 @@ typedef struct {
     double margin; /* of `worst` */
     size_t evaluations;
     sis__rng r;
-} fight;
+} search;
 
-static int open_fight(fight *f, const unsigned char *kept) {
+static int search_init(search *f, const unsigned char *kept) {
     const sis__oracle *o = f->a->o;
     f->width = o->width;
     f->column = SIS_NEW(int, o->width);
@@ -47,7 +47,7 @@ static int open_fight(fight *f, const unsigned char *kept) {
 }
 
 /* Score the first n rows, keep the worst. */
-static int judge(fight *f, size_t n) {
+static int judge(search *f, size_t n) {
     const sis_model *m = f->a->model;
     int error = m->predict(m->ctx, f->rows, n, f->width, f->margins);
     f->evaluations += n;
@@ -61,7 +61,7 @@ static int judge(fight *f, size_t n) {
     return error;
 }
 
-static void complete(fight *f, double *row) {
+static void complete(search *f, double *row) {
     size_t share = 1 + sis__rng_below(&f->r, 8); /* eighths of the free columns */
     memcpy(row, f->a->o->row, f->width * sizeof *row);
     for (size_t k = 0; k < f->n_free; k++)
@@ -72,7 +72,7 @@ static void complete(fight *f, double *row) {
 }
 
 /* The worst row with another value of one column. */
-static void change_one(fight *f, double *row) {
+static void change_one(search *f, double *row) {
     size_t k = sis__rng_below(&f->r, f->n_free);
     memcpy(row, f->worst, f->width * sizeof *row);
     row[f->column[k]] = f->a->o->draw(f->a->o, (size_t)f->column[k], &f->r);
@@ -80,7 +80,7 @@ static void change_one(fight *f, double *row) {
         f->a->o->repair(f->a->o, &f->r, row);
 }
 
-static int follow_slopes(fight *f, const unsigned char *kept) {
+static int follow_slopes(search *f, const unsigned char *kept) {
     size_t steps = f->n_free && f->a->o->worsen ? f->a->tries / TRIES_A_SLOPE : 0;
     double *from = f->rows + f->width;
     int error = SIS_OK;
@@ -95,7 +95,7 @@ static int follow_slopes(fight *f, const unsigned char *kept) {
     return error;
 }
 
-static int run(fight *f, const unsigned char *kept) {
+static int run(search *f, const unsigned char *kept) {
     memcpy(f->rows, f->a->o->row, f->width * sizeof *f->rows);
     f->margin = f->a->below ? -INFINITY : INFINITY;
     int error = judge(f, 1);
@@ -112,8 +112,8 @@ static int run(fight *f, const unsigned char *kept) {
 
 int sis__attack_run(const sis__attack *a, const unsigned char *kept, double *margin, double *row,
                     size_t *evaluations) {
-    fight f = {.a = a};
-    int error = open_fight(&f, kept);
+    search f = {.a = a};
+    int error = search_init(&f, kept);
     if (!error)
         error = run(&f, kept);
     if (!error && isnan(f.margin))

@@ -107,18 +107,18 @@ static int open_affine(sis__circuit_node *n, size_t n_out, size_t from) {
  * that is not found is NaN, which push_weight() refuses. */
 static int probe(const sis__step *s, sis__run *r, float *in, const float *out, const double *bias,
                  size_t n_out, double *w) {
-    static const float FAR[] = {0x1p126f, 0x1p96f, 0x1p64f, 0x1p32f, 1};
+    static const float PROBES[] = {0x1p126f, 0x1p96f, 0x1p64f, 0x1p32f, 1};
     int error = SIS_OK, open = 1;
     for (size_t i = 0; i < n_out; i++)
         w[i] = NAN;
-    for (size_t k = 0; !error && open && k < sizeof FAR / sizeof *FAR; k++) {
-        *in = FAR[k];
+    for (size_t k = 0; !error && open && k < sizeof PROBES / sizeof *PROBES; k++) {
+        *in = PROBES[k];
         error = s->ops->forward(s, r);
         open = 0;
         for (size_t i = 0; !error && i < n_out; i++) {
             double rise = (double)out[i] - bias[i];
             if (isnan(w[i]) && isfinite(rise) && (k == 0 || fabs(rise) >= fabs(bias[i])))
-                w[i] = rise / (double)FAR[k];
+                w[i] = rise / (double)PROBES[k];
             open |= isnan(w[i]);
         }
     }

@@ -535,7 +535,7 @@ static int find_subsets(collecting *c) {
 }
 
 /* If every input has the decision, no subset causes it. */
-static int begin(collecting *c) {
+static int start_collecting(collecting *c) {
     sis_collection *out = c->out;
     sis__proof proof = SIS__PROOF_NONE;
     int error = score_row(c->t, c->t->input->values, &out->score);
@@ -573,7 +573,7 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     if (!error && opt->cheapest && !p->trees)
         error = sis__fail(SIS_E_UNSUPPORTED, "nearest contrasts need trees");
     if (!error)
-        error = c.order && c.kept && c.left && c.nearest ? begin(&c) : SIS_E_NOMEM;
+        error = c.order && c.kept && c.left && c.nearest ? start_collecting(&c) : SIS_E_NOMEM;
     out->n_features = t.n;
     out->verified = 1;
     out->evaluations = t.evaluations;

@@ -30,7 +30,7 @@ struct sis__prover {
 
 /* Adding n terms has an error of at most n units in the last place of the sum of their magnitudes.
  * The function from sums to scores of an ensemble adds its own error. */
-static int measure(sis__prover *p) {
+static int bound_rounding(sis__prover *p) {
     const sis__forest *f = &p->b->forest;
     double unit = f->single ? 0x1p-24 : 0x1p-53, *max = SIS_NEW(double, f->by.n_terms);
     p->room = SIS_NEW(double, f->n_sums);
@@ -65,7 +65,7 @@ static int prover_new(const sis__booster *b, const sis__ensemble *e, sis__prover
     p->e = e;
     int error = sis__cells_init(&p->cells, &b->forest);
     if (!error)
-        error = measure(p);
+        error = bound_rounding(p);
     if (error) {
         sis__prover_free(p);
         return error;
@@ -359,7 +359,7 @@ static void set_cell(search *s, size_t j, double x) {
 
 /* Propagate the constraint that exactly one category of a feature is 1: if one must be 1 the others
  * are 0, and the only one that can be 1 is. */
-static void settle_categories(search *s, const uint32_t *columns, size_t n) {
+static void propagate_categories(search *s, const uint32_t *columns, size_t n) {
     size_t must = n, can = 0, last = n;
     for (size_t i = 0; i < n; i++) {
         int one = can_be(s, columns[i], 1);
@@ -388,7 +388,7 @@ static void cut_column(search *s, const frame *f, int side) {
     for (size_t i = 0; side != 2 && i < words; i++)
         set[i] &= side ? passed[i] : ~passed[i];
     if (side != 2 && n > 1)
-        settle_categories(s, columns, n);
+        propagate_categories(s, columns, n);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -562,7 +562,7 @@ static int stays(search *s, const double *row) {
 /* ---- One search ------------------------------------------------------------------------------ */
 
 /* The contribution of a leaf to the goal. */
-static double worth(const search *s, const sis__tree_node *leaf) {
+static double contribution(const search *s, const sis__tree_node *leaf) {
     const sis__forest *f = &s->p->b->forest;
     double v = 0;
     for (size_t i = leaf->from; i < leaf->to; i++)
@@ -575,7 +575,7 @@ static double worth(const search *s, const sis__tree_node *leaf) {
 static uint32_t take_tree(search *s, uint32_t at) {
     const sis__tree_node *n = &s->p->b->forest.nodes[at];
     if (n->mode == SIS__NODE_LEAF)
-        return push_node(s, (node){LEAF, 0, 0, worth(s, n)});
+        return push_node(s, (node){LEAF, 0, 0, contribution(s, n)});
     uint32_t test = s->p->cells.test_of[at];
     int can = outcomes(s, test);
     if (can != 3)
@@ -598,7 +598,7 @@ static int matters(const search *s, size_t tree) {
     return 0;
 }
 
-static void begin(search *s) {
+static void start_search(search *s) {
     const sis__forest *f = &s->p->b->forest;
     s->on.n_nodes = s->on.n_roots = s->on.n_frames = s->on.n_saved = 0;
     for (size_t t = 0; !s->error && t < f->n_trees; t++)
@@ -608,7 +608,7 @@ static void begin(search *s) {
 }
 
 /* Examine a new frame: 1 if it is finished, -1 if a row was found. */
-static int settle(search *s, frame *f, double *example) {
+static int examine(search *s, frame *f, double *example) {
     if (bound_of(s, f) + s->slack < 0)
         return 1;
     if (s->by.one_of && choose_categories(s, example) < 0)
@@ -622,7 +622,7 @@ static int settle(search *s, frame *f, double *example) {
 }
 
 /* The same when the nearest row is searched: every frame is finished in the end. */
-static int settle_nearest(search *s, frame *f, double *example) {
+static int examine_nearest(search *s, frame *f, double *example) {
     size_t words, cell;
     if (bound_of(s, f) + s->slack < 0)
         return 1;
@@ -658,11 +658,11 @@ static void pop(search *s) {
 }
 
 static sis__proof run(search *s, double *example) {
-    begin(s);
+    start_search(s);
     while (!s->error && s->on.n_frames) {
         frame *f = &s->on.frames[s->on.n_frames - 1];
         if (f->tries == 0) {
-            int done = (s->near.steps ? settle_nearest : settle)(s, f, example);
+            int done = (s->near.steps ? examine_nearest : examine)(s, f, example);
             if (done < 0)
                 return SIS__PROOF_FAILS;
             if (s->error)
@@ -930,7 +930,7 @@ static double bound_kept(session *e, const unsigned char *kept) {
         if (s->q->what == SIS__PROVE_CLASS && k == s->q->output)
             continue;
         aim(s, k);
-        begin(s);
+        start_search(s);
         if (!s->error)
             worst = fmax(worst, bound_of(s, &s->on.frames[0]));
         s->on.n_frames = 0;

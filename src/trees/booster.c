@@ -69,7 +69,8 @@ static size_t index_of_max(const double *z, size_t n, size_t but) {
 }
 
 /* The margin of a class is its log odds against all other classes. */
-static void odds(const double *z, size_t n, double *exps, size_t from, size_t to, double *margins) {
+static void log_odds(const double *z, size_t n, double *exps, size_t from, size_t to,
+                     double *margins) {
     for (size_t k = from; n == 2 && k < to; k++)
         margins[k - from] = z[k] - z[1 - k];
     if (n == 2)
@@ -88,7 +89,7 @@ void sis__booster_margins(const sis__booster *b, double *sums, double *rest, siz
     for (size_t k = 0; k < n; k++)
         sums[k] = sis__booster_scaled(b, sums[k]);
     if (b->link == SIS__LINK_SOFTMAX)
-        odds(sums, n, rest, from, to, margins);
+        log_odds(sums, n, rest, from, to, margins);
     else
         memcpy(margins, sums + from, (to - from) * sizeof *margins);
 }

@@ -263,7 +263,7 @@ static int place_terms(sis__forest *f, survey *s) {
 }
 
 /* Add up the base and the largest weight of every term. Not finite if one of them is not. */
-static int measure(sis__forest *f) {
+static int sum_sizes(sis__forest *f) {
     double *max = SIS_NEW(double, f->by.n_terms);
     if (!max)
         return SIS_E_NOMEM;
@@ -307,7 +307,7 @@ static int survey_forest(sis__forest *f, const sis__forest_alloc *a, survey *s) 
     f->by.tree_terms =
         (uint32_t *)a->get(a->ctx, f->by.tree_start[f->n_trees], sizeof *f->by.tree_terms);
     error = f->by.tree_terms ? place_terms(f, s) : SIS_E_NOMEM;
-    return error ? error : measure(f);
+    return error ? error : sum_sizes(f);
 }
 
 int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reached) {

@@ -404,7 +404,7 @@ static int each_tree(const char *from, const char *to, sis__forest *f, int fill)
 }
 
 /* The number of trees according to the header; `otherwise` if it is missing. */
-static size_t told_trees(const part *head, size_t otherwise) {
+static size_t declared_trees(const part *head, size_t otherwise) {
     const char *stop, *at = find(head, "tree_sizes", &stop);
     size_t n = 0;
     for (const char *c = at; at && c < stop; c++)
@@ -416,7 +416,7 @@ static int read_trees(const part *head, const char *to, sis__booster *b) {
     sis__forest *f = &b->forest;
     const char *from = head->to;
     int error = each_tree(from, to, f, 0);
-    size_t told = told_trees(head, f->n_trees);
+    size_t told = declared_trees(head, f->n_trees);
     if (!error && f->n_trees != told)
         error = sis__fail(SIS_E_FORMAT, "%zu trees, but tree_sizes lists %zu; is the file cut off?",
                           f->n_trees, told);

@@ -41,10 +41,10 @@ typedef struct {
 
 /* Where the leaves of a tree are that one more masked feature leads to. */
 typedef struct {
-    uint32_t *ways; /* (n_ways) trees with more than one leaf */
-    size_t n_ways;
+    uint32_t *paths; /* (n_paths) trees with more than one leaf */
+    size_t n_paths;
     uint32_t *leaf;     /* (n_trees) */
-    uint64_t *looked;   /* (n_trees) */
+    uint64_t *tested;   /* (n_trees) */
     other *others;      /* tree t has n_others[t] of them, from start[t] on */
     size_t *start;      /* (n_trees + 1) */
     uint32_t *n_others; /* (n_trees) */
@@ -62,13 +62,13 @@ typedef struct {
 
 /* Exact sums of several features at once. */
 typedef struct {
-    double *terms;       /* (n_terms) current terms */
-    other *sorted;       /* all others by feature, then by tree */
-    size_t *of_feature;  /* (n_features + 1) first entry of each feature */
-    int stale;           /* `sorted` and the lanes are out of date */
-    float *narrow;       /* (n_terms, LANES) if `single` */
-    double *wide;        /* otherwise */
-    unsigned char *seen; /* (n_sums) */
+    double *terms;        /* (n_terms) current terms */
+    other *sorted;        /* all others by feature, then by tree */
+    size_t *of_feature;   /* (n_features + 1) first entry of each feature */
+    int stale;            /* `sorted` and the lanes are out of date */
+    float *single_lanes;  /* (n_terms, LANES) if `single` */
+    double *double_lanes; /* otherwise */
+    unsigned char *seen;  /* (n_sums) */
 } exact_sums;
 
 struct sis__forest_walk {
@@ -105,7 +105,7 @@ static uint32_t descend(sis__forest_walk *w, size_t tree, uint32_t at, int featu
         int yes = sis__forest_yes(w->f, n, (own ? w->in.z : w->row)[n->feature]);
         int turning = own ? -1 : turned_by(w, n, yes);
         if (turning >= 0)
-            w->at.looked[tree] |= bit_of(turning);
+            w->at.tested[tree] |= bit_of(turning);
         at = yes ? n->yes : n->no;
         n = &w->f->nodes[at];
     }
@@ -117,12 +117,12 @@ static void follow(sis__forest_walk *w, size_t tree) {
     uint32_t at = w->f->roots[tree], count = 0;
     other *others = w->at.others + w->at.start[tree];
     const sis__tree_node *n = &w->f->nodes[at];
-    w->at.looked[tree] = 0;
+    w->at.tested[tree] = 0;
     for (; n->mode != SIS__NODE_LEAF; n = &w->f->nodes[at]) {
         int yes = sis__forest_yes(w->f, n, w->row[n->feature]), feature = turned_by(w, n, yes);
         if (feature >= 0 && w->at.last[feature] != tree + 1) {
             w->at.last[feature] = (uint32_t)tree + 1;
-            w->at.looked[tree] |= bit_of(feature);
+            w->at.tested[tree] |= bit_of(feature);
             others[count++] = (other){feature, (uint32_t)tree, yes ? n->no : n->yes};
         }
         at = yes ? n->yes : n->no;
@@ -142,7 +142,7 @@ static void add_leaf(const sis__forest *f, uint32_t leaf, double sign, double *s
 }
 
 /* Add the effects of a tree's path to the estimates, or remove them (sign -1). */
-static void count_way(sis__forest_walk *w, size_t tree, int sign) {
+static void count_path(sis__forest_walk *w, size_t tree, int sign) {
     const other *others = w->at.others + w->at.start[tree];
     add_leaf(w->f, w->at.leaf[tree], sign, w->about.sums);
     for (uint32_t i = 0; i < w->at.n_others[tree]; i++) {
@@ -161,9 +161,9 @@ static void put(sis__forest_walk *w, size_t term, int lane, double v) {
     if (lane < 0)
         w->sum.terms[term] = v;
     else if (w->f->single)
-        w->sum.narrow[term * LANES + (size_t)lane] = (float)v;
+        w->sum.single_lanes[term * LANES + (size_t)lane] = (float)v;
     else
-        w->sum.wide[term * LANES + (size_t)lane] = v;
+        w->sum.double_lanes[term * LANES + (size_t)lane] = v;
 }
 
 static void put_leaf(sis__forest_walk *w, size_t tree, int lane, uint32_t leaf) {
@@ -190,26 +190,26 @@ static void put_columns(sis__forest_walk *w, int feature, int lane, const double
 }
 
 /* Sum all lanes: the sums of lane l go to sums[l * n_sums ...], for the first n lanes. */
-static void add_narrow(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
+static void add_single(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
     const sis__forest *f = w->f;
     floats sum, next;
     for (int l = 0; l < LANES; l++)
         sum[l] = f->base ? (float)f->base[k] : 0;
     for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++) {
-        memcpy(&next, w->sum.narrow + t * LANES, sizeof next);
+        memcpy(&next, w->sum.single_lanes + t * LANES, sizeof next);
         sum += next;
     }
     for (size_t l = 0; l < n; l++)
         sums[l * f->n_sums + k] = (double)sum[l];
 }
 
-static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
+static void add_double(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
     const sis__forest *f = w->f;
     doubles sum, next;
     for (int l = 0; l < LANES; l++)
         sum[l] = f->base ? f->base[k] : 0;
     for (size_t t = f->by.sum_terms[k]; t < f->by.sum_terms[k + 1]; t++) {
-        memcpy(&next, w->sum.wide + t * LANES, sizeof next);
+        memcpy(&next, w->sum.double_lanes + t * LANES, sizeof next);
         sum += next;
     }
     for (size_t l = 0; l < n; l++)
@@ -257,7 +257,7 @@ static void sum_block(sis__forest_walk *w, const int *features, size_t n, double
     for (size_t l = 0; l < n; l++)
         set_lane(w, features[l], (int)l, 0);
     for (size_t k = 0; k < w->f->n_sums; k++)
-        (w->f->single ? add_narrow : add_wide)(w, k, n, sums);
+        (w->f->single ? add_single : add_double)(w, k, n, sums);
     for (size_t l = 0; l < n; l++)
         set_lane(w, features[l], (int)l, 1);
 }
@@ -265,7 +265,7 @@ static void sum_block(sis__forest_walk *w, const int *features, size_t n, double
 /* The leaf of a tree with one more feature masked. */
 static inline uint32_t leaf_with(const sis__forest_walk *w, size_t tree, int feature) {
     const other *o = w->at.others + w->at.start[tree], *end = o + w->at.n_others[tree];
-    if (feature < 0 || !(w->at.looked[tree] & bit_of(feature)))
+    if (feature < 0 || !(w->at.tested[tree] & bit_of(feature)))
         return w->at.leaf[tree];
     while (o < end && o->feature != feature)
         o++;
@@ -282,9 +282,9 @@ static void choose_leaves(sis__forest_walk *w, int feature, double *sums) {
 /* Write a candidate's terms over the current ones, or (back) restore them. */
 static void set_terms(sis__forest_walk *w, int feature, int back) {
     uint64_t bit = bit_of(feature);
-    for (size_t i = 0; i < w->at.n_ways; i++) {
-        size_t t = w->at.ways[i];
-        if (w->at.looked[t] & bit)
+    for (size_t i = 0; i < w->at.n_paths; i++) {
+        size_t t = w->at.paths[i];
+        if (w->at.tested[t] & bit)
             put_leaf(w, t, -1, back ? w->at.leaf[t] : leaf_with(w, t, feature));
     }
     put_columns(w, feature, -1, back ? w->row : w->in.z);
@@ -362,7 +362,7 @@ static void count_columns(sis__forest_walk *w, int feature, double *sums) {
         }
 }
 
-static void count_anew(sis__forest_walk *w) {
+static void recompute_changes(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     size_t p = w->in.n_features;
     memset(w->about.turns, 0, p * sizeof *w->about.turns);
@@ -386,10 +386,10 @@ void sis__forest_walk_reset(sis__forest_walk *w, const unsigned char *masked) {
         w->row[j] = (gone ? w->in.z : w->in.x)[j];
         put_column(w, j, -1, w->row);
     }
-    count_anew(w);
+    recompute_changes(w);
     for (size_t t = 0; t < f->n_trees; t++) {
         follow(w, t);
-        count_way(w, t, 1);
+        count_path(w, t, 1);
         put_leaf(w, t, -1, w->at.leaf[t]);
     }
     w->sum.stale = 1;
@@ -401,13 +401,13 @@ void sis__forest_walk_mask(sis__forest_walk *w, int feature) {
     for (size_t i = w->from[feature]; i < w->from[feature + 1]; i++)
         w->row[w->column[i]] = w->in.z[w->column[i]];
     put_columns(w, feature, -1, w->in.z);
-    for (size_t i = 0; i < w->at.n_ways; i++) {
-        size_t t = w->at.ways[i];
-        if (!(w->at.looked[t] & bit_of(feature)))
+    for (size_t i = 0; i < w->at.n_paths; i++) {
+        size_t t = w->at.paths[i];
+        if (!(w->at.tested[t] & bit_of(feature)))
             continue;
-        count_way(w, t, -1);
+        count_path(w, t, -1);
         follow(w, t);
-        count_way(w, t, 1);
+        count_path(w, t, 1);
         put_leaf(w, t, -1, w->at.leaf[t]);
     }
     w->sum.stale = 1;
@@ -423,9 +423,9 @@ void sis__forest_walk_free(sis__forest_walk *w) {
     free(w->from);
     free(w->row);
     free(w->masked);
-    free(w->at.ways);
+    free(w->at.paths);
     free(w->at.leaf);
-    free(w->at.looked);
+    free(w->at.tested);
     free(w->at.others);
     free(w->at.start);
     free(w->at.n_others);
@@ -437,8 +437,8 @@ void sis__forest_walk_free(sis__forest_walk *w) {
     free(w->sum.terms);
     free(w->sum.sorted);
     free(w->sum.of_feature);
-    free(w->sum.narrow);
-    free(w->sum.wide);
+    free(w->sum.single_lanes);
+    free(w->sum.double_lanes);
     free(w->sum.seen);
     free(w);
 }
@@ -469,8 +469,8 @@ static int allocate(sis__forest_walk *w) {
     w->row = SIS_NEW(double, f->width);
     w->masked = SIS_NEW(unsigned char, p);
     w->at.leaf = SIS_NEW(uint32_t, f->n_trees);
-    w->at.ways = SIS_NEW(uint32_t, f->n_trees);
-    w->at.looked = SIS_NEW(uint64_t, f->n_trees);
+    w->at.paths = SIS_NEW(uint32_t, f->n_trees);
+    w->at.tested = SIS_NEW(uint64_t, f->n_trees);
     w->at.n_others = SIS_NEW(uint32_t, f->n_trees);
     w->at.last = SIS_NEW(uint32_t, p);
     w->about.turns = SIS_NEW(uint32_t, p);
@@ -482,19 +482,19 @@ static int allocate(sis__forest_walk *w) {
     w->sum.seen = SIS_NEW(unsigned char, f->n_sums);
     w->at.others = w->at.start ? SIS_NEW(other, w->at.start[f->n_trees]) : NULL;
     w->sum.sorted = w->at.start ? SIS_NEW(other, w->at.start[f->n_trees]) : NULL;
-    w->sum.narrow = f->single ? (float *)sis__alloc(terms, LANES * sizeof(float)) : NULL;
-    w->sum.wide = f->single ? NULL : (double *)sis__alloc(terms, LANES * sizeof(double));
+    w->sum.single_lanes = f->single ? (float *)sis__alloc(terms, LANES * sizeof(float)) : NULL;
+    w->sum.double_lanes = f->single ? NULL : (double *)sis__alloc(terms, LANES * sizeof(double));
     return w->at.start && w->owner && w->column && w->from && w->row && w->masked && w->at.leaf &&
-                   w->at.ways && w->at.looked && w->at.n_others && w->at.last &&
+                   w->at.paths && w->at.tested && w->at.n_others && w->at.last &&
                    w->sum.of_feature && w->sum.seen && w->at.others && w->about.turns &&
                    w->about.change && w->about.sums && w->about.size && w->sum.terms &&
-                   w->sum.sorted && (w->sum.narrow || w->sum.wide)
+                   w->sum.sorted && (w->sum.single_lanes || w->sum.double_lanes)
                ? SIS_OK
                : SIS_E_NOMEM;
 }
 
 /* Bound the terms of each sum. */
-static void measure(sis__forest_walk *w) {
+static void bound_terms(sis__forest_walk *w) {
     const sis__forest *f = w->f;
     for (size_t k = 0; k < f->n_sums; k++) {
         w->about.size[k] = f->size[k];
@@ -530,8 +530,8 @@ int sis__forest_walk_new(const sis__forest *f, const sis__forest_input *in,
     index_columns(w);
     for (size_t t = 0; t < f->n_trees; t++)
         if (f->by.depths[t] > 0)
-            w->at.ways[w->at.n_ways++] = (uint32_t)t;
-    measure(w);
+            w->at.paths[w->at.n_paths++] = (uint32_t)t;
+    bound_terms(w);
     *out = w;
     return SIS_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transformer operators (net/lower/attention.c) and quantised ones (net/lower/levels.h) that are lowered to standard ones: plans fuse
+ * Transformer operators (net/lower/attention.c) and quantised ones (net/lower/exact_quant.h) that are lowered to standard ones: plans fuse
  * them and walks follow them. That they give what ONNX Runtime gives is tested by unit.net_onnx_cases; the networks here are cases
  * of it.
  */

@@ -17,7 +17,7 @@
  */
 #include <string.h>
 
-#include "net/lower/recipes.h"
+#include "net/lower/operators.h"
 #include "net/onnx/proto.h"
 
 /* Hides a key. Lower than every score, but finite: infinity minus infinity is NaN. */
@@ -77,7 +77,7 @@ static const char *hide_later(sis__lowering *k, const char *from) {
 
 /* Write results to y, with heads side by side (flat) or as an axis. With a mask, a query that sees
  * no key gets zeros. */
-static void look(sis__lowering *k, const char *scores, int flat, const char *mask) {
+static void weigh_values(sis__lowering *k, const char *scores, int flat, const char *mask) {
     const char *to = flat ? "seen" : "y";
     sis__lower_step(k, "Softmax %s > weights {axis=-1}", scores);
     sis__lower_step(k, "MatMul weights v > %s", mask ? "found" : to);
@@ -122,7 +122,7 @@ static const char *add_mask(sis__lowering *k, size_t i, const char *scores) {
 }
 
 /* After q, t and v: add ONNX Runtime's mask and the bias of scores. */
-static void finish(sis__lowering *k, size_t mask, size_t bias) {
+static void attend(sis__lowering *k, size_t mask, size_t bias) {
     const char *scores = "scaled";
     score(k, 0);
     scores = add_mask(k, mask, scores);
@@ -132,7 +132,7 @@ static void finish(sis__lowering *k, size_t mask, size_t bias) {
     }
     if (sis__lower_int(k, "unidirectional", 0))
         scores = hide_later(k, scores);
-    look(k, scores, 1, NULL);
+    weigh_values(k, scores, 1, NULL);
 }
 
 /* x, weights, bias, mask, past, bias of scores, length of the past */
@@ -159,7 +159,7 @@ static void lower_packed(sis__lowering *k) {
     divide(k, "a", "q", heads);
     divide(k, "b", "t", heads);
     divide(k, "c", "v", heads);
-    finish(k, 3, 5);
+    attend(k, 3, 5);
 }
 
 /* q, k, v, bias, mask, bias of scores, past keys, past values, length of the past, cache */
@@ -188,7 +188,7 @@ static void lower_multi_head(sis__lowering *k) {
             sis__lower_step(k, "Add %s %s_bias > %s", from[i], with[i], with[i]);
         divide(k, has_input(k, 3) ? with[i] : from[i], to[i], heads);
     }
-    finish(k, 4, 5);
+    attend(k, 4, 5);
 }
 
 /* Repeat heads of keys or values that several heads of queries share. */
@@ -240,13 +240,13 @@ static void lower_standard(sis__lowering *k) {
     }
     score(k, cap);
     if (!has_input(k, 3)) {
-        look(k, causal ? hide_later(k, "scaled") : "scaled", heads > 0, NULL);
+        weigh_values(k, causal ? hide_later(k, "scaled") : "scaled", heads > 0, NULL);
         return;
     }
     sis__lower_step(k, "sis.Term 3 > mask {hidden=%.8e}", far_below);
     const char *mask = causal ? hide_later(k, "mask") : "mask";
     sis__lower_step(k, "Add scaled %s > masked", mask);
-    look(k, "masked", heads > 0, mask);
+    weigh_values(k, "masked", heads > 0, mask);
 }
 
 /* ---- RotaryEmbedding --------------------------------------------------------------------------- */

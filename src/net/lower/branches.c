@@ -103,18 +103,18 @@ typedef struct {
     size_t number;
 } scope;
 
-static int note(scope *s, const char *name) {
+static int add_own_name(scope *s, const char *name) {
     uint32_t number;
     return name && *name ? sis__names_add(&s->own, name, strlen(name), &number) : SIS_OK;
 }
 
-static int note_branch(scope *s, const Sis__Onnx__Graph *b) {
+static int add_branch_names(scope *s, const Sis__Onnx__Graph *b) {
     int error = SIS_OK;
     for (size_t i = 0; i < b->n_initializer && !error; i++)
-        error = note(s, b->initializer[i]->name);
+        error = add_own_name(s, b->initializer[i]->name);
     for (size_t i = 0; i < b->n_node && !error; i++)
         for (size_t k = 0; k < b->node[i]->n_output && !error; k++)
-            error = note(s, b->node[i]->output[k]);
+            error = add_own_name(s, b->node[i]->output[k]);
     return error;
 }
 
@@ -207,7 +207,7 @@ static int put_branch(Sis__Onnx__Graph *g, Sis__Onnx__Node *n, const decision *d
                          "operator If (node %s): a branch has the wrong inputs or "
                          "outputs",
                          n->name && *n->name ? n->name : "(unnamed)");
-    int error = note_branch(&s, b);
+    int error = add_branch_names(&s, b);
     if (!error)
         error = rename_branch(&s, b);
     for (size_t i = 0; i < b->n_initializer && !error; i++)

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "net/lower/recipes.h"
+#include "net/lower/operators.h"
 #include "net/onnx/proto.h"
 
 enum { MAX_LETTERS = 8 };

@@ -5,7 +5,7 @@
 #include "net/lower/lower.h"
 
 #include "base/error.h"
-#include "net/lower/recipes.h"
+#include "net/lower/operators.h"
 #include "net/onnx/proto.h"
 
 int sis__lower(struct Sis__Onnx__Model *doc) {
@@ -15,5 +15,5 @@ int sis__lower(struct Sis__Onnx__Model *doc) {
                          "with inlined functions, or use ONNX Runtime (ort:FILE.onnx)",
                          doc->functions[0]->name ? doc->functions[0]->name : "(unnamed)");
     int error = sis__lower_branches(doc);
-    return error ? error : sis__recipes_apply(doc);
+    return error ? error : sis__lower_operators(doc);
 }

@@ -176,7 +176,7 @@ enum { LANES_FLOATS = 192 * 1024 };
 
 /* Does transposing (channels + filters values per pixel, each as expensive as 100 products) cost
  * less than it saves? */
-static int turning_pays(const sis__window *w, size_t nr) {
+static int is_transposing_cheaper(const sis__window *w, size_t nr) {
     size_t channels = w->channels / w->groups, per = w->filters / w->groups;
     int filled = w->out[2] % (nr / 2) == 0 || (is_point(w) && pixels_of(w) % nr == 0);
     return !filled && depth_of(w) * per >= 100 * (channels + per);
@@ -187,7 +187,7 @@ static lanes_view lanes_of(const sis__window *w, size_t nr) {
     size_t lanes = nr / 2, channels = w->channels / w->groups, per = w->filters / w->groups;
     size_t plane = w->in[1] * w->in[2], max = LANES_FLOATS / lanes;
     if (w->n < lanes || !pixels_of(w) || w->in[0] > 1 || w->out[0] > 1 || w->kernel[0] > 1 ||
-        (w->stride[2] > 1 && w->out[2] % 2) || !turning_pays(w, nr))
+        (w->stride[2] > 1 && w->out[2] % 2) || !is_transposing_cheaper(w, nr))
         return v;
     v.lines = (w->out[1] - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1] + 1;
     v.cols = (w->out[2] - 1) * w->stride[2] + (w->kernel[2] - 1) * w->dilation[2] + 1;

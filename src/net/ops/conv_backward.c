@@ -33,7 +33,7 @@ typedef struct {
     size_t *run_at;   /* (runs) offset of each run in a patch */
 } gradient;
 
-static void measure(gradient *g, const sis__window *w) {
+static void set_sizes(gradient *g, const sis__window *w) {
     *g = (gradient){.w = w, .kn = sis__kernels_best()};
     g->channels = w->channels / w->groups;
     g->filters = w->filters / w->groups;
@@ -67,7 +67,7 @@ static size_t round_up(size_t floats) {
 
 size_t sis__conv_backward_scratch(const sis__window *w) {
     gradient g;
-    measure(&g, w);
+    set_sizes(&g, w);
     size_t floats = round_up(image_size(&g)) + round_up(packed_size(&g)) +
                     round_up(g.filters * g.depth) + round_up(BACK_PIXELS * g.depth);
     return floats * sizeof(float) + (g.pixels + g.runs) * sizeof(size_t);
@@ -264,7 +264,7 @@ int sis__conv_backward(const sis__step *s, sis__run *r) {
     const float *dy = sis__dout(s, r, 0);
     float *dx = sis__din(s, r, 0), *dw = sis__din(s, r, 1), *db = sis__din(s, r, 2);
     gradient g;
-    measure(&g, w);
+    set_sizes(&g, w);
     lay_out(&g, r->scratch);
     for (size_t i = 0; db && i < w->n * w->filters; i++)
         db[i % w->filters] += (float)sum_of(dy + i * g.pixels, g.pixels);

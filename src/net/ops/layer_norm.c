@@ -37,7 +37,7 @@ static void check_param(sis__cx *c, int i, size_t n) {
         sis__cx_fail(c, SIS_E_FORMAT, "input %d has %zu values instead of %zu", i, t->count, n);
 }
 
-static int finish(sis__cx *c, normal *p) {
+static int set_output(sis__cx *c, normal *p) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__cx_float(c, 0);
     check_param(c, p->scale_at, p->params);
@@ -47,7 +47,7 @@ static int finish(sis__cx *c, normal *p) {
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-static int given(const sis__cx *c, int i) {
+static int input_or_none(const sis__cx *c, int i) {
     return sis__cx_input(c, (size_t)i) ? i : -1;
 }
 
@@ -75,12 +75,12 @@ static int layer_norm(sis__cx *c, int centred, int has_axis) {
     *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred};
     split_groups(p, x, axis);
     p->params = p->size;
-    p->scale_at = given(c, 1);
-    p->bias_at = centred ? given(c, 2) : -1;
+    p->scale_at = input_or_none(c, 1);
+    p->bias_at = centred ? input_or_none(c, 2) : -1;
     p->mean_out = centred ? 1 : -1;
     p->rstd_out = centred ? 2 : 1;
     statistics(c, p, axis);
-    return finish(c, p);
+    return set_output(c, p);
 }
 
 static int layer_normalization_shape(sis__cx *c) {
@@ -107,7 +107,7 @@ static int channel_norm(sis__cx *c, size_t groups, size_t params, int scale, int
     p->scale_at = scale;
     p->bias_at = bias;
     p->mean_out = p->rstd_out = -1;
-    return finish(c, p);
+    return set_output(c, p);
 }
 
 static int instance_normalization_shape(sis__cx *c) {

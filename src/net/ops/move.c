@@ -133,7 +133,7 @@ static int transpose_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-/* Swap the last two axes; used by lowering (net/lower/recipes.c). */
+/* Swap the last two axes; used by lowering (net/lower/operators.c). */
 static int swap_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;

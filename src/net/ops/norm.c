@@ -34,7 +34,7 @@ static void fold_statistics(const float *const *v, size_t n, float epsilon, floa
 
 /* Find the channels and the sizes before and after them; the four vectors have one number per
  * channel. */
-static int measure_channels(sis__cx *c, sis__norm *m) {
+static int find_channels(sis__cx *c, sis__norm *m) {
     const sis__tensor *x = sis__cx_input(c, 0);
     m->channels = x->rank > 1 ? x->dims[1] : 1;
     m->outer = x->rank ? x->dims[0] : 1;
@@ -56,7 +56,7 @@ static int batch_norm_shape(sis__cx *c) {
     batch_norm_attributes(c, m);
     for (size_t i = 0; i < 5; i++)
         sis__cx_float(c, i);
-    if (c->error || measure_channels(c, m))
+    if (c->error || find_channels(c, m))
         return c->error;
     for (size_t i = 0; i < 4; i++) {
         constant[i] = (const float *)sis__cx_constant(c, i + 1);

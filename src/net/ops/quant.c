@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quantised numbers: QuantizeLinear and DequantizeLinear in all forms, and the operators that
- * quantised layers are lowered to (net/lower/levels.h): Lift, Levels, Settle, Factor, Sums, Fused.
+ * quantised layers are lowered to (net/lower/exact_quant.h): Lift, Levels, Settle, Factor, Sums and
+ * Fused.
  *
  * 8-bit integers are stored as int64 (net/onnx/graph.h). Scaling rounds to nearest, ties to even,
  * and saturates.
@@ -161,7 +162,7 @@ const sis__op sis__op_quantize_linear = {
 const sis__op sis__op_dequantize_linear = {
     2, 3, scaling_shape, dequantize_forward, NULL, .trait = SIS__MIXES};
 
-/* ---- Levels (net/lower/levels.h) -------------------------------------------------------------- */
+/* ---- Levels (net/lower/exact_quant.h) -------------------------------------------------------- */
 
 /* Lift: integers minus their zero points -> levels. One zero point, or one per index of the first
  * axis, or of an axis counted from the end (the other one if the matrix will be transposed). */

@@ -71,7 +71,7 @@ static double join(int op, double a, double b) {
 }
 
 /* The last step after all values are combined. */
-static double finish(int op, double v, size_t n) {
+static double final_value(int op, double v, size_t n) {
     return op == SIS__OP_REDUCE_MEAN ? v / (double)n : op == SIS__OP_REDUCE_L2 ? sqrt(v) : v;
 }
 
@@ -91,14 +91,15 @@ static double reduce_one(const sis__step *s, const sis__run *r, size_t at) {
     double v = start_of(s->op);
     const void *x = sis__in(s, r, 0);
     if (e->count == 0)
-        return finish(s->op, v, 0);
+        return final_value(s->op, v, 0);
     int sums = s->op == SIS__OP_REDUCE_SUM || s->op == SIS__OP_REDUCE_MEAN;
     if (sums && t->dtype == SIS__F32 && is_run(e))
-        return finish(s->op, sis__kernels_best()->sum((const float *)x + at, e->count), e->count);
+        return final_value(s->op, sis__kernels_best()->sum((const float *)x + at, e->count),
+                           e->count);
     do
         v = join(s->op, v, sis__number_at(t, x, at));
     while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
-    return finish(s->op, v, e->count);
+    return final_value(s->op, v, e->count);
 }
 
 static int64_t join_whole(int op, int elem, int64_t a, int64_t b) {
@@ -159,7 +160,7 @@ static int reduce_columns(const sis__step *s, sis__run *r) {
                 join_row(s->op, sis__in(s, r, 0) + row, n, v);
             while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, over, &row));
             for (size_t k = 0; k < n; k++)
-                y[k] = (float)finish(s->op, v[k], e->count);
+                y[k] = (float)final_value(s->op, v[k], e->count);
         }
     while (sis__index_next(last, e->kept, e->kept_stride, index, &at));
     return 1;

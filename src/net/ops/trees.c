@@ -423,7 +423,7 @@ static void *get(void *ctx, size_t n, size_t size) {
 }
 
 /* Run the forest's checks, and check that all nodes are reached. */
-static int finish(sis__cx *c, sis__trees *t) {
+static int finish_forest(sis__cx *c, sis__trees *t) {
     size_t reached = 0;
     t->forest.n_sums = t->single ? 1 : t->outputs;
     int error = sis__forest_finish(&t->forest, &(sis__forest_alloc){get, c}, &reached);
@@ -466,7 +466,7 @@ static int build_named(sis__cx *c, sis__trees *t) {
 
 static int build(sis__cx *c, sis__trees *t) {
     (c->step->op == SIS__OP_TREE_ENSEMBLE ? build_ensemble : build_named)(c, t);
-    return c->error ? c->error : finish(c, t);
+    return c->error ? c->error : finish_forest(c, t);
 }
 
 /* The same, sharing the result with other plans of the network. */

@@ -27,14 +27,14 @@ struct sis_net {
     int counted;   /* the first axis of the input is the batch */
     size_t rows;   /* fixed batch size of a file whose rows are treated separately; else 0 */
     int whole;     /* then: only whole batches can be run */
-    struct sis__cache *cache; /* plans, runs and packed weights, shared by threads */
-    struct sis__words *words; /* table of texts */
-    struct sis__given *given; /* constant inputs */
-    char *explained;          /* name of the input that takes rows, if the caller chose it */
-    char *chosen;             /* name of the output, if the caller chose it */
-    int64_t pad;              /* id of the padding token */
-    int document_only;        /* another engine runs it (sis_net_read_document) */
-    char *refusal;            /* why rows cannot be fed yet; NULL: they can */
+    struct sis__cache *cache;       /* plans, runs and packed weights, shared by threads */
+    struct sis__words *words;       /* table of texts */
+    struct sis__extra_input *extra; /* constant inputs */
+    char *explained;                /* name of the input that takes rows, if the caller chose it */
+    char *chosen;                   /* name of the output, if the caller chose it */
+    int64_t pad;                    /* id of the padding token */
+    int document_only;              /* another engine runs it (sis_net_read_document) */
+    char *refusal;                  /* why rows cannot be fed yet; NULL: they can */
 };
 
 /* Is the last operator a softmax over all scores of a row? */
@@ -45,7 +45,7 @@ static inline int sis__net_softmax(const sis_net *net) {
 /* Combine all inputs of the graph into one (net/inputs.c). */
 int sis__net_prepare_inputs(sis_net *net, sis__graph *g);
 /* Free the caller's choices of inputs and outputs. */
-void sis__net_forget(sis_net *net);
+void sis__net_free_choices(sis_net *net);
 /* Find the embedding lookup of an input: the matrix and the result, or -1. */
 void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int *embedded);
 

@@ -230,7 +230,7 @@ int sis__row_layout_evaluate(const sis_net *net, const sis__row_layout *g, int m
 
 /* If there is no plan for all rows, one row tells the number of scores. SIS_E_MODEL: this row
  * cannot be computed; others may be. */
-static int measure_by_value(const sis_net *net, int embedded, sis__row_layout *g) {
+static int choose_by_value(const sis_net *net, int embedded, sis__row_layout *g) {
     sis__plan *plan = NULL;
     void *values = NULL;
     float *row = SIS_NEW(float, g->n_values);
@@ -391,7 +391,7 @@ static int fits(const sis_net *net, const sis__plan *one, int log2_rows) {
 }
 
 /* One plan for the whole batch; the largest power of two of its rows is used. */
-static int measure_whole(sis__row_layout *g, const sis__plan *plan, size_t count) {
+static int use_whole_batch(sis__row_layout *g, const sis__plan *plan, size_t count) {
     if (count % g->fixed)
         return sis__fail(SIS_E_UNSUPPORTED, "%zu scores for %zu rows", count, g->fixed);
     g->n_outputs = count / g->fixed;
@@ -404,11 +404,11 @@ static int measure_whole(sis__row_layout *g, const sis__plan *plan, size_t count
 }
 
 /* Make plans for one row and for the largest number of rows that is fast and safe. */
-static int measure(const sis_net *net, int embedded, sis__row_layout *g) {
+static int choose_plans(const sis_net *net, int embedded, sis__row_layout *g) {
     const sis__plan *one;
     int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
     if (error == SIS_E_UNSUPPORTED && !g->fixed) {
-        int other = measure_by_value(net, embedded, g);
+        int other = choose_by_value(net, embedded, g);
         if (other != SIS_E_UNSUPPORTED)
             return other;
         error = get_plan(net, g, SIS__SCORES, 0, &one); /* for its message */
@@ -421,7 +421,7 @@ static int measure(const sis_net *net, int embedded, sis__row_layout *g) {
         return sis__fail(SIS_E_MODEL, "output %s contains %s, not scores",
                          net->graph.values[net->output].name, sis__dtype_name(y->dtype));
     if (g->fixed)
-        return measure_whole(g, one, y->count);
+        return use_whole_batch(g, one, y->count);
     g->n_outputs = y->count;
     g->flops = one->flops;
     g->chunk = 1;
@@ -503,7 +503,7 @@ int sis__row_layout_get(const sis_net *net, const sis__row_form *form, sis__row_
     sis__row_layout *g = (sis__row_layout *)sis__copy(&like, 1, sizeof like);
     if (!g)
         return SIS_E_NOMEM;
-    if ((error = measure(net, form->embedded, g)) != SIS_OK) {
+    if ((error = choose_plans(net, form->embedded, g)) != SIS_OK) {
         layout_free(g);
         return error;
     }

@@ -30,7 +30,7 @@ typedef struct {
     size_t n, size;        /* n slices of an axis of this size */
     int *wants;            /* (tensors) NOBODY, ALL, or the axis along which only the slices are
                             * needed */
-    unsigned char *narrow; /* (steps) AGAIN: compile it again; PICKS: it does the picking */
+    unsigned char *action; /* (steps) AGAIN: compile it again; PICKS: it does the picking */
     sis__step *steps;      /* (n_steps) the new ones */
     size_t n_steps;
     int *along;            /* inputs of all steps: the axis along which they are picked, or ALL */
@@ -40,9 +40,9 @@ typedef struct {
     int index;             /* the tensor with the indices of slices, or -1 */
     sis__arena memory;     /* of all of this except the steps */
     int asked;             /* only these slices of the first output are wanted, along this axis */
-} narrower;
+} pushdown;
 
-static const sis__tensor *tensor_of(const narrower *w, int t) {
+static const sis__tensor *tensor_of(const pushdown *w, int t) {
     return &w->p->tensors[t];
 }
 
@@ -60,7 +60,7 @@ static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t
 
 /* Find the last step that picks a few slices of a computed tensor. Its slices are the ones pushed
  * down. */
-static int find_slices(narrower *w) {
+static int find_slices(pushdown *w) {
     enum { MAX = 64 };
     int64_t slices[MAX];
     for (size_t i = w->p->n_steps; i-- > 0;) {
@@ -81,7 +81,7 @@ static int find_slices(narrower *w) {
 
 /* The slices of the first output that contain one number of each row: along the second axis, or
  * along the first if rows are stacked in it. */
-static int asked_slices(narrower *w, size_t asked) {
+static int asked_slices(pushdown *w, size_t asked) {
     const sis__tensor *y = tensor_of(w, w->p->outputs[0]);
     size_t rows = w->p->batch, inner = 1;
     if (y->rank < 2 || y->dims[0] == 0 || y->dims[0] % rows != 0)
@@ -102,7 +102,7 @@ static int asked_slices(narrower *w, size_t asked) {
 }
 
 /* The axis along which a step picks exactly these slices. */
-static int picks_these(const narrower *w, const sis__step *s) {
+static int picks_these(const pushdown *w, const sis__step *s) {
     int64_t slices[64];
     size_t n = 0;
     int axis = picks(w->p, s, slices, &n, sizeof slices / sizeof *slices);
@@ -116,7 +116,7 @@ static int picks_these(const narrower *w, const sis__step *s) {
 
 /* The axis of input i whose slices alone determine the slices along `axis` of the result. ALL:
  * every slice needs all of the input. NOBODY: the step does not treat slices separately. */
-static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
+static int through(const pushdown *w, const sis__step *s, size_t i, int axis) {
     sis__source from;
     int all;
     if (!sis__source_of(w->p, s, 0, i, &from))
@@ -130,18 +130,18 @@ static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
 
 /* ---- Who wants what -------------------------------------------------------------------------- */
 
-static void want(narrower *w, int tensor, int axis) {
+static void want(pushdown *w, int tensor, int axis) {
     int *v = &w->wants[tensor];
     *v = *v == NOBODY || *v == axis ? axis : ALL;
 }
 
 /* Is it a step of the file, not one that picks for another? */
-static int is_of_node(const narrower *w, const sis__step *s) {
+static int is_of_node(const pushdown *w, const sis__step *s) {
     return s->outputs == w->p->graph->nodes[s->node].outputs;
 }
 
 /* May the step be compiled for some slices only? */
-static int divides(const narrower *w, const sis__step *s, int axis) {
+static int divides(const pushdown *w, const sis__step *s, int axis) {
     if (!is_of_node(w, s))
         return 0;
     for (size_t o = 1; o < s->n_outputs; o++)
@@ -161,7 +161,7 @@ static int divides(const narrower *w, const sis__step *s, int axis) {
 }
 
 /* May a recurrent layer stop early? */
-static int stops(const narrower *w, const sis__step *s) {
+static int stops(const pushdown *w, const sis__step *s) {
     if (!sis__is(s, SIS__RECURRENT))
         return 0;
     for (size_t o = 1; o < s->n_outputs; o++)
@@ -172,7 +172,7 @@ static int stops(const narrower *w, const sis__step *s) {
 }
 
 /* Set the number of times of each direction; returns the remaining fraction. */
-static double set_times(const narrower *w, sis__recurrent *p) {
+static double set_times(const pushdown *w, sis__recurrent *p) {
     size_t first = w->size, last = 0, sum = 0;
     for (size_t i = 0; i < w->n; i++) {
         size_t t = (size_t)w->slices[i];
@@ -192,7 +192,7 @@ static int is_product(const sis__plan *p, const sis__step *s) {
 
 /* Fill wants, narrow and along while the shapes are the old ones; returns the number of saved
  * products. */
-static double mark(narrower *w, size_t n_inputs) {
+static double mark(pushdown *w, size_t n_inputs) {
     double saved = 0;
     int *along = w->along + n_inputs;
     for (size_t t = 0; t < w->p->n_tensors; t++)
@@ -202,15 +202,15 @@ static double mark(narrower *w, size_t n_inputs) {
     for (size_t k = w->p->n_steps; k-- > 0;) {
         const sis__step *s = &w->p->steps[k];
         int picked = picks_these(w, s), axis = s->outputs[0] >= 0 ? w->wants[s->outputs[0]] : ALL;
-        w->narrow[k] = picked != NOT_SO ? PICKS : divides(w, s, axis) ? AGAIN : 0;
-        if (w->narrow[k] && is_product(w->p, s))
+        w->action[k] = picked != NOT_SO ? PICKS : divides(w, s, axis) ? AGAIN : 0;
+        if (w->action[k] && is_product(w->p, s))
             saved += s->flops * (1 - (double)w->n / (double)w->size);
         if (stops(w, s)) {
             sis__recurrent shorter = s->p.recurrent;
             saved += s->flops * (1 - set_times(w, &shorter));
         }
         for (size_t i = s->n_inputs; i-- > 0;) {
-            *--along = s->inputs[i] < 0 || !w->narrow[k] ? ALL
+            *--along = s->inputs[i] < 0 || !w->action[k] ? ALL
                        : picked == NOT_SO                ? through(w, s, i, axis)
                        : i == 0                          ? picked
                                                          : ALL;
@@ -240,7 +240,7 @@ static void *keep(sis__plan *p, const void *from, size_t n, size_t size) {
     return sis__arena_own(&p->memory, sis__copy(from, n, size));
 }
 
-static int add_index(narrower *w) {
+static int add_index(pushdown *w) {
     sis__tensor t = {.dtype = SIS__I64, .elem = SIS__INT64, .rank = 1, .node = -1, .alias = -1};
     t.dims[0] = t.count = w->n;
     t.known = 1;
@@ -251,7 +251,7 @@ static int add_index(narrower *w) {
 
 /* Pick slices of a tensor that other steps need in full: a new tensor, and a Gather that fills
  * it. */
-static int pick(narrower *w, int tensor, int axis, int node) {
+static int pick(pushdown *w, int tensor, int axis, int node) {
     sis__tensor t = *tensor_of(w, tensor);
     if (w->picked[tensor] >= 0 && w->picked_along[tensor] == axis)
         return w->picked[tensor];
@@ -283,7 +283,7 @@ static int pick(narrower *w, int tensor, int axis, int node) {
 }
 
 /* Compute shape and parameters of a step for its new inputs. */
-static int compile_again(narrower *w, sis__step *s, int axis) {
+static int compile_again(pushdown *w, sis__step *s, int axis) {
     sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
     sis__tensor *y = &w->p->tensors[s->outputs[0]];
     if (s->ops->trait == SIS__KEEPS) {
@@ -307,7 +307,7 @@ static int compile_again(narrower *w, sis__step *s, int axis) {
 }
 
 /* A step that picks what is already picked becomes a view. */
-static void become_view(narrower *w, sis__step *s) {
+static void become_view(pushdown *w, sis__step *s) {
     sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
     s->op = SIS__OP_IDENTITY;
     s->ops = &sis__op_identity;
@@ -318,7 +318,7 @@ static void become_view(narrower *w, sis__step *s) {
 
 /* The current inputs of a step, then those that it needed only for compilation, such as bounds,
  * because it will be compiled again. */
-static int *all_inputs(narrower *w, const sis__step *s) {
+static int *all_inputs(pushdown *w, const sis__step *s) {
     const sis__node *node = &w->p->graph->nodes[s->node];
     size_t n = is_of_node(w, s) && node->n_inputs > s->n_inputs ? node->n_inputs : s->n_inputs;
     int *inputs = SIS_ARENA(&w->p->memory, int, n);
@@ -327,7 +327,7 @@ static int *all_inputs(narrower *w, const sis__step *s) {
     return inputs;
 }
 
-static int narrow_step(narrower *w, const sis__step *from, const int *along, int picks_them) {
+static int rebuild_step(pushdown *w, const sis__step *from, const int *along, int picks_them) {
     int *inputs = all_inputs(w, from);
     if (!inputs)
         return SIS_E_NOMEM;
@@ -348,13 +348,13 @@ static int narrow_step(narrower *w, const sis__step *from, const int *along, int
     return compile_again(w, s, w->wants[s->outputs[0]]);
 }
 
-static int rebuild(narrower *w) {
+static int rebuild(pushdown *w) {
     sis__plan *p = w->p;
     const int *along = w->along;
     int error = add_index(w);
     for (size_t k = 0; k < p->n_steps && !error; along += p->steps[k++].n_inputs)
-        if (w->narrow[k])
-            error = narrow_step(w, &p->steps[k], along, w->narrow[k] == PICKS);
+        if (w->action[k])
+            error = rebuild_step(w, &p->steps[k], along, w->action[k] == PICKS);
         else {
             sis__step *s = &w->steps[w->n_steps++];
             *s = p->steps[k];
@@ -370,13 +370,13 @@ static int rebuild(narrower *w) {
     return error;
 }
 
-static int allocate(narrower *w, size_t n_inputs) {
+static int allocate(pushdown *w, size_t n_inputs) {
     size_t n = w->p->n_steps;
     w->wants = SIS_ARENA(&w->memory, int, w->p->n_tensors);
     w->picked = SIS_ARENA(&w->memory, int, w->p->n_tensors);
     w->picked_along = SIS_ARENA(&w->memory, int, w->p->n_tensors);
     w->shrunk = SIS_ARENA(&w->memory, unsigned char, w->p->n_tensors);
-    w->narrow = SIS_ARENA(&w->memory, unsigned char, n);
+    w->action = SIS_ARENA(&w->memory, unsigned char, n);
     w->along = SIS_ARENA(&w->memory, int, n_inputs);
     w->steps = SIS_NEW(sis__step, n + n_inputs);
     for (size_t t = 0; w->picked && t < w->p->n_tensors; t++)
@@ -385,7 +385,7 @@ static int allocate(narrower *w, size_t n_inputs) {
 }
 
 /* found: whether there are slices to push down, or a negative error code. Releases everything. */
-static int narrow(narrower *w, int found) {
+static int push_down(pushdown *w, int found) {
     size_t n_inputs = 0;
     int error = found < 0 ? found : SIS_OK;
     for (size_t k = 0; k < w->p->n_steps; k++)
@@ -400,8 +400,8 @@ static int narrow(narrower *w, int found) {
 }
 
 int sis__plan_push_slices(sis__plan *p, int one, size_t asked) {
-    narrower w = {.p = p, .index = -1};
-    int error = one ? narrow(&w, asked_slices(&w, asked)) : SIS_OK;
-    w = (narrower){.p = p, .index = -1, .asked = ALL};
-    return !error ? narrow(&w, find_slices(&w)) : error;
+    pushdown w = {.p = p, .index = -1};
+    int error = one ? push_down(&w, asked_slices(&w, asked)) : SIS_OK;
+    w = (pushdown){.p = p, .index = -1, .asked = ALL};
+    return !error ? push_down(&w, find_slices(&w)) : error;
 }

@@ -221,7 +221,7 @@ static int find_cuts(attention *a) {
     return a->row.n_cuts && a->row.width < (size_t)1 << 28 ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
-static void see(const attention *a, float *to) {
+static void read_cuts(const attention *a, float *to) {
     for (size_t c = 0; c < a->row.n_cuts; c++) {
         const sis__tensor *t = a->row.cuts[c].like;
         const void *data = a->run->data[a->row.cuts[c].value];
@@ -238,7 +238,7 @@ static int run_row(attention *a, const unsigned char *masked, float *to, int *ap
     sis__prepared_input_row(&a->s->in, masked, row);
     int error = sis__run_forward(a->run);
     if (!error)
-        see(a, to);
+        read_cuts(a, to);
     for (size_t k = 0; !error && k < a->plan->n_steps; k++) {
         const sis__step *s = &a->plan->steps[k];
         if (s->op != SIS__OP_SOFTMAX)

@@ -425,7 +425,7 @@ static int renew_base(dense_walk *w) {
 }
 
 /* Switch the units whose sign changed in the new base. */
-static void settle_units(dense_walk *w) {
+static void switch_changed_units(dense_walk *w) {
     memset(w->spare, 0, w->first.wide * sizeof *w->spare);
     find_switched(w, w->spare);
     switch_units(w);
@@ -497,7 +497,7 @@ static int take_in(dense_walk *w, size_t slot) {
         return SIS_OK;
     int error = renew_base(w);
     if (!error && w->deep)
-        settle_units(w);
+        switch_changed_units(w);
     return error;
 }
 

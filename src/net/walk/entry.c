@@ -25,7 +25,7 @@ int sis__entry_run(sis__entry *f, int tensor) {
 }
 
 /* The elements that the layer reads for the current input, as floats. */
-static int see(sis__entry *f, float *to) {
+static int read_elements(sis__entry *f, float *to) {
     int error = sis__entry_run(f, f->tensor);
     const void *data = f->run->data[f->tensor];
     int floats = f->plan->tensors[f->tensor].dtype == SIS__F32;
@@ -76,11 +76,11 @@ static int entry_init(sis__entry *f, const sis__net_input *s) {
     if (!error) {
         f->values = (float *)sis__arena_own(&f->memory,
                                             sis__copy(s->in.x, s->in.n_values, sizeof *s->in.x));
-        error = f->values ? see(f, f->x) : SIS_E_NOMEM;
+        error = f->values ? read_elements(f, f->x) : SIS_E_NOMEM;
     }
     for (size_t i = 0; !error && i < s->in.n; i++)
         sis__entry_mask(f, (int)i);
-    return !error ? see(f, f->z) : error;
+    return !error ? read_elements(f, f->z) : error;
 }
 
 int sis__entry_new(const sis__net_input *s, sis__entry **out) {

@@ -12,7 +12,7 @@
 #include "net/plan/source.h"
 #include "net/walk/walk.h"
 
-static const double worth = 0.8; /* maximal fraction of a full pass that is still a gain */
+static const double max_fraction = 0.8; /* maximal fraction of a full pass that is still a gain */
 
 typedef struct {
     sis__rule_instance instance;
@@ -23,7 +23,7 @@ typedef struct {
 } slice_walk;
 
 /* Find the shape of the fed tensor and the operations of a full pass. */
-static int measure_pass(slice_walk *w, double *flops) {
+static int find_pass(slice_walk *w, double *flops) {
     sis__plan *plan;
     int error = sis__net_input_plan(w->s, -1, &plan);
     if (error)
@@ -76,12 +76,12 @@ static int slice_open(sis__rule_instance *r) {
     r->exact = 1;
     w->read = SIS_ARENA(&r->memory, unsigned char, s->in.n);
     w->now = SIS_ARENA(&r->memory, float, s->in.n_values);
-    int error = w->read && w->now ? measure_pass(w, &flops) : SIS_E_NOMEM;
+    int error = w->read && w->now ? find_pass(w, &flops) : SIS_E_NOMEM;
     if (!error)
         error = sis__head_new(
             s, &(sis__head_spec){.cuts = &(sis__cut){s->fed, &w->like}, .n_cuts = 1, .fused = 1},
             &w->instance.head);
-    if (error || sis__head_plan(w->instance.head)->flops > worth * flops)
+    if (error || sis__head_plan(w->instance.head)->flops > max_fraction * flops)
         return error ? error : SIS_E_UNSUPPORTED;
     w->instance.width = w->like.count;
     find_read(w);

@@ -200,7 +200,7 @@ static int margins_of(net_walk *w, size_t n, double *margins) {
 
 /* A rule that works with differences may get NaN from large but finite numbers; then a full pass
  * decides. top: also masked, or -1. */
-static int settle_nan(const net_walk *w, int top, double *margin) {
+static int replace_nan(const net_walk *w, int top, double *margin) {
     if (!isnan(*margin))
         return SIS_OK;
     int error = sis__net_input_margins(&w->input, w->masked, &top, 1, margin);
@@ -210,7 +210,7 @@ static int settle_nan(const net_walk *w, int top, double *margin) {
 }
 
 /* A margin that happens to equal the current one must not look like "changes nothing". */
-static double tell_apart(const net_walk *w, int feature, double margin) {
+static double make_different(const net_walk *w, int feature, double margin) {
     if (w->rule->exact || fabs(margin - w->margin) > error_now(w))
         return margin;
     if (rule_of(w)->idle && rule_of(w)->idle(w->rule, feature))
@@ -223,8 +223,8 @@ static int run_rows(net_walk *w, size_t n, double *margins) {
     int error = n ? margins_of(w, n, w->fresh) : SIS_OK;
     for (size_t i = 0; !error && i < n; i++) {
         int j = w->waiting[i];
-        error = settle_nan(w, j, &w->fresh[i]);
-        margins[w->place[i]] = w->kept[j] = tell_apart(w, j, w->fresh[i]);
+        error = replace_nan(w, j, &w->fresh[i]);
+        margins[w->place[i]] = w->kept[j] = make_different(w, j, w->fresh[i]);
     }
     return error;
 }
@@ -325,7 +325,7 @@ static int compute_full(net_walk *w, const int *features, size_t n, double *marg
         error = sis__net_input_margins(&w->input, w->masked, features + k, part, margins + k);
     }
     for (size_t k = 0; !error && k < n; k++) {
-        error = settle_nan(w, features[k], &margins[k]);
+        error = replace_nan(w, features[k], &margins[k]);
         w->kept[features[k]] = margins[k];
         w->kept_at[features[k]] = w->cost.probes;
     }
@@ -389,7 +389,7 @@ static int reset_full(net_walk *w, const unsigned char *masked) {
     memcpy(w->masked, masked, w->input.in.n);
     w->cost.probes++;
     int error = sis__net_input_margins(&w->input, w->masked, &nothing, 1, &w->margin);
-    return !error ? settle_nan(w, nothing, &w->margin) : error;
+    return !error ? replace_nan(w, nothing, &w->margin) : error;
 }
 
 /* Set the margin of the current state, which was computed last. */
@@ -421,7 +421,7 @@ static int reset(net_walk *w, const unsigned char *masked) {
     if (!error)
         error = base_margin(w, &margin);
     if (!error)
-        error = settle_nan(w, -1, &margin);
+        error = replace_nan(w, -1, &margin);
     if (!error)
         set_margin(w, margin);
     return error;

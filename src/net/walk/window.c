@@ -133,7 +133,7 @@ static double growth(const bound *b, const double *sums) {
 }
 
 /* Start with no knowledge in another direction. */
-static void begin(bound *b, int wants) {
+static void bound_begin(bound *b, int wants) {
     b->wants = wants;
     b->grown = 0;
     b->largest = 1;
@@ -145,7 +145,7 @@ static void begin(bound *b, int wants) {
 static void bound_follow(bound *b, const double *sums, int wants) {
     double step = 0;
     if (b->wants != wants)
-        begin(b, wants);
+        bound_begin(b, wants);
     else
         b->grown += growth(b, sums);
     for (size_t u = 0; u < b->width; u++) {
@@ -421,7 +421,7 @@ static int meets_at_cut(const sis__prefix *f, size_t i, size_t j) {
 }
 
 /* Mark everything that the boxes of feature i meet for recomputation. */
-static void spoil(window_rule *w, size_t i) {
+static void mark_dirty(window_rule *w, size_t i) {
     sis__prefix *f = w->f;
     for (size_t j = 0; j < f->s->in.n; j++) {
         if (w->masked[j] || !meets_at_cut(f, i, j))
@@ -436,7 +436,7 @@ static void spoil(window_rule *w, size_t i) {
         }
         w->stale[j] = 1;
         if (w->estimate)
-            sis__estimate_spoil(w->estimate, j);
+            sis__estimate_mark_stale(w->estimate, j);
     }
 }
 
@@ -457,7 +457,7 @@ static int window_mask(sis__rule_instance *r, int feature) {
         if (f->points[i].ops->after)
             f->points[i].ops->after(f, &f->points[i], j);
     w->masked[j] = 1;
-    spoil(w, j);
+    mark_dirty(w, j);
     if (++w->masks % REFRESH == 0)
         for (size_t i = 0; i < f->n_points; i++)
             if (f->points[i].ops->refresh)

@@ -461,7 +461,7 @@ void sis__estimate_free(sis__estimate *e);
 
 /* All estimates are out of date; the estimate of feature j is. */
 void sis__estimate_reset(sis__estimate *e);
-void sis__estimate_spoil(sis__estimate *e, size_t j);
+void sis__estimate_mark_stale(sis__estimate *e, size_t j);
 
 /* max[k]: upper bound of wants * margin of features[k]. base: the current row. */
 int sis__estimate_max(sis__estimate *e, const int *features, size_t n, int wants, const float *base,

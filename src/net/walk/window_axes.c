@@ -148,7 +148,7 @@ static int same_shape(const sis__tensor *a, const sis__tensor *b) {
 }
 
 /* A step: 1 if roles were found, else 0. */
-static int look(search *k, const sis__step *s) {
+static int find_roles(search *k, const sis__step *s) {
     int in = s->inputs[0], out = s->outputs[0];
     for (size_t i = 1; i < s->n_inputs && (in < 0 || k->seen[in].map < 0); i++)
         in = s->inputs[i]; /* constant op x */
@@ -190,7 +190,7 @@ int sis__axis_map_first(const sis__plan *p, int first, sis__axis_map *out) {
     for (size_t d = 0; d < t->rank; d++)
         k.seen[first].role[d] = (unsigned char)(t->dims[d] > 1 ? 1 << d : 0);
     for (size_t i = 0; i < p->n_steps && !found; i++)
-        found = look(&k, &p->steps[i]);
+        found = find_roles(&k, &p->steps[i]);
     free(k.seen);
     size_t stride[SIS__MAX_RANK];
     strides_of(t, stride);

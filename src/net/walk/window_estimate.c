@@ -149,7 +149,7 @@ static int follow_step(follow *f, const sis__step *s, extent *y) {
 }
 
 /* Set the sizes of the cuts. */
-static int begin(follow *f, const sis__prefix *prefix, const float *size) {
+static int set_cut_sizes(follow *f, const sis__prefix *prefix, const float *size) {
     for (size_t i = 0; i < prefix->n_points; i++) {
         const sis__cut_place *c = &prefix->points[i].cut;
         if (prefix->points[i].kind == SIS__KEEP_CONV)
@@ -206,7 +206,7 @@ static int head_error(const sis__prefix *prefix, const sis__head *head, const fl
     *rounding = INFINITY;
     if (!f.of)
         return SIS_E_NOMEM;
-    int known = begin(&f, prefix, size);
+    int known = set_cut_sizes(&f, prefix, size);
     if (known > 0)
         known = forwards(&f);
     if (known > 0 && f.of[last]) {
@@ -574,7 +574,7 @@ void sis__estimate_reset(sis__estimate *e) {
     memset(e->stale, 1, e->f->s->in.n);
 }
 
-void sis__estimate_spoil(sis__estimate *e, size_t j) {
+void sis__estimate_mark_stale(sis__estimate *e, size_t j) {
     e->stale[j] = 1;
 }
 

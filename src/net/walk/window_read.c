@@ -98,7 +98,7 @@ static void note_steps(const sis__reader *r) {
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 /* Not worthwhile if most of the work is left to the head, or windows are most of the work. */
-static int pays(const sis__reader *r) {
+static int is_worthwhile(const sis__reader *r) {
     double all = r->plan->flops, left = all - r->taken_flops, moved = (double)r->f->row;
     return r->f->n_points > 0 && left + 2 * r->window_flops + 2 * moved < 0.95 * all;
 }
@@ -107,7 +107,7 @@ static int build(sis__reader *r) {
     int error = sis__read_input(r);
     if (!error)
         error = read_steps(r);
-    if (!error && !pays(r))
+    if (!error && !is_worthwhile(r))
         error = SIS_E_UNSUPPORTED;
     if (error)
         return error;

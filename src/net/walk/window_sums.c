@@ -323,7 +323,7 @@ static float mean_without(sis__prefix *f, sis__keep_point *s, size_t j, size_t i
 
 /* Recompute the sums that are too close to a midpoint in the order of a full pass, with feature j
  * masked too unless j is SIZE_MAX. Slack is that of the worst candidate; most others need less. */
-static void settle(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
+static void recompute_close_sums(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
     const sis__cut_linear *l = &s->linear;
     const double *change = j == SIZE_MAX ? NULL : f->store.wide + s->kept[j].out;
     double less = l->allowed - (change ? error_with(l, length_of(&s->kept[j]), s->kept[j].error)
@@ -441,7 +441,7 @@ static void write_sums(sis__prefix *f, sis__keep_point *s, size_t j, float *row)
                             .relu = s->cut.relu && !l->plus};
     int close = kn->round_sums(&sums, row);
     if (close)
-        settle(f, s, j, row);
+        recompute_close_sums(f, s, j, row);
     for (size_t i = 0; s->linear.plus && i < s->cut.width; i++)
         row[i] += s->linear.plus[i];
     if (s->cut.relu && (s->linear.plus || close))

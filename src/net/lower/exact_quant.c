@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * See levels.h.
+ * See exact_quant.h.
  */
-#include "net/lower/levels.h"
+#include "net/lower/exact_quant.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,7 +228,7 @@ static const char *refused_product(sis__index *g, const Sis__Onnx__Node *n) {
     return are_scaled(g, n, &l, gemm ? 7 : 6, gemm) ? NULL : computed;
 }
 
-const char *sis__levels_refused(sis__index *g, const Sis__Onnx__Node *n) {
+const char *sis__exact_quant_refused(sis__index *g, const Sis__Onnx__Node *n) {
     int fits = 0;
     if (sis__node_is(n, "", "QuantizeLinear"))
         fits = is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
@@ -270,7 +270,7 @@ static int is_cast_to_float(const Sis__Onnx__Node *n) {
     return 0;
 }
 
-int sis__levels_join(Sis__Onnx__Graph *g) {
+int sis__exact_quant_join(Sis__Onnx__Graph *g) {
     sis__index l;
     int error = sis__index_graph(&l, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {

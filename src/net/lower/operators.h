@@ -3,8 +3,8 @@
  * Replace compound operators in the document by standard ones, above all those that ONNX Runtime's
  * optimizer and quantiser write.
  */
-#ifndef SIS_NET_LOWER_RECIPES_H
-#define SIS_NET_LOWER_RECIPES_H
+#ifndef SIS_NET_LOWER_OPERATORS_H
+#define SIS_NET_LOWER_OPERATORS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct Sis__Onnx__Model;
 struct Sis__Onnx__Node;
 
 /* Replace all such nodes of the document. */
-int sis__recipes_apply(struct Sis__Onnx__Model *doc);
+int sis__lower_operators(struct Sis__Onnx__Model *doc);
 
 /* ---- One node ------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ typedef struct sis__lowering {
     int error;
 } sis__lowering;
 
-/* Add the node of a step, written as in the table of recipes.c. Does nothing after an error. */
+/* Add the node of a step, written as in the table of operators.c. Does nothing after an error. */
 void sis__lower_step(sis__lowering *k, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See recipes.h. A recipe is a list of steps; each step becomes a node:
+ * See operators.h. A rule is a list of steps; each step becomes a node:
  *
  *     [condition] operator inputs > outputs [{attributes}]
  *
@@ -19,7 +19,7 @@
  * multiplies by attribute `alpha`. A node with an attribute that no step uses stays unchanged and
  * is refused later.
  */
-#include "net/lower/recipes.h"
+#include "net/lower/operators.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "net/lower/bias.h"
+#include "net/lower/exact_quant.h"
 #include "net/lower/index.h"
-#include "net/lower/levels.h"
 #include "net/onnx/proto.h"
 
 enum { MAX_STEPS = 13 };
@@ -41,14 +41,14 @@ enum { MAX_STEPS = 13 };
 #define TO_CHANNELS "{perm=[0 3 1 2]}" /* of images */
 #define TO_LAST "{perm=[0 2 3 1]}"
 
-typedef struct recipe {
+typedef struct rule {
     const char *name;
     const char *steps[MAX_STEPS];
-} recipe;
+} rule;
 
-/* Quantised operators, computed exactly in floats (net/lower/levels.h). They are lowered last,
+/* Quantised operators, computed exactly in floats (net/lower/exact_quant.h). They are lowered last,
  * because other rules produce some of them. */
-static const recipe in_levels[] = {
+static const rule in_levels[] = {
     {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y {bytes=1}"}},
     {"DequantizeLinear", {"sis.Lift 0 2 > l", "Mul l 1 > y"}},
     {"QLinearConv",
@@ -73,12 +73,12 @@ static const recipe in_levels[] = {
 };
 
 /* QGemm with float results. */
-static const recipe float_gemm = {"QGemm",
-                                  {"sis.Lift 0 2 > a", "sis.Lift 3 5 > b {from_end=1 transB}",
-                                   "@transB sis.Swap b > w", "MatMul a w > p", "sis.Lift 6 > c",
-                                   "?6 Add p c > s", "sis.Factor 1 4 > f {alpha}", "Mul s f > y"}};
+static const rule float_gemm = {"QGemm",
+                                {"sis.Lift 0 2 > a", "sis.Lift 3 5 > b {from_end=1 transB}",
+                                 "@transB sis.Swap b > w", "MatMul a w > p", "sis.Lift 6 > c",
+                                 "?6 Add p c > s", "sis.Factor 1 4 > f {alpha}", "Mul s f > y"}};
 
-static const recipe recipes[] = {
+static const rule rules[] = {
     /* the same under another name */
     {"Pad", {"Pad 0 1 2 > y {*}"}},
     {"Trilu", {"Trilu 0 1 > y {*}"}},
@@ -134,7 +134,7 @@ static const recipe recipes[] = {
             "sis.Align 1 0 > a {axis -broadcast -consumed_inputs}", name " 0 a > y"                \
         }                                                                                          \
     }
-static const recipe broadcasts[] = {
+static const rule broadcasts[] = {
     OLD("Add"), OLD("Sub"), OLD("Mul"),   OLD("Div"),     OLD("Pow"),
     OLD("And"), OLD("Or"),  OLD("Equal"), OLD("Greater"), OLD("Less"),
 };
@@ -142,9 +142,7 @@ static const recipe broadcasts[] = {
 
 /* ---- One node -------------------------------------------------------------------------------- */
 
-typedef sis__lowering cook;
-
-static const Sis__Onnx__Attribute *attribute(const cook *k, const char *name, size_t n,
+static const Sis__Onnx__Attribute *attribute(const sis__lowering *k, const char *name, size_t n,
                                              size_t *at) {
     for (*at = 0; *at < k->from->n_attribute; (*at)++) {
         const Sis__Onnx__Attribute *a = k->from->attribute[*at];
@@ -154,7 +152,7 @@ static const Sis__Onnx__Attribute *attribute(const cook *k, const char *name, si
     return NULL;
 }
 
-const Sis__Onnx__Attribute *sis__lower_attribute(cook *k, const char *name) {
+const Sis__Onnx__Attribute *sis__lower_attribute(sis__lowering *k, const char *name) {
     size_t at;
     const Sis__Onnx__Attribute *a = attribute(k, name, strlen(name), &at);
     if (a && at < 64)
@@ -162,26 +160,26 @@ const Sis__Onnx__Attribute *sis__lower_attribute(cook *k, const char *name) {
     return a;
 }
 
-int64_t sis__lower_int(cook *k, const char *name, int64_t missing) {
+int64_t sis__lower_int(sis__lowering *k, const char *name, int64_t missing) {
     const Sis__Onnx__Attribute *a = sis__lower_attribute(k, name);
     return a ? a->i : missing;
 }
 
-float sis__lower_float(cook *k, const char *name, float missing) {
+float sis__lower_float(sis__lowering *k, const char *name, float missing) {
     const Sis__Onnx__Attribute *a = sis__lower_attribute(k, name);
     return a ? a->f : missing;
 }
 
-const char *sis__lower_input(const cook *k, size_t i) {
+const char *sis__lower_input(const sis__lowering *k, size_t i) {
     return i < k->from->n_input && k->from->input[i] ? k->from->input[i] : "";
 }
 
-const char *sis__lower_output(const cook *k, size_t i) {
+const char *sis__lower_output(const sis__lowering *k, size_t i) {
     return i < k->from->n_output && k->from->output[i] ? k->from->output[i] : "";
 }
 
 /* The name in the graph for a number or word of a step; the caller frees it. */
-static char *node_name(const cook *k, const char *word, size_t n) {
+static char *node_name(const sis__lowering *k, const char *word, size_t n) {
     char local[32];
     static const char *const outputs = "yzx";
     if (sis__is_digit(*word))
@@ -311,7 +309,7 @@ static int add_copy(Sis__Onnx__Node *n, const Sis__Onnx__Attribute *from) {
     return append_attribute(n, a);
 }
 
-static int take(cook *k, Sis__Onnx__Node *n, const char *name, size_t length) {
+static int take(sis__lowering *k, Sis__Onnx__Node *n, const char *name, size_t length) {
     size_t at;
     int drops = *name == '-';
     const Sis__Onnx__Attribute *a = attribute(k, name + drops, length - (size_t)drops, &at);
@@ -323,7 +321,7 @@ static int take(cook *k, Sis__Onnx__Node *n, const char *name, size_t length) {
 
 /* Copy all attributes that no other step names, except those of conditions and of the two special
  * operators. */
-static int take_rest(cook *k, Sis__Onnx__Node *n) {
+static int take_rest(sis__lowering *k, Sis__Onnx__Node *n) {
     static const char *const ours[] = {"channels_last", "activation", "activation_params"};
     int error = SIS_OK;
     for (size_t i = 0; i < k->from->n_attribute && i < 64 && !error; i++) {
@@ -338,7 +336,7 @@ static int take_rest(cook *k, Sis__Onnx__Node *n) {
 }
 
 /* a b c=1} */
-static int add_attributes(cook *k, Sis__Onnx__Node *n, const char *at) {
+static int add_attributes(sis__lowering *k, Sis__Onnx__Node *n, const char *at) {
     int error = SIS_OK;
     while (!error && *at && *at != '}') {
         const char *name = at;
@@ -368,7 +366,7 @@ static char *name_after(const Sis__Onnx__Node *from) {
 }
 
 /* A new, empty node for a step. */
-static Sis__Onnx__Node *start(cook *k, const char *type, size_t length) {
+static Sis__Onnx__Node *start(sis__lowering *k, const char *type, size_t length) {
     const char *domain = strncmp(type, "sis.", 4) == 0 ? "sis" : "";
     size_t prefix = *domain ? 4 : 0;
     Sis__Onnx__Node *n = k->n < SIS__MAX_LOWERED ? SIS_NEW(Sis__Onnx__Node, 1) : NULL;
@@ -386,7 +384,7 @@ static Sis__Onnx__Node *start(cook *k, const char *type, size_t length) {
 }
 
 /* Does the condition hold? *step moves past it. */
-static int holds(cook *k, const char **step) {
+static int holds(sis__lowering *k, const char **step) {
     char name[32];
     size_t length = strcspn(*step, " ");
     const char *word = *step;
@@ -401,7 +399,8 @@ static int holds(cook *k, const char **step) {
 }
 
 /* Append words up to the mark; *at moves past them and the mark. */
-static int add_names(cook *k, const char **at, char mark, char ***list, size_t *n, size_t max) {
+static int add_names(sis__lowering *k, const char **at, char mark, char ***list, size_t *n,
+                     size_t max) {
     int error = SIS_OK;
     while (!error && **at && **at != mark && **at != '{') {
         size_t length = strcspn(*at, " ");
@@ -416,7 +415,7 @@ static int add_names(cook *k, const char **at, char mark, char ***list, size_t *
 }
 
 /* The activation of a fused operator: its name, and its parameters in the order of its list. */
-static int activate(cook *k, Sis__Onnx__Node *n) {
+static int activate(sis__lowering *k, Sis__Onnx__Node *n) {
     static const char *const order[][3] = {{"LeakyRelu", "alpha"},
                                            {"Elu", "alpha"},
                                            {"HardSigmoid", "alpha", "beta"},
@@ -446,7 +445,7 @@ static int activate(cook *k, Sis__Onnx__Node *n) {
 }
 
 /* Multiply by alpha. */
-static int scale(cook *k, Sis__Onnx__Node *n) {
+static int scale(sis__lowering *k, Sis__Onnx__Node *n) {
     const Sis__Onnx__Attribute *a = sis__lower_attribute(k, "alpha");
     free(n->op_type);
     free(n->domain);
@@ -458,7 +457,7 @@ static int scale(cook *k, Sis__Onnx__Node *n) {
 }
 
 /* Is the only input of a step missing? Then the step produces nothing. */
-static int is_idle(cook *k, const char *step) {
+static int is_idle(sis__lowering *k, const char *step) {
     const char *at = step + strcspn(step, " ") + 1;
     char *end;
     if (!sis__is_digit(*at))
@@ -470,7 +469,7 @@ static int is_idle(cook *k, const char *step) {
     return 1;
 }
 
-static int add_step(cook *k, const char *step) {
+static int add_step(sis__lowering *k, const char *step) {
     if (is_idle(k, step))
         return SIS_OK;
     int so = holds(k, &step);
@@ -490,7 +489,7 @@ static int add_step(cook *k, const char *step) {
     return error || !so ? error : add_attributes(k, n, step);
 }
 
-void sis__lower_step(cook *k, const char *format, ...) {
+void sis__lower_step(sis__lowering *k, const char *format, ...) {
     char step[512];
     va_list list;
     if (k->error)
@@ -503,25 +502,25 @@ void sis__lower_step(cook *k, const char *format, ...) {
 
 /* ---- All nodes ------------------------------------------------------------------------------- */
 
-static const recipe *recipe_in(const recipe *list, size_t n, const char *name) {
+static const rule *find_rule(const rule *list, size_t n, const char *name) {
     for (size_t i = 0; i < n; i++)
         if (strcmp(list[i].name, name) == 0)
             return &list[i];
     return NULL;
 }
 
-static const recipe *broadcast_recipe(const Sis__Onnx__Node *n) {
+static const rule *broadcast_rule(const Sis__Onnx__Node *n) {
     size_t at;
-    cook k = {.from = n};
+    sis__lowering k = {.from = n};
     const Sis__Onnx__Attribute *a = attribute(&k, "broadcast", strlen("broadcast"), &at);
     return a && a->i != 0
-               ? recipe_in(broadcasts, sizeof broadcasts / sizeof *broadcasts, n->op_type)
+               ? find_rule(broadcasts, sizeof broadcasts / sizeof *broadcasts, n->op_type)
                : NULL;
 }
 
 /* QLinearConcat: scale and zero point of the result, then value, scale and zero point of each
  * part. */
-static void lower_concat(cook *k) {
+static void lower_concat(sis__lowering *k) {
     int64_t axis = sis__lower_int(k, "axis", 0);
     size_t n = k->from->n_input;
     if (n < 5 || n % 3 != 2 || n > SIS__MAX_LOWERED)
@@ -537,9 +536,9 @@ static void lower_concat(cook *k) {
         sis__lower_step(k, "QuantizeLinear c%zu 0 1 > y", n - 3);
 }
 
-/* How a node is lowered: not at all, by a recipe, by a function, or it is refused. */
+/* How a node is lowered: not at all, by a rule, by a function, or it is refused. */
 typedef struct {
-    const recipe *recipe;
+    const rule *rule;
     sis__lower_fn lower;
     const char *refused;
 } choice;
@@ -549,19 +548,19 @@ static int is_of(const Sis__Onnx__Node *n, const char *domain) {
     return strcmp(own, domain) == 0;
 }
 
-static const recipe *level_recipe(const Sis__Onnx__Node *n) {
+static const rule *quant_rule(const Sis__Onnx__Node *n) {
     int ours = n->op_type && (is_of(n, "") || is_of(n, "com.microsoft"));
-    return ours ? recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type) : NULL;
+    return ours ? find_rule(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type) : NULL;
 }
 
 /* Other forms of QuantizeLinear and DequantizeLinear are operators of their own. */
 static choice choose_level(sis__index *g, const Sis__Onnx__Node *n) {
-    const recipe *r = level_recipe(n);
-    const char *refused = r ? sis__levels_refused(g, n) : NULL;
+    const rule *r = quant_rule(n);
+    const char *refused = r ? sis__exact_quant_refused(g, n) : NULL;
     if (!r || (refused && (r == &in_levels[0] || r == &in_levels[1])))
         return (choice){0};
     int floats = strcmp(r->name, "QGemm") == 0 && (n->n_input < 8 || !*n->input[7]);
-    return (choice){.refused = refused, .recipe = refused ? NULL : floats ? &float_gemm : r};
+    return (choice){.refused = refused, .rule = refused ? NULL : floats ? &float_gemm : r};
 }
 
 /* g: the graph's names when quantised operators are lowered, else NULL. */
@@ -576,19 +575,19 @@ static choice choose(sis__index *g, const Sis__Onnx__Node *n) {
     if (is_of(n, "") && strcmp(n->op_type, "Einsum") == 0)
         return (choice){.lower = sis__lower_einsum};
     if (is_of(n, ""))
-        return (choice){.recipe = broadcast_recipe(n)};
+        return (choice){.rule = broadcast_rule(n)};
     if (!is_of(n, "com.microsoft"))
         return (choice){0};
     if (strcmp(n->op_type, "QLinearConcat") == 0)
         return (choice){.lower = lower_concat};
-    return (choice){.recipe = recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type)};
+    return (choice){.rule = find_rule(rules, sizeof rules / sizeof *rules, n->op_type)};
 }
 
 /* Make the nodes of a choice in k; none if an attribute is left that no step uses. */
-static int follow(cook *k, const choice *c) {
+static int apply_choice(sis__lowering *k, const choice *c) {
     k->refused = c->refused;
-    for (size_t i = 0; c->recipe && i < MAX_STEPS && c->recipe->steps[i] && !k->error; i++)
-        k->error = add_step(k, c->recipe->steps[i]);
+    for (size_t i = 0; c->rule && i < MAX_STEPS && c->rule->steps[i] && !k->error; i++)
+        k->error = add_step(k, c->rule->steps[i]);
     if (c->lower)
         c->lower(k);
     int left = k->from->n_attribute > 64 || k->refused;
@@ -630,9 +629,9 @@ static int note_lengths(nodes *to, const Sis__Onnx__Node *n) {
 }
 
 /* Append the replacement of a node to a list; the node is freed unless it is kept. */
-static int cook_node(const choice *c, Sis__Onnx__Node *n, nodes *to) {
-    cook k = {.from = n, .lengths = to->lengths};
-    int error = follow(&k, c);
+static int lower_node(const choice *c, Sis__Onnx__Node *n, nodes *to) {
+    sis__lowering k = {.from = n, .lengths = to->lengths};
+    int error = apply_choice(&k, c);
     if (!error && k.refused)
         error = rename_refused(n, k.refused);
     if (error || k.n == 0)
@@ -655,19 +654,19 @@ static int choose_all(const Sis__Onnx__Graph *g, int in_levels_now, choice *chos
     sis__index l = {0};
     int asks = !in_levels_now, error = SIS_OK;
     for (size_t i = 0; i < g->n_node; i++)
-        asks |= level_recipe(g->node[i]) != NULL;
+        asks |= quant_rule(g->node[i]) != NULL;
     if (asks && in_levels_now)
         error = sis__index_graph(&l, g);
     for (size_t i = 0; i < g->n_node && asks && !error; i++) {
         chosen[i] = choose(in_levels_now ? &l : NULL, g->node[i]);
-        *found |= chosen[i].recipe || chosen[i].lower || chosen[i].refused;
+        *found |= chosen[i].rule || chosen[i].lower || chosen[i].refused;
         error = l.error;
     }
     sis__index_release(&l);
     return error;
 }
 
-static int cook_graph(Sis__Onnx__Graph *g, int in_levels_now) {
+static int lower_graph(Sis__Onnx__Graph *g, int in_levels_now) {
     int found = 0;
     choice *chosen = SIS_NEW(choice, g->n_node + 1);
     if (!chosen)
@@ -676,14 +675,14 @@ static int cook_graph(Sis__Onnx__Graph *g, int in_levels_now) {
     for (size_t i = 0; i < g->n_node && !error; i++)
         for (size_t k = 0; k < g->node[i]->n_attribute && !error; k++)
             if (g->node[i]->attribute[k]->g)
-                error = cook_graph(g->node[i]->attribute[k]->g, in_levels_now);
+                error = lower_graph(g->node[i]->attribute[k]->g, in_levels_now);
     if (error || !found) {
         free(chosen);
         return error;
     }
     nodes to = {0};
     size_t done = 0;
-    while (done < g->n_node && !(error = cook_node(&chosen[done], g->node[done], &to)))
+    while (done < g->n_node && !(error = lower_node(&chosen[done], g->node[done], &to)))
         done++;
     free(chosen);
     free(to.lengths);
@@ -693,12 +692,12 @@ static int cook_graph(Sis__Onnx__Graph *g, int in_levels_now) {
     free((void *)g->node);
     g->node = to.list;
     g->n_node = to.n;
-    return error || !in_levels_now ? error : sis__levels_join(g);
+    return error || !in_levels_now ? error : sis__exact_quant_join(g);
 }
 
-int sis__recipes_apply(Sis__Onnx__Model *doc) {
+int sis__lower_operators(Sis__Onnx__Model *doc) {
     int error = SIS_OK;
     for (int in_levels_now = 0; in_levels_now < 2 && doc->graph && !error; in_levels_now++)
-        error = cook_graph(doc->graph, in_levels_now);
+        error = lower_graph(doc->graph, in_levels_now);
     return error || !doc->graph ? error : sis__bias_join(doc->graph);
 }
