@@ -498,7 +498,7 @@ static void columns(sis_net_builder *b) {
 }
 
 /* What ONNX Runtime's optimizer writes. */
-static void recipes(sis_net_builder *b) {
+static void lowered_operators(sis_net_builder *b) {
     param(b, "w", SHAPE(3, 2));
     param(b, "v", SHAPE(4, 3));
     param(b, "q", SHAPE(4));
@@ -567,7 +567,7 @@ const operator_case operator_cases[] = {
     {"picks", {3, {1, 3, 3}}, picks},
     {"rearrangements", {4, {0, 4, 2, 3}}, rearrangements},
     {"columns", {2, {0, 4}}, columns},
-    {"recipes", {3, {0, 3, 3}}, recipes},
+    {"lowered", {3, {0, 3, 3}}, lowered_operators},
     {"FusedMatMul of batches", {3, {3, 2, 4}}, fused_batches},
 };
 const size_t n_operator_cases = sizeof operator_cases / sizeof *operator_cases;

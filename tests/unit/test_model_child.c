@@ -88,7 +88,7 @@ static int is_running(pid_t pid) {
     return state && state[1] && state[2] != 'Z' && state[2] != 'X';
 }
 
-static void nothing_survives_the_model(void **state) {
+static void child_processes_end_with_the_model(void **state) {
     (void)state;
     const char *const commands[] = {/* ends by itself, with a child left in the background */
                                     "cmd:sleep 1000 >/dev/null 2>&1 & " ANSWER_ROWS("['$$','$!']"),
@@ -112,7 +112,7 @@ static void nothing_survives_the_model(void **state) {
 }
 
 /* A host without standard streams, that lets the system collect its children. */
-static void odd_hosts_are_served(void **state) {
+static void hosts_without_streams_that_ignore_children_work(void **state) {
     (void)state;
     int streams[3], taken = 0;
     void (*before)(int) = signal(SIGCHLD, SIG_IGN);
@@ -197,8 +197,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sigpipe_never_reaches_the_host),
         cmocka_unit_test(descriptors_are_not_inherited_and_not_lost),
-        cmocka_unit_test(nothing_survives_the_model),
-        cmocka_unit_test(odd_hosts_are_served),
+        cmocka_unit_test(child_processes_end_with_the_model),
+        cmocka_unit_test(hosts_without_streams_that_ignore_children_work),
         cmocka_unit_test(each_worker_has_a_child_of_its_own),
         cmocka_unit_test(failing_allocations_are_reported),
     };

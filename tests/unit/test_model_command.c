@@ -49,7 +49,7 @@ static void rows_become_scores(void **state) {
     sis_model_close(&model);
 }
 
-static void several_outputs_are_a_list_a_row(void **state) {
+static void several_outputs_are_a_list_per_row(void **state) {
     (void)state;
     sis_model model = open_model("cmd:" ECHO, 10);
     double rows[6] = {1, 2, 3, 4, 5, 6}, scores[6];
@@ -60,7 +60,7 @@ static void several_outputs_are_a_list_a_row(void **state) {
     sis_model_close(&model);
 }
 
-static void numbers_arrive_as_they_left(void **state) {
+static void numbers_are_sent_without_loss(void **state) {
     (void)state;
     enum { N = 500, WIDTH = 20 };
     double rows[N * WIDTH], scores[N * WIDTH];
@@ -155,7 +155,7 @@ static void many_rows_are_split_over_requests(void **state) {
 }
 
 /* It writes 300 kB to stdout and to stderr before it has read more than a part of the request. */
-static void full_pipes_do_not_wait_for_each_other(void **state) {
+static void full_pipes_do_not_deadlock(void **state) {
     (void)state;
     const char *spec =
         "cmd:read -r line; echo '{\"outputs\":[1]}'; head -c 70000 >/dev/null;"
@@ -177,7 +177,7 @@ static void full_pipes_do_not_wait_for_each_other(void **state) {
 
 /* ---- What fails ------------------------------------------------------------------------------ */
 
-static void every_failure_says_what_happened(void **state) {
+static void messages_describe_every_failure(void **state) {
     (void)state;
     const struct {
         const char *command;
@@ -215,7 +215,8 @@ static void every_failure_says_what_happened(void **state) {
         {ANSWER("{\"outputs\":[1e999]}"), SIS_E_MODEL, "expected JSON"},
         {ANSWER("{\"outputs\":[null]}"), SIS_E_NAN, "row 1 of 1: expected a score, found null"},
         {ANSWER("{\"outputs\":[NaN]}"), SIS_E_NAN, "row 1 of 1: expected a score, found NaN"},
-        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN, "expected a score, found -Infinity"},
+        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN,
+         "expected a score, found -Infinity"},
         {ANSWER("{\"NaN\":\"\\\\\"NaN\",\"outputs\":[NaN]}"), SIS_E_NAN, "found NaN"},
         {ANSWER("{\"outputs\":[\"NaN\"]}"), SIS_E_MODEL, "expected a number, found a string"},
         {ANSWER("{\"outputs\":[1],\"outputs\":[2]}"), SIS_E_MODEL,
@@ -242,7 +243,7 @@ static void every_failure_says_what_happened(void **state) {
     }
 }
 
-static void later_rows_are_judged_like_the_first(void **state) {
+static void later_rows_are_checked_like_the_first(void **state) {
     (void)state;
     const struct {
         const char *answer;
@@ -276,7 +277,7 @@ static void later_rows_are_judged_like_the_first(void **state) {
 
 /* The child writes a line too many when its second request has come: too late for anybody who looks
  * before asking. */
-static void a_late_stray_line_is_noticed(void **state) {
+static void a_late_extra_line_is_detected(void **state) {
     (void)state;
     const struct {
         const char *child;
@@ -300,7 +301,7 @@ static void a_late_stray_line_is_noticed(void **state) {
 }
 
 /* So is one at the last request, before anybody gets to know the scores or the verdict. */
-static void a_stray_line_at_the_end_is_noticed(void **state) {
+static void an_extra_line_at_the_end_is_detected(void **state) {
     (void)state;
     double scores[2], row[3] = {5, 0, 0}, mask[3] = {0};
     sis_input input = {.values = row, .n_values = 3, .mask = mask, .n_samples = 1};
@@ -332,7 +333,7 @@ static void a_stray_line_at_the_end_is_noticed(void **state) {
 }
 
 /* The child answers the length of its request. */
-static void no_two_requests_ask_for_as_many_rows(void **state) {
+static void consecutive_requests_have_different_numbers_of_rows(void **state) {
     (void)state;
     double rows[6] = {0}, scores[4] = {0}, before = (double)strlen("{\"inputs\":[[0,0,0]]}\n");
     sis_model model = open_model(self("count"), 20);
@@ -347,7 +348,7 @@ static void no_two_requests_ask_for_as_many_rows(void **state) {
 }
 
 /* After an answer of the wrong length nobody knows what the next line answers. */
-static void a_child_that_miscounts_is_started_again(void **state) {
+static void a_child_with_a_wrong_number_of_answers_is_restarted(void **state) {
     (void)state;
     double rows[9] = {0}, scores[6];
     sis_model model = open_model("cmd:read -r l; echo '{\"outputs\":[[1,2]]}'; read -r l; echo "
@@ -399,7 +400,7 @@ static void a_child_that_hangs_is_killed(void **state) {
     }
 }
 
-static void a_lost_child_is_started_again(void **state) {
+static void a_child_that_ended_is_restarted(void **state) {
     (void)state;
     double score;
     sis_model model =
@@ -414,7 +415,7 @@ static void a_lost_child_is_started_again(void **state) {
     sis_model_close(&model);
 }
 
-static void a_child_that_dies_is_asked_again_if_that_is_wanted(void **state) {
+static void retries_ask_again_after_a_child_dies(void **state) {
     (void)state;
     double score;
     sis_model model;
@@ -436,7 +437,7 @@ static void a_child_that_dies_is_asked_again_if_that_is_wanted(void **state) {
     sis_model_close(&model);
 }
 
-static void only_the_end_of_a_long_speech_is_quoted(void **state) {
+static void messages_quote_only_the_end_of_a_long_stderr(void **state) {
     (void)state;
     sis_model model =
         open_model("cmd:awk 'BEGIN { for (; i < 100000; i++) print \"line\", i }' >&2;"
@@ -448,7 +449,7 @@ static void only_the_end_of_a_long_speech_is_quoted(void **state) {
     sis_model_close(&model);
 }
 
-static void an_answer_without_end_is_refused(void **state) {
+static void an_endless_answer_is_refused(void **state) {
     (void)state;
     sis_model model = open_model(self("flood"), 60);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
@@ -479,7 +480,7 @@ static void children_share_the_cores(void **state) {
     unsetenv("MKL_NUM_THREADS");
 }
 
-static void unknown_specs_are_answered_with_the_known_ones(void **state) {
+static void unknown_specs_list_the_known_kinds(void **state) {
     (void)state;
     sis_model model;
     sis_model_opt opt;
@@ -549,7 +550,7 @@ static int child_flood(void) {
     return 0;
 }
 
-static void models_have_names_without_folders(void **state) {
+static void model_names_contain_no_folders(void **state) {
     (void)state;
     static const char *const names[][2] = {
         {"/srv/models/m.onnx", "m.onnx"},
@@ -580,27 +581,27 @@ int main(void) {
                    : child_flood();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_scores),
-        cmocka_unit_test(several_outputs_are_a_list_a_row),
-        cmocka_unit_test(numbers_arrive_as_they_left),
+        cmocka_unit_test(several_outputs_are_a_list_per_row),
+        cmocka_unit_test(numbers_are_sent_without_loss),
         cmocka_unit_test(a_missing_value_is_null),
         cmocka_unit_test(texts_are_sent_in_pieces),
         cmocka_unit_test(many_rows_are_split_over_requests),
-        cmocka_unit_test(full_pipes_do_not_wait_for_each_other),
-        cmocka_unit_test(every_failure_says_what_happened),
-        cmocka_unit_test(later_rows_are_judged_like_the_first),
-        cmocka_unit_test(a_late_stray_line_is_noticed),
-        cmocka_unit_test(a_stray_line_at_the_end_is_noticed),
-        cmocka_unit_test(no_two_requests_ask_for_as_many_rows),
-        cmocka_unit_test(a_child_that_miscounts_is_started_again),
+        cmocka_unit_test(full_pipes_do_not_deadlock),
+        cmocka_unit_test(messages_describe_every_failure),
+        cmocka_unit_test(later_rows_are_checked_like_the_first),
+        cmocka_unit_test(a_late_extra_line_is_detected),
+        cmocka_unit_test(an_extra_line_at_the_end_is_detected),
+        cmocka_unit_test(consecutive_requests_have_different_numbers_of_rows),
+        cmocka_unit_test(a_child_with_a_wrong_number_of_answers_is_restarted),
         cmocka_unit_test(one_of_several_scores_may_be_nan),
         cmocka_unit_test(a_child_that_hangs_is_killed),
-        cmocka_unit_test(a_lost_child_is_started_again),
-        cmocka_unit_test(a_child_that_dies_is_asked_again_if_that_is_wanted),
-        cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),
-        cmocka_unit_test(an_answer_without_end_is_refused),
+        cmocka_unit_test(a_child_that_ended_is_restarted),
+        cmocka_unit_test(retries_ask_again_after_a_child_dies),
+        cmocka_unit_test(messages_quote_only_the_end_of_a_long_stderr),
+        cmocka_unit_test(an_endless_answer_is_refused),
         cmocka_unit_test(children_share_the_cores),
-        cmocka_unit_test(models_have_names_without_folders),
-        cmocka_unit_test(unknown_specs_are_answered_with_the_known_ones),
+        cmocka_unit_test(model_names_contain_no_folders),
+        cmocka_unit_test(unknown_specs_list_the_known_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,7 +184,7 @@ static void texts_are_strings(void **state) {
 }
 
 /* What one handle is told is no business of the others. */
-static void handles_of_texts_and_of_numbers_stand_side_by_side(void **state) {
+static void handles_for_texts_and_numbers_are_independent(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -229,7 +229,7 @@ static void integers_are_checked_before_they_are_sent(void **state) {
     }
 }
 
-static void shapes_without_an_axis_of_rows_are_filled(void **state) {
+static void shapes_without_a_batch_axis_are_filled(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -343,7 +343,7 @@ static void rows_fit_a_shape_in_one_way(void **state) {
 }
 
 /* The brightest line of an image, wide or high. */
-static void shapes_are_told_where_sizes_are_free(void **state) {
+static void declared_shapes_fix_free_sizes(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -381,7 +381,7 @@ static void shapes_are_told_where_sizes_are_free(void **state) {
 
 /* ---- Connections ----------------------------------------------------------------------------- */
 
-static void connections_are_kept(void **state) {
+static void connections_are_reused(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -406,7 +406,7 @@ static void connections_are_kept(void **state) {
     sis_model_close(&model);
 }
 
-static void long_batches_are_cut(void **state) {
+static void long_batches_are_split(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -442,7 +442,7 @@ static void long_batches_are_cut(void **state) {
     free(scores);
 }
 
-static void time_runs_out(void **state) {
+static void slow_servers_time_out(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -470,7 +470,7 @@ static void time_runs_out(void **state) {
     sis_model_close(&model);
 }
 
-static void nobody_listens(void **state) {
+static void refused_connections_are_reported(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -487,7 +487,7 @@ static void nobody_listens(void **state) {
 
 /* ---- What goes wrong ------------------------------------------------------------------------- */
 
-static void every_wrong_answer_is_told(void **state) {
+static void every_wrong_answer_is_reported(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -512,7 +512,8 @@ static void every_wrong_answer_is_told(void **state) {
         {"shape/v2/models/credit", SIS_E_MODEL, "expected 2 values, as the shape says, found 1"},
         {"count/v2/models/credit", SIS_E_MODEL, "expected 1 values, as the shape says, found 2"},
         {"count/v1/models/credit", SIS_E_MODEL, "expected 1 prediction, one for each row, found 2"},
-        {"id/v2/models/credit", SIS_E_MODEL, "expected the response to request 1, found the one to ano"},
+        {"id/v2/models/credit", SIS_E_MODEL,
+         "expected the response to request 1, found the one to ano"},
         {"type/v2/models/credit", SIS_E_MODEL, "expected an output of numbers, found datatype BYT"},
         {"text/v2/models/credit", SIS_E_MODEL, "row 1 of 1: expected a number, found a string"},
         {"unnamed/v2/models/credit", SIS_E_MODEL,
@@ -551,7 +552,7 @@ static void every_wrong_answer_is_told(void **state) {
 }
 
 /* Rows go into the ids, a mask follows from them, the rest is given. */
-static void other_inputs_follow_or_are_given(void **state) {
+static void other_inputs_are_derived_or_constant(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -591,7 +592,7 @@ static void other_inputs_follow_or_are_given(void **state) {
     assert_message_has("input scale: the array has shape (3), but the model takes (1)");
 }
 
-static void what_cannot_be_opened_is_told(void **state) {
+static void models_that_cannot_be_opened_are_reported(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -650,8 +651,7 @@ static void redirections_are_followed_on_the_same_host_if_asked(void **state) {
     sis_model_close(&model);
     assert_int_equal(sis_model_open(server_address("away/v2/models/credit"), &opt, &model),
                      SIS_E_MODEL);
-    assert_message_has(
-        "a redirection to another host, localhost:1/v2/models/credit, which must");
+    assert_message_has("a redirection to another host, localhost:1/v2/models/credit, which must");
     assert_int_equal(sis_model_open(server_address("circle/v2/models/credit"), &opt, &model),
                      SIS_E_MODEL);
     assert_message_has("more than 5 redirections");
@@ -669,7 +669,7 @@ static const char *secret_file(const char *text) {
     return path;
 }
 
-static void secrets_are_sent_and_not_told(void **state) {
+static void secrets_are_sent_but_not_printed(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -710,7 +710,7 @@ static void secrets_are_sent_and_not_told(void **state) {
     remove(secret_file(""));
 }
 
-static void bad_secrets_are_refused_unseen(void **state) {
+static void malformed_secrets_are_refused_without_printing_them(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -769,7 +769,7 @@ static int use_model(void *ctx) {
     return code;
 }
 
-static void no_memory_is_survived(void **state) {
+static void failing_allocations_do_no_harm(void **state) {
     (void)state;
     if (no_server())
         skip();
@@ -789,23 +789,23 @@ int main(void) {
         cmocka_unit_test(single_precision_is_the_same_in_text_and_binary),
         cmocka_unit_test(explanations_are_those_of_the_model_itself),
         cmocka_unit_test(texts_are_strings),
-        cmocka_unit_test(handles_of_texts_and_of_numbers_stand_side_by_side),
+        cmocka_unit_test(handles_for_texts_and_numbers_are_independent),
         cmocka_unit_test(integers_are_checked_before_they_are_sent),
-        cmocka_unit_test(shapes_without_an_axis_of_rows_are_filled),
+        cmocka_unit_test(shapes_without_a_batch_axis_are_filled),
         cmocka_unit_test(requests_too_long_to_be_written_are_refused),
         cmocka_unit_test(rows_fit_a_shape_in_one_way),
-        cmocka_unit_test(shapes_are_told_where_sizes_are_free),
-        cmocka_unit_test(connections_are_kept),
-        cmocka_unit_test(long_batches_are_cut),
-        cmocka_unit_test(time_runs_out),
-        cmocka_unit_test(nobody_listens),
-        cmocka_unit_test(every_wrong_answer_is_told),
-        cmocka_unit_test(other_inputs_follow_or_are_given),
-        cmocka_unit_test(what_cannot_be_opened_is_told),
+        cmocka_unit_test(declared_shapes_fix_free_sizes),
+        cmocka_unit_test(connections_are_reused),
+        cmocka_unit_test(long_batches_are_split),
+        cmocka_unit_test(slow_servers_time_out),
+        cmocka_unit_test(refused_connections_are_reported),
+        cmocka_unit_test(every_wrong_answer_is_reported),
+        cmocka_unit_test(other_inputs_are_derived_or_constant),
+        cmocka_unit_test(models_that_cannot_be_opened_are_reported),
         cmocka_unit_test(redirections_are_followed_on_the_same_host_if_asked),
-        cmocka_unit_test(secrets_are_sent_and_not_told),
-        cmocka_unit_test(bad_secrets_are_refused_unseen),
-        cmocka_unit_test(no_memory_is_survived),
+        cmocka_unit_test(secrets_are_sent_but_not_printed),
+        cmocka_unit_test(malformed_secrets_are_refused_without_printing_them),
+        cmocka_unit_test(failing_allocations_do_no_harm),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

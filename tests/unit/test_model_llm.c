@@ -80,7 +80,7 @@ static const echo_case echoes[] = {
      1, 2, 1, -2, -3},
 };
 
-static void margins_are_the_least_over_the_tokens_of_the_answer(void **state) {
+static void margins_are_the_minimum_over_the_tokens_of_the_answer(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof echoes / sizeof *echoes; i++) {
         const echo_case *c = &echoes[i];
@@ -378,7 +378,7 @@ static int use_model(void *ctx) {
     return error;
 }
 
-static void no_memory_is_survived(void **state) {
+static void failing_allocations_do_no_harm(void **state) {
     (void)state;
     if (!base[0])
         skip();
@@ -392,7 +392,7 @@ static void no_memory_is_survived(void **state) {
 }
 
 /* Two tasks share a connection, each with prompts of its own. */
-static void shared_handles_have_prompts_of_their_own(void **state) {
+static void shared_handles_have_separate_prompts(void **state) {
     (void)state;
     if (!base[0])
         skip();
@@ -419,15 +419,15 @@ static void shared_handles_have_prompts_of_their_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(margins_are_the_least_over_the_tokens_of_the_answer),
+        cmocka_unit_test(margins_are_the_minimum_over_the_tokens_of_the_answer),
         cmocka_unit_test(generated_tokens_are_compared_up_to_the_first_difference),
         cmocka_unit_test(lists_of_tokens_are_read_as_generated),
         cmocka_unit_test(labels_add_the_tokens_that_begin_them),
         cmocka_unit_test(characters_are_counted),
         cmocka_unit_test(wrong_answers_are_refused),
         cmocka_unit_test(damaged_answers_give_numbers_or_errors),
-        cmocka_unit_test(no_memory_is_survived),
-        cmocka_unit_test(shared_handles_have_prompts_of_their_own),
+        cmocka_unit_test(failing_allocations_do_no_harm),
+        cmocka_unit_test(shared_handles_have_separate_prompts),
     };
     return cmocka_run_group_tests(tests, start_server, end_server);
 }

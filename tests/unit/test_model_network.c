@@ -78,7 +78,7 @@ static sis_opt between(const subject *s, const sis_input *in) {
     return opt;
 }
 
-static void token_walks_give_what_full_passes_give(void **state) {
+static void token_walks_equal_full_passes(void **state) {
     (void)state;
     static const char *const names[] = {"text", "lstm"};
     size_t found = 0;
@@ -135,7 +135,7 @@ static int look(void *ctx, size_t i, const sis_collection *c) {
     return 0;
 }
 
-static void every_thread_has_rows_of_its_own(void **state) {
+static void threads_have_separate_rows(void **state) {
     (void)state;
     subject s;
     sis_collection alone[INPUTS];
@@ -187,7 +187,7 @@ static void the_embedding_of_a_masked_token_can_be_set(void **state) {
     subject_close(&s);
 }
 
-static void ids_that_are_no_words_are_refused(void **state) {
+static void ids_outside_the_vocabulary_are_refused(void **state) {
     (void)state;
     static const double wrong[] = {-2, 0.5, 1e9, INFINITY};
     subject s;
@@ -203,7 +203,7 @@ static void ids_that_are_no_words_are_refused(void **state) {
     subject_close(&s);
 }
 
-static void files_that_are_none_are_refused(void **state) {
+static void files_that_are_not_models_are_refused(void **state) {
     (void)state;
     sis_model model;
     assert_int_equal(sis_model_open("/nowhere/absent.onnx", NULL, &model), SIS_E_IO);
@@ -230,12 +230,12 @@ static void walks_without_memory_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(token_walks_give_what_full_passes_give),
+        cmocka_unit_test(token_walks_equal_full_passes),
         cmocka_unit_test(removed_tokens_are_predicted_without_a_walk),
-        cmocka_unit_test(every_thread_has_rows_of_its_own),
+        cmocka_unit_test(threads_have_separate_rows),
         cmocka_unit_test(the_embedding_of_a_masked_token_can_be_set),
-        cmocka_unit_test(ids_that_are_no_words_are_refused),
-        cmocka_unit_test(files_that_are_none_are_refused),
+        cmocka_unit_test(ids_outside_the_vocabulary_are_refused),
+        cmocka_unit_test(files_that_are_not_models_are_refused),
         cmocka_unit_test(walks_without_memory_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,7 +225,7 @@ static void explanations_do_not_depend_on_threads(void **state) {
 
 /* ---- What our engine lacks ------------------------------------------------------------------- */
 
-static void a_file_of_other_operators_is_run_and_said_so(void **state) {
+static void files_with_other_operators_run_in_onnx_runtime_with_a_note(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -249,7 +249,7 @@ static void a_file_of_other_operators_is_run_and_said_so(void **state) {
     sis_model_close(&model);
 }
 
-static void what_neither_can_run_is_told(void **state) {
+static void files_that_neither_engine_runs_are_reported(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -362,7 +362,7 @@ static int try_model(const char *path, const json_t *run) {
     return 1;
 }
 
-static void models_of_one_input_give_what_was_recorded(void **state) {
+static void models_with_one_input_give_recorded_outputs(void **state) {
     (void)state;
     const char *folder = no_library() ? NULL : shared_data("zoo");
     if (!folder)
@@ -409,7 +409,7 @@ static int use_model(void *ctx) {
     return code;
 }
 
-static void no_memory_is_survived(void **state) {
+static void failing_allocations_do_no_harm(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -421,7 +421,7 @@ static void no_memory_is_survived(void **state) {
 
 /* ---- Several inputs -------------------------------------------------------------------------- */
 
-static void attention_masks_follow_from_the_ids(void **state) {
+static void attention_masks_are_derived_from_ids(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -453,7 +453,7 @@ static void attention_masks_follow_from_the_ids(void **state) {
 }
 
 /* Two tables side by side, or one that is explained and one that is given. */
-static void rows_are_cut_or_others_given(void **state) {
+static void rows_are_split_or_other_inputs_are_constant(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -593,7 +593,7 @@ static void labels_are_those_of_the_file(void **state) {
 }
 
 /* The brightest line of an image, wide or high. */
-static void shapes_are_told_where_sizes_are_free(void **state) {
+static void declared_shapes_fix_free_sizes(void **state) {
     (void)state;
     if (no_library())
         skip();
@@ -634,7 +634,7 @@ static void shapes_are_told_where_sizes_are_free(void **state) {
 }
 
 /* Rows are rounded on their way in. */
-static void floats_of_16_bits_go_in_and_come_out(void **state) {
+static void half_precision_inputs_and_outputs_work(void **state) {
     static const int types[] = {SIS__ONNX__TENSOR__DATA_TYPE__FLOAT16,
                                 SIS__ONNX__TENSOR__DATA_TYPE__BFLOAT16};
     static const double x[] = {0.1, -1000.3, 3e-6}, want[2][3] = {{0x1.998p-4, -1000.5, 0x1.9p-19},
@@ -657,7 +657,7 @@ static void floats_of_16_bits_go_in_and_come_out(void **state) {
 }
 
 /* Of 2^62 + 1 rows of 4 values the number of values is 4 again. */
-static void so_many_rows_that_nobody_could_fill_them_are_refused(void **state) {
+static void fixed_batches_that_are_too_large_are_refused(void **state) {
     static const int64_t counts[] = {((int64_t)1 << 62) + 1, INT64_MAX, (int64_t)1 << 27};
     const double x[] = {1, -2, 3, -4};
     double y[4];
@@ -696,19 +696,19 @@ static int remove_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_masks_follow_from_the_ids),
-        cmocka_unit_test(rows_are_cut_or_others_given),
+        cmocka_unit_test(attention_masks_are_derived_from_ids),
+        cmocka_unit_test(rows_are_split_or_other_inputs_are_constant),
         cmocka_unit_test(the_first_of_integer_outputs_is_explained),
         cmocka_unit_test(labels_are_those_of_the_file),
         cmocka_unit_test(margins_are_those_of_our_engine),
         cmocka_unit_test(explanations_do_not_depend_on_threads),
-        cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),
-        cmocka_unit_test(what_neither_can_run_is_told),
-        cmocka_unit_test(models_of_one_input_give_what_was_recorded),
-        cmocka_unit_test(shapes_are_told_where_sizes_are_free),
-        cmocka_unit_test(floats_of_16_bits_go_in_and_come_out),
-        cmocka_unit_test(so_many_rows_that_nobody_could_fill_them_are_refused),
-        cmocka_unit_test(no_memory_is_survived),
+        cmocka_unit_test(files_with_other_operators_run_in_onnx_runtime_with_a_note),
+        cmocka_unit_test(files_that_neither_engine_runs_are_reported),
+        cmocka_unit_test(models_with_one_input_give_recorded_outputs),
+        cmocka_unit_test(declared_shapes_fix_free_sizes),
+        cmocka_unit_test(half_precision_inputs_and_outputs_work),
+        cmocka_unit_test(fixed_batches_that_are_too_large_are_refused),
+        cmocka_unit_test(failing_allocations_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, remove_files);
 }

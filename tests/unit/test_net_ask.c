@@ -216,7 +216,7 @@ static void a_normalisation_becomes_part_of_a_convolution(void **state) {
     assert_true(fabsf(y[0] - 39) < 1e-4f && fabsf(y[1] - 23.5f) < 1e-4f);
 }
 
-static void lengths_may_be_left_free(void **state) {
+static void lengths_may_be_free(void **state) {
     (void)state;
     sis_net *net;
     sis__rng r;
@@ -271,7 +271,7 @@ static void parameters_can_be_replaced(void **state) {
 
 /* Names come from files: what would steer a terminal or begin a line of its own does not get
  * out. */
-static void a_description_keeps_names_on_their_line(void **state) {
+static void descriptions_print_each_name_on_one_line(void **state) {
     (void)state;
     sis_net_builder *b = sis_net_builder_new("test");
     sis_net *net;
@@ -314,7 +314,7 @@ static void a_description_shows_nodes_and_parameters(void **state) {
 }
 
 /* y = the largest of each half of (x + {1, 2, 3, 4}) * 0.5. */
-static void constants_are_whatever_exporters_write(void **state) {
+static void constants_may_have_every_exported_form(void **state) {
     (void)state;
     const float x[4] = {1, -2, 3, 0.5f};
     float y[2];
@@ -349,11 +349,11 @@ int main(void) {
         cmocka_unit_test(only_a_softmax_over_all_scores_is_a_link),
         cmocka_unit_test(shape_arithmetic_is_folded),
         cmocka_unit_test(a_normalisation_becomes_part_of_a_convolution),
-        cmocka_unit_test(lengths_may_be_left_free),
+        cmocka_unit_test(lengths_may_be_free),
         cmocka_unit_test(parameters_can_be_replaced),
         cmocka_unit_test(a_description_shows_nodes_and_parameters),
-        cmocka_unit_test(a_description_keeps_names_on_their_line),
-        cmocka_unit_test(constants_are_whatever_exporters_write),
+        cmocka_unit_test(descriptions_print_each_name_on_one_line),
+        cmocka_unit_test(constants_may_have_every_exported_form),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

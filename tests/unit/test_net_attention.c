@@ -191,7 +191,7 @@ static outcome run(const sis_net *net, size_t rows, size_t length, const float *
     return o;
 }
 
-static void attention_is_one_step_whatever_it_reads(void **state) {
+static void attention_is_fused_for_all_inputs(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 41);
@@ -217,7 +217,7 @@ static void attention_is_one_step_whatever_it_reads(void **state) {
 }
 
 /* Where one query is read, none of the steps between the products is done for another. */
-static void masks_are_narrowed_to_what_is_read(void **state) {
+static void masks_are_computed_only_for_slices_that_are_read(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 42);
@@ -239,8 +239,8 @@ static void masks_are_narrowed_to_what_is_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_are_narrowed_to_what_is_read),
-        cmocka_unit_test(attention_is_one_step_whatever_it_reads),
+        cmocka_unit_test(masks_are_computed_only_for_slices_that_are_read),
+        cmocka_unit_test(attention_is_fused_for_all_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void rows_do_not_depend_on_their_neighbours(void **state) {
 }
 
 /* The check above would also pass if everything ran row by row: it must not. */
-static void rows_run_together_where_that_is_the_same(void **state) {
+static void rows_run_together_if_results_are_identical(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
         sis_net *net;
@@ -135,7 +135,7 @@ static void check_alike(const char *name) {
     sis_net_free(net);
 }
 
-static void rows_that_begin_alike_are_as_if_alone(void **state) {
+static void rows_with_a_common_prefix_equal_single_runs(void **state) {
     (void)state;
     check_alike("lstm");
     check_alike("bilstm");
@@ -144,7 +144,7 @@ static void rows_that_begin_alike_are_as_if_alone(void **state) {
 }
 
 /* Too dear to be compared with rows run alone, but all rows go into one mean: they must not run together. */
-static void rows_of_one_mean_run_alone(void **state) {
+static void rows_mixed_by_a_mean_run_one_by_one(void **state) {
     (void)state;
     enum { N = 448 };
     sis_net_builder *b = sis_net_builder_new("mean over rows");
@@ -218,7 +218,7 @@ static sis_net *build_mixture(mixture m) {
     return net;
 }
 
-static void rows_that_are_mixed_now_and_then_run_alone(void **state) {
+static void rows_that_are_mixed_sometimes_run_one_by_one(void **state) {
     (void)state;
     enum { N = 5, WIDTH = 6 };
     float x[N * WIDTH], alone[N * WIDTH], all[N * WIDTH];
@@ -377,10 +377,10 @@ static void zero_times_an_infinite_weight_is_not_a_number(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
-        cmocka_unit_test(rows_run_together_where_that_is_the_same),
-        cmocka_unit_test(rows_that_begin_alike_are_as_if_alone),
-        cmocka_unit_test(rows_of_one_mean_run_alone),
-        cmocka_unit_test(rows_that_are_mixed_now_and_then_run_alone),
+        cmocka_unit_test(rows_run_together_if_results_are_identical),
+        cmocka_unit_test(rows_with_a_common_prefix_equal_single_runs),
+        cmocka_unit_test(rows_mixed_by_a_mean_run_one_by_one),
+        cmocka_unit_test(rows_that_are_mixed_sometimes_run_one_by_one),
         cmocka_unit_test(reusing_memory_changes_nothing),
         cmocka_unit_test(callers_may_share_a_network),
         cmocka_unit_test(margins_and_scores_agree),

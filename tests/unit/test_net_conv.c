@@ -141,7 +141,7 @@ static void check(geometry *g, sis__rng *r) {
     free(y);
 }
 
-static void random_geometries(void **state) {
+static void random_convolutions_equal_naive_ones(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 5);
@@ -170,7 +170,7 @@ static void random_geometries(void **state) {
 }
 
 /* Maps that do not fit into one block: rows of an image, parts of a line, planes of a volume. */
-static void large_maps(void **state) {
+static void convolutions_of_large_maps_equal_naive_ones(void **state) {
     (void)state;
     geometry all[] = {
         {96, 5, 1, 2, {1, 32, 32}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, 0, {0}},
@@ -245,7 +245,7 @@ static int build_small(int also_times, sis_net **out) {
 }
 
 /* Sums that others read, too, stay what they are. */
-static void sums_that_are_read_otherwise_keep_their_value(void **state) {
+static void sums_with_other_readers_keep_their_value(void **state) {
     (void)state;
     float y[4];
     sis_net *net = NULL;
@@ -259,7 +259,7 @@ static void sums_that_are_read_otherwise_keep_their_value(void **state) {
 
 /* One for each filter is the bias, to the bit, whichever side it stands on; one for each column, of
  * which there are as many, is not. */
-static void a_number_for_each_filter_is_the_bias(void **state) {
+static void a_constant_per_filter_becomes_the_bias(void **state) {
     (void)state;
     float bias[MAP], y[MAP], columns[MAP];
     scores_with("", SHAPE(FILTERS), bias);
@@ -280,18 +280,18 @@ static int build_and_release(void *ctx) {
     return error;
 }
 
-static void running_out_of_memory(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     assert_true(with_failing_allocations(build_and_release, NULL) > 20);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running_out_of_memory),
-        cmocka_unit_test(a_number_for_each_filter_is_the_bias),
-        cmocka_unit_test(sums_that_are_read_otherwise_keep_their_value),
-        cmocka_unit_test(random_geometries),
-        cmocka_unit_test(large_maps),
+        cmocka_unit_test(failing_allocations_are_reported),
+        cmocka_unit_test(a_constant_per_filter_becomes_the_bias),
+        cmocka_unit_test(sums_with_other_readers_keep_their_value),
+        cmocka_unit_test(random_convolutions_equal_naive_ones),
+        cmocka_unit_test(convolutions_of_large_maps_equal_naive_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -332,7 +332,7 @@ static void many_empty_nodes_are_bounded(void **state) {
 }
 
 /* Long chains of views and of everything else compile in linear time. */
-static void long_chains_are_quick(void **state) {
+static void long_chains_load_quickly(void **state) {
     (void)state;
     double start = cpu_seconds();
     sis_net_builder *b = sis_net_builder_new("chain");
@@ -418,7 +418,7 @@ int main(void) {
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(many_empty_nodes_are_bounded),
-        cmocka_unit_test(long_chains_are_quick),
+        cmocka_unit_test(long_chains_load_quickly),
         cmocka_unit_test(windows_of_padding_are_the_lowest_integer),
         cmocka_unit_test(sizes_from_constants_are_bounded),
     };

@@ -120,7 +120,7 @@ static int read_outside(const char *dir, Sis__Onnx__Model *doc, sis_net **net) {
     return error;
 }
 
-static void values_may_lie_beside_the_model(void **state) {
+static void values_may_be_in_external_files(void **state) {
     (void)state;
     char dir[] = "/tmp/sis-external-XXXXXX", path[4096];
     float w[6] = {9, 9, 1, 2, 3, 4}, x[4] = {1, 1, 1, 2};
@@ -290,7 +290,7 @@ static Sis__Onnx__Model *widths(size_t declared, int64_t wide, int by_value) {
     return doc;
 }
 
-static void the_branch_that_is_taken_takes_the_place_of_if(void **state) {
+static void known_branches_replace_if(void **state) {
     (void)state;
     const float x[] = {3, 4};
     for (int64_t wide = 2; wide < 4; wide++) {
@@ -310,7 +310,7 @@ static void the_branch_that_is_taken_takes_the_place_of_if(void **state) {
 }
 
 /* Two branches with the same names, one inside the other. */
-static void branches_may_hold_branches(void **state) {
+static void nested_branches_are_inlined(void **state) {
     (void)state;
     const float x[] = {3, 4};
     float y[2];
@@ -331,7 +331,7 @@ static void branches_may_hold_branches(void **state) {
 }
 
 /* A branch is chosen for one size; rows of another size for which it would be the other are refused. */
-static void a_branch_is_not_taken_for_other_sizes(void **state) {
+static void branches_refuse_sizes_with_another_condition(void **state) {
     (void)state;
     float x[64] = {1}, y[64];
     Sis__Onnx__Model *doc = widths(0, 64, 0);
@@ -346,7 +346,7 @@ static void a_branch_is_not_taken_for_other_sizes(void **state) {
     sis__proto_free(&doc->base);
 }
 
-static void branches_that_values_decide_are_refused(void **state) {
+static void conditions_that_depend_on_values_are_refused(void **state) {
     (void)state;
     Sis__Onnx__Model *doc = widths(2, 2, 1);
     assert_null(net_of(doc, SIS_E_UNSUPPORTED));
@@ -377,13 +377,13 @@ static void branches_survive_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_may_lie_beside_the_model),
+        cmocka_unit_test(values_may_be_in_external_files),
         cmocka_unit_test(sparse_values_are_refused),
         cmocka_unit_test(functions_of_the_file_are_refused),
-        cmocka_unit_test(the_branch_that_is_taken_takes_the_place_of_if),
-        cmocka_unit_test(branches_may_hold_branches),
-        cmocka_unit_test(a_branch_is_not_taken_for_other_sizes),
-        cmocka_unit_test(branches_that_values_decide_are_refused),
+        cmocka_unit_test(known_branches_replace_if),
+        cmocka_unit_test(nested_branches_are_inlined),
+        cmocka_unit_test(branches_refuse_sizes_with_another_condition),
+        cmocka_unit_test(conditions_that_depend_on_values_are_refused),
         cmocka_unit_test(branches_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

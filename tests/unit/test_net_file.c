@@ -12,7 +12,7 @@
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static void what_is_written_reads_back_equal(void **state) {
+static void written_networks_read_back_equal(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
         sis_net *net = build_family(families[i].name), *again;
@@ -76,7 +76,7 @@ static sis_net *round_trip(sis_net *net) {
     return again;
 }
 
-static void metadata_and_mask_travel_with_the_model(void **state) {
+static void metadata_and_mask_are_saved_with_the_model(void **state) {
     (void)state;
     sis_net *net = build_family("cnn");
     size_t n, p = sis_net_values(net);
@@ -216,9 +216,9 @@ static void failing_allocations_are_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_reads_back_equal),
+        cmocka_unit_test(written_networks_read_back_equal),
         cmocka_unit_test(files_are_written_and_read),
-        cmocka_unit_test(metadata_and_mask_travel_with_the_model),
+        cmocka_unit_test(metadata_and_mask_are_saved_with_the_model),
         cmocka_unit_test(classifiers_know_their_labels),
         cmocka_unit_test(labels_of_a_classifier_inside_are_not_those_of_the_outputs),
         cmocka_unit_test(failing_allocations_are_reported),

@@ -129,7 +129,7 @@ static void assert_same_both_ways(const sis_model *model, const sis_input *in) {
     sis_collection_release(&slow);
 }
 
-static void they_are_models_for_rows_of_any_length(void **state) {
+static void models_take_rows_of_any_length(void **state) {
     double x[MOST], z[MOST];
     sis_model model;
     (void)state;
@@ -147,7 +147,7 @@ static void they_are_models_for_rows_of_any_length(void **state) {
     sis_model_close(&model);
 }
 
-static void token_models_too(void **state) {
+static void token_models_take_rows_of_any_length(void **state) {
     double ids[MOST], mask[MOST];
     sis_model model;
     (void)state;
@@ -220,7 +220,7 @@ static void another_number_of_scores_is_refused(void **state) {
     sis_model_close(&model);
 }
 
-static void walks_say_what_they_do_not_take(void **state) {
+static void walks_refuse_unsupported_inputs(void **state) {
     double x[12] = {1, 2, 3}, z[24] = {0};
     sis_walk *w = NULL;
     (void)state;
@@ -235,7 +235,7 @@ static void walks_say_what_they_do_not_take(void **state) {
     sis_net_free(net);
 }
 
-static void scores_that_are_no_numbers_are_called_that(void **state) {
+static void scores_that_are_not_numbers_are_reported(void **state) {
     double x[12] = {1, 2, 3}, z[12] = {0}, margin;
     unsigned char masked[12] = {0};
     sis_net *net = build_pooled("Relu", "Sqrt");
@@ -260,12 +260,12 @@ static void scores_that_are_no_numbers_are_called_that(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_over_any_length_agree_with_full_passes),
-        cmocka_unit_test(they_are_models_for_rows_of_any_length),
-        cmocka_unit_test(token_models_too),
+        cmocka_unit_test(models_take_rows_of_any_length),
+        cmocka_unit_test(token_models_take_rows_of_any_length),
         cmocka_unit_test(a_long_kernel_keeps_the_softmax),
         cmocka_unit_test(another_number_of_scores_is_refused),
-        cmocka_unit_test(walks_say_what_they_do_not_take),
-        cmocka_unit_test(scores_that_are_no_numbers_are_called_that),
+        cmocka_unit_test(walks_refuse_unsupported_inputs),
+        cmocka_unit_test(scores_that_are_not_numbers_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static sis_net_builder *begin(void) {
     return b;
 }
 
-static void attention_looks_where_the_mask_lets_it(void **state) {
+static void attention_respects_masks(void **state) {
     (void)state;
     float row[12];
     sis_net_builder *b = begin();
@@ -87,7 +87,7 @@ static void attention_looks_where_the_mask_lets_it(void **state) {
     check(b, "y", row_of(row), 12, attention, 12);
 }
 
-static void heads_attend_apart(void **state) {
+static void attention_heads_are_separate(void **state) {
     (void)state;
     float row[12];
     sis_net_builder *b = begin();
@@ -101,7 +101,7 @@ static void heads_attend_apart(void **state) {
     check(b, "y", row_of(row), 12, multi_head, 12);
 }
 
-static void pairs_are_turned_by_their_place(void **state) {
+static void rotary_embeddings_rotate_by_position(void **state) {
     (void)state;
     float row[12];
     sis_net_builder *b = begin();
@@ -126,7 +126,7 @@ static void embeddings_are_added_and_normalised(void **state) {
     check(b, "y", ids, 3, embedded, 12);
 }
 
-static void old_broadcasting_begins_at_its_axis(void **state) {
+static void old_broadcasting_aligns_at_its_axis(void **state) {
     (void)state;
     float row[12];
     double want[12];
@@ -166,7 +166,7 @@ static void einsum_is_a_product(void **state) {
     check(b, "y", row, 12, left, 8);
 }
 
-static void einsum_of_another_form_is_refused(void **state) {
+static void unsupported_einsum_is_refused(void **state) {
     (void)state;
     static const char *const equations[] = {"bij->bi",      "bii->b", "...i,...j->...ij",
                                             "bij,bij->bij", "bij,jk", "bij,jk->bk"};
@@ -207,7 +207,7 @@ static void labels_are_encoded(void **state) {
     check(b, "numbers", row, 3, wanted, 3);
 }
 
-static void texts_are_cut_between_separators(void **state) {
+static void texts_are_split_at_separators(void **state) {
     (void)state;
     const int64_t row[] = {2, 9, 5};
     const float wanted[] = {-4, 2.5f, 2.5f, 0.5f, -4, 0.5f};
@@ -279,15 +279,15 @@ static void a_value_times_its_sigmoid_is_one_step(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_value_times_its_sigmoid_is_one_step),
-        cmocka_unit_test(attention_looks_where_the_mask_lets_it),
-        cmocka_unit_test(heads_attend_apart),
-        cmocka_unit_test(pairs_are_turned_by_their_place),
+        cmocka_unit_test(attention_respects_masks),
+        cmocka_unit_test(attention_heads_are_separate),
+        cmocka_unit_test(rotary_embeddings_rotate_by_position),
         cmocka_unit_test(embeddings_are_added_and_normalised),
-        cmocka_unit_test(old_broadcasting_begins_at_its_axis),
+        cmocka_unit_test(old_broadcasting_aligns_at_its_axis),
         cmocka_unit_test(einsum_is_a_product),
-        cmocka_unit_test(einsum_of_another_form_is_refused),
+        cmocka_unit_test(unsupported_einsum_is_refused),
         cmocka_unit_test(labels_are_encoded),
-        cmocka_unit_test(texts_are_cut_between_separators),
+        cmocka_unit_test(texts_are_split_at_separators),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,7 +230,7 @@ static void sums_do_not_depend_on_threads(void **state) {
     sis_net_free(net);
 }
 
-static void what_has_no_gradient_says_so(void **state) {
+static void operators_without_gradient_are_refused(void **state) {
     (void)state;
     sis_net *net;
     float x[3] = {0}, dx[3];
@@ -283,7 +283,7 @@ int main(void) {
         cmocka_unit_test(operators_match_differences),
         cmocka_unit_test(networks_match_differences),
         cmocka_unit_test(sums_do_not_depend_on_threads),
-        cmocka_unit_test(what_has_no_gradient_says_so),
+        cmocka_unit_test(operators_without_gradient_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

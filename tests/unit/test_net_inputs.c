@@ -37,7 +37,7 @@ static sis_net *two_inputs(void) {
     return net;
 }
 
-static void inputs_lie_side_by_side_in_a_row(void **state) {
+static void inputs_are_concatenated_in_a_row(void **state) {
     (void)state;
     sis_net *net = two_inputs();
     float rows[2][5] = {{1, 0, 0, 7, 8}, {0, 1, 1, -1, 2}}, y[4];
@@ -53,7 +53,7 @@ static void inputs_lie_side_by_side_in_a_row(void **state) {
     sis_net_free(net);
 }
 
-static void an_input_can_be_given(void **state) {
+static void inputs_can_be_constant(void **state) {
     (void)state;
     sis_net *net = two_inputs();
     float row[3] = {1, 1, 1}, y[2], given[2] = {10, 20}, short_one[1] = {1};
@@ -112,7 +112,7 @@ static sis_net *masked_mean(void) {
     return net;
 }
 
-static void masks_follow_tokens_and_their_embeddings(void **state) {
+static void attention_masks_are_derived_from_tokens_and_embeddings(void **state) {
     (void)state;
     sis_net *net = masked_mean();
     float ids[2][4] = {{1, 2, 3, 0}, {4, 0, 0, 0}}, y[4], embedded[16], z[4];
@@ -136,7 +136,7 @@ static void masks_follow_tokens_and_their_embeddings(void **state) {
     sis_net_free(net);
 }
 
-static void names_say_what_follows(void **state) {
+static void names_determine_derived_inputs(void **state) {
     (void)state;
     static const char *const counts[] = {"len", "seq_len", "SeqLen", "input_lengths", "x.len"};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -161,7 +161,7 @@ static sis_net *parse_hex(const char *hex) {
 }
 
 /* y = x, x (n, 3) of uint8 */
-static void values_that_do_not_fit_are_refused_or_the_nearest_end(void **state) {
+static void values_out_of_range_are_refused_or_clamped(void **state) {
     (void)state;
     sis_net *net =
         parse_hex("080712003a480a170a01781201792204436173742a090a02746f1801a001021201675a140a017812"
@@ -226,7 +226,8 @@ static void numbers_are_parts_of_rows(void **state) {
     assert_true(fit.batched && fit.rank == 0);
     sis__inputs_add(&inputs, "t", SIS__VALUE_FP32, &(sis__shape){0});
     assert_int_equal(sis__inputs_settle(&inputs, &opt), SIS_E_UNSUPPORTED);
-    assert_message_has("the model has 3 inputs, and t has no axis for rows; choose one with --explain");
+    assert_message_has(
+        "the model has 3 inputs, and t has no axis for rows; choose one with --explain");
     float one = 1;
     opt.with = &(sis_net_tensor){.name = "x", .data = &one};
     opt.n_with = 1;
@@ -237,7 +238,7 @@ static void numbers_are_parts_of_rows(void **state) {
 }
 
 /* The same text is the same number; it survives that the graph is loaded again. */
-static void texts_are_numbers(void **state) {
+static void texts_are_stored_as_numbers(void **state) {
     (void)state;
     sis_net *net = two_inputs();
     float a, b, c;
@@ -265,7 +266,7 @@ static int open_once(void *ctx) {
 }
 
 /* As --with and --explain say it to a model. */
-static void opened_models_take_given_inputs(void **state) {
+static void opened_models_take_constant_inputs(void **state) {
     (void)state;
     char path[] = "/tmp/sis-inputs-XXXXXX.onnx";
     sis_net *net = two_inputs();
@@ -406,15 +407,15 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_are_chosen_by_name),
         cmocka_unit_test(choosing_without_memory_is_an_error),
-        cmocka_unit_test(inputs_lie_side_by_side_in_a_row),
-        cmocka_unit_test(an_input_can_be_given),
-        cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
-        cmocka_unit_test(names_say_what_follows),
-        cmocka_unit_test(values_that_do_not_fit_are_refused_or_the_nearest_end),
+        cmocka_unit_test(inputs_are_concatenated_in_a_row),
+        cmocka_unit_test(inputs_can_be_constant),
+        cmocka_unit_test(attention_masks_are_derived_from_tokens_and_embeddings),
+        cmocka_unit_test(names_determine_derived_inputs),
+        cmocka_unit_test(values_out_of_range_are_refused_or_clamped),
         cmocka_unit_test(positions_that_do_not_fit_are_refused),
         cmocka_unit_test(numbers_are_parts_of_rows),
-        cmocka_unit_test(texts_are_numbers),
-        cmocka_unit_test(opened_models_take_given_inputs),
+        cmocka_unit_test(texts_are_stored_as_numbers),
+        cmocka_unit_test(opened_models_take_constant_inputs),
         cmocka_unit_test(inputs_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

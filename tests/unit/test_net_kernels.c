@@ -87,7 +87,7 @@ static void products_are_sums_in_order_to_the_bit(void **state) {
 }
 
 /* Dense layers leave out columns that are 0 in some rows that follow each other, whichever. */
-static void zeros_that_are_left_out_change_nothing(void **state) {
+static void omitted_zeros_change_nothing(void **state) {
     (void)state;
     const dims shapes[] = {{1, 40, 1}, {5, 70, 30}, {12, 64, 256}, {30, 100, 600}, {25, 33, 257}};
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
@@ -118,7 +118,7 @@ static void zeros_that_are_left_out_change_nothing(void **state) {
 
 /* Which zeros are left out depends on the rows beside; what a row sums up to does not, not even the
  * sign of a zero: products too small for any number leave -0 in sums that begin with 0. */
-static void sums_do_not_depend_on_the_rows_beside(void **state) {
+static void sums_do_not_depend_on_other_rows(void **state) {
     (void)state;
     enum { N = 70, K = 2 };
     const float a[2 * K] = {-1e-30f, 0, 1, 1};
@@ -212,7 +212,7 @@ static void check_parts(const sis__kernels *kn, const sis__filters *shape, size_
         free(all[i]);
 }
 
-static void rows_of_kernels_are_summed_apart(void **state) {
+static void rows_of_kernels_have_separate_sums(void **state) {
     (void)state;
     const sis__filters shapes[] = {{NULL, 64, 32, 3, 3}, {NULL, 5, 1, 5, 5},
                                    {NULL, 13, 2, 9, 3},  {NULL, 1, 1, 2, 1},
@@ -300,7 +300,7 @@ static void check_lines(const sis__kernels *kn, size_t line, size_t lines, size_
         free(all[i]);
 }
 
-static void lines_are_taken_where_they_lie(void **state) {
+static void lines_are_read_in_place(void **state) {
     (void)state;
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
         size_t nr = (*kn)->nr, lanes = nr / 2;
@@ -370,7 +370,7 @@ static void functions_are_accurate(void **state) {
     free(y);
 }
 
-static void functions_know_their_limits(void **state) {
+static void functions_handle_extreme_arguments(void **state) {
     (void)state;
     const float x[] = {0.0f,  -0.0f,  INFINITY, -INFINITY, NAN,
                        1e30f, -1e30f, 89.0f,    -110.0f,   1e-30f};
@@ -389,7 +389,7 @@ static void functions_know_their_limits(void **state) {
 }
 
 /* The same bits wherever in an array a value stands, and however long the array is. */
-static void functions_do_not_depend_on_the_place(void **state) {
+static void functions_do_not_depend_on_the_position(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 5);
@@ -406,7 +406,7 @@ static void functions_do_not_depend_on_the_place(void **state) {
     free(x);
 }
 
-static void erf_is_accurate_and_knows_its_limits(void **state) {
+static void erf_is_accurate_also_at_extremes(void **state) {
     (void)state;
     enum { N = 200000 };
     float *x = (float *)malloc(N * sizeof *x), *y = (float *)malloc(N * sizeof *y), one;
@@ -457,7 +457,7 @@ static void rows_are_computed_like_naive_ones(void **state) {
 
 /* Within rounding of the naive one; a row does not depend on those beside it, nor on values whose
  * exponential is 0. */
-static void softmax_depends_on_what_counts_alone(void **state) {
+static void softmax_ignores_other_rows_and_zeros(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 22);
@@ -486,7 +486,7 @@ static void softmax_depends_on_what_counts_alone(void **state) {
 }
 
 /* Moments and what is made of them: to the bit on any machine. */
-static void standards_are_the_naive_ones(void **state) {
+static void standardised_rows_equal_naive_ones(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 24);
@@ -542,7 +542,7 @@ static void check_depthwise(const sis__kernels *kn, sis__rng *r) {
     free(want);
 }
 
-static void planes_are_convolved_as_naively(void **state) {
+static void depthwise_convolutions_equal_naive_ones(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 25);
@@ -584,7 +584,7 @@ static void check_pooled(const sis__kernels *kn, sis__rng *r, int average) {
     free(want);
 }
 
-static void windows_are_pooled_as_naively(void **state) {
+static void pooled_windows_equal_naive_ones(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 26);
@@ -806,7 +806,7 @@ static void maxima_of_windows_are_those_of_lines(void **state) {
 
 /* The logarithm of what is left of a softmax: as exact as double allows, the same for every row
  * whether it is asked for alone or with others. */
-static void rests_are_exact_and_independent(void **state) {
+static void log_sums_are_exact_and_independent(void **state) {
     (void)state;
     enum { M = 21, N = 10 };
     sis__rng r;
@@ -859,7 +859,7 @@ static void maxima_agree_with_naive_ones(void **state) {
     free(x);
 }
 
-static void products_apart_are_added_as_a_whole(void **state) {
+static void separate_products_are_added_at_the_end(void **state) {
     (void)state;
     enum { M = 29, N = 37, K = 41 };
     sis__rng r;
@@ -966,7 +966,7 @@ static void scale_weights(const sis__kernels *kn, cell_case *k, size_t gates, fl
 }
 
 /* Rows whose values take each other's place in the nearest cache are copied, a part at a time. */
-static void cells_of_rows_in_the_way_agree_with_naive_ones(void **state) {
+static void cells_with_conflicting_strides_agree_with_naive_ones(void **state) {
     (void)state;
     enum { HIDDEN = 1024 };
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
@@ -985,7 +985,7 @@ static void cells_of_rows_in_the_way_agree_with_naive_ones(void **state) {
 }
 
 /* To the bit, and whether gates are asked for or not. */
-static void cells_do_not_depend_on_the_rows_beside(void **state) {
+static void cells_do_not_depend_on_other_rows(void **state) {
     (void)state;
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t hidden = 5; hidden < 60 + rounds(240); hidden += hidden < 60 ? 9 : 83)
@@ -1037,33 +1037,33 @@ static void cells_are_accurate_everywhere(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_in_order_to_the_bit),
-        cmocka_unit_test(zeros_that_are_left_out_change_nothing),
-        cmocka_unit_test(sums_do_not_depend_on_the_rows_beside),
+        cmocka_unit_test(omitted_zeros_change_nothing),
+        cmocka_unit_test(sums_do_not_depend_on_other_rows),
         cmocka_unit_test(packed_products_are_the_same),
-        cmocka_unit_test(rows_of_kernels_are_summed_apart),
+        cmocka_unit_test(rows_of_kernels_have_separate_sums),
         cmocka_unit_test(placed_products_are_the_same),
-        cmocka_unit_test(lines_are_taken_where_they_lie),
+        cmocka_unit_test(lines_are_read_in_place),
         cmocka_unit_test(naive_products_agree),
         cmocka_unit_test(functions_are_accurate),
-        cmocka_unit_test(functions_know_their_limits),
-        cmocka_unit_test(functions_do_not_depend_on_the_place),
-        cmocka_unit_test(erf_is_accurate_and_knows_its_limits),
+        cmocka_unit_test(functions_handle_extreme_arguments),
+        cmocka_unit_test(functions_do_not_depend_on_the_position),
+        cmocka_unit_test(erf_is_accurate_also_at_extremes),
         cmocka_unit_test(rows_are_computed_like_naive_ones),
-        cmocka_unit_test(softmax_depends_on_what_counts_alone),
+        cmocka_unit_test(softmax_ignores_other_rows_and_zeros),
         cmocka_unit_test(attention_gives_the_bits_of_its_parts),
-        cmocka_unit_test(standards_are_the_naive_ones),
-        cmocka_unit_test(planes_are_convolved_as_naively),
-        cmocka_unit_test(windows_are_pooled_as_naively),
+        cmocka_unit_test(standardised_rows_equal_naive_ones),
+        cmocka_unit_test(depthwise_convolutions_equal_naive_ones),
+        cmocka_unit_test(pooled_windows_equal_naive_ones),
         cmocka_unit_test(chains_round_after_each_operator),
         cmocka_unit_test(linear_products_are_products_and_a_bias),
         cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),
         cmocka_unit_test(maxima_of_windows_are_those_of_lines),
-        cmocka_unit_test(rests_are_exact_and_independent),
+        cmocka_unit_test(log_sums_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),
-        cmocka_unit_test(products_apart_are_added_as_a_whole),
+        cmocka_unit_test(separate_products_are_added_at_the_end),
         cmocka_unit_test(cells_agree_with_naive_ones),
-        cmocka_unit_test(cells_of_rows_in_the_way_agree_with_naive_ones),
-        cmocka_unit_test(cells_do_not_depend_on_the_rows_beside),
+        cmocka_unit_test(cells_with_conflicting_strides_agree_with_naive_ones),
+        cmocka_unit_test(cells_do_not_depend_on_other_rows),
         cmocka_unit_test(cells_are_accurate_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static sis_net_builder *one_node(const char *op, const char *inputs, const char 
     return b;
 }
 
-static void other_forms_are_refused_by_name(void **state) {
+static void unsupported_forms_are_refused_by_name(void **state) {
     (void)state;
     static const char *const forms[][4] = {
         {"ms.Attention", "x w - - past", "y", "operator Attention with past state"},
@@ -200,7 +200,7 @@ static void computed_weights_are_refused(void **state) {
     }
 }
 
-static void sums_that_may_be_inexact_are_refused(void **state) {
+static void inexact_sums_are_refused(void **state) {
     (void)state;
     sis_net *net = NULL;
     Sis__Onnx__Model *m = recorded_model("matmul_integer");
@@ -244,10 +244,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encoders_are_walked),
         cmocka_unit_test(attention_is_one_step),
-        cmocka_unit_test(other_forms_are_refused_by_name),
+        cmocka_unit_test(unsupported_forms_are_refused_by_name),
         cmocka_unit_test(quantised_networks_are_walked),
         cmocka_unit_test(computed_weights_are_refused),
-        cmocka_unit_test(sums_that_may_be_inexact_are_refused),
+        cmocka_unit_test(inexact_sums_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -378,7 +378,7 @@ static void run_line(char *line, tally *t) {
     release(&c);
 }
 
-static void own_cases_give_what_onnx_runtime_gives(void **state) {
+static void own_cases_equal_onnx_runtime(void **state) {
     (void)state;
     const char *path =
         getenv("SIS_CASES") ? getenv("SIS_CASES") : SIS_SOURCE_DIR "/tests/unit/ort_cases.txt";
@@ -462,7 +462,7 @@ static void standard_cases_pass_or_are_refused_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(standard_cases_pass_or_are_refused_by_name),
-        cmocka_unit_test(own_cases_give_what_onnx_runtime_gives),
+        cmocka_unit_test(own_cases_equal_onnx_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static sis_net_builder *chain_of(const char *op, const char *beside, int n) {
 }
 
 /* As many steps as are compiled at most, and one more: no loop. */
-static void a_long_chain_is_refused_as_what_it_is(void **state) {
+static void long_chains_are_refused_by_name(void **state) {
     (void)state;
     refused(chain_of("Relu", "", 100001), SIS_E_UNSUPPORTED, "more than 100000 steps");
 }
@@ -86,7 +86,7 @@ static void a_long_chain_is_loaded_in_seconds(void **state) {
     }
 }
 
-static void what_cannot_run_is_refused_by_name(void **state) {
+static void unsupported_operators_are_refused_by_name(void **state) {
     (void)state;
     sis_net_builder *b = begin();
     sis_net_add_node(b, "ImageDecoder", "x", "y");
@@ -192,7 +192,7 @@ static void convolutions_without_filters_are_refused(void **state) {
 }
 
 /* Tuples of indices into leading axes of nothing. */
-static void what_has_no_size_is_refused_before_it_divides(void **state) {
+static void empty_sizes_are_refused_before_division(void **state) {
     (void)state;
     sis_net_builder *b = begin();
     sis_net_add_param(b, "w", SHAPE(1, 3), (float[3]){0});
@@ -209,12 +209,12 @@ static void what_has_no_size_is_refused_before_it_divides(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_long_chain_is_refused_as_what_it_is),
+        cmocka_unit_test(long_chains_are_refused_by_name),
         cmocka_unit_test(a_long_chain_is_loaded_in_seconds),
-        cmocka_unit_test(what_cannot_run_is_refused_by_name),
+        cmocka_unit_test(unsupported_operators_are_refused_by_name),
         cmocka_unit_test(operands_that_do_not_fit_are_refused),
         cmocka_unit_test(convolutions_without_filters_are_refused),
-        cmocka_unit_test(what_has_no_size_is_refused_before_it_divides),
+        cmocka_unit_test(empty_sizes_are_refused_before_division),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

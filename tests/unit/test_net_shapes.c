@@ -139,7 +139,7 @@ static void rows_of_any_shape_are_those_of_fixed_networks(void **state) {
     }
 }
 
-static void shapes_that_are_none_of_the_networks_are_refused(void **state) {
+static void shapes_that_do_not_fit_are_refused(void **state) {
     sis_net *net = build(CHANNELS, 0, 0);
     float x[MOST] = {0};
     double margins[2];
@@ -214,7 +214,7 @@ static void a_handle_knows_one_shape_for_each_number_of_values(void **state) {
         SIS_E_UNSUPPORTED);
 }
 
-static void a_thousand_shapes_are_found_again(void **state) {
+static void thousands_of_shapes_are_found(void **state) {
     sis__shapes s = {0};
     (void)state;
     assert_null(sis__shapes_find(&s, 7));
@@ -298,7 +298,7 @@ static void assert_rows_told_apart(sis_net *net, sis_net *any, size_t width) {
     assert_int_equal(sis_net_count_rows(net), SIS_E_ARGUMENT); /* they are told apart already */
 }
 
-static void rows_of_a_fixed_batch_are_told_apart(void **state) {
+static void rows_of_a_fixed_batch_are_separated(void **state) {
     (void)state;
     sis_net *net = build_batch(ROWS), *any = build_batch(0);
     assert_rows_told_apart(net, any, CHANNELS * 64);
@@ -312,7 +312,7 @@ static void rows_of_a_fixed_batch_are_told_apart(void **state) {
     sis_net_free(any);
 }
 
-static void batches_that_stay_whole_are_run_as_such(void **state) {
+static void whole_batches_are_run_whole(void **state) {
     double x[STEPS * WIDE], z[STEPS * WIDE];
     sis_walk *w;
     (void)state;
@@ -325,7 +325,7 @@ static void batches_that_stay_whole_are_run_as_such(void **state) {
     sis_net_free(any);
 }
 
-static void rows_that_depend_on_each_other_stay_together(void **state) {
+static void dependent_rows_stay_in_one_batch(void **state) {
     float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
     sis_net *net;
     (void)state;
@@ -430,7 +430,7 @@ static size_t explain_all(sis_task *t) {
     return n;
 }
 
-static void images_of_all_sides_go_through_one_task(void **state) {
+static void images_of_all_sizes_share_one_task(void **state) {
     sis_model model;
     sis_task *t;
     sis_example wide, high;
@@ -486,7 +486,7 @@ static void their_records_are_verified(void **state) {
     sis_model_close(&model);
 }
 
-static void what_needs_equal_sides_says_so(void **state) {
+static void options_that_need_equal_sizes_say_so(void **state) {
     sis_model model;
     sis_task *t;
     (void)state;
@@ -532,16 +532,16 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_fit_up_to_axes_of_one),
         cmocka_unit_test(rows_of_any_shape_are_those_of_fixed_networks),
-        cmocka_unit_test(shapes_that_are_none_of_the_networks_are_refused),
+        cmocka_unit_test(shapes_that_do_not_fit_are_refused),
         cmocka_unit_test(a_handle_knows_one_shape_for_each_number_of_values),
-        cmocka_unit_test(a_thousand_shapes_are_found_again),
-        cmocka_unit_test(rows_of_a_fixed_batch_are_told_apart),
-        cmocka_unit_test(batches_that_stay_whole_are_run_as_such),
-        cmocka_unit_test(rows_that_depend_on_each_other_stay_together),
+        cmocka_unit_test(thousands_of_shapes_are_found),
+        cmocka_unit_test(rows_of_a_fixed_batch_are_separated),
+        cmocka_unit_test(whole_batches_are_run_whole),
+        cmocka_unit_test(dependent_rows_stay_in_one_batch),
         cmocka_unit_test(batches_survive_failing_allocations),
-        cmocka_unit_test(images_of_all_sides_go_through_one_task),
+        cmocka_unit_test(images_of_all_sizes_share_one_task),
         cmocka_unit_test(their_records_are_verified),
-        cmocka_unit_test(what_needs_equal_sides_says_so),
+        cmocka_unit_test(options_that_need_equal_sizes_say_so),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static void full_passes_share_plans_with_walks(void **state) {
 }
 
 /* Old ones make room, but never one in use. */
-static void what_is_in_use_stays(void **state) {
+static void plans_in_use_stay_valid(void **state) {
     (void)state;
     sis_net *net = build();
     sis__shared_plan *held = ask(net, 1, 5, 0, 0);
@@ -127,7 +127,7 @@ static void *ask_often(void *ctx) {
     return NULL;
 }
 
-static void threads_share_them(void **state) {
+static void threads_share_plans(void **state) {
     (void)state;
     sis_net *net = build();
     asker askers[3];
@@ -147,8 +147,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_question_gets_the_same_plan),
         cmocka_unit_test(full_passes_share_plans_with_walks),
-        cmocka_unit_test(what_is_in_use_stays),
-        cmocka_unit_test(threads_share_them),
+        cmocka_unit_test(plans_in_use_stay_valid),
+        cmocka_unit_test(threads_share_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ static void check_network(const char *name, const sis_net *net, const sis_net_sh
     sis__plan_free(plan);
 }
 
-static void values_come_from_where_operators_say(void **state) {
+static void sources_describe_all_dependencies(void **state) {
     (void)state;
     for (size_t i = 0; i < n_operator_cases; i++) {
         const operator_case *c = &operator_cases[i];
@@ -159,6 +159,6 @@ static void values_come_from_where_operators_say(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values_come_from_where_operators_say)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sources_describe_all_dependencies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,7 +203,7 @@ static void refused(sis_net_builder *b, const char *words) {
     assert_message_has(words);
 }
 
-static void trees_that_are_none_are_refused(void **state) {
+static void malformed_trees_are_refused(void **state) {
     (void)state;
     refused(begin_trees(), "nodes_modes");
     refused(stump(3, 1, 2, "BRANCH_LEQ"), "feature 3 of an input of 3 columns");
@@ -393,7 +393,7 @@ int main(void) {
         cmocka_unit_test(branches_go_where_they_should),
         cmocka_unit_test(regressors_aggregate),
         cmocka_unit_test(classifiers_transform_scores),
-        cmocka_unit_test(trees_that_are_none_are_refused),
+        cmocka_unit_test(malformed_trees_are_refused),
         cmocka_unit_test(linear_models_match_their_formula),
         cmocka_unit_test(normalizers_divide_by_their_norm),
         cmocka_unit_test(tensors_are_read_in_every_form),

@@ -40,7 +40,7 @@ static void every_architecture_learns_64_examples(void **state) {
     learns_by_heart("mlp", 80, 0.01);
 }
 
-static void a_line_is_found(void **state) {
+static void linear_data_is_fitted(void **state) {
     (void)state;
     lesson k;
     void *bytes;
@@ -67,7 +67,7 @@ static void a_line_is_found(void **state) {
     lesson_release(&k);
 }
 
-static void the_written_network_gives_the_judged_scores(void **state) {
+static void written_networks_give_the_validated_scores(void **state) {
     (void)state;
     const char *const names[] = {"mnist-mlp", "text-lstm", "text-cnn", "mlp"};
     for (size_t i = 0; i < 4; i++) {
@@ -177,7 +177,7 @@ static void expect_refused(const lesson *k, const char *why) {
     assert_message_has(why);
 }
 
-static void what_cannot_be_trained_is_refused(void **state) {
+static void unsupported_training_is_refused(void **state) {
     (void)state;
     lesson k;
     lesson_make(&k, "text-cnn", ROWS);
@@ -225,7 +225,7 @@ static void what_cannot_be_trained_is_refused(void **state) {
     lesson_release(&k);
 }
 
-static void a_loss_that_explodes_is_an_error(void **state) {
+static void diverging_losses_are_errors(void **state) {
     (void)state;
     lesson k;
     sis_trainer *t;
@@ -276,12 +276,12 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_architecture_learns_64_examples),
-        cmocka_unit_test(a_line_is_found),
-        cmocka_unit_test(the_written_network_gives_the_judged_scores),
+        cmocka_unit_test(linear_data_is_fitted),
+        cmocka_unit_test(written_networks_give_the_validated_scores),
         cmocka_unit_test(padding_gives_what_full_rows_give),
         cmocka_unit_test(training_stops_when_validation_gets_worse),
-        cmocka_unit_test(what_cannot_be_trained_is_refused),
-        cmocka_unit_test(a_loss_that_explodes_is_an_error),
+        cmocka_unit_test(unsupported_training_is_refused),
+        cmocka_unit_test(diverging_losses_are_errors),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static int train(void *ctx) {
     return error;
 }
 
-static void a_table_is_learnt_and_recorded_or_memory_is_missed(void **state) {
+static void tables_are_learnt_with_failing_allocations(void **state) {
     (void)state;
     sis_training_opt o = asked(folder_text("train.csv", table));
     assert_int_equal(train(&o), SIS_OK);
@@ -79,7 +79,7 @@ static void labels_come_from_a_file_by_name(void **state) {
     sis_training_set_release(&set);
 }
 
-static void what_makes_no_sense_is_refused(void **state) {
+static void contradictory_options_are_refused(void **state) {
     (void)state;
     sis_training_set set;
     sis_training_opt o = asked(folder_text("train.csv", table));
@@ -95,9 +95,9 @@ static void what_makes_no_sense_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_learnt_and_recorded_or_memory_is_missed),
+        cmocka_unit_test(tables_are_learnt_with_failing_allocations),
         cmocka_unit_test(labels_come_from_a_file_by_name),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(contradictory_options_are_refused),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -95,7 +95,7 @@ static double products_of(const sis_net *net, size_t length, int keep) {
 }
 
 /* Of the last layer: keys and values of all tokens, all else of one. */
-static void the_last_layer_computes_what_is_read(void **state) {
+static void the_last_layer_computes_only_what_is_read(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 14);
@@ -115,7 +115,7 @@ static void the_last_layer_computes_what_is_read(void **state) {
 }
 
 /* What somebody else reads in the middle of a chain must be there. */
-static void chains_are_left_alone_where_others_read_them(void **state) {
+static void chains_with_other_readers_are_not_fused(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 12);
@@ -168,7 +168,7 @@ static int compile_or_run_out(void *ctx) {
     return error;
 }
 
-static void running_out_of_memory_is_an_error(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 13);
@@ -182,9 +182,9 @@ static void running_out_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_give_the_bits_of_single_operators),
-        cmocka_unit_test(the_last_layer_computes_what_is_read),
-        cmocka_unit_test(chains_are_left_alone_where_others_read_them),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
+        cmocka_unit_test(the_last_layer_computes_only_what_is_read),
+        cmocka_unit_test(chains_with_other_readers_are_not_fused),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

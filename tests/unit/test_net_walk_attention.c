@@ -88,7 +88,7 @@ static void margins_are_those_of_full_passes(void **state) {
 }
 
 /* The whole way down: the sequence gets shorter until nothing is left. */
-static void selections_go_down_to_nothing(void **state) {
+static void selections_mask_every_token(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 32);
@@ -124,7 +124,7 @@ static void selections_go_down_to_nothing(void **state) {
 }
 
 /* Nothing may leave where attention sees all tokens, or where the head reads all of them. */
-static void tokens_stay_where_they_count(void **state) {
+static void tokens_that_matter_are_not_removed(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 35);
@@ -141,7 +141,7 @@ static void tokens_stay_where_they_count(void **state) {
 }
 
 /* It computes a part of a full pass: no trial may find full passes cheaper. */
-static void walks_never_give_way_to_full_passes(void **state) {
+static void walks_never_cost_more_than_full_passes(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 36);
@@ -200,7 +200,7 @@ static int walk_or_run_out(void *ctx) {
     return error;
 }
 
-static void running_out_of_memory_is_an_error(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 34);
@@ -307,7 +307,7 @@ static void start_odd(walk_case *c, oddity o, sis__rng *r) {
         (sis_input){.values = c->x, .mask = c->z, .n_values = n, .feature_of = c->feature_of};
 }
 
-static void odd_tokens_are_no_company(void **state) {
+static void unusual_tokens_are_handled(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 37);
@@ -335,12 +335,12 @@ static void odd_tokens_are_no_company(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_are_those_of_full_passes),
-        cmocka_unit_test(selections_go_down_to_nothing),
-        cmocka_unit_test(tokens_stay_where_they_count),
-        cmocka_unit_test(odd_tokens_are_no_company),
-        cmocka_unit_test(walks_never_give_way_to_full_passes),
+        cmocka_unit_test(selections_mask_every_token),
+        cmocka_unit_test(tokens_that_matter_are_not_removed),
+        cmocka_unit_test(unusual_tokens_are_handled),
+        cmocka_unit_test(walks_never_cost_more_than_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
-        cmocka_unit_test(running_out_of_memory_is_an_error),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,7 +146,7 @@ static void margins_agree_with_full_passes(void **state) {
     assert_true(d.unchanged > rounds(100));
 }
 
-static void wide_networks_agree_too(void **state) {
+static void wide_networks_agree_with_full_passes(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 2);
@@ -302,7 +302,7 @@ static sis_net *build_often_switched(sis__rng *r, size_t in) {
 }
 
 /* The rounding that a unit leaves in the effects is gone once enough others have switched. */
-static void effects_are_computed_anew_after_many_switches(void **state) {
+static void effects_are_recomputed_after_many_switches(void **state) {
     (void)state;
     enum { IN = 200, MASKED = 150 };
     sis__rng r;
@@ -347,7 +347,7 @@ static void collections_are_those_of_full_passes(void **state) {
 }
 
 /* A network all of whose units are off at the end: nothing changes any more, and the walk knows. */
-static void dead_units_are_known_to_be_dead(void **state) {
+static void features_of_dead_units_change_nothing(void **state) {
     (void)state;
     sis_net_builder *b = sis_net_builder_new("dead");
     float w[12], bias[3] = {-1, -1, -1}, v[6] = {1, -1, 2, 1, 0.5f, -0.25f};
@@ -379,7 +379,7 @@ static void dead_units_are_known_to_be_dead(void **state) {
 
 /* Two values of a feature that cancel each other in the sum: full passes may round them otherwise, so
  * that is no proof that nothing changes, whichever of them comes last. */
-static void values_that_cancel_are_no_proof(void **state) {
+static void cancelling_values_do_not_prove_that_nothing_changes(void **state) {
     (void)state;
     for (int sign = -1; sign <= 1; sign += 2) {
         sis_net_builder *b = sis_net_builder_new("cancel");
@@ -422,7 +422,7 @@ static void badly_scaled_networks_are_still_explained(void **state) {
     }
 }
 
-static void what_is_not_finite_has_no_walk(void **state) {
+static void infinite_values_have_no_walk(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 5);
@@ -479,7 +479,7 @@ static void assert_near(const float *a, const float *b, size_t n) {
         assert_true(fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(b[i])));
 }
 
-static void kernels_do_what_the_naive_ones_do(void **state) {
+static void kernels_agree_with_naive_ones(void **state) {
     (void)state;
     const sis__kernels *naive = &naive_kernels;
     sis__rng r;
@@ -523,18 +523,18 @@ static void kernels_do_what_the_naive_ones_do(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_agree_with_full_passes),
-        cmocka_unit_test(wide_networks_agree_too),
+        cmocka_unit_test(wide_networks_agree_with_full_passes),
         cmocka_unit_test(saturated_scores_stay_within_the_tolerance),
         cmocka_unit_test(effects_do_not_drift),
-        cmocka_unit_test(effects_are_computed_anew_after_many_switches),
+        cmocka_unit_test(effects_are_recomputed_after_many_switches),
         cmocka_unit_test(collections_are_those_of_full_passes),
-        cmocka_unit_test(dead_units_are_known_to_be_dead),
-        cmocka_unit_test(values_that_cancel_are_no_proof),
+        cmocka_unit_test(features_of_dead_units_change_nothing),
+        cmocka_unit_test(cancelling_values_do_not_prove_that_nothing_changes),
         cmocka_unit_test(badly_scaled_networks_are_still_explained),
-        cmocka_unit_test(what_is_not_finite_has_no_walk),
+        cmocka_unit_test(infinite_values_have_no_walk),
         cmocka_unit_test(outputs_that_do_not_exist_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
-        cmocka_unit_test(kernels_do_what_the_naive_ones_do),
+        cmocka_unit_test(kernels_agree_with_naive_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,7 +211,7 @@ static void rows_become_margins_of_full_passes(void **state) {
     assert_true(seen.exact == seen.probes && seen.probes > 2000);
 }
 
-static void what_is_about_right_is_measured(void **state) {
+static void errors_of_inexact_rules_are_measured(void **state) {
     walk_seen seen = {0};
     (void)state;
     for (unsigned seed = 0; seed < 24; seed++) {
@@ -262,7 +262,7 @@ static void errors_are_measured_without_an_entry(void **state) {
 }
 
 /* The best is found, and what is left out is not it. */
-static void what_cannot_be_the_best_is_left_out(void **state) {
+static void candidates_that_cannot_be_best_are_skipped(void **state) {
     size_t left_out = 0, all = 0;
     (void)state;
     for (unsigned seed = 0; seed < 16; seed++) {
@@ -385,7 +385,7 @@ static int make_and_probe(void *ctx) {
     return error;
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_do_no_harm(void **state) {
     walk_case c;
     sis__rng r;
     (void)state;
@@ -398,11 +398,11 @@ static void failing_allocations_are_survived(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_become_margins_of_full_passes),
-        cmocka_unit_test(what_is_about_right_is_measured),
+        cmocka_unit_test(errors_of_inexact_rules_are_measured),
         cmocka_unit_test(errors_are_measured_without_an_entry),
-        cmocka_unit_test(what_cannot_be_the_best_is_left_out),
+        cmocka_unit_test(candidates_that_cannot_be_best_are_skipped),
         cmocka_unit_test(work_is_counted_not_timed),
-        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(failing_allocations_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,7 @@ static size_t arrangements(const char *domain, const char *name, const sis__op *
     return n;
 }
 
-static void walks_follow_whatever_maps_each_value(void **state) {
+static void walks_follow_element_wise_operators(void **state) {
     (void)state;
     static const struct {
         const char *domain, *name;
@@ -149,7 +149,7 @@ static void collections_are_those_of_full_passes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walks_follow_whatever_maps_each_value),
+        cmocka_unit_test(walks_follow_element_wise_operators),
         cmocka_unit_test(collections_are_those_of_full_passes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -442,7 +442,7 @@ static void failing_allocations_are_reported(void **state) {
 }
 
 /* Of other pieces nothing is read, unless attention looks at them. */
-static void only_the_piece_that_is_asked_about_is_computed(void **state) {
+static void only_the_explained_piece_is_computed(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 34);
@@ -500,7 +500,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_agree_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
-        cmocka_unit_test(only_the_piece_that_is_asked_about_is_computed),
+        cmocka_unit_test(only_the_explained_piece_is_computed),
         cmocka_unit_test(an_output_may_be_the_input),
         cmocka_unit_test(failing_allocations_are_reported),
     };

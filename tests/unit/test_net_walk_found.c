@@ -20,7 +20,7 @@ static void run_file(const char *path) {
     LLVMFuzzerTestOneInput(bytes, n);
 }
 
-static void what_was_found_is_settled(void **state) {
+static void recorded_fuzz_cases_pass(void **state) {
     (void)state;
     char path[4096];
     size_t n = 0;
@@ -48,7 +48,7 @@ static void any_walk_selects_as_full_passes_do(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_found_is_settled),
+        cmocka_unit_test(recorded_fuzz_cases_pass),
         cmocka_unit_test(any_walk_selects_as_full_passes_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -346,7 +346,7 @@ static void collections_are_those_of_full_passes(void **state) {
     }
 }
 
-static void little_memory_gives_the_same(void **state) {
+static void less_memory_gives_the_same_margins(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 3);
@@ -384,7 +384,7 @@ static void little_memory_gives_the_same(void **state) {
 
 /* Two layers both ways, with memory for all that is kept, for less and for nothing, read at the last
  * time, at the first of one direction, or at all times. */
-static void two_layers_both_ways_give_the_same(void **state) {
+static void stacked_bidirectional_layers_equal_full_passes(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 11);
@@ -461,7 +461,7 @@ static int try_rule(const shape *p, sis__rng *r, int values, deviation *d) {
 }
 
 /* Networks and maps the rule is not made for, and some that it nearly is not. */
-static void everything_else_is_left_to_others(void **state) {
+static void unsupported_layers_have_no_recurrent_walk(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 4);
@@ -514,7 +514,7 @@ static double run_rows(const sis_net *net, const shape *p, int keep, const float
 }
 
 /* Read at the last time, the backward half of a layer makes one step, and gives the same. */
-static void layers_go_as_far_as_they_are_read(void **state) {
+static void layers_are_computed_only_as_far_as_read(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 7);
@@ -594,7 +594,7 @@ static void failing_allocations_are_reported(void **state) {
 }
 
 /* Times of no rows: nothing to compute, and nothing before or behind it to look at. */
-static void no_rows_are_none(void **state) {
+static void empty_batches_give_empty_results(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 9);
@@ -630,13 +630,13 @@ static void no_rows_are_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_rows_are_none),
+        cmocka_unit_test(empty_batches_give_empty_results),
         cmocka_unit_test(margins_are_full_passes_to_the_bit),
         cmocka_unit_test(collections_are_those_of_full_passes),
-        cmocka_unit_test(little_memory_gives_the_same),
-        cmocka_unit_test(two_layers_both_ways_give_the_same),
-        cmocka_unit_test(everything_else_is_left_to_others),
-        cmocka_unit_test(layers_go_as_far_as_they_are_read),
+        cmocka_unit_test(less_memory_gives_the_same_margins),
+        cmocka_unit_test(stacked_bidirectional_layers_equal_full_passes),
+        cmocka_unit_test(unsupported_layers_have_no_recurrent_walk),
+        cmocka_unit_test(layers_are_computed_only_as_far_as_read),
         cmocka_unit_test(nan_is_an_error),
         cmocka_unit_test(failing_allocations_are_reported),
     };

@@ -243,7 +243,7 @@ static void sums_halfway_between_floats_are_added_in_order(void **state) {
 }
 
 /* Infinity in a column: an error where it meets its opposite, not a guess. */
-static void what_is_not_finite_is_added_in_order(void **state) {
+static void infinite_terms_are_added_in_order(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 5);
@@ -290,7 +290,7 @@ static void failing_allocations_are_reported(void **state) {
 }
 
 /* Somebody else's export. */
-static void a_real_forest_walks(void **state) {
+static void a_published_forest_is_walked(void **state) {
     (void)state;
     const char *path = shared_data("onnx/treeensembleclassifier.onnx");
     if (!path)
@@ -317,9 +317,9 @@ int main(void) {
         cmocka_unit_test(linear_models_are_full_passes_to_the_bit),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(sums_halfway_between_floats_are_added_in_order),
-        cmocka_unit_test(what_is_not_finite_is_added_in_order),
+        cmocka_unit_test(infinite_terms_are_added_in_order),
         cmocka_unit_test(failing_allocations_are_reported),
-        cmocka_unit_test(a_real_forest_walks),
+        cmocka_unit_test(a_published_forest_is_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void collections_are_those_of_full_passes(void **state) {
     assert_true(subsets > rounds(30));
 }
 
-static void only_what_is_not_the_best_is_left_out(void **state) {
+static void skipped_candidates_are_never_the_best(void **state) {
     (void)state;
     static const unsigned seeds[] = {0, 1, 2, 26, 28, 33}; /* most leave some out */
     size_t left_out = 0, leaving = 0;
@@ -118,7 +118,7 @@ static int select_from(const walk_case *c, size_t probe, sis_trace *t, size_t *e
 
 /* The rule alone, full passes from some probe on, and full passes of the core: the same order, the
  * same scores, the same number of copies asked about. */
-static void who_answers_makes_no_difference(void **state) {
+static void rule_and_full_passes_give_the_same_margins(void **state) {
     (void)state;
     static const size_t from[] = {SIZE_MAX, 0, 3, SIZE_MAX - 1};
     for (size_t i = 0; i < n_window_families; i++)
@@ -144,7 +144,7 @@ static void who_answers_makes_no_difference(void **state) {
 
 /* Masked one after the other without being asked about in between: margins of an earlier state are not
  * those of this one, whoever answers. */
-static void masks_need_no_question(void **state) {
+static void masking_without_a_probe_works(void **state) {
     (void)state;
     size_t walks = 0;
     for (unsigned seed = 0; seed < 12; seed++) {
@@ -173,7 +173,7 @@ static void masks_need_no_question(void **state) {
 }
 
 /* Chosen by cost, whatever that is here: a walk of an input of many features, none of few. */
-static void costs_choose(void **state) {
+static void walks_are_chosen_by_cost(void **state) {
     (void)state;
     walk_case c;
     sis__rng r;
@@ -315,7 +315,7 @@ static void probe_all(sis_walk *w) {
 
 /* Where a bound is what the margin grows by and nothing more, only what it allows for rounding keeps
  * margins, which are rounded, below it. */
-static void bounds_allow_for_rounding(void **state) {
+static void bounds_include_rounding(void **state) {
     (void)state;
     sis__rule rule = sis__rule_window;
     rule.bounds = spy_bounds;
@@ -495,11 +495,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_probe_agrees_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
-        cmocka_unit_test(only_what_is_not_the_best_is_left_out),
-        cmocka_unit_test(who_answers_makes_no_difference),
-        cmocka_unit_test(masks_need_no_question),
-        cmocka_unit_test(costs_choose),
-        cmocka_unit_test(bounds_allow_for_rounding),
+        cmocka_unit_test(skipped_candidates_are_never_the_best),
+        cmocka_unit_test(rule_and_full_passes_give_the_same_margins),
+        cmocka_unit_test(masking_without_a_probe_works),
+        cmocka_unit_test(walks_are_chosen_by_cost),
+        cmocka_unit_test(bounds_include_rounding),
         cmocka_unit_test(slack_bounds_sums_of_large_maps),
         cmocka_unit_test(failing_allocations_are_reported),
     };

@@ -153,7 +153,7 @@ static sis_net *build_long(sis__rng *r, double size) {
 }
 
 /* Estimates of maxima tell which cannot be the best. */
-static void estimates_leave_out_what_is_not_the_best(void **state) {
+static void estimates_skip_only_worse_candidates(void **state) {
     (void)state;
     size_t left_out = 0, leaving = 0, n = rounds(100);
     for (unsigned seed = 0; seed < n; seed++) {
@@ -196,7 +196,7 @@ static int select_a_little(void *ctx) {
     return error;
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_do_no_harm(void **state) {
     (void)state;
     size_t walks = 0;
     for (unsigned seed = 0; seed < 8; seed++) {
@@ -214,7 +214,7 @@ static void failing_allocations_are_survived(void **state) {
 }
 
 /* The difference of two values may be infinite where both are not. */
-static void values_may_be_as_large_as_they_can_be(void **state) {
+static void extreme_values_are_handled(void **state) {
     (void)state;
     walk_seen seen = {0};
     size_t walks = 0;
@@ -243,9 +243,9 @@ static void values_may_be_as_large_as_they_can_be(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probes_agree_with_full_passes),
-        cmocka_unit_test(estimates_leave_out_what_is_not_the_best),
-        cmocka_unit_test(failing_allocations_are_survived),
-        cmocka_unit_test(values_may_be_as_large_as_they_can_be),
+        cmocka_unit_test(estimates_skip_only_worse_candidates),
+        cmocka_unit_test(failing_allocations_do_no_harm),
+        cmocka_unit_test(extreme_values_are_handled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,7 +192,7 @@ static tally *family_of(tally *all, size_t *n, const char *name) {
     return &all[(*n)++];
 }
 
-static void models_give_what_was_recorded(void **state) {
+static void models_give_recorded_outputs(void **state) {
     (void)state;
     const char *folder = zoo();
     char path[8192], line[4096], name[512], family[128];
@@ -223,7 +223,7 @@ static void models_give_what_was_recorded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(models_give_what_was_recorded),
+        cmocka_unit_test(models_give_recorded_outputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

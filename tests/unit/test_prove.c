@@ -152,7 +152,7 @@ static void check_others(const subject *s, const sis_prover *prover, const sis_p
     sis_guarantee_release(&g);
 }
 
-static void subsets_hold_whatever_the_rest_is(void **state) {
+static void subsets_hold_for_all_values_of_the_rest(void **state) {
     (void)state;
     size_t several = 0, fixed = 0;
     for (uint64_t seed = 0; seed < 60; seed++) {
@@ -234,7 +234,7 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
 }
 
 /* A record of others may say so about nothing: it is audited like the rest. */
-static void smallest_of_no_subsets_is_audited(void **state) {
+static void an_empty_list_of_smallest_subsets_is_audited(void **state) {
     (void)state;
     size_t refuted = 0, believed = 0;
     for (uint64_t seed = 0; seed < 20; seed++) {
@@ -287,7 +287,7 @@ static sis_model open_stump(const char *at, double yes, double no, const char *o
     return model;
 }
 
-static void ends_of_the_domain_are_rounded_as_the_trees_round(void **state) {
+static void domain_bounds_are_rounded_like_tree_inputs(void **state) {
     (void)state;
     const double x = 0.5, from[] = {0.1, 0.7}, to[] = {0.3, 0.9}, within[] = {0.2, 0.8};
     for (int i = 0; i < 4; i++) { /* 0.3 as an upper end, 0.7 as a lower one, then short of them */
@@ -383,9 +383,9 @@ static void failing_allocations_are_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(subsets_hold_whatever_the_rest_is),
-        cmocka_unit_test(smallest_of_no_subsets_is_audited),
-        cmocka_unit_test(ends_of_the_domain_are_rounded_as_the_trees_round),
+        cmocka_unit_test(subsets_hold_for_all_values_of_the_rest),
+        cmocka_unit_test(an_empty_list_of_smallest_subsets_is_audited),
+        cmocka_unit_test(domain_bounds_are_rounded_like_tree_inputs),
         cmocka_unit_test(thresholds_are_met_in_single_precision),
         cmocka_unit_test(other_models_and_missing_thresholds_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),

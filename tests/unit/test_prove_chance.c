@@ -25,7 +25,7 @@ static double at_most(size_t k, size_t n, double share) {
     return sum;
 }
 
-static void intervals_end_where_binomial_tails_do(void **state) {
+static void intervals_match_binomial_tails(void **state) {
     (void)state;
     for (size_t n = 1; n <= 60; n += 7)
         for (size_t k = 0; k <= n; k++) {
@@ -124,7 +124,7 @@ static void draws_are_counted_once(void **state) {
     sis_deck_free(e.deck);
 }
 
-static void promises_are_kept_for_fresh_draws(void **state) {
+static void fractions_hold_for_new_draws(void **state) {
     (void)state;
     size_t subsets = 0, inside = 0, kept = 0, partial = 0, n = rounds(300);
     for (uint64_t seed = 1; seed <= n; seed++) {
@@ -168,7 +168,7 @@ static void promises_are_kept_for_fresh_draws(void **state) {
     assert_true((double)kept >= 0.95 * (double)subsets);
 }
 
-static void the_same_seed_gives_the_same_answer(void **state) {
+static void equal_seeds_give_equal_answers(void **state) {
     (void)state;
     example e;
     sis_collection a, b;
@@ -222,10 +222,10 @@ static void failing_allocations_are_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_end_where_binomial_tails_do),
+        cmocka_unit_test(intervals_match_binomial_tails),
         cmocka_unit_test(draws_are_counted_once),
-        cmocka_unit_test(promises_are_kept_for_fresh_draws),
-        cmocka_unit_test(the_same_seed_gives_the_same_answer),
+        cmocka_unit_test(fractions_hold_for_new_draws),
+        cmocka_unit_test(equal_seeds_give_equal_answers),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,7 +209,7 @@ static void check_example(const subject *s, unsigned kept, const double *row) {
     }
 }
 
-static void proofs_agree_with_trying_everything(void **state) {
+static void proofs_agree_with_exhaustive_search(void **state) {
     (void)state;
     size_t held = 0, failed = 0, of_class = 0;
     for (size_t seed = 0; seed < rounds(400); seed++) {
@@ -293,7 +293,7 @@ static void assert_refused(subject *s, const char *words) {
     sis_model_close(&s->model);
 }
 
-static void other_ensembles_are_refused_in_words(void **state) {
+static void unsupported_ensembles_are_refused_with_a_reason(void **state) {
     (void)state;
     subject least = {.outputs = 1, .post = "NONE", .aggregate = "MIN"};
     subject largest = {.outputs = 1, .post = "NONE", .aggregate = "MAX"};
@@ -319,8 +319,8 @@ static void other_ensembles_are_refused_in_words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(proofs_agree_with_trying_everything),
-        cmocka_unit_test(other_ensembles_are_refused_in_words),
+        cmocka_unit_test(proofs_agree_with_exhaustive_search),
+        cmocka_unit_test(unsupported_ensembles_are_refused_with_a_reason),
         cmocka_unit_test(subsets_pass_the_audit_and_failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,7 +309,7 @@ static void weights_are_read_beside_large_and_small_numbers(void **state) {
     sis_model_close(&m);
 }
 
-static void weights_that_are_lost_beside_others_are_refused(void **state) {
+static void weights_hidden_by_large_biases_are_refused(void **state) {
     (void)state;
     const float huge[COLUMNS] = {3e38f, 0, 0, 0};
     sis_model m = open_columns("Add", huge, NULL);
@@ -320,7 +320,7 @@ static void weights_that_are_lost_beside_others_are_refused(void **state) {
 }
 
 /* x - 1.6e12 <= 0 is so for this x, but not for all of the domain. */
-static void what_is_moved_far_is_not_proved_to_stay(void **state) {
+static void decisions_lost_far_away_are_not_proved(void **state) {
     (void)state;
     const float large[COLUMNS] = {1.6e12f, 0, 0, 0};
     const double x[COLUMNS] = {1.55e12}, low[COLUMNS] = {1.55e12}, high[COLUMNS] = {1.65e12};
@@ -348,7 +348,7 @@ static void what_is_moved_far_is_not_proved_to_stay(void **state) {
 }
 
 /* The ends of the domain are no floats: 0.7f is less than 0.7, 1.1f more than 1.1. */
-static void contrasts_at_the_ends_of_the_domain_are_believed(void **state) {
+static void contrasts_at_domain_bounds_are_accepted(void **state) {
     (void)state;
     const float two[COLUMNS] = {2, 0, 0, 0};
     const double x[COLUMNS] = {1}, low[COLUMNS] = {0.7}, high[COLUMNS] = {1.1};
@@ -453,7 +453,7 @@ static void domains_without_scores_are_refused(void **state) {
 }
 
 /* y = 1e38 x - 0.9e38 x is not a number but near 0; where it is, from x = 0, it is positive. */
-static void what_is_no_number_is_no_example(void **state) {
+static void nan_is_not_a_counterexample(void **state) {
     (void)state;
     const float up[] = {1e38f, 0.9e38f}, down[] = {1, -1};
     const double x = 1;
@@ -709,12 +709,12 @@ int main(void) {
         cmocka_unit_test(linear_boosters_are_decided),
         cmocka_unit_test(windows_are_read_as_they_are_and_bounds_hold),
         cmocka_unit_test(weights_are_read_beside_large_and_small_numbers),
-        cmocka_unit_test(weights_that_are_lost_beside_others_are_refused),
-        cmocka_unit_test(what_is_moved_far_is_not_proved_to_stay),
-        cmocka_unit_test(contrasts_at_the_ends_of_the_domain_are_believed),
+        cmocka_unit_test(weights_hidden_by_large_biases_are_refused),
+        cmocka_unit_test(decisions_lost_far_away_are_not_proved),
+        cmocka_unit_test(contrasts_at_domain_bounds_are_accepted),
         cmocka_unit_test(examples_lie_within_the_domain),
         cmocka_unit_test(domains_without_scores_are_refused),
-        cmocka_unit_test(what_is_no_number_is_no_example),
+        cmocka_unit_test(nan_is_not_a_counterexample),
         cmocka_unit_test(other_networks_are_refused),
         cmocka_unit_test(failing_allocations_are_reported),
     };

@@ -211,7 +211,7 @@ static void check_example(const question *t, const unsigned char *kept, const do
     }
 }
 
-static void proofs_agree_with_trying_everything(void **state) {
+static void proofs_agree_with_exhaustive_search(void **state) {
     (void)state;
     int asked = 0, held = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -239,7 +239,7 @@ static void proofs_agree_with_trying_everything(void **state) {
     assert_true(asked > 1000 && held > asked / 8 && held < asked * 7 / 8);
 }
 
-static void subsets_hold_and_none_of_them_can_be_given_up(void **state) {
+static void subsets_hold_and_are_minimal(void **state) {
     (void)state;
     int asked = 0;
     for (uint64_t seed = 0; seed < 2000; seed++) {
@@ -331,7 +331,7 @@ static void list_steps(question *t, size_t j, double step) {
         try_value(t, j, c);
 }
 
-static void nearest_rows_are_as_near_as_trying_everything_finds(void **state) {
+static void nearest_rows_agree_with_exhaustive_search(void **state) {
     (void)state;
     size_t found = 0, stepped = 0, asked = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -464,7 +464,7 @@ static void check_one_hot(one_hot *h, sis__oracle *o, size_t found[2]) {
     }
 }
 
-static void nearest_categories_are_as_near_as_trying_everything_finds(void **state) {
+static void nearest_categories_agree_with_exhaustive_search(void **state) {
     (void)state;
     size_t found[2] = {0}; /* questions; other categories proposed */
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -526,7 +526,7 @@ static void columns_of_one_feature_are_free_together(void **state) {
     }
 }
 
-static void what_cannot_be_asked_is_refused(void **state) {
+static void invalid_questions_are_refused(void **state) {
     (void)state;
     sis__prover *p;
     sis__proof proof;
@@ -550,7 +550,7 @@ static void what_cannot_be_asked_is_refused(void **state) {
     sis__booster_release(&t.b);
 }
 
-static void a_limit_of_branches_leaves_it_open(void **state) {
+static void the_branch_limit_leaves_questions_open(void **state) {
     (void)state;
     int open = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -722,13 +722,13 @@ static void failing_allocations_are_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(proofs_agree_with_trying_everything),
-        cmocka_unit_test(nearest_rows_are_as_near_as_trying_everything_finds),
-        cmocka_unit_test(nearest_categories_are_as_near_as_trying_everything_finds),
-        cmocka_unit_test(subsets_hold_and_none_of_them_can_be_given_up),
+        cmocka_unit_test(proofs_agree_with_exhaustive_search),
+        cmocka_unit_test(nearest_rows_agree_with_exhaustive_search),
+        cmocka_unit_test(nearest_categories_agree_with_exhaustive_search),
+        cmocka_unit_test(subsets_hold_and_are_minimal),
         cmocka_unit_test(columns_of_one_feature_are_free_together),
-        cmocka_unit_test(what_cannot_be_asked_is_refused),
-        cmocka_unit_test(a_limit_of_branches_leaves_it_open),
+        cmocka_unit_test(invalid_questions_are_refused),
+        cmocka_unit_test(the_branch_limit_leaves_questions_open),
         cmocka_unit_test(smallest_sets_and_contrasts_are_all_found_in_order),
         cmocka_unit_test(failing_allocations_are_reported),
     };

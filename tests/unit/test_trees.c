@@ -78,7 +78,7 @@ static void predictions_follow_the_documented_rules(void **state) {
     }
 }
 
-static void the_binary_form_is_the_same_model(void **state) {
+static void json_and_ubjson_give_the_same_model(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         sis__rng r;
@@ -199,7 +199,7 @@ static void lightgbm_objectives_have_their_links(void **state) {
     }
 }
 
-static void margins_of_sure_classes_stay_finite(void **state) {
+static void margins_of_certain_classes_stay_finite(void **state) {
     (void)state;
     sis_model m = constant("num_class=2\nnum_tree_per_iteration=2\nobjective=multiclass", 2);
     sis__booster b = {.link = SIS__LINK_SOFTMAX, .divisor = 1, .scale = 1};
@@ -346,7 +346,7 @@ static void explanations_are_those_of_full_passes(void **state) {
     assert_true(explained > 30);
 }
 
-static void a_walk_that_needs_too_much_memory_is_none(void **state) {
+static void walks_that_need_too_much_memory_are_refused(void **state) {
     (void)state;
     sis__rng r;
     walk_input in;
@@ -383,7 +383,7 @@ static void refused_tree(const char *trees, const char *info, const char *part) 
     "{\"left_children\":" left ",\"right_children\":" right ",\"split_indices\":" indices ","      \
     "\"split_conditions\":[0,0,0],\"default_left\":[0,0,0]}"
 
-static void trees_that_are_none_are_refused(void **state) {
+static void malformed_trees_are_refused(void **state) {
     (void)state;
     refused_tree(TREE("[1,-1,-1]", "[1,-1,-1]", "[0,0,0]"), "[0]", "has two parents");
     refused_tree(TREE("[1,0,-1]", "[2,2,-1]", "[0,0,0]"), "[0]", "has two parents");
@@ -403,7 +403,7 @@ static void trees_that_are_none_are_refused(void **state) {
                  "leaves with a vector of values");
 }
 
-static void what_is_not_supported_is_named(void **state) {
+static void unsupported_models_are_refused_by_name(void **state) {
     (void)state;
     refused("m.json", "[{\"nodeid\":0,\"leaf\":1}]", "dump of XGBoost");
     refused("m.json", "{\"name\":\"tree\",\"tree_info\":[{\"tree_index\":0}]}", "dump of LightGBM");
@@ -464,7 +464,7 @@ static void deep_and_huge_claims_are_bounded(void **state) {
 }
 
 /* A chain of 100,000 splits, each the child of the one before. */
-static void a_tree_as_deep_as_it_has_nodes_is_walked(void **state) {
+static void degenerate_deep_trees_are_walked(void **state) {
     (void)state;
     enum { N = 100000 };
     sis__buf b;
@@ -500,7 +500,7 @@ static void a_tree_as_deep_as_it_has_nodes_is_walked(void **state) {
     free(bytes);
 }
 
-static void names_and_lines_tell_what_a_model_is(void **state) {
+static void descriptions_contain_names_and_sizes(void **state) {
     (void)state;
     char *text;
     sis_model m = stump("binary:logistic", "5E-1");
@@ -529,7 +529,7 @@ static void use_spoiled(const char *path) {
     sis_model_close(&m);
 }
 
-static void spoiled_files_do_no_harm(void **state) {
+static void damaged_files_do_no_harm(void **state) {
     (void)state;
     static const char *const names[] = {"s.json", "s.ubj", "s.txt"};
     sis__rng r;
@@ -581,7 +581,7 @@ static void failing_allocations_are_reported(void **state) {
 
 /* ---- Other people's -------------------------------------------------------------------------- */
 
-static void the_published_models_load_and_answer(void **state) {
+static void published_models_load_and_predict(void **state) {
     (void)state;
     static const char *const names[] = {
         "ann-thyroid", "appendicitis", "divorce",  "glass2",  "promoters",
@@ -605,21 +605,21 @@ static void the_published_models_load_and_answer(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_follow_the_documented_rules),
-        cmocka_unit_test(the_binary_form_is_the_same_model),
+        cmocka_unit_test(json_and_ubjson_give_the_same_model),
         cmocka_unit_test(objectives_have_their_links_and_base_scores_their_inverses),
         cmocka_unit_test(lightgbm_objectives_have_their_links),
-        cmocka_unit_test(margins_of_sure_classes_stay_finite),
+        cmocka_unit_test(margins_of_certain_classes_stay_finite),
         cmocka_unit_test(walks_are_full_passes_to_the_bit),
         cmocka_unit_test(explanations_are_those_of_full_passes),
-        cmocka_unit_test(a_walk_that_needs_too_much_memory_is_none),
-        cmocka_unit_test(trees_that_are_none_are_refused),
-        cmocka_unit_test(what_is_not_supported_is_named),
+        cmocka_unit_test(walks_that_need_too_much_memory_are_refused),
+        cmocka_unit_test(malformed_trees_are_refused),
+        cmocka_unit_test(unsupported_models_are_refused_by_name),
         cmocka_unit_test(deep_and_huge_claims_are_bounded),
-        cmocka_unit_test(a_tree_as_deep_as_it_has_nodes_is_walked),
-        cmocka_unit_test(names_and_lines_tell_what_a_model_is),
-        cmocka_unit_test(spoiled_files_do_no_harm),
+        cmocka_unit_test(degenerate_deep_trees_are_walked),
+        cmocka_unit_test(descriptions_contain_names_and_sizes),
+        cmocka_unit_test(damaged_files_do_no_harm),
         cmocka_unit_test(failing_allocations_are_reported),
-        cmocka_unit_test(the_published_models_load_and_answer),
+        cmocka_unit_test(published_models_load_and_predict),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
