@@ -163,7 +163,7 @@ int sis__child_start(sis__child *c, const char *command, int threads) {
     return sis__fail(SIS_E_MODEL, "cannot start a process: %s", strerror(error));
 }
 
-/* ---- What it said on stderr ------------------------------------------------------------------ */
+/* ---- stderr of the child --------------------------------------------------------------------- */
 
 static void remember(sis__child *c, const char *text, size_t n) {
     if (n > sizeof c->said) {
@@ -231,7 +231,7 @@ static int fail_and_quote(const sis__child *c, const char *what) {
     return sis__fail(SIS_E_MODEL, "%s%s", what, said);
 }
 
-/* ---- Input and output that never blocks ------------------------------------------------------ */
+/* ---- Non-blocking input and output ----------------------------------------------------------- */
 
 /* write() that neither blocks nor raises SIGPIPE. */
 static ssize_t write_quietly(int fd, const char *bytes, size_t n) {
@@ -305,7 +305,7 @@ static void serve(sis__child *c, const sis__buf *request, size_t *sent, double s
         send_some(c, request, sent);
 }
 
-/* ---- The end of a child ---------------------------------------------------------------------- */
+/* ---- End of a child -------------------------------------------------------------------------- */
 
 /* Wait for its end and keep reading its stderr. */
 static int await_end(sis__child *c, double seconds) {

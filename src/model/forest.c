@@ -87,7 +87,7 @@ static int margins_of(forest_walk *w, const int *features, size_t n, double *mar
     return SIS_OK;
 }
 
-/* ---- Candidates that may be the best ---------------------------------------------------------- */
+/* ---- Candidates that may be the best --------------------------------------------------------- */
 
 /* A candidate's margin, up to rounding. */
 static inline double approximate_margin(forest_walk *w, const double *now, const double *change) {

@@ -33,7 +33,7 @@ void sis__inputs_release(sis__model_inputs *s) {
     *s = (sis__model_inputs){0};
 }
 
-/* ---- Given ----------------------------------------------------------------------------------- */
+/* ---- Constants ------------------------------------------------------------------------------- */
 
 static double number_of(const sis_net_tensor *t, size_t i) {
     return t->type == SIS_NET_FLOATS  ? (double)((const float *)t->data)[i]

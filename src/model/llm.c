@@ -109,7 +109,7 @@ typedef struct {
     session *session;
 } llm_model;
 
-/* ---- Beginning and end ----------------------------------------------------------------------- */
+/* ---- Creation and release -------------------------------------------------------------------- */
 
 static void free_states(session *s) {
     for (size_t i = 0; s->states && i < s->n; i++) {
@@ -535,7 +535,7 @@ static int ask_server(endpoint *e, question **list, size_t n) {
     return error == SIS_OK ? error : sis__fail_in(error, "model %.200s", e->address);
 }
 
-/* ---- Remembering ----------------------------------------------------------------------------- */
+/* ---- Known examples -------------------------------------------------------------------------- */
 
 /* The first 64 bits of the digest. */
 static uint64_t key_of(const question *q) {
@@ -684,7 +684,7 @@ static int score_row(endpoint *e, const question *q, size_t n, double *score) {
     return SIS_OK;
 }
 
-/* ---- The answer that the model gives by itself ----------------------------------------------- */
+/* ---- The model's own answer ------------------------------------------------------------------ */
 
 static const char *skip_blanks(const char *text) {
     while (sis__is_space(*text))

@@ -46,7 +46,7 @@ static int check_tokens(const sis__llm_tokens *out) {
                            "alternative, or with a log-probability that is not a number");
 }
 
-/* ---- The prompt and the answer, given back --------------------------------------------------- */
+/* ---- Echoed prompt and answer ---------------------------------------------------------------- */
 
 /* The best token other than this one: top is {"token":logprob,...}. */
 static double best_other(json_t *top, const char *token, double logprob) {
@@ -104,7 +104,7 @@ int sis__llm_read_echo(const json_t *choice, size_t from, size_t to, sis__llm_to
     return check_tokens(out);
 }
 
-/* ---- Tokens that the model wrote ------------------------------------------------------------- */
+/* ---- Generated tokens ------------------------------------------------------------------------ */
 
 static int hex_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

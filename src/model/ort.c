@@ -589,7 +589,7 @@ static int measure_outputs(sis_model *model, const double *row, size_t n_values)
     return fail_at(code, m->net->path);
 }
 
-/* ---- Handles ------------------------------------------------------------------------------------ */
+/* ---- Handles --------------------------------------------------------------------------------- */
 
 /* A further handle of the same network; `role`: which settings it accepts, and what it frees. */
 static int copy_handle(const ort_model *m, handle_role role, void **out) {
@@ -622,7 +622,7 @@ static int share(void *ctx, void **twin) {
     return copy_handle(ctx, SHARED, twin);
 }
 
-/* ---- What it can be told --------------------------------------------------------------------- */
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 static int take_rows(void *ctx, const sis_row_form *form) {
     ort_model *m = ctx;

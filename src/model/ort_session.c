@@ -89,7 +89,7 @@ static int read_inputs(sis__ort_network *net, const sis_model_opt *opt) {
     return code == SIS_OK ? sis__inputs_assign(&net->inputs, opt) : code;
 }
 
-/* ---- The output --------------------------------------------------------------------------------- */
+/* ---- The output ------------------------------------------------------------------------------ */
 
 /* 2: floating point numbers, or dictionaries of them; 1: other numbers; 0: neither. */
 static int rank_output(const sis__ort_network *net, size_t i, int *rank) {
@@ -150,7 +150,7 @@ static int choose_output(sis__ort_network *net, const char *wanted) {
     return code;
 }
 
-/* ---- All of it ---------------------------------------------------------------------------------- */
+/* ---- Main function --------------------------------------------------------------------------- */
 
 /* One thread computes a pass, so that sums have a fixed order. */
 static int start_session(sis__ort_network *net) {

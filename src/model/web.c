@@ -397,7 +397,7 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
     return code;
 }
 
-/* ---- Beginning and end ----------------------------------------------------------------------- */
+/* ---- Creation and release -------------------------------------------------------------------- */
 
 static sis__web *web_alloc(double timeout, size_t retries, int redirects) {
     sis__web *w = SIS_NEW(sis__web, 1);

@@ -164,7 +164,7 @@ static void add_input(sis__buf *b, const sis_net *net) {
     sis__buf_char(b, '\n');
 }
 
-/* ---- What the file carries ------------------------------------------------------------------- */
+/* ---- Metadata -------------------------------------------------------------------------------- */
 
 /* "title: one, two, three", truncated if it is long. */
 typedef struct {

@@ -22,7 +22,7 @@
 #include "net/ops/ops.h"
 #include "net/plan/net.h"
 
-/* ---- Given inputs ---------------------------------------------------------------------------- */
+/* ---- Constant inputs ------------------------------------------------------------------------- */
 
 struct sis__extra_input {
     char *name;
@@ -210,7 +210,7 @@ void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int
     }
 }
 
-/* ---- Nodes in front -------------------------------------------------------------------------- */
+/* ---- Inserted nodes -------------------------------------------------------------------------- */
 
 /* The inputs of the graph and the role of each. */
 typedef struct {
@@ -299,7 +299,7 @@ int sis__net_prepare_inputs(sis_net *net, sis__graph *g) {
     return error;
 }
 
-/* ---- The caller's say ------------------------------------------------------------------------ */
+/* ---- Choices of the caller ------------------------------------------------------------------- */
 
 int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *value) {
     struct sis__extra_input *fresh = NULL;

@@ -39,7 +39,7 @@ static int refuse_rows(sis_net *net, int error) {
     return net->refusal ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* ---- What kind of network -------------------------------------------------------------------- */
+/* ---- Identification -------------------------------------------------------------------------- */
 
 static int find_input(sis_net *net) {
     const sis__graph *g = &net->graph;

@@ -20,7 +20,7 @@ enum { MAX_CHANNELS = 64, FLOATS = 1 };
 static const char MEAN[] = "sis.normalize.mean", DEVIATION[] = "sis.normalize.deviation",
                   CENTRED[] = "sis.normalize.centred", NORMALIZED[] = "sis.normalize.normalized";
 
-/* ---- What there is ------------------------------------------------------------------------- */
+/* ---- Checks ---------------------------------------------------------------------------------- */
 
 /* The shape that broadcasts the numbers along the channels of a row. */
 static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {

@@ -70,7 +70,7 @@ static int find_front(sis__ensemble *e, const sis_net *net, int tensor) {
     return tensor == net->input;
 }
 
-/* ---- In front of the trees ------------------------------------------------------------------- */
+/* ---- Steps before the trees ------------------------------------------------------------------ */
 
 /* A value of a column as the trees see it. */
 typedef struct {

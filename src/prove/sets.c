@@ -362,7 +362,7 @@ static int family_hit(const sis__family *meet, const sis__family *avoid, const s
     return error;
 }
 
-/* ---- Duality --------------------------------------------------------------------------------- */
+/* ---- Sufficient sets and contrasts ----------------------------------------------------------- */
 
 static void turn(unsigned char *flags, size_t n) {
     for (size_t f = 0; f < n; f++)

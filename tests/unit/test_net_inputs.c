@@ -204,7 +204,7 @@ static void positions_that_do_not_fit_are_refused(void **state) {
     sis_model_opt_init(&opt);
     assert_int_equal(sis__inputs_add(&inputs, "ids", SIS__VALUE_INT64, &shape), 0);
     assert_int_equal(sis__inputs_add(&inputs, "position_ids", SIS__VALUE_INT8, &shape), 0);
-    assert_int_equal(sis__inputs_settle(&inputs, &opt), 0);
+    assert_int_equal(sis__inputs_assign(&inputs, &opt), 0);
     assert_int_equal(sis__inputs_fit(&inputs, 1, NULL, 128, &fit), 0);
     assert_int_equal(sis__inputs_fit(&inputs, 1, NULL, 129, &fit), SIS_E_ARGUMENT);
     assert_message_has("input position_ids takes INT8, too small a type for 129 tokens");
@@ -220,19 +220,19 @@ static void numbers_are_parts_of_rows(void **state) {
     sis_model_opt_init(&opt);
     sis__inputs_add(&inputs, "x", SIS__VALUE_FP32, &(sis__shape){2, {-1, 4}});
     sis__inputs_add(&inputs, "k", SIS__VALUE_INT64, &(sis__shape){1, {-1}});
-    assert_int_equal(sis__inputs_settle(&inputs, &opt), 0);
+    assert_int_equal(sis__inputs_assign(&inputs, &opt), 0);
     assert_int_equal(sis__inputs_values(&inputs), 5);
     assert_int_equal(sis__inputs_fit(&inputs, 1, NULL, 5, &fit), 0);
     assert_true(fit.batched && fit.rank == 0);
     sis__inputs_add(&inputs, "t", SIS__VALUE_FP32, &(sis__shape){0});
-    assert_int_equal(sis__inputs_settle(&inputs, &opt), SIS_E_UNSUPPORTED);
+    assert_int_equal(sis__inputs_assign(&inputs, &opt), SIS_E_UNSUPPORTED);
     assert_message_has(
         "the model has 3 inputs, and t has no axis for rows; choose one with --explain");
     float one = 1;
     opt.with = &(sis_net_tensor){.name = "x", .data = &one};
     opt.n_with = 1;
     opt.explain = "x";
-    assert_int_equal(sis__inputs_settle(&inputs, &opt), SIS_E_ARGUMENT);
+    assert_int_equal(sis__inputs_assign(&inputs, &opt), SIS_E_ARGUMENT);
     assert_message_has("input x: give it to --explain or to --with, not both");
     sis__inputs_release(&inputs);
 }

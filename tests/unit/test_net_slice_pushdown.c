@@ -95,7 +95,7 @@ static void both_ways(sis_net_builder *b) {
 static sis_net *build(sis__rng *r, void (*between)(sis_net_builder *, sis__rng *),
                       void (*pick)(sis_net_builder *)) {
     sis_net *net;
-    sis_net_builder *b = sis_net_builder_new("narrow");
+    sis_net_builder *b = sis_net_builder_new("slices");
     sis_net_add_input(b, "x", 0, SHAPE(0, TOKENS, WIDTH));
     add_random(b, "w", SHAPE(WIDTH, WIDTH), r, 0.5);
     add_random(b, "v", SHAPE(WIDTH, WIDTH), r, 0.5);
@@ -138,7 +138,7 @@ static float *run(const sis_net *net, const float *x, int all, size_t *n, double
     return y;
 }
 
-static void slices_are_those_of_everything(void **state) {
+static void computed_slices_equal_those_of_full_results(void **state) {
     static void (*const between[])(sis_net_builder *, sis__rng *) = {nothing, bounds, another_type,
                                                                      norm_of_width, norm_of_all};
     static void (*const pick[])(sis_net_builder *) = {first_token, two_tokens, a_token_backwards,
@@ -146,7 +146,7 @@ static void slices_are_those_of_everything(void **state) {
     sis__rng r;
     (void)state;
     sis__rng_init(&r, 5);
-    size_t narrower = 0;
+    size_t smaller = 0;
     for (size_t i = 0; i < sizeof between / sizeof *between; i++)
         for (size_t k = 0; k < sizeof pick / sizeof *pick; k++) {
             sis_net *net = build(&r, between[i], pick[k]);
@@ -156,16 +156,16 @@ static void slices_are_those_of_everything(void **state) {
             float *whole = run(net, x, 1, &n, &all), *part = run(net, x, 0, &m, &some);
             assert_int_equal(n, m);
             assert_memory_equal(whole, part, n * sizeof *whole);
-            narrower += some < all;
+            smaller += some < all;
             free(whole);
             free(part);
             free(x);
             sis_net_free(net);
         }
-    assert_true(narrower >= 3 * 4); /* by tokens, but for what mixes them */
+    assert_true(smaller >= 3 * 4); /* by tokens, but for what mixes them */
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slices_are_those_of_everything)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(computed_slices_equal_those_of_full_results)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,7 +114,7 @@ INLINE int lines_are_short(const sis__depthwise *p) {
            together <= (p->out[0] - 1) * LANES;
 }
 
-/* ---- Three by three --------------------------------------------------------------------------- */
+/* ---- Three by three -------------------------------------------------------------------------- */
 
 /* One row of the kernel over a line; x holds the values that each column of the kernel sees. */
 INLINE vec roll_row(const float *w, const vec *x, float start) {
@@ -183,7 +183,7 @@ static void roll_plane(const sis__depthwise *p, const float *room, const float *
     }
 }
 
-/* ---- Planes ------------------------------------------------------------------------------------- */
+/* ---- Planes ---------------------------------------------------------------------------------- */
 
 static void slide_plane(const sis__depthwise *p, const float *room, const float *w, float start,
                         float *y) {

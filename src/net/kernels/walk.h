@@ -186,7 +186,7 @@ static void wide_panels(wide_sums *w, size_t k, const float *a, size_t a_row, si
             c[i * ldc + j] = (float)*wide_sum(w, i, j);
 }
 
-/* ---- Products of rows where they lie --------------------------------------------------------- */
+/* ---- Products of rows in place --------------------------------------------------------------- */
 
 /* One tile: (rows, vecs) sums, from `start` or (NULL) what c holds. */
 INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct,

@@ -249,7 +249,7 @@ static void lower_standard(sis__lowering *k) {
     weigh_values(k, "masked", heads > 0, mask);
 }
 
-/* ---- RotaryEmbedding --------------------------------------------------------------------------- */
+/* ---- RotaryEmbedding ------------------------------------------------------------------------- */
 
 /* Rotate pairs of values: x (batch, length, heads * size) or (batch, heads, length, size); cosines
  * and sines are looked up by positions (batch, length), or given for each row and position. */
@@ -319,7 +319,7 @@ static void lower_standard_rotary(sis__lowering *k) { /* x, cosines, sines, posi
     turn(k, 1, 3);
 }
 
-/* ---- Normalisations ---------------------------------------------------------------------------- */
+/* ---- Normalisations -------------------------------------------------------------------------- */
 
 /* ids, segments, words, positions and segments as matrices, gamma, beta, mask, positions -> y, lengths of the mask, sum */
 static void lower_embed(sis__lowering *k) {

@@ -32,7 +32,7 @@ static int set_bias(Sis__Onnx__Node *conv, char *name) {
     return SIS_OK;
 }
 
-/* ---- Sums --------------------------------------------------------------------------------------- */
+/* ---- Sums ------------------------------------------------------------------------------------ */
 
 /* Does `added` have one float for each filter of w and size 1 along all other axes? */
 static int is_bias(const Sis__Onnx__Tensor *w, const Sis__Onnx__Tensor *added) {
@@ -75,7 +75,7 @@ static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bia
     return SIS_OK;
 }
 
-/* ---- Normalisation ------------------------------------------------------------------------------ */
+/* ---- Normalisation --------------------------------------------------------------------------- */
 
 /* Does it divide by statistics that it was given? */
 static int is_inference(const Sis__Onnx__Node *n) {
@@ -170,7 +170,7 @@ static int fold_one(const sis__index *x, Sis__Onnx__Node *conv) {
     return SIS_OK;
 }
 
-/* ---- All of them -------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static int may_join(const Sis__Onnx__Graph *g) {
     int some = 0;

@@ -270,7 +270,7 @@ static int sort_nodes(sis__graph *g) {
     return error;
 }
 
-/* ---- All of it ----------------------------------------------------------------------------- */
+/* ---- Main function --------------------------------------------------------------------------- */
 
 static int reserve(loader *l) {
     const Sis__Onnx__Graph *p = l->proto;

@@ -55,7 +55,7 @@ static size_t block_of(const sis__window *w, size_t nr) {
     return (panels < all ? panels : all) * nr;
 }
 
-/* ---- What a block sees ---------------------------------------------------------------------- */
+/* ---- Inputs of a block ----------------------------------------------------------------------- */
 
 /* The copy of the input: for each channel, position of the kernel along z, and phase (position
  * modulo stride) along y and x, a plane (lines, width). */
@@ -161,7 +161,7 @@ static size_t together(const sis__window *w, size_t nr) {
     return pixels && 2 * pixels <= nr && w->n > 1 ? nr / pixels : 1;
 }
 
-/* ---- Examples side by side ------------------------------------------------------------------- */
+/* ---- Examples as lanes ----------------------------------------------------------------------- */
 
 /* If lines do not fill vectors and there are enough examples, these become the lanes of vectors:
  * map (channel, y, x, example), with its padding. Nothing between two lines is computed, and

@@ -73,7 +73,7 @@ size_t sis__conv_backward_scratch(const sis__window *w) {
     return floats * sizeof(float) + (g.pixels + g.runs) * sizeof(size_t);
 }
 
-/* ---- Where things lie ------------------------------------------------------------------------ */
+/* ---- Layout ---------------------------------------------------------------------------------- */
 
 /* The offset of a pixel's patch in the image, for `at`. */
 static size_t find_pixel(const gradient *g, size_t p) {
@@ -244,7 +244,7 @@ static void input_backward(gradient *g, const float *weights, const float *dy, f
     }
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- Main function --------------------------------------------------------------------------- */
 
 static double sum_of(const float *x, size_t n) {
     double lanes[8] = {0}, sum = 0;

@@ -28,7 +28,7 @@ static void need_indices(sis__cx *c) {
         sis__cx_fail(c, SIS_E_FORMAT, "indices that are not integers");
 }
 
-/* ---- GatherElements: an index for each value -------------------------------------------------- */
+/* ---- GatherElements: an index for each value ------------------------------------------------- */
 
 static int elements_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
@@ -85,7 +85,7 @@ const sis__op sis__op_gather_elements = {2,
                                          gather_elements_forward,
                                          gather_elements_backward,
                                          .trait = SIS__MIXES_TEXTS};
-/* ---- GatherND: an index tuple for each slice -------------------------------------------------- */
+/* ---- GatherND: an index tuple for each slice ------------------------------------------------- */
 
 static int nd_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);

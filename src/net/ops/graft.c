@@ -74,7 +74,7 @@ static int part_backward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_part = {1, 1, part_shape, part_forward, part_backward, .trait = SIS__MIXES};
 
-/* ---- What follows from tokens ---------------------------------------------------------------- */
+/* ---- Inputs derived from tokens -------------------------------------------------------------- */
 
 /* x (rows, length) ids or (rows, length, dim) embeddings */
 static int follow_shape(sis__cx *c) {

@@ -81,7 +81,7 @@ static int gru_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* ---- Gradient: forward again keeping everything, then back through time ---------------------- */
+/* ---- Gradient: forward again with a tape, then backpropagation through time ------------------ */
 
 typedef struct {
     sis__pass a;

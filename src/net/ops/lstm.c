@@ -48,7 +48,7 @@ static void put_states(const sis__pass *a) {
                    state[i] + b * p->hidden, p->hidden * sizeof(float));
 }
 
-/* ---- Tape: everything that going back through time needs ------------------------------------- */
+/* ---- Tape: data for backpropagation through time --------------------------------------------- */
 
 typedef struct {
     sis__pass a;
@@ -104,7 +104,7 @@ static int lstm_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* ---- Gradient: back through time ------------------------------------------------------------- */
+/* ---- Gradient: backpropagation through time -------------------------------------------------- */
 
 static void tape_begin(tape *t, const sis__step *s, sis__run *r, size_t d) {
     const sis__recurrent *p = &s->p.recurrent;

@@ -42,7 +42,7 @@ static void need_whole(sis__cx *c, size_t i) {
         sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
 }
 
-/* ---- QuantizeLinear, DequantizeLinear --------------------------------------------------------- */
+/* ---- QuantizeLinear, DequantizeLinear -------------------------------------------------------- */
 
 typedef struct {
     sis__axis axis;

@@ -200,7 +200,7 @@ int sis__recurrent_shape(sis__cx *c, size_t gates) {
     return c->error;
 }
 
-/* ---- Where things lie ------------------------------------------------------------------------ */
+/* ---- Layout ---------------------------------------------------------------------------------- */
 
 static size_t row_x(const sis__recurrent *p, size_t t, size_t b) {
     return p->batch_first ? b * p->seq + t : t * p->batch + b;

@@ -200,7 +200,7 @@ static int tfidf_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_tf_idf_vectorizer = {
     1, 1, tfidf_shape, tfidf_forward, NULL, .trait = SIS__MIXES_TEXTS};
 
-/* ---- Expressions ------------------------------------------------------------------------------- */
+/* ---- Expressions ----------------------------------------------------------------------------- */
 
 enum { MAX_PATTERN = 1024 };
 

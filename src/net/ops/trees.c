@@ -270,7 +270,7 @@ static void read_aggregate(sis__cx *c, sis__trees *t) {
     t->forest.how = (sis__aggregate)sis__attr_choice(c, "aggregate_function", names, 4);
 }
 
-/* ---- TreeEnsemble ------------------------------------------------------------------------------ */
+/* ---- TreeEnsemble ---------------------------------------------------------------------------- */
 
 /* One entry per node; a child is the number of a node or, according to a flag, of a leaf. */
 typedef struct {
@@ -398,7 +398,7 @@ static int build_ensemble(sis__cx *c, sis__trees *t) {
     return c->error;
 }
 
-/* ---- What all of them have in common ---------------------------------------------------------- */
+/* ---- Common to all --------------------------------------------------------------------------- */
 
 /* In the standard 1 is softmax and 2 logistic. ONNX Runtime swaps them, and its decisions are the
  * ones to explain. */

@@ -521,7 +521,7 @@ const sis__op sis__op_cast = {
 const sis__op sis__op_cast_like = {
     2, 2, cast_like_shape, cast_forward, sis__pass_back, .trait = SIS__MAPS_TEXTS};
 
-/* ---- Term: what a mask adds to scores of attention --------------------------------------------- */
+/* ---- Term: addend of attention scores from a mask -------------------------------------------- */
 
 /* The addend for scores: floats as they are but at least `hidden`; other types 0, or `hidden` where
  * they are 0. */

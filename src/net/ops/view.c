@@ -185,7 +185,7 @@ static int unsqueeze_shape(sis__cx *c) {
     return view(c, x->rank + n, dims);
 }
 
-/* ---- Nothing to do --------------------------------------------------------------------------- */
+/* ---- Identity -------------------------------------------------------------------------------- */
 
 static int identity_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);

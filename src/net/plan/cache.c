@@ -158,7 +158,7 @@ int sis__cache_finite(const sis_net *net, const sis__matrix *b) {
     return known == FINITE;
 }
 
-/* ---- What operators made --------------------------------------------------------------------- */
+/* ---- Tables of operators --------------------------------------------------------------------- */
 
 const sis__made *sis__cache_made(const sis_net *net, const void *node) {
     struct sis__cache *c = net->cache;

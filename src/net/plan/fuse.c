@@ -294,7 +294,7 @@ static int fuse_bias(const fuser *f, const sis__step *product) {
     return sis__fuser_set_inputs(f, add, inputs, 3);
 }
 
-/* ---- Products of turned matrices ------------------------------------------------------------- */
+/* ---- Products of transposed matrices --------------------------------------------------------- */
 
 static int same_stacks(const sis__tensor *a, const sis__tensor *y) {
     return a->rank == y->rank && memcmp(a->dims, y->dims, (y->rank - 2) * sizeof *y->dims) == 0;
@@ -328,7 +328,7 @@ static int fuse_turns(const fuser *f, sis__step *product) {
     return sis__fuser_set_inputs(f, product, inputs, 2);
 }
 
-/* ---- Relu inside the product in front of it ------------------------------------------------- */
+/* ---- Relu fused into the product before it --------------------------------------------------- */
 
 /* The Relu's result becomes a view of the product's, and its step does nothing. */
 static int fuse_relu(const fuser *f, sis__step *relu) {

@@ -75,7 +75,7 @@ static int attention_shape(sis__cx *c) {
 const sis__op sis__op_fused_attention = {
     .shape = attention_shape, .forward = attention_forward, .trait = SIS__MIXES};
 
-/* ---- Finding it ------------------------------------------------------------------------------ */
+/* ---- Search ---------------------------------------------------------------------------------- */
 
 /* Search state, from the last product back to the first. */
 typedef struct {

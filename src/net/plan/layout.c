@@ -119,7 +119,7 @@ static void expire(layout *l, size_t step) {
     l->n = kept;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------ */
+/* ---- Main function --------------------------------------------------------------------------- */
 
 int sis__plan_lay_out(sis__plan *p) {
     size_t *last = SIS_NEW(size_t, p->n_tensors);

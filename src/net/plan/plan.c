@@ -375,7 +375,7 @@ static int find_readers(sis__plan *p) {
     return SIS_OK;
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- Main function --------------------------------------------------------------------------- */
 
 static int allocate(compiler *k) {
     sis__plan *p = k->plan;

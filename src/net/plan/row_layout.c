@@ -188,7 +188,7 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n, 
                                    : (float)sis__rng_below(&rng, words < 1000 ? words : 1000);
 }
 
-/* ---- Rows whose values decide about shapes: the words of texts ------------------------------- */
+/* ---- Rows whose values determine shapes: words of texts -------------------------------------- */
 
 /* A plan for one row whose values are constants, so all of it is folded. *values must outlive
  * it. */

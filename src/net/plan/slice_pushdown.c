@@ -46,7 +46,7 @@ static const sis__tensor *tensor_of(const pushdown *w, int t) {
     return &w->p->tensors[t];
 }
 
-/* ---- What picks ------------------------------------------------------------------------------ */
+/* ---- Steps that pick slices ------------------------------------------------------------------ */
 
 /* The axis along which a step picks slices of input 0, and their indices; -1: another operation. */
 static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t max) {
@@ -128,7 +128,7 @@ static int through(const pushdown *w, const sis__step *s, size_t i, int axis) {
     return found < 0 ? NOBODY : found;
 }
 
-/* ---- Who wants what -------------------------------------------------------------------------- */
+/* ---- Which slices are needed ----------------------------------------------------------------- */
 
 static void want(pushdown *w, int tensor, int axis) {
     int *v = &w->wants[tensor];

@@ -79,7 +79,7 @@ typedef struct {
     present_row now;
 } attention;
 
-/* ---- One token by itself ----------------------------------------------------------------------- */
+/* ---- Values of single tokens ----------------------------------------------------------------- */
 
 static int join(int a, int b) {
     return a == NEVER || a == b ? b : b == NEVER ? a : SEVERAL;
@@ -190,7 +190,7 @@ static int tag_all(attention *a, double *saved) {
     return SIS_OK;
 }
 
-/* ---- Where the head starts ----------------------------------------------------------------------- */
+/* ---- Where the head starts ------------------------------------------------------------------- */
 
 /* Is it read by a step whose result depends on several tokens? */
 static int is_read(const attention *a, int tensor) {
@@ -326,7 +326,7 @@ static int place_values(attention *a) {
     return SIS_OK;
 }
 
-/* ---- States -------------------------------------------------------------------------------------- */
+/* ---- States ---------------------------------------------------------------------------------- */
 
 /* A head for this number of tokens. */
 static int make_head(attention *a, size_t tokens, sis__head **head) {
@@ -553,7 +553,7 @@ static int attention_margins(sis__rule_instance *r, const int *features, float *
     return error;
 }
 
-/* ---- Which tokens may go --------------------------------------------------------------------------- */
+/* ---- Which tokens may be removed ------------------------------------------------------------- */
 
 /* The margin of the current state with these tokens removed. */
 static int margin_without(attention *a, const unsigned char *gone, double *margin) {
@@ -647,7 +647,7 @@ static int try_tokens(attention *a) {
     return error;
 }
 
-/* ---- Opening --------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static void attention_close(sis__rule_instance *r) {
     attention *a = (attention *)r;

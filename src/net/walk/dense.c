@@ -361,7 +361,7 @@ static void sort_slots(dense_walk *w, const unsigned char *masked) {
             move_feature(w, (int)i, w->n_live++);
 }
 
-/* ---- Effects on the second layer --------------------------------------------------------------- */
+/* ---- Effects on the second layer ------------------------------------------------------------- */
 
 /* Recompute all effects: effects on the first layer, without units that are off, times w. */
 static void renew_effects(dense_walk *w) {

@@ -298,7 +298,7 @@ static int run_batch(sis__head *h, size_t i, size_t n, double *margins) {
     return error;
 }
 
-/* ---- Rows near a base --------------------------------------------------------------------------- */
+/* ---- Rows near a base ------------------------------------------------------------------------ */
 
 /* Let batch i use its own memory for rows. */
 static void own_rows(sis__head *h, size_t i) {
@@ -349,7 +349,7 @@ void sis__slots_near(sis__row_slots *to, const float *base, size_t version,
     to->change = changes;
 }
 
-/* ---- Rows that lack a token of a base ----------------------------------------------------------- */
+/* ---- Rows without a token of the base -------------------------------------------------------- */
 
 /* Copy n tokens of the base from `token` on to a row of batch i from `to` on. */
 static void put_tokens(const sis__head *h, size_t i, size_t row, const float *base, size_t token,
@@ -398,7 +398,7 @@ void sis__slots_without(sis__row_slots *to, const float *base, size_t version,
         leave_out(to->h, to->i, k, base, tokens[k]);
 }
 
-/* ---- Margins ------------------------------------------------------------------------------------ */
+/* ---- Margins --------------------------------------------------------------------------------- */
 
 /* How many of n rows a batch takes: its size, or, with padding, at least three quarters of it. */
 static size_t piece_of(const sis__head *h, size_t i, size_t n, int pads) {
@@ -441,7 +441,7 @@ int sis__head_margins_rows(sis__head *h, const float *rows, size_t n, double *ma
     return sis__head_margins(h, &(sis__row_writer){write_plain, &p, 1}, n, margins);
 }
 
-/* ---- What others ask about it -------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 const sis__plan *sis__head_plan(const sis__head *h) {
     return h->batch[N_SIZES - 1].plan->plan;

@@ -105,7 +105,7 @@ struct sis__rnn_chain {
     sis__arena memory;
 };
 
-/* ---- Where things lie ------------------------------------------------------------------------ */
+/* ---- Layout ---------------------------------------------------------------------------------- */
 
 int sis__rnn_chain_reaches(const sis__rnn_chain *s, int feature) {
     return s->candidates.of[feature].from < s->model.length;

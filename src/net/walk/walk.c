@@ -269,7 +269,7 @@ static int compute(net_walk *w, const int *features, size_t n, const unsigned ch
     return run_rows(w, waiting, margins);
 }
 
-/* ---- The best alone ------------------------------------------------------------------------ */
+/* ---- Only the best --------------------------------------------------------------------------- */
 
 /* Record the margins of the chosen features; returns the best wants * margin. */
 static double learn(net_walk *w, const int *features, size_t n, const double *margins) {
@@ -498,7 +498,7 @@ static double flops_of_pass(const sis__net_input *s) {
     return flops;
 }
 
-/* ---- How far margins are from full passes ------------------------------------------------------ */
+/* ---- Errors of margins ----------------------------------------------------------------------- */
 
 /* Errors of single candidates, with the size of each one's state. */
 typedef struct {
@@ -678,7 +678,7 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
     return error;
 }
 
-/* ---- A walk ------------------------------------------------------------------------------------ */
+/* ---- A walk ---------------------------------------------------------------------------------- */
 
 /* The walk as one of this file, or NULL. */
 static const net_walk *walk_behind(const sis_walk *w) {

@@ -27,7 +27,7 @@ enum { TOGETHER = 32 }; /* candidates updated together */
 enum { NEAR = 16 };     /* rows per call that are passed as changes */
 enum { SPARSE = 4 };    /* such rows have at most 1 changed value in SPARSE */
 
-/* ---- Candidates that cannot be the best ------------------------------------------------------ */
+/* ---- Skipping candidates --------------------------------------------------------------------- */
 
 /* If the prefix ends in a dense layer and the head is one more, a candidate's row is relu(sums +
  * its own change), with the same sums for all. Between two probes the sums change by d; unless a
@@ -195,7 +195,7 @@ typedef struct {
     sis__estimate *estimate;
 } window_rule;
 
-/* ---- The present state ---------------------------------------------------------------------- */
+/* ---- The current state ----------------------------------------------------------------------- */
 
 static void make_base_row(window_rule *w) {
     for (size_t i = 0; i < w->f->n_points; i++) {

@@ -440,7 +440,7 @@ void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const i
 /* Feature j is masked for good: its kept sums become the base's. */
 void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j);
 
-/* ---- What is kept --------------------------------------------------------------------------- */
+/* ---- Kept data ------------------------------------------------------------------------------- */
 
 /* Choose which convolutions are kept, and allocate everything. */
 int sis__keep_init(sis__prefix *f);
@@ -450,7 +450,7 @@ int sis__keep_init(sis__prefix *f);
 int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
                    const float *base, float *row);
 
-/* ---- How high margins can be ----------------------------------------------------------------- */
+/* ---- Upper bounds of margins ----------------------------------------------------------------- */
 
 /* Margins estimated from the change of the input. */
 typedef struct sis__estimate sis__estimate;

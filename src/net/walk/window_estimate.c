@@ -36,7 +36,7 @@ static const double min_products = 64;           /* products saved per estimated
                                                   * worthwhile */
 static const size_t row_bytes = (size_t)1 << 20; /* rows of the head computed together */
 
-/* ---- How far apart margins of close rows can be ---------------------------------------------- */
+/* ---- Errors of margins of close rows --------------------------------------------------------- */
 
 /* Two passes over the head: forward for the maximal size of each value, backward for the maximal
  * *slope* of the margin in it. Supported are dense layers, Relu, added constants, and operators
@@ -250,7 +250,7 @@ struct sis__estimate {
     sis__arena memory;
 };
 
-/* ---- Which are alike ------------------------------------------------------------------------- */
+/* ---- Equal features -------------------------------------------------------------------------- */
 
 static float change_of(const sis__prefix *f, const sis__element *e) {
     const sis__map *m = &f->maps[0];

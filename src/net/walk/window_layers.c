@@ -20,7 +20,7 @@
 #include "net/ops/sliding.h"
 #include "net/walk/window.h"
 
-/* ---- Geometry ------------------------------------------------------------------------------ */
+/* ---- Shapes ---------------------------------------------------------------------------------- */
 
 static int slides(const sis__layer *l) {
     return l->kind <= SIS__LAYER_PAD;

@@ -60,7 +60,7 @@ static int read_steps(sis__reader *r) {
     return SIS_OK;
 }
 
-/* ---- In words ------------------------------------------------------------------------------ */
+/* ---- Description ----------------------------------------------------------------------------- */
 
 /* The largest box of a feature in the output of a layer. */
 static void note_layer(const sis__prefix *f, const sis__layer *l) {
@@ -95,7 +95,7 @@ static void note_steps(const sis__reader *r) {
     }
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
+/* ---- Main function --------------------------------------------------------------------------- */
 
 /* Not worthwhile if most of the work is left to the head, or windows are most of the work. */
 static int is_worthwhile(const sis__reader *r) {

@@ -235,7 +235,7 @@ static int read_norm(sis__reader *r, const sis__step *s) {
     return taken;
 }
 
-/* ---- Each value by itself ------------------------------------------------------------------- */
+/* ---- Element-wise steps ---------------------------------------------------------------------- */
 
 /* A constant operand in the layout of the map: strides of a copy (positions, channels), of one
  * number per channel, or of one number. */

@@ -211,7 +211,7 @@ static void sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
     allow(f, s, 0);
 }
 
-/* ---- Sums as a full pass makes them ---------------------------------------------------------- */
+/* ---- Sums in the order of a full pass -------------------------------------------------------- */
 
 /* Copy a box of the map, from a part that contains it, to the tensor's order: linear.flat is the
  * base between masks. Returns the growth of the sum of squares. */
@@ -350,7 +350,7 @@ static void recompute_close_sums(sis__prefix *f, sis__keep_point *s, size_t j, f
         flatten_base(f, s, &s->box[j]);
 }
 
-/* ---- The present state ---------------------------------------------------------------------- */
+/* ---- The current state ----------------------------------------------------------------------- */
 
 /* The sums of a dense layer, piece by piece. */
 static void sum_base(const sis__prefix *f, sis__keep_point *s) {
