@@ -126,11 +126,12 @@ typedef struct cli_option {
     const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
     const char *heading;            /* not an option but a title above those that follow */
     int optional;                   /* of a group: none of it is required in this command */
-    int rare;                       /* the manual alone lists it: help is to fit on a screen */
-    const char *alone; /* STRING: its value where none follows; a word behind it is one where the
-                          command expects no further argument, and =VALUE always */
-    int aside;         /* has no say in what is found: results do not tell it (cli_words_of) */
-    cli_writes writes; /* it names what is written: see cli_outputs_check() */
+    int rare;                       /* listed in the manual only, to keep --help short */
+    const char *
+        implicit_value; /* STRING: the value if none is given. A following word is the value only if
+                                   the command takes no further argument; =VALUE always is */
+    int not_in_provenance; /* does not affect results, so their provenance leaves it out (cli_words_of) */
+    cli_writes writes;             /* it names what is written: see cli_outputs_check() */
     cli_from_results from_results; /* may a results file set it without --trust (sis verify)? */
 } cli_option;
 
@@ -163,7 +164,7 @@ typedef struct cli_option {
 #define CLI_JOBS(type, member, text)                                                               \
     {                                                                                              \
         "jobs", 'j', "N", CLI_COUNT(type, member), text, .unset = "one per core", .max = 1024,     \
-                                                         .aside = 1                                \
+                                                         .not_in_provenance = 1                    \
     }
 #define CLI_SEED(type, member, ...)                                                                \
     {                                                                                              \
@@ -173,7 +174,7 @@ typedef struct cli_option {
 #define CLI_MEMORY(type, member)                                                                   \
     {                                                                                              \
         "memory", 0, "MIB", CLI_COUNT(type, member), "memory limit in MiB",                        \
-            .rare = 1, .min = 1, .max = 1 << 20, .aside = 1,                                       \
+            .rare = 1, .min = 1, .max = 1 << 20, .not_in_provenance = 1,                           \
             .more = "For batches of rows and the data of walks."                                   \
     }
 #define CLI_ROWS(type, member)                                                                     \
@@ -195,7 +196,7 @@ typedef struct cli_option {
 #define CLI_CATEGORICAL(type, member, ...)                                                         \
     {                                                                                              \
         "categorical", 0, "[C]", CLI_STRING(type, member), "columns of words: all, or C,C,...",    \
-            .alone = "", .from_results = CLI_VALUE_FROM_RESULTS, __VA_ARGS__                       \
+            .implicit_value = "", .from_results = CLI_VALUE_FROM_RESULTS, __VA_ARGS__              \
     }
 #define CLI_TYPES(type, member, ...)                                                               \
     {                                                                                              \
@@ -259,7 +260,7 @@ typedef struct cli_target {
     }
 
 #define CLI_FORCE(type, member)                                                                    \
-    { "force", 0, NULL, CLI_FLAG(type, member), "overwrite existing files", .aside = 1 }
+    { "force", 0, NULL, CLI_FLAG(type, member), "overwrite existing files", .not_in_provenance = 1 }
 
 /* In every command: --quiet. (--help is there by itself.) */
 typedef struct cli_common {

@@ -24,7 +24,7 @@
 
 const cli_option cli_common_options[] = {
     {"quiet", 'q', NULL, CLI_FLAG(cli_common, quiet), "no progress and no remarks on stderr",
-     .aside = 1},
+     .not_in_provenance = 1},
     {0},
 };
 
@@ -200,9 +200,9 @@ static int is_named(const cli_option *o, const char *name, size_t length) {
 /* The value that follows an option, or NULL after an error line. */
 static const char *next_value(parser *p, const found *f) {
     const char *next = p->argv < p->end ? *p->argv : NULL;
-    if (f->option->alone &&
+    if (f->option->implicit_value &&
         (!next || (next[0] == '-' && next[1]) || p->args->n < p->command->max_args))
-        return f->option->alone;
+        return f->option->implicit_value;
     if (next && !(next[0] == '-' && next[1] == '-' && next[2])) {
         p->argv++;
         return next;
@@ -369,7 +369,7 @@ int cli_words_of(const cli_command *command, const void *options, cli_list *word
         status = word ? list_add(words, word) : cli_error("out of memory");
     }
     for (const cli_option *o; status == CLI_DONE && (o = cli_next(&c));)
-        if (!o->aside)
+        if (!o->not_in_provenance)
             status = spell(o, (const char *)options + c.offset, before + c.offset, words);
     free(before);
     return status;

@@ -12,7 +12,7 @@
 #define CLI_SHARD(type, member)                                                                    \
     {                                                                                              \
         "shard", 0, "I/N", CLI_STRING(type, member), "every N-th example, starting with the I-th", \
-            .aside = 1,                                                                            \
+            .not_in_provenance = 1,                                                                \
             .more =                                                                                \
                 "I counts from 0: 0/8 to 7/8 together are all examples. auto reads I and N from "  \
                 "the "                                                                             \

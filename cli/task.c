@@ -143,7 +143,7 @@ const cli_option cli_source_options[] = {
              "the mean log-probability of the answer's tokens. label:A,B: the probability of the "
              "first label among those given; the default threshold is 0.5."},
     {"cache", 0, "FILE", CLI_STRING(cli_task_opt, open.opt.cache),
-     "language models: file that keeps answers", .rare = 1, .aside = 1,
+     "language models: file that keeps answers", .rare = 1, .not_in_provenance = 1,
      .more = "A SQLite file. A question that is in the file is not asked again, also with "
              "--resume and by sis verify. It has no prompts, keys or headers."},
     CLI_ROWS(cli_task_opt, opt.examples.rows),

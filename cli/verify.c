@@ -27,7 +27,7 @@ static const cli_option options[] = {
     CLI_OPTIONAL_GROUP(verify_options, task, cli_task_opt, cli_source_options),
     CLI_OPTIONAL_GROUP(verify_options, task.open, cli_opening, cli_opening_options),
     {"trust", 0, NULL, CLI_FLAG(verify_options, task.opt.audit.trust),
-     "run the command of the results, and print it", .aside = 1,
+     "run the command of the results, and print it", .not_in_provenance = 1,
      .more = "Model, input and mask files then come from the results, unless you give them here. "
              "The command can run any program (cmd:) and send data to any address, so use this "
              "only for your own results."},
@@ -36,16 +36,17 @@ static const cli_option options[] = {
     CLI_GROUP(verify_options, task, cli_task_opt, cli_question_options),
     CLI_HEADING("Guarantee"),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, task.opt.answer.search.exhaustive),
-     "also try all parts of subsets of up to N features", .max = 16, .unset = "none", .aside = 1},
+     "also try all parts of subsets of up to N features", .max = 16, .unset = "none",
+     .not_in_provenance = 1},
     {"counterexamples", 0, NULL, CLI_FLAG(verify_options, task.opt.audit.counterexamples),
      "for --guarantee all: print an input that loses the decision, for each feature of a "
      "subset"},
     {"domain", 0, "D", CLI_STRING(verify_options, task.opt.question.domain),
-     "for --guarantee all: data:FILE, if the file has moved", .aside = 1,
+     "for --guarantee all: data:FILE, if the file has moved", .not_in_provenance = 1,
      .more = "Other domains are taken from the records."},
     CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "file for the audit",
-     .writes = CLI_WRITES_FILE, .unset = "standard output", .aside = 1},
+     .writes = CLI_WRITES_FILE, .unset = "standard output", .not_in_provenance = 1},
     CLI_FORCE(verify_options, force),
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
     {0},
@@ -68,7 +69,7 @@ typedef struct {
     int not_meant;      /* by --where; the same */
     size_t within_noise;
     int holds, other_model;
-} brief;
+} record_header;
 
 /* What has been found so far. */
 typedef struct {
@@ -154,7 +155,7 @@ static int read_record(audit *a, size_t number, sis_record *r) {
 
 /* ---- Work ------------------------------------------------------------------------------------ */
 
-static int give(audit *a, size_t number, const brief *b, const char *line, size_t n) {
+static int give(audit *a, size_t number, const record_header *b, const char *line, size_t n) {
     sis__buf answer;
     sis__buf_init(&answer);
     sis__buf_add(&answer, b, sizeof *b);
@@ -166,7 +167,7 @@ static int give(audit *a, size_t number, const brief *b, const char *line, size_
     return error;
 }
 
-static void add_subset(const sis_record *r, const sis_subset_audit *s, brief *b) {
+static void add_subset(const sis_record *r, const sis_subset_audit *s, record_header *b) {
     b->smaller += s->n_smaller > 0;
     b->drawn += s->draws > 0;
     b->kept +=
@@ -176,9 +177,9 @@ static void add_subset(const sis_record *r, const sis_subset_audit *s, brief *b)
 
 static int give_findings(audit *a, size_t i, const sis_audit *found) {
     const sis_record *r = &a->block[i];
-    brief b = {.holds = found->holds,
-               .within_noise = found->within_noise,
-               .other_model = !cli_same_model(r->model, a->o->task.opt.model.spec)};
+    record_header b = {.holds = found->holds,
+                       .within_noise = found->within_noise,
+                       .other_model = !cli_same_model(r->model, a->o->task.opt.model.spec)};
     char *line = NULL;
     size_t n;
     for (size_t k = 0; k < found->n_subsets; k++)
@@ -218,9 +219,9 @@ static int take_in(audit *a, size_t number) {
     int meant = error == SIS_OK ? cli_where_holds(&a->where, &r) : 1;
     error = meant < 0 ? meant : error;
     if (!meant)
-        error = give(a, number, &(brief){.not_meant = 1}, "", 0);
+        error = give(a, number, &(record_header){.not_meant = 1}, "", 0);
     else if (error == SIS_OK && r.collection.status == SIS_STATUS_ERROR)
-        error = give(a, number, &(brief){.left_out = 1}, "", 0);
+        error = give(a, number, &(record_header){.left_out = 1}, "", 0);
     else if (error == SIS_OK) {
         a->path = a->paths->items[a->at];
         a->number[a->n_block] = number;
@@ -249,7 +250,7 @@ static int work(void *ctx, sis__queue *things) {
 
 static int take_findings(void *ctx, size_t number, const void *answer, size_t n) {
     audit *a = ctx;
-    brief b;
+    record_header b;
     (void)number;
     memcpy(&b, answer, sizeof b);
     a->found.records += !b.not_meant;
@@ -385,7 +386,7 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
     size_t length = strcspn(word + 2, "=");
     const cli_option *option = cli_option_find(options, word + 2, length);
     const char *value = word[2 + length] ? word + 3 + length : "", *file = NULL;
-    *taken = option && !option->aside;
+    *taken = option && !option->not_in_provenance;
     if (!*taken || o->task.opt.audit.trust)
         return CLI_DONE;
     int given = cli_option_given(&cli_verify, o, option);

@@ -46,7 +46,7 @@ static int ask(const sis_task *like, const char *who, const double values[8]) {
     sis_task *task = NULL;
     int error = sis_data_from_values(values, 2, dims, &with, &data);
     if (error == 0)
-        error = sis_task_about(like, data, &task);
+        error = sis_task_derive(like, data, &task);
     if (error == 0)
         error = print_all(task);
     sis_task_free(task);

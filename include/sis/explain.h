@@ -264,7 +264,7 @@ int sis_deck_study(const sis_deck *deck, const sis_model *model, const sis_opt *
 /* The decision "this output is on top" as one about a score: a model, which borrows the other, whose
  * score of an output is how far its margin is ahead of the highest other one. 0 or more: no other is
  * higher (equal but for rounding is 0). It is for one thread. */
-void sis_model_lead(const sis_model *model, sis_model *out);
+void sis_model_argmax(const sis_model *model, sis_model *out);
 
 /* The decision itself as a score: 1 where the other model's score (link applied) reaches the
  * threshold, else 0. With several mask samples its mean is the share of them that keep the decision.

@@ -40,7 +40,7 @@ typedef struct sis_prove_opt {
     double threshold; /* score of input->output >= threshold is to stay; has no default (NaN) */
     int below;        /* score <= threshold instead */
     int keep_class;   /* instead of both: no other output becomes higher than input->output; scores
-                         are then how far it is ahead, as sis_model_lead() says */
+                         are then how far it is ahead, as sis_model_argmax() says */
     const double *low, *high;     /* (n_values) what the others may be. Default NULL: any number */
     const unsigned char *missing; /* (n_values) which of them may be missing, too. NULL: none */
     size_t branches;   /* give up a question after so many; default 1,000,000, 0: never */

@@ -19,7 +19,7 @@
  * Inference Protocol at /v2, numbers for Prometheus at /metrics. Explanations are the records of
  * sis/results.h.
  *
- * Each model is opened once and shared; a request is a task like the model's own (sis_task_about) on
+ * Each model is opened once and shared; a request is a task like the model's own (sis_task_derive) on
  * one of a number of worker threads. A request that finds the queue full is told to come back
  * (503), one that takes too long is answered with what has been found, and one whose client has
  * gone is given up.

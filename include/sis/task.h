@@ -85,7 +85,7 @@ typedef struct sis_task_model_opt {
 } sis_task_model_opt;
 
 /* The examples: a file, or a data set of yours (sis_data_from_values and its kin). With neither
- * there are none: such a task is for sis_task_about. */
+ * there are none: such a task is for sis_task_derive. */
 typedef struct sis_task_examples_opt {
     size_t size;
     const char *input;
@@ -264,7 +264,7 @@ const char *sis_task_object(const sis_task *task, size_t i);
  * the same one may run at the same time if their model may (sis/model.h), and if that is no model
  * that reads texts by itself (cmd: and texts): then one after the other. A model that does not say
  * how many scores it gives is asked each time, unless `like` has examples of its own. */
-int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out);
+int sis_task_derive(const sis_task *like, const sis_data *data, sis_task **out);
 
 /* Another decision: threshold, target and target_index as options have them (NULL, for the last two
  * both: as before), score <= threshold if `below`. Records begin again at the first example; after a

@@ -909,7 +909,7 @@ static int find_one(void *ctx, size_t i, const sis_model *model, const sis_opt *
         return sis_prove_collect(j->prover, in, &p, out, &j->guarantees[i]);
     }
     if (j->keep_class) {
-        sis_model_lead(model, &lead);
+        sis_model_argmax(model, &lead);
         model = &lead;
     }
     return j->method && strcmp(j->method, "quick") == 0 ? find_quick(model, in, opt, out)
@@ -1303,7 +1303,7 @@ static int audit_record(Model *m, const example *e, const sis_input *in, const s
     sis_prover *prover;
     sis_prove_opt p;
     if (!r->guarantee || r->guarantee->kind != SIS_GUARANTEE_ALL) {
-        sis_model_lead(&m->model, &lead);
+        sis_model_argmax(&m->model, &lead);
         return sis_verify(r->question.keep ? &lead : &m->model, in, opt, &r->collection, out);
     }
     prove_options(e, opt, r->question.keep != NULL, &p);

@@ -54,7 +54,7 @@ static void begin(const sis_model *model, sis_model *out) {
                        .confirm = whole.confirm};
 }
 
-void sis_model_lead(const sis_model *model, sis_model *out) {
+void sis_model_argmax(const sis_model *model, sis_model *out) {
     begin(model, out);
     out->predict = lead_predict;
     out->ctx = (void *)(uintptr_t)model;

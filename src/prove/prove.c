@@ -173,7 +173,7 @@ static int query_init(query *t, const sis_prover *p, const sis_input *input,
     t->below = !opt->keep_class && opt->below;
     t->fixed = opt->contrast ? opt->fixed : NULL;
     if (opt->keep_class)
-        sis_model_lead(p->model, &t->model);
+        sis_model_argmax(p->model, &t->model);
     int error = check_query(t);
     long n = error ? error : sis_input_features(input);
     t->n = n < 0 ? 0 : (size_t)n;

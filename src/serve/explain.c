@@ -211,7 +211,7 @@ static int open_instances(work *w) {
     if (!error)
         error = sis__served_task_for(w->model, &w->ask, &w->other);
     return error ? error
-                 : sis_task_about(w->other ? w->other->task : w->model->task, w->data, &w->task);
+                 : sis_task_derive(w->other ? w->other->task : w->model->task, w->data, &w->task);
 }
 
 /* Create the task and register it, so that the watcher can cancel it. */

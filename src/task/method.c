@@ -300,7 +300,7 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
     if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
         return sis__task_prove(t, &e->input, opt, out);
     if (t->guarantee.keep_class) {
-        sis_model_lead(model, &lead);
+        sis_model_argmax(model, &lead);
         model = &lead;
     }
     if (t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE)

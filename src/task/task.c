@@ -593,7 +593,7 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     return error == SIS_OK ? sis__task_method_begin(t) : error;
 }
 
-int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out) {
+int sis_task_derive(const sis_task *like, const sis_data *data, sis_task **out) {
     sis_task *t = SIS_NEW(sis_task, 1);
     *out = NULL;
     if (!t)

@@ -232,7 +232,7 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
         return error;
     const sis_model *model = model_of(t, records);
     if (records->question.keep) {
-        sis_model_lead(model, &lead);
+        sis_model_argmax(model, &lead);
         model = &lead;
     }
     if (is_contrast(records))

@@ -477,7 +477,7 @@ static void their_records_are_verified(void **state) {
         size_t dims[] = {1, CHANNELS, sides[k][0], sides[k][1]};
         fill(x, z, CHANNELS * 36, 3);
         assert_int_equal(sis_data_from_values(x, 4, dims, NULL, &data), SIS_OK);
-        assert_int_equal(sis_task_about(t, data, &about), SIS_OK);
+        assert_int_equal(sis_task_derive(t, data, &about), SIS_OK);
         assert_int_equal(explain_all(about), 1);
         sis_task_free(about);
         sis_data_free(data);

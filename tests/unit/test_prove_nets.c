@@ -81,7 +81,7 @@ static double score_of(const subject *s, const double *row) {
     double margins[CLASSES];
     sis_model lead;
     const sis_model *m = &s->model;
-    sis_model_lead(m, &lead);
+    sis_model_argmax(m, &lead);
     m = s->opt.keep_class ? &lead : m;
     assert_int_equal(m->predict(m->ctx, row, 1, WIDTH, margins), SIS_OK);
     return m->link ? m->link(margins[s->input.output]) : margins[s->input.output];

@@ -613,7 +613,7 @@ static char *one_by_one(const sis_task *like) {
         sis_task *t;
         snprintf(id, sizeof id, "%zu", i);
         assert_int_equal(sis_data_from_values(rows[i], 2, dims, &with, &data), 0);
-        if (sis_task_about(like, data, &t) != 0 || take_all(t, &all) != 0)
+        if (sis_task_derive(like, data, &t) != 0 || take_all(t, &all) != 0)
             fail_msg("%s", sis_error_detail());
         sis_task_free(t);
         sis_data_free(data);
@@ -634,7 +634,7 @@ static void a_task_like_another_asks_the_same(void **state) {
     size_t dims[] = {1, 2};
     sis_data *narrow;
     assert_int_equal(sis_data_from_values(rows[0], 2, dims, NULL, &narrow), 0);
-    assert_int_equal(sis_task_about(t, narrow, &other), SIS_E_ARGUMENT);
+    assert_int_equal(sis_task_derive(t, narrow, &other), SIS_E_ARGUMENT);
     assert_message_has("--mask: it has 4 values, but an example has 2");
     assert_null(other);
     sis_task_free(t);
@@ -681,7 +681,7 @@ static void proofs_of_a_task_like_another_are_the_same(void **state) {
             o.answer.search.threshold = 0.5;
             o.examples.data = examples ? data : NULL;
             assert_int_equal(sis_task_open(&o, &like), 0);
-            assert_int_equal(sis_task_about(like, data, &t), 0);
+            assert_int_equal(sis_task_derive(like, data, &t), 0);
             assert_int_equal(take_all(t, &apart), 0);
             assert_non_null(strstr(apart.text, "\"proved\":true"));
             if (k < 4) /* any number: the tree has splits that lose the decision */
@@ -709,7 +709,7 @@ static void texts_are_asked_about_one_at_a_time(void **state) {
         sis_data *data;
         const char *const ids[] = {i ? "1" : "0"};
         assert_int_equal(sis_data_from_texts(&texts[i], 1, &(sis_data_with){.ids = ids}, &data), 0);
-        assert_int_equal(sis_task_about(like, data, &t), 0);
+        assert_int_equal(sis_task_derive(like, data, &t), 0);
         assert_int_equal(take_all(t, &apart), 0);
         sis_task_free(t);
         sis_data_free(data);
@@ -1033,7 +1033,7 @@ static int ask_about(void *ctx) {
     sis_data_with with = {.kind = "table", .names = names, .ids = labels, .labels = labels};
     int error = sis_data_from_values(&rows[0][0], 2, dims, &with, &data);
     if (error == SIS_OK)
-        error = sis_task_about((const sis_task *)ctx, data, &t);
+        error = sis_task_derive((const sis_task *)ctx, data, &t);
     if (error == SIS_OK)
         error = take_all(t, &all);
     sis_task_free(t);
@@ -1139,7 +1139,7 @@ static int ask_about_texts(void *ctx) {
     lines all = {0};
     int error = sis_data_from_texts(texts, 2, NULL, &data);
     if (error == SIS_OK)
-        error = sis_task_about((const sis_task *)ctx, data, &t);
+        error = sis_task_derive((const sis_task *)ctx, data, &t);
     if (error == SIS_OK)
         error = take_all(t, &all);
     sis_task_free(t);

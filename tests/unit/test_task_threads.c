@@ -42,7 +42,7 @@ static void *work(void *ctx) {
     job *j = (job *)ctx;
     sis_task *t = NULL;
     sis_record r;
-    int got = j->like ? sis_task_about(j->like, j->data, &t) : sis_task_open(&j->opt, &t);
+    int got = j->like ? sis_task_derive(j->like, j->data, &t) : sis_task_open(&j->opt, &t);
     while (got >= 0 && (got = sis_task_next(t, &r)) == 1)
         say(j, &r);
     if (got < 0)
