@@ -184,7 +184,8 @@ static int take_value(piece value, condition *c) {
 /* A value in quotes is what is between them. */
 static int read_value(piece text, condition *c) {
     if (text.n == 0)
-        return bad("a value after it", (piece){name_of(c), strlen(name_of(c))});
+        return sis__fail(SIS_E_OPTION, "--where: \"%.60s\" is compared with nothing; add a value",
+                         name_of(c));
     int quoted = *text.at == '"' || *text.at == '\'';
     if (quoted && quoted_length(text.at) == text.n)
         return take_value((piece){text.at + 1, text.n - 2}, c);
