@@ -34,14 +34,7 @@ typedef struct sis_example {
     int *human;      /* (n_human) texts: features that a person marked; NULL: not known */
     size_t *word_at; /* (n_values) texts: for each value the number of its word, SIZE_MAX: padding;
                         NULL: no text */
-
-    /* The library's own. */
-    double *values, *mask; /* what input points to, if it is not the task's */
-    int *map;
-    char *pool;
-    size_t dims[3];
-    double completeness[2];
-    sis_prompted prompted;
+    struct sis__example_memory *own; /* what the others point into */
 } sis_example;
 
 /* Example i. The output "top" needs an answer of the model. */

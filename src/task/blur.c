@@ -53,15 +53,15 @@ int sis__task_blur(const sis_task *t, sis_example *e) {
     reach = reach < longest ? reach : longest;
     double *weights = SIS_NEW_RAW(double, reach + 1);
     double *half = SIS_NEW_RAW(double, e->input.n_values);
-    e->mask = SIS_NEW_RAW(double, e->input.n_values);
-    int error = weights && half && e->mask ? SIS_OK : SIS_E_NOMEM;
+    e->own->mask = SIS_NEW_RAW(double, e->input.n_values);
+    int error = weights && half && e->own->mask ? SIS_OK : SIS_E_NOMEM;
     for (size_t d = 0; error == SIS_OK && d <= reach; d++)
         weights[d] = exp(-0.5 * (double)d * (double)d / (t->mask.blur * t->mask.blur));
     if (error == SIS_OK)
-        blur(&a, e->values, half, e->mask, weights, reach);
+        blur(&a, e->own->values, half, e->own->mask, weights, reach);
     free(weights);
     free(half);
-    e->input.mask = e->mask;
+    e->input.mask = e->own->mask;
     return error;
 }
 

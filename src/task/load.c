@@ -21,12 +21,15 @@ void sis_example_release(sis_example *e) {
     free(e->words);
     free(e->text);
     free(e->human);
-    free(e->values);
-    free(e->mask);
-    free(e->map);
     free(e->word_at);
     free(e->spans);
-    free(e->pool);
+    if (e->own) {
+        free(e->own->values);
+        free(e->own->mask);
+        free(e->own->map);
+        free(e->own->pool);
+    }
+    free(e->own);
     *e = (sis_example){0};
 }
 
@@ -38,13 +41,15 @@ static int load_values(const sis_task *t, size_t row, sis_example *e) {
     if (error != SIS_OK)
         return error;
     e->row = row;
-    e->values = SIS_NEW_RAW(double, width);
+    if (!(e->own = SIS_NEW(sis__example_memory, 1)))
+        return SIS_E_NOMEM;
+    e->own->values = SIS_NEW_RAW(double, width);
     if (t->encoding.texts)
         e->word_at = SIS_NEW_RAW(size_t, width);
-    if (!e->values || (t->encoding.texts && !e->word_at))
+    if (!e->own->values || (t->encoding.texts && !e->word_at))
         return SIS_E_NOMEM;
-    e->input = (sis_input){.values = e->values, .n_values = width};
-    return sis__task_encode(t, t->source.data, row, width, e->values, e->word_at);
+    e->input = (sis_input){.values = e->own->values, .n_values = width};
+    return sis__task_encode(t, t->source.data, row, width, e->own->values, e->word_at);
 }
 
 int sis__task_load_values(const sis_task *t, size_t row, sis_example *out) {
@@ -62,15 +67,16 @@ int sis__task_load_features(const sis_task *t, sis_example *e) {
         return sis__task_words(t, e);
     e->input.feature_of = t->features.map;
     if (t->features.parts) {
-        e->input.feature_of = e->map = SIS_NEW_RAW(int, e->input.n_values);
-        return e->map ? sis__task_parts_load(t, e, t->opt.question.refine, e->map) : SIS_E_NOMEM;
+        e->input.feature_of = e->own->map = SIS_NEW_RAW(int, e->input.n_values);
+        return e->own->map ? sis__task_parts_load(t, e, t->opt.question.refine, e->own->map)
+                           : SIS_E_NOMEM;
     }
     if (t->features.map || sis__task_own_features(t, e->row, NULL) == e->input.n_values)
         return SIS_OK;
-    e->input.feature_of = e->map = SIS_NEW_RAW(int, e->input.n_values);
-    if (!e->map)
+    e->input.feature_of = e->own->map = SIS_NEW_RAW(int, e->input.n_values);
+    if (!e->own->map)
         return SIS_E_NOMEM;
-    sis__task_own_features(t, e->row, e->map);
+    sis__task_own_features(t, e->row, e->own->map);
     return SIS_OK;
 }
 
@@ -83,10 +89,10 @@ static int load_mask(const sis_task *t, sis_example *e) {
         return sis__task_blur(t, e);
     if (!t->mask.constant)
         return SIS_OK;
-    e->input.mask = e->mask = SIS_NEW_RAW(double, e->input.n_values);
-    for (size_t v = 0; e->mask && v < e->input.n_values; v++)
-        e->mask[v] = t->mask.fill;
-    return e->mask ? SIS_OK : SIS_E_NOMEM;
+    e->input.mask = e->own->mask = SIS_NEW_RAW(double, e->input.n_values);
+    for (size_t v = 0; e->own->mask && v < e->input.n_values; v++)
+        e->own->mask[v] = t->mask.fill;
+    return e->own->mask ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* The output with the highest score, where that is meant. */
@@ -140,10 +146,10 @@ int sis_task_load(const sis_task *t, size_t i, sis_example *out) {
 /* Texts are as many values as they have become. */
 static const size_t *record_shape(const sis_task *t, sis_example *e, size_t *rank) {
     if (!t->encoding.texts)
-        return sis__task_shape(t, e->row, e->dims, rank);
+        return sis__task_shape(t, e->row, e->own->dims, rank);
     *rank = 1;
-    e->dims[0] = e->input.n_values;
-    return e->dims;
+    e->own->dims[0] = e->input.n_values;
+    return e->own->dims;
 }
 
 /* What an example is: its kind, and what it takes to draw it. */
@@ -211,9 +217,9 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
         r->collection = found->collection;
         r->attributions = found->attributions;
         r->n_attributions = found->attributions ? found->collection.n_features : 0;
-        e->completeness[0] = found->sum;
-        e->completeness[1] = found->difference;
-        r->completeness = isnan(found->difference) ? NULL : e->completeness;
+        e->own->completeness[0] = found->sum;
+        e->own->completeness[1] = found->difference;
+        r->completeness = isnan(found->difference) ? NULL : e->own->completeness;
     }
     describe(t, e, r);
     if ((!r->drawing.mask || t->mask.blur > 0) && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)

@@ -64,7 +64,7 @@ static int open_picture(const sis_task *t, sis_example *e, picture *p) {
     if (!own)
         return SIS_E_NOMEM;
     r.collection.n_features = sis__task_own_features(t, e->row, own);
-    r.drawing.shape = sis__task_shape(t, e->row, e->dims, &r.drawing.rank);
+    r.drawing.shape = sis__task_shape(t, e->row, e->own->dims, &r.drawing.rank);
     *p = (picture){.values = e->input.values};
     int is = sis_record_raster(&r, &p->at) && pixels_of(p) * p->at.channels == e->input.n_values;
     free(own);

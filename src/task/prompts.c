@@ -504,16 +504,16 @@ void sis__task_prompt_record(const sis_task *t, sis_example *e, sis_record *r) {
     const sis__task_prompt *p = &t->encoding.prompts.items[e->row];
     sis_prompt_account a;
     sis_model_account(&t->model, e->row, &a);
-    e->prompted = (sis_prompted){.before = p->before,
-                                 .after = p->after,
-                                 .answer = a.answer,
-                                 .own = a.own,
-                                 .bounded = a.bounded,
-                                 .noise = a.noise,
-                                 .requests = a.requests,
-                                 .prompt_tokens = a.prompt_tokens,
-                                 .completion_tokens = a.completion_tokens};
-    r->prompted = &e->prompted;
+    e->own->prompted = (sis_prompted){.before = p->before,
+                                      .after = p->after,
+                                      .answer = a.answer,
+                                      .own = a.own,
+                                      .bounded = a.bounded,
+                                      .noise = a.noise,
+                                      .requests = a.requests,
+                                      .prompt_tokens = a.prompt_tokens,
+                                      .completion_tokens = a.completion_tokens};
+    r->prompted = &e->own->prompted;
     r->drawing.human = p->human;
     r->drawing.n_human = p->n_human;
 }

@@ -450,7 +450,7 @@ static int measure(sis_task *t) {
     int error = sis__task_load_values(t, sis__task_row(&t->source, 0), &first);
     if (error != SIS_OK)
         return error;
-    error = sis_model_measure(&t->model, first.values, first.input.n_values);
+    error = sis_model_measure(&t->model, first.input.values, first.input.n_values);
     if (error != SIS_OK)
         error = explain_categories(t, first.input.n_values, error);
     sis_example_release(&first);

@@ -184,6 +184,16 @@ typedef struct sis__task_guarantee {
 typedef struct sis__task_ahead sis__task_ahead;
 typedef struct sis__task_handles sis__task_handles;
 
+/* What an example and its record point into. */
+typedef struct sis__example_memory {
+    double *values, *mask; /* of its input, if they are not the task's */
+    int *map;
+    char *pool; /* of its words */
+    size_t dims[3];
+    double completeness[2];
+    sis_prompted prompted;
+} sis__example_memory;
+
 /* While examples are explained, by any number of threads. */
 typedef struct sis__task_running {
     pthread_mutex_t lock;

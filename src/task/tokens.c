@@ -68,7 +68,7 @@ static int locate_words(const sis_task *t, const sis_example *e, place *places) 
     int error = sis_data_words(t->source.data, e->row, &words);
     for (size_t v = 0; error == SIS_OK && v < e->input.n_values; v++) {
         size_t word = e->word_at[v];
-        int there = word != SIZE_MAX && e->values[v] != padding_of(t);
+        int there = word != SIZE_MAX && e->own->values[v] != padding_of(t);
         places[v].unit = there ? word : SIZE_MAX;
         if (there) {
             places[v].start = words.items[word].start;
@@ -125,7 +125,7 @@ static void number_places(sis_example *e, const place *places, size_t *spans) {
     size_t n = 0, last = SIZE_MAX;
     for (size_t v = 0; v < e->input.n_values; v++) {
         const place *p = &places[v];
-        e->map[v] = -1;
+        e->own->map[v] = -1;
         if (p->unit == SIZE_MAX)
             continue;
         if (n == 0 || p->unit != last) {
@@ -137,9 +137,9 @@ static void number_places(sis_example *e, const place *places, size_t *spans) {
         last = p->unit;
         if (p->end > spans[2 * n - 1])
             spans[2 * n - 1] = p->end;
-        e->map[v] = (int)n - 1;
+        e->own->map[v] = (int)n - 1;
     }
-    e->input.feature_of = e->map;
+    e->input.feature_of = e->own->map;
     e->n_words = n;
 }
 
@@ -163,12 +163,12 @@ static void trim_spans(const char *text, size_t *spans, size_t n) {
 /* The words of the features out of a pool of them, one behind the other. */
 static int hand_out(sis__buf *pool, sis_example *e) {
     size_t bytes;
-    int error = sis__buf_give(pool, &e->pool, &bytes);
+    int error = sis__buf_give(pool, &e->own->pool, &bytes);
     e->words = error == SIS_OK ? SIS_NEW_RAW(char *, e->n_words) : NULL;
     if (error == SIS_OK && !e->words)
         error = SIS_E_NOMEM;
     for (size_t k = 0, at = 0; error == SIS_OK && k < e->n_words; k++) {
-        e->words[k] = e->pool + at;
+        e->words[k] = e->own->pool + at;
         at += strlen(e->words[k]) + 1;
     }
     return error;
@@ -257,7 +257,7 @@ static int text_features(const sis_task *t, sis_example *e) {
 
 /* The word of value v: that of its id, or "#id". */
 static void put_word(const sis_task *t, const sis_example *e, size_t v, sis__buf *pool) {
-    double id = e->values[v];
+    double id = e->own->values[v];
     const char *word = NULL;
     if (id >= 0 && t->encoding.tokenizer)
         word = sis_tokenizer_word(t->encoding.tokenizer, (size_t)id);
@@ -274,17 +274,17 @@ static int token_features(const sis_task *t, sis_example *e) {
     sis__buf pool;
     sis__buf_init(&pool);
     for (size_t v = 0; v < e->input.n_values; v++) {
-        e->map[v] = e->values[v] == padding_of(t) ? -1 : (int)e->n_words++;
-        if (e->map[v] >= 0)
+        e->own->map[v] = e->own->values[v] == padding_of(t) ? -1 : (int)e->n_words++;
+        if (e->own->map[v] >= 0)
             put_word(t, e, v, &pool);
     }
-    e->input.feature_of = e->map;
+    e->input.feature_of = e->own->map;
     return hand_out(&pool, e);
 }
 
 int sis__task_words(const sis_task *t, sis_example *e) {
-    e->map = SIS_NEW_RAW(int, e->input.n_values);
-    if (!e->map)
+    e->own->map = SIS_NEW_RAW(int, e->input.n_values);
+    if (!e->own->map)
         return SIS_E_NOMEM;
     int error = (t->encoding.texts ? text_features : token_features)(t, e);
     if (e->n_words == 0)
