@@ -14,24 +14,24 @@
 
 /* ---- Shapes -------------------------------------------------------------------------------- */
 
-static int arithmetic_shape(sis__cx *c) {
+static int arithmetic_shape(sis__shape_ctx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    sis__cx_same_types(c, 0, 2);
-    sis__cx_broadcast(c, 2, &rank, dims);
-    if (sis__cx_input(c, 0)->dtype == SIS__BOOL)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    sis__ctx_same_types(c, 0, 2);
+    sis__ctx_broadcast(c, 2, &rank, dims);
+    if (sis__ctx_input(c, 0)->dtype == SIS__BOOL)
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    return sis__ctx_output(c, 0, sis__ctx_input(c, 0)->dtype, rank, dims);
 }
 
-static int pow_shape(sis__cx *c) {
+static int pow_shape(sis__shape_ctx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    sis__cx_broadcast(c, 2, &rank, dims);
-    if (sis__cx_input(c, 0)->dtype == SIS__BOOL || sis__cx_input(c, 1)->dtype == SIS__BOOL)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    sis__ctx_broadcast(c, 2, &rank, dims);
+    if (sis__ctx_input(c, 0)->dtype == SIS__BOOL || sis__ctx_input(c, 1)->dtype == SIS__BOOL)
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    return sis__ctx_output(c, 0, sis__ctx_input(c, 0)->dtype, rank, dims);
 }
 
-static int mod_shape(sis__cx *c) {
+static int mod_shape(sis__shape_ctx *c) {
     int fmod = sis__attr_int(c, "fmod", 0) != 0;
     arithmetic_shape(c);
     c->step->p.broadcast.choice = fmod;
@@ -39,16 +39,16 @@ static int mod_shape(sis__cx *c) {
 }
 
 /* Integers only. */
-static int compare_shape(sis__cx *c) {
+static int compare_shape(sis__shape_ctx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    sis__cx_same_types(c, 0, 2);
-    sis__cx_broadcast(c, 2, &rank, dims);
-    return sis__cx_output(c, 0, SIS__BOOL, rank, dims);
+    sis__ctx_same_types(c, 0, 2);
+    sis__ctx_broadcast(c, 2, &rank, dims);
+    return sis__ctx_output(c, 0, SIS__BOOL, rank, dims);
 }
 
-static int logic_shape(sis__cx *c) {
-    if (sis__cx_input(c, 0)->dtype != SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "inputs that are not bool");
+static int logic_shape(sis__shape_ctx *c) {
+    if (sis__ctx_input(c, 0)->dtype != SIS__BOOL)
+        return sis__ctx_fail(c, SIS_E_FORMAT, "inputs that are not bool");
     return compare_shape(c);
 }
 
@@ -389,11 +389,11 @@ ARITHMETIC(OPERATOR)
 #undef OPERATOR
 
 /* Before opset 7 a slope with one axis is per channel. */
-static int prelu_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sis__tensor slope = *sis__cx_input(c, 1);
-    sis__cx_float(c, 0);
-    sis__cx_float(c, 1);
+static int prelu_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    sis__tensor slope = *sis__ctx_input(c, 1);
+    sis__ctx_float(c, 0);
+    sis__ctx_float(c, 1);
     if (c->error)
         return c->error;
     if (c->node->opset < 7 && slope.rank == 1 && x->rank > 2)
@@ -402,9 +402,9 @@ static int prelu_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     const sis__tensor *t[2] = {x, &slope};
     if (sis__broadcast_dims(t, 2, &rank, dims) != 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "a slope that does not fit");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "a slope that does not fit");
     sis__broadcast_init(&c->step->p.broadcast, rank, dims, t, 2);
-    return sis__cx_output(c, 0, SIS__F32, rank, dims);
+    return sis__ctx_output(c, 0, SIS__F32, rank, dims);
 }
 
 const sis__op sis__op_add = {
@@ -432,14 +432,14 @@ const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, .trait = S
 
 /* ---- Any number of inputs ------------------------------------------------------------------- */
 
-static int variadic_shape(sis__cx *c) {
+static int variadic_shape(sis__shape_ctx *c) {
     size_t rank, dims[SIS__MAX_RANK], n = c->step->n_inputs;
-    sis__cx_same_types(c, 0, n);
-    sis__cx_broadcast(c, n, &rank, dims);
-    if (sis__cx_input(c, 0)->dtype == SIS__BOOL)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
-    if (!c->error && sis__cx_has_output(c, 0))
+    sis__ctx_same_types(c, 0, n);
+    sis__ctx_broadcast(c, n, &rank, dims);
+    if (sis__ctx_input(c, 0)->dtype == SIS__BOOL)
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    sis__ctx_output(c, 0, sis__ctx_input(c, 0)->dtype, rank, dims);
+    if (!c->error && sis__ctx_has_output(c, 0))
         c->step->flops = (double)n * (double)c->plan->tensors[c->step->outputs[0]].count;
     return c->error;
 }

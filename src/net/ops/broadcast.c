@@ -94,34 +94,34 @@ void sis__broadcast_rows(const sis__broadcast *b, sis__row_fn fn, void *ctx) {
 
 /* ---- In shape functions ---------------------------------------------------------------------- */
 
-int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims) {
+int sis__ctx_broadcast(sis__shape_ctx *c, size_t n, size_t *rank, size_t *dims) {
     const sis__tensor *t[3];
     *rank = 0;
     if (c->error)
         return c->error;
     if (n <= 3) {
         for (size_t i = 0; i < n; i++)
-            t[i] = sis__cx_input(c, i);
+            t[i] = sis__ctx_input(c, i);
         if (sis__broadcast_dims(t, n, rank, dims) != 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
+            return sis__ctx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
         sis__broadcast_init(&c->step->p.broadcast, *rank, dims, t, n);
         return c->error;
     }
-    sis__tensor sum = *sis__cx_input(c, 0);
+    sis__tensor sum = *sis__ctx_input(c, 0);
     for (size_t i = 1; i < n; i++) {
         t[0] = &sum;
-        t[1] = sis__cx_input(c, i);
+        t[1] = sis__ctx_input(c, i);
         if (!t[1] || sis__broadcast_dims(t, 2, rank, dims) != 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
+            return sis__ctx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
         sum.rank = *rank;
         memcpy(sum.dims, dims, *rank * sizeof *dims);
     }
     return c->error;
 }
 
-int sis__cx_same_types(sis__cx *c, size_t from, size_t to) {
+int sis__ctx_same_types(sis__shape_ctx *c, size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
-        if (!sis__cx_input(c, i) || sis__cx_input(c, i)->dtype != sis__cx_input(c, from)->dtype)
-            return sis__cx_fail(c, SIS_E_FORMAT, "inputs of different types");
+        if (!sis__ctx_input(c, i) || sis__ctx_input(c, i)->dtype != sis__ctx_input(c, from)->dtype)
+            return sis__ctx_fail(c, SIS_E_FORMAT, "inputs of different types");
     return c->error;
 }

@@ -26,9 +26,9 @@ size_t sis__broadcast_step(const sis__broadcast *b, size_t input);
 
 /* In a shape function: the common shape of the first n inputs, none of which may be missing. Stores
  * their strides in the step's parameters if n <= 3. */
-int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims);
+int sis__ctx_broadcast(sis__shape_ctx *c, size_t n, size_t *rank, size_t *dims);
 
 /* Inputs from .. to - 1 must have the same type. */
-int sis__cx_same_types(sis__cx *c, size_t from, size_t to);
+int sis__ctx_same_types(sis__shape_ctx *c, size_t from, size_t to);
 
 #endif

@@ -14,31 +14,31 @@
 
 /* ---- Constant ------------------------------------------------------------------------------ */
 
-static int known_output(sis__cx *c, sis__dtype t, size_t rank, const size_t *dims,
+static int known_output(sis__shape_ctx *c, sis__dtype t, size_t rank, const size_t *dims,
                         const void *data) {
-    if (sis__cx_output(c, 0, t, rank, dims) == SIS_OK)
-        sis__cx_known(c, 0, data);
+    if (sis__ctx_output(c, 0, t, rank, dims) == SIS_OK)
+        sis__ctx_known(c, 0, data);
     return c->error;
 }
 
 /* A tensor attribute as a constant; the plan owns converted data. */
-static int tensor_constant(sis__cx *c, const sis__decoded *d) {
+static int tensor_constant(sis__shape_ctx *c, const sis__decoded *d) {
     size_t dims[SIS__MAX_RANK];
     for (size_t i = 0; i < d->rank; i++)
         dims[i] = (size_t)d->dims[i];
     known_output(c, d->dtype, d->rank, dims, d->data);
-    sis__cx_elem(c, 0, d->elem);
+    sis__ctx_elem(c, 0, d->elem);
     return c->error;
 }
 
-static int text_constant(sis__cx *c, const Sis__Onnx__Attribute *a) {
-    int64_t *id = (int64_t *)sis__cx_alloc(c, 1, sizeof *id);
+static int text_constant(sis__shape_ctx *c, const Sis__Onnx__Attribute *a) {
+    int64_t *id = (int64_t *)sis__ctx_alloc(c, 1, sizeof *id);
     if (!c->error)
         c->error = sis__words_put(c->plan->graph->words, a->s.data, a->s.len, id);
     return c->error ? c->error : known_output(c, SIS__TEXT, 0, NULL, id);
 }
 
-static int constant_shape(sis__cx *c) {
+static int constant_shape(sis__shape_ctx *c) {
     const Sis__Onnx__Attribute *a;
     sis__decoded d;
     size_t n;
@@ -59,7 +59,7 @@ static int constant_shape(sis__cx *c) {
         return known_output(c, SIS__TEXT, 1, &n, texts);
     if ((a = sis__attr_find(c, "value_string")))
         return text_constant(c, a);
-    return c->error ? c->error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "a value of another kind");
+    return c->error ? c->error : sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a value of another kind");
 }
 
 /* Never called: the output is known when the plan is made. */
@@ -78,31 +78,31 @@ static int clip_end(int64_t v, size_t rank) {
     return (int)(v < 0 ? 0 : v > n ? n : v);
 }
 
-static int shape_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int shape_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     int64_t start = sis__attr_int(c, "start", 0);
     int64_t end = sis__attr_int(c, "end", (int64_t)x->rank);
     if (c->error)
         return c->error;
     int from = clip_end(start, x->rank), to = clip_end(end, x->rank);
     size_t n = to > from ? (size_t)(to - from) : 0;
-    int64_t *dims = (int64_t *)sis__cx_alloc(c, n, sizeof *dims);
+    int64_t *dims = (int64_t *)sis__ctx_alloc(c, n, sizeof *dims);
     if (!dims)
         return SIS_E_NOMEM;
     for (size_t d = 0; d < n; d++)
         dims[d] = (int64_t)x->dims[(size_t)from + d];
     known_output(c, SIS__I64, 1, &n, dims);
-    sis__cx_elem(c, 0, SIS__INT64);
+    sis__ctx_elem(c, 0, SIS__INT64);
     return c->error;
 }
 
-static int size_shape(sis__cx *c) {
-    int64_t *n = (int64_t *)sis__cx_alloc(c, 1, sizeof *n);
+static int size_shape(sis__shape_ctx *c) {
+    int64_t *n = (int64_t *)sis__ctx_alloc(c, 1, sizeof *n);
     if (!n)
         return SIS_E_NOMEM;
-    *n = (int64_t)sis__cx_input(c, 0)->count;
+    *n = (int64_t)sis__ctx_input(c, 0)->count;
     known_output(c, SIS__I64, 0, NULL, n);
-    sis__cx_elem(c, 0, SIS__INT64);
+    sis__ctx_elem(c, 0, SIS__INT64);
     return c->error;
 }
 
@@ -111,32 +111,32 @@ const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, .trait = SIS__
 
 /* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
 
-static int constant_of_shape_shape(sis__cx *c) {
+static int constant_of_shape_shape(sis__shape_ctx *c) {
     size_t n, dims[SIS__MAX_RANK];
     sis__fill *f = &c->step->p.fill;
     *f = (sis__fill){.dtype = SIS__F32, .elem = SIS__FLOAT};
-    const int64_t *v = sis__cx_ints(c, 0, &n);
+    const int64_t *v = sis__ctx_ints(c, 0, &n);
     if (c->error)
         return c->error;
     if (n > SIS__MAX_RANK)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
     for (size_t d = 0; d < n; d++) {
         if (v[d] < 0 || v[d] > INT32_MAX)
-            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
-                                (long long)v[d]);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
+                                 (long long)v[d]);
         dims[d] = (size_t)v[d];
     }
     sis__decoded d;
     if (sis__attr_tensor(c, "value", &d)) {
         if (d.count != 1 || d.dtype == SIS__OTHER)
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
-                                sis__elem_name(d.elem));
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
+                                 sis__elem_name(d.elem));
         f->dtype = d.dtype;
         f->elem = d.elem;
         memcpy(f->value, d.data, sis__dtype_size(d.dtype));
     }
-    sis__cx_output(c, 0, f->dtype, n, dims);
-    sis__cx_elem(c, 0, f->elem);
+    sis__ctx_output(c, 0, f->dtype, n, dims);
+    sis__ctx_elem(c, 0, f->elem);
     return c->error;
 }
 
@@ -148,22 +148,22 @@ static int constant_of_shape_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-static int range_shape(sis__cx *c) {
+static int range_shape(sis__shape_ctx *c) {
     double v[3];
-    sis__dtype t = sis__cx_input(c, 0)->dtype;
+    sis__dtype t = sis__ctx_input(c, 0)->dtype;
     for (size_t i = 0; i < 3; i++) {
-        const sis__tensor *x = sis__cx_input(c, i);
+        const sis__tensor *x = sis__ctx_input(c, i);
         if (x->dtype != t || x->count != 1 || x->dtype == SIS__BOOL)
-            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be one number", i);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "input %zu must be one number", i);
         if (!x->data)
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu must be constant", i);
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "input %zu must be constant", i);
         v[i] = t == SIS__F32 ? (double)*(const float *)x->data : (double)*(const int64_t *)x->data;
     }
     double steps = ceil((v[1] - v[0]) / v[2]);
     if (!(steps < 2147483648.0))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a range of more than 2^31 values");
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a range of more than 2^31 values");
     size_t n = steps > 0 ? (size_t)steps : 0;
-    return sis__cx_output(c, 0, t, 1, &n);
+    return sis__ctx_output(c, 0, t, 1, &n);
 }
 
 static int range_forward(const sis__step *s, sis__run *r) {

@@ -280,23 +280,23 @@ static void copy_view(const sis__window *w, const view *v, const float *x, const
 
 /* ---- The operator --------------------------------------------------------------------------- */
 
-static int conv_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *f = sis__cx_input(c, 1);
-    const sis__tensor *b = sis__cx_input(c, 2);
+static int conv_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *f = sis__ctx_input(c, 1);
+    const sis__tensor *b = sis__ctx_input(c, 2);
     sis__window *w = &c->step->p.window;
-    sis__cx_float(c, 0);
-    sis__cx_float(c, 1);
+    sis__ctx_float(c, 0);
+    sis__ctx_float(c, 1);
     if (sis__window_filters(c, w, x, f) != SIS_OK)
         return c->error;
     if (b && (b->dtype != SIS__F32 || b->rank != 1 || b->dims[0] != w->filters))
-        return sis__cx_fail(c, SIS_E_FORMAT, "the bias must be %zu floats", w->filters);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "the bias must be %zu floats", w->filters);
     sis__window_output(c, w, 0, SIS__F32);
     const sis__kernels *kn = sis__kernels_best();
-    const float *constant = (const float *)sis__cx_constant(c, 1);
+    const float *constant = (const float *)sis__ctx_constant(c, 1);
     size_t depth = depth_of(w), per = w->filters / w->groups;
     if (constant)
-        w->packed = sis__cx_pack(c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups,
-                                                   rows_of(w), w->kernel[2], 0});
+        w->packed = sis__ctx_pack(c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups,
+                                                    rows_of(w), w->kernel[2], 0});
     c->step->scratch =
         (scratch_floats(w, kn->nr) + (constant ? 0 : sis__packed_left_size(kn, per, depth))) *
         sizeof(float);

@@ -48,22 +48,22 @@ static int flattens_map(const sis__graph *g, int v) {
     return 0;
 }
 
-static int pack_right(sis__cx *c) {
+static int pack_right(sis__shape_ctx *c) {
     sis__gemm *g = &c->step->p.gemm;
-    const float *b = (const float *)sis__cx_constant(c, 1);
+    const float *b = (const float *)sis__ctx_constant(c, 1);
     c->step->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0) {
         sis__matrix right = {
             .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha};
-        g->packed = sis__cx_pack(c, &right);
+        g->packed = sis__ctx_pack(c, &right);
         g->wide =
-            g->k >= SIS__LONG || (sis__cx_input(c, 0)->rank == 2 && g->k >= SIS__LONG_OF_MAP &&
+            g->k >= SIS__LONG || (sis__ctx_input(c, 0)->rank == 2 && g->k >= SIS__LONG_OF_MAP &&
                                   flattens_map(c->plan->graph, c->node->inputs[0]));
         g->finite = !g->wide && sis__cache_finite(c->plan->net, &right);
         if (c->plan->gradients)
-            g->back = sis__cx_pack(
+            g->back = sis__ctx_pack(
                 c,
                 &(sis__matrix){
                     .at = b, .k = g->n, .n = g->k, .transposed = !g->trans_b, .alpha = g->alpha});
@@ -82,13 +82,14 @@ static int pack_right(sis__cx *c) {
         c->step->scratch = c->step->scratch > b2 ? c->step->scratch : b2;
     }
     if (c->step->scratch > (size_t)1 << 34)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a product of %zu x %zu x %zu", g->m, g->n, g->k);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a product of %zu x %zu x %zu", g->m, g->n,
+                             g->k);
     return c->error;
 }
 
 /* ---- Gemm ---------------------------------------------------------------------------------- */
 
-static int gemm_attributes(sis__cx *c, sis__gemm *g) {
+static int gemm_attributes(sis__shape_ctx *c, sis__gemm *g) {
     int64_t ta = 0, tb = 0;
     ta = sis__attr_int(c, "transA", 0);
     tb = sis__attr_int(c, "transB", 0);
@@ -100,32 +101,33 @@ static int gemm_attributes(sis__cx *c, sis__gemm *g) {
     return c->error;
 }
 
-static int gemm_shape(sis__cx *c) {
-    const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 1), *t = sis__cx_input(c, 2);
+static int gemm_shape(sis__shape_ctx *c) {
+    const sis__tensor *a = sis__ctx_input(c, 0), *b = sis__ctx_input(c, 1),
+                      *t = sis__ctx_input(c, 2);
     sis__gemm *g = &c->step->p.gemm;
     gemm_attributes(c, g);
     for (size_t i = 0; i < 3; i++)
-        if (sis__cx_input(c, i))
-            sis__cx_float(c, i);
+        if (sis__ctx_input(c, i))
+            sis__ctx_float(c, i);
     if (c->error)
         return c->error;
     if (a->rank != 2 || b->rank != 2)
-        return sis__cx_fail(c, SIS_E_FORMAT, "matrices of %zu and %zu axes", a->rank, b->rank);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "matrices of %zu and %zu axes", a->rank, b->rank);
     g->m = a->dims[g->trans_a];
     g->k = a->dims[!g->trans_a];
     g->n = b->dims[!g->trans_b];
     if (b->dims[g->trans_b] != g->k)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu columns on the left, %zu rows on the right", g->k,
-                            b->dims[g->trans_b]);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu columns on the left, %zu rows on the right",
+                             g->k, b->dims[g->trans_b]);
     if (t) {
         size_t rows = t->rank == 2 ? t->dims[0] : 1, cols = t->rank ? t->dims[t->rank - 1] : 1;
         if (t->rank > 2 || (rows != 1 && rows != g->m) || (cols != 1 && cols != g->n))
-            return sis__cx_fail(c, SIS_E_FORMAT, "the third input does not fit (%zu, %zu)", g->m,
-                                g->n);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "the third input does not fit (%zu, %zu)", g->m,
+                                 g->n);
         g->c_row = rows == 1 ? 0 : cols;
         g->c_col = cols == 1 ? 0 : 1;
     }
-    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){g->m, g->n});
+    sis__ctx_output(c, 0, SIS__F32, 2, (size_t[]){g->m, g->n});
     return pack_right(c);
 }
 
@@ -231,16 +233,16 @@ static int gemm_backward(const sis__step *s, sis__run *r) {
 /* ---- MatMul -------------------------------------------------------------------------------- */
 
 /* A vector is a row on the left and a column on the right; its axis is removed from the result. */
-static int matmul_shape(sis__cx *c) {
+static int matmul_shape(sis__shape_ctx *c) {
     sis__gemm *g = &c->step->p.gemm;
-    sis__cx_float(c, 0);
-    sis__cx_float(c, 1);
+    sis__ctx_float(c, 0);
+    sis__ctx_float(c, 1);
     if (c->error)
         return c->error;
-    sis__tensor a = *sis__cx_input(c, 0), b = *sis__cx_input(c, 1);
+    sis__tensor a = *sis__ctx_input(c, 0), b = *sis__ctx_input(c, 1);
     int vector_a = a.rank == 1, vector_b = b.rank == 1;
     if (a.rank == 0 || b.rank == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "a number instead of a matrix");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "a number instead of a matrix");
     if (vector_a)
         a = (sis__tensor){.rank = 2, .dims = {1, a.dims[0]}, .count = a.count};
     if (vector_b)
@@ -250,14 +252,14 @@ static int matmul_shape(sis__cx *c) {
     g->k = a.dims[a.rank - 1];
     g->n = b.dims[b.rank - 1];
     if (b.dims[b.rank - 2] != g->k)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu columns on the left, %zu rows on the right", g->k,
-                            b.dims[b.rank - 2]);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu columns on the left, %zu rows on the right",
+                             g->k, b.dims[b.rank - 2]);
     sis__tensor over_a = a, over_b = b;
     size_t dims[SIS__MAX_RANK + 2], rank;
     over_a.rank -= 2;
     over_b.rank -= 2;
     if (sis__broadcast_dims((const sis__tensor *[]){&over_a, &over_b}, 2, &rank, dims) != 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "leading axes that do not fit");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "leading axes that do not fit");
     if (b.rank == 2) { /* one product for all rows */
         for (size_t d = 0; d < over_a.rank; d++)
             g->m *= over_a.dims[d];
@@ -268,7 +270,7 @@ static int matmul_shape(sis__cx *c) {
         dims[rank++] = a.dims[a.rank - 2];
     if (!vector_b)
         dims[rank++] = g->n;
-    sis__cx_output(c, 0, SIS__F32, rank, dims);
+    sis__ctx_output(c, 0, SIS__F32, rank, dims);
     pack_right(c);
     g->tokens = g->packed && a.rank == 3 && a.dims[1] > 1;
     return c->error;

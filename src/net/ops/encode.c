@@ -15,10 +15,10 @@
 
 /* ---- Texts of attributes --------------------------------------------------------------------- */
 
-const int64_t *sis__attr_words(sis__cx *c, const char *name, size_t *n) {
+const int64_t *sis__attr_words(sis__shape_ctx *c, const char *name, size_t *n) {
     const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     *n = a ? a->n_strings : 0;
-    int64_t *ids = *n ? (int64_t *)sis__cx_alloc(c, *n, sizeof *ids) : NULL;
+    int64_t *ids = *n ? (int64_t *)sis__ctx_alloc(c, *n, sizeof *ids) : NULL;
     for (size_t i = 0; !c->error && i < *n; i++)
         c->error =
             sis__words_put(c->plan->graph->words, a->strings[i].data, a->strings[i].len, &ids[i]);
@@ -26,7 +26,7 @@ const int64_t *sis__attr_words(sis__cx *c, const char *name, size_t *n) {
 }
 
 /* The number of one text attribute. */
-static int64_t word_of(sis__cx *c, const char *name, const char *missing) {
+static int64_t word_of(sis__shape_ctx *c, const char *name, const char *missing) {
     const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     int64_t id = 0;
     int error = a && a->has_s
@@ -39,11 +39,11 @@ static int64_t word_of(sis__cx *c, const char *name, const char *missing) {
 
 /* ---- ArrayFeatureExtractor: columns by number ------------------------------------------------ */
 
-static int extractor_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *y = sis__cx_input(c, 1);
+static int extractor_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *y = sis__ctx_input(c, 1);
     size_t dims[SIS__MAX_RANK];
     if (y->dtype != SIS__I64 || x->rank == 0 || y->count == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "columns that are not integers");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "columns that are not integers");
     sis__axis_around(x, x->rank - 1, &c->step->p.axis);
     memcpy(dims, x->dims, sizeof dims);
     dims[x->rank - 1] = y->count;
@@ -51,7 +51,7 @@ static int extractor_shape(sis__cx *c) {
         dims[1] = y->count;
         dims[0] = 1;
     }
-    return sis__cx_output(c, 0, x->dtype, x->rank == 1 ? 2 : x->rank, dims);
+    return sis__ctx_output(c, 0, x->dtype, x->rank == 1 ? 2 : x->rank, dims);
 }
 
 static int extractor_forward(const sis__step *s, sis__run *r) {
@@ -96,9 +96,9 @@ typedef struct {
     int64_t missing_int;
 } imputer;
 
-static int imputer_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    imputer *p = (imputer *)sis__cx_own(c, sizeof *p);
+static int imputer_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    imputer *p = (imputer *)sis__ctx_own(c, sizeof *p);
     size_t n, whole;
     const float *floats = sis__attr_floats(c, "imputed_value_floats", &n);
     const int64_t *ints = sis__attr_ints(c, "imputed_value_int64s", &whole);
@@ -107,10 +107,10 @@ static int imputer_shape(sis__cx *c) {
     n = x->dtype == SIS__F32 ? n : whole;
     size_t columns = x->rank ? x->dims[x->rank - 1] : 1;
     if (x->dtype > SIS__I64 || n == 0 || (n != 1 && n != columns))
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu values to fill in for %zu columns", n, columns);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%zu values to fill in for %zu columns", n, columns);
     if (!c->error)
         *p = (imputer){floats, ints, n, missing, missing_int};
-    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+    return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
 static int is_missing(const imputer *p, float v) {
@@ -165,7 +165,7 @@ typedef struct {
 } mapping;
 
 /* Read a list of keys or values, whose name depends on its type. */
-static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
+static size_t read_list(sis__shape_ctx *c, const char *const *names, sis__dtype *type,
                         const int64_t **whole, const float **floats) {
     size_t n;
     *whole = sis__attr_words(c, names[0], &n);
@@ -182,8 +182,8 @@ static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
 }
 
 /* The same from a tensor attribute. */
-static size_t read_tensor(sis__cx *c, const char *name, sis__dtype *type, const int64_t **whole,
-                          const float **floats) {
+static size_t read_tensor(sis__shape_ctx *c, const char *name, sis__dtype *type,
+                          const int64_t **whole, const float **floats) {
     sis__decoded d;
     if (!sis__attr_tensor(c, name, &d))
         return 0;
@@ -195,7 +195,7 @@ static size_t read_tensor(sis__cx *c, const char *name, sis__dtype *type, const 
     return d.count;
 }
 
-static void read_defaults(sis__cx *c, mapping *m) {
+static void read_defaults(sis__shape_ctx *c, mapping *m) {
     sis__dtype type = SIS__OTHER;
     const int64_t *whole = NULL;
     const float *floats = NULL;
@@ -211,19 +211,19 @@ static void read_defaults(sis__cx *c, mapping *m) {
         m->missing = whole[0];
 }
 
-static int label_encoder_shape(sis__cx *c) {
+static int label_encoder_shape(sis__shape_ctx *c) {
     static const char *const keys[] = {"keys_strings", "keys_int64s", "keys_floats"};
     static const char *const values[] = {"values_strings", "values_int64s", "values_floats"};
-    mapping *m = (mapping *)sis__cx_own(c, sizeof *m);
+    mapping *m = (mapping *)sis__ctx_own(c, sizeof *m);
     size_t n, old;
     if (c->error)
         return c->error;
     const int64_t *classes = sis__attr_words(c, "classes_strings", &old);
     if (old) { /* version 1: maps a text to its index in the list, or an index to its text */
-        int64_t *places = (int64_t *)sis__cx_alloc(c, old, sizeof *places);
+        int64_t *places = (int64_t *)sis__ctx_alloc(c, old, sizeof *places);
         for (size_t i = 0; places && i < old; i++)
             places[i] = (int64_t)i;
-        int texts = sis__cx_input(c, 0)->dtype == SIS__TEXT;
+        int texts = sis__ctx_input(c, 0)->dtype == SIS__TEXT;
         *m = (mapping){.from = texts ? SIS__TEXT : SIS__I64, .to = texts ? SIS__I64 : SIS__TEXT};
         m->keys = texts ? classes : places;
         m->values = texts ? places : classes;
@@ -236,20 +236,20 @@ static int label_encoder_shape(sis__cx *c) {
         if (n == 0)
             n = read_tensor(c, "values_tensor", &m->to, &m->values, &m->float_values);
         if (n != m->n)
-            sis__cx_fail(c, SIS_E_FORMAT, "%zu keys for %zu values", m->n, n);
+            sis__ctx_fail(c, SIS_E_FORMAT, "%zu keys for %zu values", m->n, n);
     }
     m->finds_nan = c->node->opset >= 4;
     m->first = old == 0;
     read_defaults(c, m);
-    const sis__tensor *x = sis__cx_input(c, 0);
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (x->dtype != m->from)
-        sis__cx_fail(c, SIS_E_FORMAT, "keys of another type than the input");
+        sis__ctx_fail(c, SIS_E_FORMAT, "keys of another type than the input");
     c->step->flops = (double)x->count * (double)(m->n + 1);
-    sis__cx_output(c, 0, m->to, x->rank, x->dims);
-    sis__cx_elem(c, 0,
-                 m->to == SIS__F32    ? SIS__FLOAT
-                 : m->to == SIS__TEXT ? SIS__STRING
-                                      : SIS__INT64);
+    sis__ctx_output(c, 0, m->to, x->rank, x->dims);
+    sis__ctx_elem(c, 0,
+                  m->to == SIS__F32    ? SIS__FLOAT
+                  : m->to == SIS__TEXT ? SIS__STRING
+                                       : SIS__INT64);
     return c->error;
 }
 
@@ -287,9 +287,9 @@ const sis__op sis__op_label_encoder = {
 
 /* ---- OneHotEncoder --------------------------------------------------------------------------- */
 
-static int one_hot_encoder_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    mapping *m = (mapping *)sis__cx_own(c, sizeof *m);
+static int one_hot_encoder_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    mapping *m = (mapping *)sis__ctx_own(c, sizeof *m);
     size_t n, texts, dims[SIS__MAX_RANK + 1];
     const int64_t *words = sis__attr_words(c, "cats_strings", &texts);
     const int64_t *ints = sis__attr_ints(c, "cats_int64s", &n);
@@ -300,11 +300,11 @@ static int one_hot_encoder_shape(sis__cx *c) {
     *m = (mapping){.from = x->dtype, .keys = is_text ? words : ints, .n = is_text ? texts : n};
     m->missing = zeros;
     if (m->n == 0 || x->dtype == SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "no categories of the input's type");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "no categories of the input's type");
     memcpy(dims, x->dims, sizeof x->dims);
     dims[x->rank] = m->n;
-    sis__cx_output(c, 0, SIS__F32, x->rank + 1, dims);
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, x->rank + 1, dims);
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     return c->error;
 }
 
@@ -342,18 +342,18 @@ static size_t width_of(const sis__tensor *t) {
     return rows_of(t) ? t->count / rows_of(t) : 0;
 }
 
-static int vectorizer_shape(sis__cx *c) {
+static int vectorizer_shape(sis__shape_ctx *c) {
     size_t n, width = 0, rows = 1;
     sis__attr_ints(c, "inputdimensions", &n);
     for (size_t i = 0; i < c->step->n_inputs; i++) {
-        const sis__tensor *t = sis__cx_input(c, i);
+        const sis__tensor *t = sis__ctx_input(c, i);
         if (!t || t->dtype > SIS__I64 || (i && rows_of(t) != rows))
-            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is not a row of numbers", i);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "input %zu is not a row of numbers", i);
         rows = rows_of(t);
         width += width_of(t);
     }
-    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){rows, width});
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, 2, (size_t[]){rows, width});
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     return c->error;
 }
 

@@ -23,27 +23,27 @@ static const int64_t *indices(const sis__step *s, const sis__run *r) {
     return (const int64_t *)(const void *)sis__in(s, r, 1);
 }
 
-static void need_indices(sis__cx *c) {
-    if (sis__cx_input(c, 1)->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "indices that are not integers");
+static void need_indices(sis__shape_ctx *c) {
+    if (sis__ctx_input(c, 1)->dtype != SIS__I64)
+        sis__ctx_fail(c, SIS_E_FORMAT, "indices that are not integers");
 }
 
 /* ---- GatherElements: an index for each value ------------------------------------------------- */
 
-static int elements_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
-    picks *p = (picks *)sis__cx_own(c, sizeof *p);
-    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", 0), x->rank);
+static int elements_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *i = sis__ctx_input(c, 1);
+    picks *p = (picks *)sis__ctx_own(c, sizeof *p);
+    size_t axis = sis__ctx_axis(c, sis__attr_int(c, "axis", 0), x->rank);
     need_indices(c);
     if (i->rank != x->rank)
-        sis__cx_fail(c, SIS_E_FORMAT, "inputs that do not fit each other");
+        sis__ctx_fail(c, SIS_E_FORMAT, "inputs that do not fit each other");
     for (size_t d = 0; !c->error && d < x->rank; d++)
         if (i->dims[d] > x->dims[d] && d != axis)
-            sis__cx_fail(c, SIS_E_FORMAT, "more indices than values along axis %zu", d);
+            sis__ctx_fail(c, SIS_E_FORMAT, "more indices than values along axis %zu", d);
     if (c->error)
         return c->error;
     sis__axis_around(x, axis, &p->axis);
-    return sis__cx_output(c, 0, x->dtype, i->rank, i->dims);
+    return sis__ctx_output(c, 0, x->dtype, i->rank, i->dims);
 }
 
 /* The offset in x that index number k selects; SIZE_MAX: out of range. */
@@ -87,15 +87,15 @@ const sis__op sis__op_gather_elements = {2,
                                          .trait = SIS__MIXES_TEXTS};
 /* ---- GatherND: an index tuple for each slice ------------------------------------------------- */
 
-static int nd_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
-    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+static int nd_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *i = sis__ctx_input(c, 1);
+    picks *p = (picks *)sis__ctx_own(c, sizeof *p);
     int64_t batch = sis__attr_int(c, "batch_dims", 0);
     size_t width = i->rank ? i->dims[i->rank - 1] : 0, b = (size_t)batch;
     size_t dims[2 * SIS__MAX_RANK], rank = 0;
     need_indices(c);
     if (batch < 0 || i->rank == 0 || b >= i->rank || b + width > x->rank)
-        sis__cx_fail(c, SIS_E_FORMAT, "tuples of %zu indices for %zu axes", width, x->rank);
+        sis__ctx_fail(c, SIS_E_FORMAT, "tuples of %zu indices for %zu axes", width, x->rank);
     if (c->error)
         return c->error;
     *p = (picks){.width = width, .slice = 1, .lead = b, .batches = 1, .tuples = 1};
@@ -108,8 +108,8 @@ static int nd_shape(sis__cx *c) {
     for (size_t d = b + width; d < x->rank; d++)
         dims[rank++] = x->dims[d];
     if (p->batches ? p->tuples % p->batches != 0 : p->tuples != 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "indices that do not fit the leading axes");
-    return sis__cx_output(c, 0, x->dtype, rank, dims);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "indices that do not fit the leading axes");
+    return sis__ctx_output(c, 0, x->dtype, rank, dims);
 }
 
 /* The slice of x that tuple k selects; SIZE_MAX: out of range. */
@@ -154,27 +154,28 @@ const sis__op sis__op_gather_nd = {
     2, 2, nd_shape, gather_nd_forward, gather_nd_backward, .trait = SIS__MIXES_TEXTS};
 /* ---- OneHot: indices, depth, (off, on) ------------------------------------------------------- */
 
-static int one_hot_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *d = sis__cx_input(c, 1), *v = sis__cx_input(c, 2);
-    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+static int one_hot_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *d = sis__ctx_input(c, 1),
+                      *v = sis__ctx_input(c, 2);
+    picks *p = (picks *)sis__ctx_own(c, sizeof *p);
     size_t dims[SIS__MAX_RANK + 1];
-    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", -1), x->rank + 1);
+    size_t axis = sis__ctx_axis(c, sis__attr_int(c, "axis", -1), x->rank + 1);
     if (d->count != 1 || v->count != 2 || d->dtype > SIS__I64 || x->dtype > SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "a depth or values of the wrong size");
+        sis__ctx_fail(c, SIS_E_FORMAT, "a depth or values of the wrong size");
     else if (!d->data)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the depth must be constant");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "the depth must be constant");
     if (c->error)
         return c->error;
     double depth = sis__number_at(d, d->data, 0);
     if (!(depth >= 1 && depth <= INT32_MAX))
-        return sis__cx_fail(c, SIS_E_FORMAT, "a depth of %g", depth);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "a depth of %g", depth);
     for (size_t k = 0, from = 0; k <= x->rank; k++)
         dims[k] = k == axis ? (size_t)depth : x->dims[from++];
     p->axis = (sis__axis){.axis = axis, .outer = 1, .size = (size_t)depth, .inner = 1};
     for (size_t k = 0; k < x->rank; k++)
         *(k < axis ? &p->axis.outer : &p->axis.inner) *= x->dims[k];
-    sis__cx_output(c, 0, v->dtype, x->rank + 1, dims);
-    sis__cx_elem(c, 0, v->elem);
+    sis__ctx_output(c, 0, v->dtype, x->rank + 1, dims);
+    sis__ctx_elem(c, 0, v->elem);
     return c->error;
 }
 

@@ -10,9 +10,9 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
-static const sis__graft *graft_of(sis__cx *c) {
+static const sis__graft *graft_of(sis__shape_ctx *c) {
     if (!c->node->graft)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "an internal operator");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "an internal operator");
     return c->node->graft;
 }
 
@@ -23,10 +23,10 @@ typedef struct {
                                     * `width` */
 } part;
 
-static int part_shape(sis__cx *c) {
+static int part_shape(sis__shape_ctx *c) {
     const sis__graft *g = graft_of(c);
-    const sis__tensor *x = sis__cx_input(c, 0);
-    part *p = (part *)sis__cx_own(c, sizeof *p);
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    part *p = (part *)sis__ctx_own(c, sizeof *p);
     size_t dims[SIS__MAX_RANK], n = 1;
     if (c->error)
         return c->error;
@@ -40,9 +40,9 @@ static int part_shape(sis__cx *c) {
     if (g->counted)
         dims[0] = p->rows;
     if (g->offset > width || n > width - g->offset)
-        return sis__cx_fail(c, SIS_E_ARGUMENT, "a row of %zu values", width);
-    sis__cx_output(c, 0, v->dtype, v->rank, dims);
-    sis__cx_elem(c, 0, v->elem_type);
+        return sis__ctx_fail(c, SIS_E_ARGUMENT, "a row of %zu values", width);
+    sis__ctx_output(c, 0, v->dtype, v->rank, dims);
+    sis__ctx_elem(c, 0, v->elem_type);
     return c->error;
 }
 
@@ -77,26 +77,26 @@ const sis__op sis__op_part = {1, 1, part_shape, part_forward, part_backward, .tr
 /* ---- Inputs derived from tokens -------------------------------------------------------------- */
 
 /* x (rows, length) ids or (rows, length, dim) embeddings */
-static int follow_shape(sis__cx *c) {
+static int follow_shape(sis__shape_ctx *c) {
     const sis__graft *g = graft_of(c);
-    const sis__tensor *x = sis__cx_input(c, 0);
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (c->error)
         return c->error;
     const sis__value *v = &c->plan->graph->values[g->to];
     size_t rank = x->rank - (g->embedded ? 1 : 0);
     if (x->rank <= (g->embedded ? 1u : 0u) ||
         v->rank != (g->kind == SIS__GRAFT_LENGTHS ? rank - 1 : rank))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "tokens of %zu axes for an input of %zu", rank,
-                            v->rank);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "tokens of %zu axes for an input of %zu", rank,
+                             v->rank);
     int64_t low, high, length = (int64_t)x->dims[rank - 1];
     sis__elem_range(v->elem_type, &low, &high);
     if ((g->kind == SIS__GRAFT_POSITIONS && length - 1 > high) ||
         (g->kind == SIS__GRAFT_LENGTHS && length > high))
-        return sis__cx_fail(c, SIS_E_ARGUMENT,
-                            "input %s takes %s, too small a type for %lld tokens", v->name,
-                            sis__elem_name(v->elem_type), (long long)length);
-    sis__cx_output(c, 0, v->dtype, v->rank, x->dims);
-    sis__cx_elem(c, 0, v->elem_type);
+        return sis__ctx_fail(c, SIS_E_ARGUMENT,
+                             "input %s takes %s, too small a type for %lld tokens", v->name,
+                             sis__elem_name(v->elem_type), (long long)length);
+    sis__ctx_output(c, 0, v->dtype, v->rank, x->dims);
+    sis__ctx_elem(c, 0, v->elem_type);
     return c->error;
 }
 

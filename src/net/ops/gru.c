@@ -12,7 +12,7 @@
 #include "net/ops/ops.h"
 #include "net/ops/recurrent.h"
 
-static int gru_shape(sis__cx *c) {
+static int gru_shape(sis__shape_ctx *c) {
     return sis__recurrent_shape(c, 3);
 }
 

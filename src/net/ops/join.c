@@ -11,26 +11,26 @@
 
 /* ---- Concat, Split: pieces of one axis ------------------------------------------------------- */
 
-static int concat_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int concat_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t dims[SIS__MAX_RANK], at;
     int64_t axis = sis__attr_int(c, "axis", 1);
-    at = sis__cx_axis(c, axis, x->rank);
+    at = sis__ctx_axis(c, axis, x->rank);
     if (c->error)
         return c->error;
     memcpy(dims, x->dims, sizeof dims);
     dims[at] = 0;
     for (size_t i = 0; i < c->step->n_inputs; i++) {
-        const sis__tensor *t = sis__cx_input(c, i);
+        const sis__tensor *t = sis__ctx_input(c, i);
         int fits = t && t->rank == x->rank && t->dtype == x->dtype;
         for (size_t d = 0; fits && d < x->rank; d++)
             fits = d == at || t->dims[d] == x->dims[d];
         if (!fits)
-            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu does not fit the first", i);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "input %zu does not fit the first", i);
         dims[at] += t->dims[at];
     }
     sis__axis_around(x, at, &c->step->p.axis);
-    return sis__cx_output(c, 0, x->dtype, x->rank, dims);
+    return sis__ctx_output(c, 0, x->dtype, x->rank, dims);
 }
 
 /* A piece (outer, part, inner) and its position in the whole. */
@@ -103,35 +103,37 @@ const sis__op sis__op_concat = {1,
                                 .trait = SIS__MIXES_TEXTS,
                                 .source = concat_source};
 
-static int split_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int split_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     const int64_t *sizes = NULL;
     size_t n = 0, at, dims[SIS__MAX_RANK], pieces = c->step->n_outputs;
     int64_t axis = sis__attr_int(c, "axis", 0);
     sis__attr_find(c, "num_outputs");
     sizes = sis__attr_ints(c, "split", &n);
-    if (sis__cx_input(c, 1))
-        sizes = sis__cx_ints(c, 1, &n);
-    at = sis__cx_axis(c, axis, x->rank);
+    if (sis__ctx_input(c, 1))
+        sizes = sis__ctx_ints(c, 1, &n);
+    at = sis__ctx_axis(c, axis, x->rank);
     if (c->error)
         return c->error;
     if ((sizes && n != pieces) || pieces == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu sizes for %zu outputs", n, pieces);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu sizes for %zu outputs", n, pieces);
     size_t even = (x->dims[at] + pieces - 1) / pieces, used = 0;
     memcpy(dims, x->dims, sizeof dims);
     for (size_t i = 0; i < pieces; i++) {
         size_t left = x->dims[at] - used;
         if (sizes && (sizes[i] < 0 || (uint64_t)sizes[i] > left))
-            return sis__cx_fail(c, SIS_E_FORMAT, "pieces larger than the axis of %zu", x->dims[at]);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "pieces larger than the axis of %zu",
+                                 x->dims[at]);
         dims[at] = sizes ? (size_t)sizes[i] : even < left ? even : left;
         used += dims[at];
-        sis__cx_output(c, i, x->dtype, x->rank, dims);
+        sis__ctx_output(c, i, x->dtype, x->rank, dims);
     }
     if (used != x->dims[at])
-        return sis__cx_fail(c, SIS_E_FORMAT, "pieces of %zu for an axis of %zu", used, x->dims[at]);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "pieces of %zu for an axis of %zu", used,
+                             x->dims[at]);
     for (size_t i = 0; i < pieces; i++)
         if (c->step->outputs[i] < 0)
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "an output without a name");
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "an output without a name");
     sis__axis_around(x, at, &c->step->p.axis);
     return c->error;
 }
@@ -184,15 +186,15 @@ const sis__op sis__op_split = {1,
 
 /* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
 
-static int gather_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
+static int gather_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *i = sis__ctx_input(c, 1);
     size_t dims[2 * SIS__MAX_RANK], rank = 0, at;
     int64_t axis = sis__attr_int(c, "axis", 0);
-    at = sis__cx_axis(c, axis, x->rank);
+    at = sis__ctx_axis(c, axis, x->rank);
     if (c->error)
         return c->error;
     if (i->dtype != SIS__I64)
-        return sis__cx_fail(c, SIS_E_FORMAT, "indices that are not integers");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "indices that are not integers");
     for (size_t d = 0; d < at; d++)
         dims[rank++] = x->dims[d];
     for (size_t d = 0; d < i->rank; d++)
@@ -200,7 +202,7 @@ static int gather_shape(sis__cx *c) {
     for (size_t d = at + 1; d < x->rank; d++)
         dims[rank++] = x->dims[d];
     sis__axis_around(x, at, &c->step->p.axis);
-    return sis__cx_output(c, 0, x->dtype, rank, dims);
+    return sis__ctx_output(c, 0, x->dtype, rank, dims);
 }
 
 /* Index k counted from the front; SIZE_MAX: out of range. */

@@ -31,44 +31,44 @@ static void split_groups(normal *p, const sis__tensor *x, size_t axis) {
 }
 
 /* Check that parameter i is absent or has n floats. */
-static void check_param(sis__cx *c, int i, size_t n) {
-    const sis__tensor *t = i < 0 ? NULL : sis__cx_input(c, (size_t)i);
+static void check_param(sis__shape_ctx *c, int i, size_t n) {
+    const sis__tensor *t = i < 0 ? NULL : sis__ctx_input(c, (size_t)i);
     if (t && (t->dtype != SIS__F32 || t->count != n))
-        sis__cx_fail(c, SIS_E_FORMAT, "input %d has %zu values instead of %zu", i, t->count, n);
+        sis__ctx_fail(c, SIS_E_FORMAT, "input %d has %zu values instead of %zu", i, t->count, n);
 }
 
-static int set_output(sis__cx *c, normal *p) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sis__cx_float(c, 0);
+static int set_output(sis__shape_ctx *c, normal *p) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    sis__ctx_float(c, 0);
     check_param(c, p->scale_at, p->params);
     check_param(c, p->bias_at, p->params);
     c->step->flops = 8.0 * (double)x->count;
     c->step->scratch = p->size * sizeof(float) + 64;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-static int input_or_none(const sis__cx *c, int i) {
-    return sis__cx_input(c, (size_t)i) ? i : -1;
+static int input_or_none(const sis__shape_ctx *c, int i) {
+    return sis__ctx_input(c, (size_t)i) ? i : -1;
 }
 
 /* Outputs for mean and 1 / deviation of each group, if they are used. */
-static void statistics(sis__cx *c, normal *p, size_t axis) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static void statistics(sis__shape_ctx *c, normal *p, size_t axis) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t dims[SIS__MAX_RANK];
     for (size_t d = 0; d < x->rank; d++)
         dims[d] = d < axis ? x->dims[d] : 1;
     if (p->mean_out >= 0)
-        sis__cx_output(c, (size_t)p->mean_out, SIS__F32, x->rank, dims);
+        sis__ctx_output(c, (size_t)p->mean_out, SIS__F32, x->rank, dims);
     if (p->rstd_out >= 0)
-        sis__cx_output(c, (size_t)p->rstd_out, SIS__F32, x->rank, dims);
+        sis__ctx_output(c, (size_t)p->rstd_out, SIS__F32, x->rank, dims);
 }
 
-static int layer_norm(sis__cx *c, int centred, int has_axis) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    normal *p = (normal *)sis__cx_own(c, sizeof *p);
+static int layer_norm(sis__shape_ctx *c, int centred, int has_axis) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    normal *p = (normal *)sis__ctx_own(c, sizeof *p);
     float epsilon = sis__attr_float(c, "epsilon", 1e-5f);
     int64_t stash = sis__attr_int(c, "stash_type", 1);
-    size_t axis = sis__cx_axis(c, has_axis ? sis__attr_int(c, "axis", -1) : -1, x->rank);
+    size_t axis = sis__ctx_axis(c, has_axis ? sis__attr_int(c, "axis", -1) : -1, x->rank);
     (void)stash;
     if (c->error)
         return c->error;
@@ -83,21 +83,21 @@ static int layer_norm(sis__cx *c, int centred, int has_axis) {
     return set_output(c, p);
 }
 
-static int layer_normalization_shape(sis__cx *c) {
+static int layer_normalization_shape(sis__shape_ctx *c) {
     return layer_norm(c, 1, 1);
 }
 
-static int rms_normalization_shape(sis__cx *c) {
+static int rms_normalization_shape(sis__shape_ctx *c) {
     return layer_norm(c, 0, 1);
 }
 
 /* groups of channels; with one channel each it is InstanceNormalization */
-static int channel_norm(sis__cx *c, size_t groups, size_t params, int scale, int bias) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    normal *p = (normal *)sis__cx_own(c, sizeof *p);
+static int channel_norm(sis__shape_ctx *c, size_t groups, size_t params, int scale, int bias) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    normal *p = (normal *)sis__ctx_own(c, sizeof *p);
     float epsilon = sis__attr_float(c, "epsilon", 1e-5f);
     if (x->rank < 2 || groups == 0 || x->dims[1] % groups || params == 0 || x->dims[1] % params)
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu groups of channels", groups);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%zu groups of channels", groups);
     if (c->error)
         return c->error;
     *p = (normal){.groups = x->dims[0] * groups, .epsilon = epsilon, .centred = 1};
@@ -110,19 +110,19 @@ static int channel_norm(sis__cx *c, size_t groups, size_t params, int scale, int
     return set_output(c, p);
 }
 
-static int instance_normalization_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int instance_normalization_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t channels = x->rank > 1 ? x->dims[1] : 0;
     return channel_norm(c, channels, channels, 1, 2);
 }
 
 /* One scale per group before opset 21, one per channel since. */
-static int group_normalization_shape(sis__cx *c) {
+static int group_normalization_shape(sis__shape_ctx *c) {
     int64_t groups = sis__attr_int(c, "num_groups", 0);
     sis__attr_find(c, "stash_type");
     if (groups < 1 || groups > INT32_MAX)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%lld groups", (long long)groups);
-    return channel_norm(c, (size_t)groups, sis__cx_input(c, 1)->count, 1, 2);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%lld groups", (long long)groups);
+    return channel_norm(c, (size_t)groups, sis__ctx_input(c, 1)->count, 1, 2);
 }
 
 typedef struct {

@@ -14,13 +14,13 @@
 
 /* ---- Shared with trees ----------------------------------------------------------------------- */
 
-int sis__post_read(sis__cx *c, sis__post *post) {
+int sis__post_read(sis__shape_ctx *c, sis__post *post) {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
     *post = (sis__post)sis__attr_choice(c, "post_transform", names, 5);
     return c->error;
 }
 
-int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *type) {
+int sis__labels_read(sis__shape_ctx *c, size_t *n, const int64_t **labels, sis__dtype *type) {
     const char *ints =
         sis__attr_find(c, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
     *labels = sis__attr_ints(c, ints, n);
@@ -32,14 +32,14 @@ int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *
         sis__attr_find(c, "classlabels_strings");
     }
     if (*n == 0)
-        sis__cx_fail(c, SIS_E_FORMAT, "no class labels");
+        sis__ctx_fail(c, SIS_E_FORMAT, "no class labels");
     return c->error;
 }
 
-int sis__rows_read(sis__cx *c, size_t *n, size_t *width) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+int sis__rows_read(sis__shape_ctx *c, size_t *n, size_t *width) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (x->rank < 1 || x->rank > 2 || x->dtype == SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is not a table of numbers");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "an input that is not a table of numbers");
     *n = x->rank == 2 ? x->dims[0] : 1;
     *width = x->dims[x->rank - 1];
     return c->error;
@@ -108,7 +108,7 @@ static size_t best_of(const float *scores, size_t n) {
 
 /* ---- Shapes -------------------------------------------------------------------------------- */
 
-static int read_coefficients(sis__cx *c, sis__linear *l) {
+static int read_coefficients(sis__shape_ctx *c, sis__linear *l) {
     size_t n, biases;
     l->weights = sis__attr_floats(c, "coefficients", &n);
     l->bias = sis__attr_floats(c, "intercepts", &biases);
@@ -118,29 +118,29 @@ static int read_coefficients(sis__cx *c, sis__linear *l) {
         return c->error;
     l->rows = l->width ? n / l->width : 0;
     if (l->rows == 0 || l->rows * l->width != n || (l->bias && biases != l->rows))
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu coefficients, %zu intercepts for %zu columns", n,
-                            biases, l->width);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu coefficients, %zu intercepts for %zu columns", n,
+                             biases, l->width);
     c->step->scratch = 2 * (l->rows + 2) * sizeof(float);
     c->step->flops = 2.0 * (double)l->n * (double)n;
     return c->error;
 }
 
-static int regressor_shape(sis__cx *c) {
+static int regressor_shape(sis__shape_ctx *c) {
     sis__linear *l = &c->step->p.linear;
     read_coefficients(c, l);
     int64_t targets = sis__attr_int(c, "targets", 1);
     if (targets != (int64_t)l->rows)
-        sis__cx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld", l->rows,
-                     (long long)targets);
+        sis__ctx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld", l->rows,
+                      (long long)targets);
     l->outputs = l->rows;
     if (l->rows == 1 && l->post != SIS__POST_PROBIT)
         l->post = SIS__POST_NONE; /* ONNX Runtime does not change a single score */
-    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     return c->error;
 }
 
-static int classifier_shape(sis__cx *c) {
+static int classifier_shape(sis__shape_ctx *c) {
     sis__linear *l = &c->step->p.linear;
     read_coefficients(c, l);
     sis__attr_find(c, "multi_class");
@@ -150,17 +150,17 @@ static int classifier_shape(sis__cx *c) {
         return c->error;
     l->scores_at = 1;
     if (l->rows != l->outputs && !(l->rows == 1 && l->outputs == 2))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
-                            l->rows, l->outputs);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
+                             l->rows, l->outputs);
     if (l->rows < l->outputs && l->post == SIS__POST_PROBIT)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                            "a probit of one row of coefficients for 2 classes");
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED,
+                             "a probit of one row of coefficients for 2 classes");
     if (l->rows < l->outputs && l->post != SIS__POST_LOGISTIC)
         l->post = SIS__POST_NONE; /* ONNX Runtime changes neither of the two scores */
-    sis__cx_output(c, 0, type, 1, &l->n);
-    sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
-    sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
-    sis__cx_elem(c, 1, SIS__FLOAT);
+    sis__ctx_output(c, 0, type, 1, &l->n);
+    sis__ctx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
+    sis__ctx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__ctx_elem(c, 1, SIS__FLOAT);
     return c->error;
 }
 

@@ -18,13 +18,13 @@ static size_t tape_bytes(const sis__recurrent *p) {
     return (floats + 15) / 16 * 16 * sizeof(float);
 }
 
-static int lstm_shape(sis__cx *c) {
+static int lstm_shape(sis__shape_ctx *c) {
     sis__recurrent_shape(c, 4);
     const sis__recurrent *q = &c->step->p.recurrent;
     if (c->plan->gradients)
         c->step->tape = q->directions * tape_bytes(q);
-    if (sis__cx_input(c, SIS__C0 + 1))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "peepholes");
+    if (sis__ctx_input(c, SIS__C0 + 1))
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "peepholes");
     return c->error;
 }
 

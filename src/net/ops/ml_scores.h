@@ -7,13 +7,13 @@
 
 #include "net/plan/context.h"
 
-int sis__post_read(sis__cx *c, sis__post *post);
+int sis__post_read(sis__shape_ctx *c, sis__post *post);
 
 /* Class labels: their number, and the integers or the numbers of the texts. */
-int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *type);
+int sis__labels_read(sis__shape_ctx *c, size_t *n, const int64_t **labels, sis__dtype *type);
 
 /* Input 0 as rows of floats or integers; a vector is one row. */
-int sis__rows_read(sis__cx *c, size_t *n, size_t *width);
+int sis__rows_read(sis__shape_ctx *c, size_t *n, size_t *width);
 float sis__row_value(const sis__step *s, const sis__run *r, size_t at);
 
 /* In place on the scores of one row. */

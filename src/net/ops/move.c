@@ -19,8 +19,8 @@ static void strides_of(const sis__tensor *t, ptrdiff_t *stride) {
     }
 }
 
-static int strided_output(sis__cx *c, sis__strided *p) {
-    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, p->rank, p->dims);
+static int strided_output(sis__shape_ctx *c, sis__strided *p) {
+    return sis__ctx_output(c, 0, sis__ctx_input(c, 0)->dtype, p->rank, p->dims);
 }
 
 /* Call fn for each row (run along the last axis) with the offset in x and in y. */
@@ -108,8 +108,8 @@ static int strided_source(const sis__plan *p, const sis__step *s, size_t out, si
     return in == 0;
 }
 
-static int transpose_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int transpose_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
     size_t n;
     ptrdiff_t stride[SIS__MAX_RANK];
@@ -118,15 +118,15 @@ static int transpose_shape(sis__cx *c) {
     if (c->error)
         return c->error;
     if (n && n != x->rank)
-        return sis__cx_fail(c, SIS_E_FORMAT, "perm of %zu axes for %zu", n, x->rank);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "perm of %zu axes for %zu", n, x->rank);
     strides_of(x, stride);
     p->rank = x->rank;
     for (size_t d = 0; d < x->rank; d++) {
         size_t from = x->rank - 1 - d;
         if (n)
-            from = sis__cx_axis(c, perm[d], x->rank);
+            from = sis__ctx_axis(c, perm[d], x->rank);
         if (used[from]++)
-            return sis__cx_fail(c, SIS_E_FORMAT, "perm names axis %zu twice", from);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "perm names axis %zu twice", from);
         p->dims[d] = x->dims[from];
         p->stride[d] = stride[from];
     }
@@ -134,11 +134,11 @@ static int transpose_shape(sis__cx *c) {
 }
 
 /* Swap the last two axes; used by lowering (net/lower/operators.c). */
-static int swap_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int swap_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
     if (x->rank < 2)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
     p->rank = x->rank;
     strides_of(x, p->stride);
     memcpy(p->dims, x->dims, sizeof p->dims);
@@ -151,12 +151,12 @@ static int swap_shape(sis__cx *c) {
 }
 
 /* Move the first axis before the last: transBatchA of FusedMatMul. */
-static int sink_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int sink_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
     ptrdiff_t stride[SIS__MAX_RANK];
     if (x->rank < 2)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
     p->rank = x->rank;
     strides_of(x, stride);
     for (size_t d = 0; d < x->rank; d++) {
@@ -167,24 +167,24 @@ static int sink_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-static int expand_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int expand_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
     sis__tensor target = {0};
     ptrdiff_t stride[SIS__MAX_RANK];
-    const int64_t *v = sis__cx_ints(c, 1, &target.rank);
+    const int64_t *v = sis__ctx_ints(c, 1, &target.rank);
     if (c->error)
         return c->error;
     if (target.rank > SIS__MAX_RANK)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", target.rank);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", target.rank);
     for (size_t d = 0; d < target.rank; d++) {
         if (v[d] < 0 || v[d] > INT32_MAX)
-            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
-                                (long long)v[d]);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
+                                 (long long)v[d]);
         target.dims[d] = (size_t)v[d];
     }
     if (sis__broadcast_dims((const sis__tensor *[]){x, &target}, 2, &p->rank, p->dims) != 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "a shape that does not fit");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "a shape that does not fit");
     strides_of(x, stride);
     for (size_t d = 0; d < p->rank; d++) {
         size_t back = p->rank - d; /* axes are aligned at the end */
@@ -201,7 +201,7 @@ typedef struct {
 } slicing;
 
 /* Attributes before opset 10, inputs since. */
-static int read_slicing(sis__cx *c, slicing *v) {
+static int read_slicing(sis__shape_ctx *c, slicing *v) {
     size_t n[4] = {0};
     *v = (slicing){0};
     if (c->step->n_inputs == 1) {
@@ -211,13 +211,13 @@ static int read_slicing(sis__cx *c, slicing *v) {
     } else {
         const int64_t **to[4] = {&v->starts, &v->ends, &v->axes, &v->steps};
         for (size_t i = 0; i < 4; i++)
-            if (sis__cx_input(c, i + 1))
-                *to[i] = sis__cx_ints(c, i + 1, &n[i]);
+            if (sis__ctx_input(c, i + 1))
+                *to[i] = sis__ctx_ints(c, i + 1, &n[i]);
     }
     v->n = n[0];
     if (n[1] != v->n || (v->axes && n[2] != v->n) || (v->steps && n[3] != v->n))
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu starts, %zu ends, %zu axes, %zu steps", n[0], n[1], n[2],
-                     n[3]);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%zu starts, %zu ends, %zu axes, %zu steps", n[0], n[1],
+                      n[2], n[3]);
     return c->error;
 }
 
@@ -234,8 +234,8 @@ static int64_t end_of(int64_t v, int64_t size, int64_t step) {
     return v == INT32_MAX || v == INT64_MAX ? -1 : clamp(v, size, -1, size - 1);
 }
 
-static int slice_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int slice_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
     slicing v;
     unsigned char used[SIS__MAX_RANK] = {0};
@@ -246,12 +246,12 @@ static int slice_shape(sis__cx *c) {
     memcpy(p->dims, x->dims, sizeof p->dims);
     strides_of(x, p->stride);
     for (size_t i = 0; i < v.n; i++) {
-        size_t d = sis__cx_axis(c, v.axes ? v.axes[i] : (int64_t)i, x->rank);
+        size_t d = sis__ctx_axis(c, v.axes ? v.axes[i] : (int64_t)i, x->rank);
         if (c->error)
             return c->error;
         int64_t size = (int64_t)x->dims[d], step = v.steps ? v.steps[i] : 1;
         if (step == 0 || step < -INT32_MAX || step > INT32_MAX || used[d]++)
-            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is cut twice, or with step 0", d);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu is cut twice, or with step 0", d);
         int64_t first = size ? 0 : -1; /* backwards from before the first: from the first */
         int64_t from = step > 0 ? clamp(v.starts[i], size, 0, size)
                                 : clamp(v.starts[i], size, first, size - 1);

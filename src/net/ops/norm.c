@@ -10,16 +10,16 @@
 
 /* ---- BatchNormalization: x, scale, bias, mean, variance -------------------------------------- */
 
-static int batch_norm_attributes(sis__cx *c, sis__norm *m) {
+static int batch_norm_attributes(sis__shape_ctx *c, sis__norm *m) {
     sis__attr_find(c, "momentum");
     m->epsilon = sis__attr_float(c, "epsilon", 1e-5f);
     int64_t training = sis__attr_int(c, "training_mode", 0);
     int64_t spatial = sis__attr_int(c, "spatial", 1);
     int64_t is_test = sis__attr_int(c, "is_test", 1); /* before opset 7 */
     if (training || !is_test)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
     if (!spatial)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute spatial = 0");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "attribute spatial = 0");
     return c->error;
 }
 
@@ -34,45 +34,45 @@ static void fold_statistics(const float *const *v, size_t n, float epsilon, floa
 
 /* Find the channels and the sizes before and after them; the four vectors have one number per
  * channel. */
-static int find_channels(sis__cx *c, sis__norm *m) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int find_channels(sis__shape_ctx *c, sis__norm *m) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     m->channels = x->rank > 1 ? x->dims[1] : 1;
     m->outer = x->rank ? x->dims[0] : 1;
     m->inner = 1;
     for (size_t d = 2; d < x->rank; d++)
         m->inner *= x->dims[d];
     for (size_t i = 1; i < 5 && !c->error; i++)
-        if (sis__cx_input(c, i)->count != m->channels)
-            sis__cx_fail(c, SIS_E_FORMAT, "input %zu has %zu values for %zu channels", i,
-                         sis__cx_input(c, i)->count, m->channels);
+        if (sis__ctx_input(c, i)->count != m->channels)
+            sis__ctx_fail(c, SIS_E_FORMAT, "input %zu has %zu values for %zu channels", i,
+                          sis__ctx_input(c, i)->count, m->channels);
     return c->error;
 }
 
-static int batch_norm_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int batch_norm_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     const float *constant[4];
     int all = 1;
     batch_norm_attributes(c, m);
     for (size_t i = 0; i < 5; i++)
-        sis__cx_float(c, i);
+        sis__ctx_float(c, i);
     if (c->error || find_channels(c, m))
         return c->error;
     for (size_t i = 0; i < 4; i++) {
-        constant[i] = (const float *)sis__cx_constant(c, i + 1);
+        constant[i] = (const float *)sis__ctx_constant(c, i + 1);
         all &= constant[i] != NULL;
     }
     c->step->scratch = 2 * m->channels * sizeof(float);
     c->step->flops = 2.0 * (double)x->count;
     if (all) {
-        float *both = (float *)sis__cx_alloc(c, 2 * m->channels, sizeof *both);
+        float *both = (float *)sis__ctx_alloc(c, 2 * m->channels, sizeof *both);
         if (!both)
             return SIS_E_NOMEM;
         fold_statistics(constant, m->channels, m->epsilon, both, both + m->channels);
         m->scale = both;
         m->shift = both + m->channels;
     }
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 /* scale and shift of each channel; computed here unless they are constant. */
@@ -143,8 +143,8 @@ const sis__op sis__op_batch_normalization = {5,
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
-static int scaler_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int scaler_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     size_t n[2];
     m->shift = sis__attr_floats(c, "offset", &n[0]);
@@ -152,15 +152,15 @@ static int scaler_shape(sis__cx *c) {
     if (c->error)
         return c->error;
     if (x->dtype == SIS__BOOL || x->rank == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is not a table of numbers");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "an input that is not a table of numbers");
     m->channels = x->dims[x->rank - 1];
     m->outer = m->channels ? x->count / m->channels : 0;
     for (size_t i = 0; i < 2; i++)
         if (n[i] != 1 && n[i] != m->channels)
-            return sis__cx_fail(c, SIS_E_FORMAT, "%zu numbers for %zu columns", n[i], m->channels);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "%zu numbers for %zu columns", n[i], m->channels);
     m->shift_step = n[0] > 1;
     m->scale_step = n[1] > 1;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 static int scaler_forward(const sis__step *s, sis__run *r) {
@@ -195,22 +195,22 @@ const sis__op sis__op_scaler = {1,
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 
-static int normalizer_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int normalizer_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     char kind[8];
     if (x->dtype > SIS__I64)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norms of %s", sis__dtype_name(x->dtype));
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "norms of %s", sis__dtype_name(x->dtype));
     sis__attr_text(c, "norm", "MAX", kind, sizeof kind);
     m->kind = kind[0] == 'M'                     ? SIS__NORM_MAX
               : kind[0] == 'L' && kind[1] == '1' ? SIS__NORM_L1
                                                  : SIS__NORM_L2;
     if (x->rank == 0 || (m->kind == SIS__NORM_L2 && kind[0] != 'L'))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norm %s", kind);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "norm %s", kind);
     m->channels = x->dims[x->rank - 1];
     m->outer = m->channels ? x->count / m->channels : 0;
-    sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     return c->error;
 }
 

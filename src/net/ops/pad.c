@@ -11,12 +11,12 @@
 
 /* ---- Pad ----------------------------------------------------------------------------------- */
 
-static void pad_value(sis__cx *c, sis__pad *p) {
-    const sis__tensor *t = sis__cx_input(c, 2);
+static void pad_value(sis__shape_ctx *c, sis__pad *p) {
+    const sis__tensor *t = sis__ctx_input(c, 2);
     if (!t)
         p->value = sis__attr_float(c, "value", 0.0f);
-    else if (t->count != 1 || t->dtype != sis__cx_input(c, 0)->dtype || !t->data)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
+    else if (t->count != 1 || t->dtype != sis__ctx_input(c, 0)->dtype || !t->data)
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
     else if (t->dtype == SIS__F32)
         p->value = *(const float *)t->data;
     else if (t->dtype == SIS__BOOL) /* the first byte, whatever the byte order */
@@ -25,35 +25,35 @@ static void pad_value(sis__cx *c, sis__pad *p) {
         p->whole = *(const int64_t *)t->data;
 }
 
-static void pad_mode(sis__cx *c, sis__pad *p) {
+static void pad_mode(sis__shape_ctx *c, sis__pad *p) {
     static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
     p->mode = (sis__pad_mode)sis__attr_choice(c, "mode", names, 4);
 }
 
 /* Expand the pads of the axes listed by input 3 to all axes (before, after); NULL: they are
  * complete. */
-static void spread_pads(sis__cx *c, const int64_t *pads, size_t n, int64_t *all) {
-    size_t rank = sis__cx_input(c, 0)->rank, listed = rank;
-    const int64_t *axes = sis__cx_input(c, 3) ? sis__cx_ints(c, 3, &listed) : NULL;
+static void spread_pads(sis__shape_ctx *c, const int64_t *pads, size_t n, int64_t *all) {
+    size_t rank = sis__ctx_input(c, 0)->rank, listed = rank;
+    const int64_t *axes = sis__ctx_input(c, 3) ? sis__ctx_ints(c, 3, &listed) : NULL;
     memset(all, 0, 2 * SIS__MAX_RANK * sizeof *all);
     if (!c->error && (n != 2 * listed || listed > rank))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu pads for %zu axes", n, listed);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%zu pads for %zu axes", n, listed);
     for (size_t i = 0; i < listed && !c->error; i++) {
-        size_t d = axes ? sis__cx_axis(c, axes[i], rank) : i;
+        size_t d = axes ? sis__ctx_axis(c, axes[i], rank) : i;
         all[d] = pads[i];
         all[rank + d] = pads[listed + i];
     }
 }
 
-static int pad_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int pad_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__pad *p = &c->step->p.pad;
     size_t n, dims[SIS__MAX_RANK];
     int64_t pads[2 * SIS__MAX_RANK];
     int some = 0;
     pad_mode(c, p);
     const int64_t *given =
-        sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &n) : sis__attr_ints(c, "pads", &n);
+        sis__ctx_input(c, 1) ? sis__ctx_ints(c, 1, &n) : sis__attr_ints(c, "pads", &n);
     pad_value(c, p);
     if (c->error)
         return c->error;
@@ -64,21 +64,21 @@ static int pad_shape(sis__cx *c) {
         int64_t before = pads[d], after = pads[x->rank + d], size = (int64_t)x->dims[d];
         if (before < -size || after < -size || before > INT32_MAX || after > INT32_MAX ||
             size + before + after < 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "pads of %lld and %lld on an axis of %lld",
-                                (long long)before, (long long)after, (long long)size);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "pads of %lld and %lld on an axis of %lld",
+                                 (long long)before, (long long)after, (long long)size);
         if (p->mode == SIS__PAD_REFLECT && (before >= size || after >= size) && before + after > 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "reflects %lld and %lld of an axis of %lld",
-                                (long long)before, (long long)after, (long long)size);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "reflects %lld and %lld of an axis of %lld",
+                                 (long long)before, (long long)after, (long long)size);
         if ((p->mode == SIS__PAD_EDGE || p->mode == SIS__PAD_WRAP) && size == 0 &&
             before + after > 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "repeats the edge of an empty axis");
+            return sis__ctx_fail(c, SIS_E_FORMAT, "repeats the edge of an empty axis");
         p->begin[d] = before;
         dims[d] = (size_t)(size + before + after);
         some |= before != 0 || after != 0;
     }
     if (!some) /* PyTorch exports this with every AveragePool */
-        sis__cx_alias(c);
-    return sis__cx_output(c, 0, x->dtype, x->rank, dims);
+        sis__ctx_alias(c);
+    return sis__ctx_output(c, 0, x->dtype, x->rank, dims);
 }
 
 /* The position in an axis of x of position i of y; -1: fill value. */
@@ -157,20 +157,20 @@ const sis__op sis__op_pad = {
 
 /* ---- Tile ---------------------------------------------------------------------------------- */
 
-static int tile_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int tile_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t n, dims[SIS__MAX_RANK];
-    const int64_t *times = sis__cx_ints(c, 1, &n);
+    const int64_t *times = sis__ctx_ints(c, 1, &n);
     if (c->error)
         return c->error;
     if (n != x->rank)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu repeats for %zu axes", n, x->rank);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu repeats for %zu axes", n, x->rank);
     for (size_t d = 0; d < n; d++) {
         if (times[d] < 0 || times[d] > INT32_MAX)
-            return sis__cx_fail(c, SIS_E_FORMAT, "%lld repeats", (long long)times[d]);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "%lld repeats", (long long)times[d]);
         dims[d] = x->dims[d] * (size_t)times[d];
     }
-    return sis__cx_output(c, 0, x->dtype, n, dims);
+    return sis__ctx_output(c, 0, x->dtype, n, dims);
 }
 
 static size_t tile_offset(const sis__tensor *x, const sis__tensor *y, size_t at) {

@@ -16,7 +16,7 @@ static size_t plane_of(const size_t *d) {
     return d[0] * d[1] * d[2];
 }
 
-static int pool_shape(sis__cx *c, sis__dtype type) {
+static int pool_shape(sis__shape_ctx *c, sis__dtype type) {
     sis__window *w = &c->step->p.window;
     int64_t ceil_mode = sis__attr_int(c, "ceil_mode", 0);
     sis__window_read(c, w, NULL, ceil_mode != 0);
@@ -28,40 +28,41 @@ static int pool_shape(sis__cx *c, sis__dtype type) {
     return c->error;
 }
 
-static int max_pool_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int max_pool_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     int64_t order = sis__attr_int(c, "storage_order", 0);
     int bytes = x->elem == SIS__UINT8 || x->elem == SIS__INT8;
     if (!bytes)
-        sis__cx_float(c, 0);
+        sis__ctx_float(c, 0);
     pool_shape(c, x->dtype);
     const sis__window *w = &c->step->p.window;
     if (bytes && !c->error)
         c->step->scratch = (plane_of(w->in) + plane_of(w->out)) * sizeof(float);
     c->step->p.window.column_major = order != 0;
     sis__window_output(c, w, 1, SIS__I64);
-    sis__cx_elem(c, 1, SIS__INT64);
+    sis__ctx_elem(c, 1, SIS__INT64);
     return c->error;
 }
 
-static int average_pool_shape(sis__cx *c) {
+static int average_pool_shape(sis__shape_ctx *c) {
     int64_t include = sis__attr_int(c, "count_include_pad", 0);
-    sis__cx_float(c, 0);
+    sis__ctx_float(c, 0);
     pool_shape(c, SIS__F32);
     c->step->p.window.include_pad = include != 0;
     return c->error;
 }
 
 /* One window per channel. */
-static int global_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int global_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__window *w = &c->step->p.window;
     size_t dims[SIS__MAX_RANK];
-    sis__cx_float(c, 0);
+    sis__ctx_float(c, 0);
     if (c->error)
         return c->error;
     if (x->rank < 2 || x->count == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input of %zu axes, %zu values", x->rank, x->count);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "an input of %zu axes, %zu values", x->rank,
+                             x->count);
     *w = (sis__window){.n = x->dims[0], .channels = x->dims[1], .filters = x->dims[1], .groups = 1};
     for (size_t i = 0; i < 3; i++)
         w->in[i] = w->out[i] = w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
@@ -69,7 +70,7 @@ static int global_shape(sis__cx *c) {
         dims[d] = d < 2 ? x->dims[d] : 1;
     w->in[2] = w->kernel[2] = x->count / w->n / w->channels;
     c->step->flops = (double)x->count;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, dims);
 }
 
 /* The part of a window that lies inside the input. */

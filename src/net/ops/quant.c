@@ -36,10 +36,10 @@ typedef struct {
     sis__run *r;
 } pair;
 
-static void need_whole(sis__cx *c, size_t i) {
-    const sis__tensor *t = sis__cx_input(c, i);
+static void need_whole(sis__shape_ctx *c, size_t i) {
+    const sis__tensor *t = sis__ctx_input(c, i);
     if (!t || t->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
+        sis__ctx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
 }
 
 /* ---- QuantizeLinear, DequantizeLinear -------------------------------------------------------- */
@@ -51,40 +51,40 @@ typedef struct {
     size_t per;   /* number of scales along the axis */
 } scaling;
 
-static int scaling_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *scale = sis__cx_input(c, 1);
-    const sis__tensor *zero = sis__cx_input(c, 2);
+static int scaling_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *scale = sis__ctx_input(c, 1);
+    const sis__tensor *zero = sis__ctx_input(c, 2);
     int quantizes = c->step->op == SIS__OP_QUANTIZE_LINEAR;
-    scaling *p = (scaling *)sis__cx_own(c, sizeof *p);
+    scaling *p = (scaling *)sis__ctx_own(c, sizeof *p);
     int64_t axis = sis__attr_int(c, "axis", 1), block = sis__attr_int(c, "block_size", 0);
     int64_t elem = sis__attr_int(c, "output_dtype", 0);
     sis__attr_find(c, "saturate");
     sis__attr_find(c, "precision");
     if (scale->dtype != SIS__F32 ||
         (zero && (zero->dtype != SIS__I64 || zero->count != scale->count)))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "scales or zero points of another type");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "scales or zero points of another type");
     if (!quantizes && x->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "input 0 is %s; integers are supported",
-                     sis__elem_name(x->elem));
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "input 0 is %s; integers are supported",
+                      sis__elem_name(x->elem));
     if (c->error)
         return c->error;
     *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}, .block = 1, .per = 1};
     if (scale->count > 1 || scale->rank > 0) {
-        size_t at = x->rank == 1 ? 0 : sis__cx_axis(c, axis, x->rank);
+        size_t at = x->rank == 1 ? 0 : sis__ctx_axis(c, axis, x->rank);
         sis__axis_around(x, at, &p->axis);
         p->step = scale->count > 1;
         p->block = block > 0 ? (size_t)block : 1;
         p->per = block > 0 && scale->rank == x->rank ? scale->dims[at] : p->axis.size;
         size_t wanted = block > 0 ? p->axis.outer * p->per * p->axis.inner : p->axis.size;
         if (p->step && (scale->count != wanted || (block > 0 && p->per * p->block < p->axis.size)))
-            sis__cx_fail(c, SIS_E_FORMAT, "%zu scales for an axis of %zu", scale->count,
-                         p->axis.size);
+            sis__ctx_fail(c, SIS_E_FORMAT, "%zu scales for an axis of %zu", scale->count,
+                          p->axis.size);
     }
     int out = zero ? zero->elem : elem ? (int)elem : SIS__UINT8;
     if (quantizes && sis__elem_dtype(out) != SIS__I64)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of type %s", sis__elem_name(out));
-    sis__cx_output(c, 0, quantizes ? SIS__I64 : SIS__F32, x->rank, x->dims);
-    sis__cx_elem(c, 0, quantizes ? out : scale->elem);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "results of type %s", sis__elem_name(out));
+    sis__ctx_output(c, 0, quantizes ? SIS__I64 : SIS__F32, x->rank, x->dims);
+    sis__ctx_elem(c, 0, quantizes ? out : scale->elem);
     return c->error;
 }
 
@@ -166,9 +166,9 @@ const sis__op sis__op_dequantize_linear = {
 
 /* Lift: integers minus their zero points -> levels. One zero point, or one per index of the first
  * axis, or of an axis counted from the end (the other one if the matrix will be transposed). */
-static int lift_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
-    scaling *p = (scaling *)sis__cx_own(c, sizeof *p);
+static int lift_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *zero = sis__ctx_input(c, 1);
+    scaling *p = (scaling *)sis__ctx_own(c, sizeof *p);
     size_t from_end = (size_t)sis__attr_int(c, "from_end", 0);
     if (sis__attr_int(c, "transB", 0))
         from_end = 3 - from_end;
@@ -181,12 +181,12 @@ static int lift_shape(sis__cx *c) {
     *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}, .block = 1, .per = 1};
     if (zero && zero->count != 1) {
         if (x->rank == 0 || zero->count != x->dims[axis])
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
         sis__axis_around(x, axis, &p->axis);
         p->step = 1;
     }
-    sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     return c->error;
 }
 
@@ -205,16 +205,16 @@ static int lift_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_lift = {1, 2, lift_shape, lift_forward, NULL, .trait = SIS__MIXES};
 
 /* Settle: levels and a zero point (none: 0, int32, or with `bytes` uint8) -> integers */
-static int settle_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
+static int settle_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *zero = sis__ctx_input(c, 1);
     int bytes = sis__attr_int(c, "bytes", 0) != 0;
-    sis__cx_float(c, 0);
+    sis__ctx_float(c, 0);
     if (zero)
         need_whole(c, 1);
     if (!c->error && zero && zero->count != 1)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
-    sis__cx_output(c, 0, SIS__I64, x->rank, x->dims);
-    sis__cx_elem(c, 0, zero ? zero->elem : bytes ? SIS__UINT8 : SIS__INT32);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
+    sis__ctx_output(c, 0, SIS__I64, x->rank, x->dims);
+    sis__ctx_elem(c, 0, zero ? zero->elem : bytes ? SIS__UINT8 : SIS__INT32);
     return c->error;
 }
 
@@ -243,24 +243,24 @@ static level_kind kind_of(int choice) {
 
 /* Levels: x, factor, constant zero point (none: 0, uint8) -> x times or over the factor, rounded to
  * levels. `raw`: only the type of the zero point is used. */
-static int levels_shape(sis__cx *c) {
-    const sis__tensor *zero = sis__cx_input(c, 2);
+static int levels_shape(sis__shape_ctx *c) {
+    const sis__tensor *zero = sis__ctx_input(c, 2);
     size_t rank, dims[SIS__MAX_RANK];
     level_kind k = {.over = sis__attr_int(c, "over", 0) != 0};
     int raw = sis__attr_int(c, "raw", 0) != 0;
-    sis__cx_float(c, 0);
-    sis__cx_float(c, 1);
+    sis__ctx_float(c, 0);
+    sis__ctx_float(c, 1);
     if (zero && (!is_byte(zero) || !zero->data || zero->count != 1))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a zero point that is not an 8-bit constant");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a zero point that is not an 8-bit constant");
     if (c->error)
         return c->error;
     k.zero = zero && !raw ? (int)*(const int64_t *)zero->data : 0;
     k.is_signed = zero && zero->elem == SIS__INT8;
     c->step->n_inputs = 2; /* the zero point is a constant of the step */
-    sis__cx_broadcast(c, 2, &rank, dims);
+    sis__ctx_broadcast(c, 2, &rank, dims);
     c->step->p.broadcast.choice = pack_kind(&k);
-    sis__cx_output(c, 0, SIS__F32, rank, dims);
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, rank, dims);
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     if (!c->error)
         c->step->flops = 4.0 * (double)c->plan->tensors[c->step->outputs[0]].count;
     return c->error;
@@ -300,16 +300,16 @@ const sis__op sis__op_levels = {2, 3, levels_shape, levels_forward, NULL, .trait
 /* Factor: scales of x, of weights (one, or one per output) and of the result (none: 1), and
  * weights of filters -> the factor of sums, along the channel axis, or without weights along the
  * last axis */
-static int factor_shape(sis__cx *c) {
-    const sis__tensor *scale = sis__cx_input(c, 1), *w = sis__cx_input(c, 3);
+static int factor_shape(sis__shape_ctx *c) {
+    const sis__tensor *scale = sis__ctx_input(c, 1), *w = sis__ctx_input(c, 3);
     size_t dims[SIS__MAX_RANK], rank = scale->count > 1 ? w && w->rank >= 2 ? w->rank - 1 : 1 : 0;
     c->step->p.unary.alpha = sis__attr_float(c, "alpha", 1);
     for (size_t i = 0; i < 3; i++)
-        if (sis__cx_input(c, i))
-            sis__cx_float(c, i);
+        if (sis__ctx_input(c, i))
+            sis__ctx_float(c, i);
     for (size_t d = 0; d < rank; d++)
         dims[d] = d ? 1 : scale->count;
-    return sis__cx_output(c, 0, SIS__F32, rank, dims);
+    return sis__ctx_output(c, 0, SIS__F32, rank, dims);
 }
 
 static int factor_forward(const sis__step *s, sis__run *r) {
@@ -325,13 +325,13 @@ const sis__op sis__op_factor = {2, 4, factor_shape, factor_forward, NULL, .trait
 
 /* Sums: the two factors and the addend of QLinearAdd, from scale and zero point of each side and of
  * the result; and 1. */
-static int sums_shape(sis__cx *c) {
+static int sums_shape(sis__shape_ctx *c) {
     for (size_t i = 0; i < 6; i += 2) {
-        sis__cx_float(c, i);
+        sis__ctx_float(c, i);
         need_whole(c, i + 1);
     }
     for (size_t i = 0; i < 4; i++)
-        sis__cx_output(c, i, SIS__F32, 0, NULL);
+        sis__ctx_output(c, i, SIS__F32, 0, NULL);
     return c->error;
 }
 
@@ -348,12 +348,12 @@ static int sums_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_sums = {6, 6, sums_shape, sums_forward, NULL, .trait = SIS__MIXES};
 
 /* Fused: a * b + c, rounded once if a is a byte */
-static int fused_shape(sis__cx *c) {
+static int fused_shape(sis__shape_ctx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     for (size_t i = 0; i < 3; i++)
-        sis__cx_float(c, i);
-    sis__cx_broadcast(c, 3, &rank, dims);
-    return sis__cx_output(c, 0, SIS__F32, rank, dims);
+        sis__ctx_float(c, i);
+    sis__ctx_broadcast(c, 3, &rank, dims);
+    return sis__ctx_output(c, 0, SIS__F32, rank, dims);
 }
 
 static void fused_row(void *ctx, const size_t *offset, size_t out) {

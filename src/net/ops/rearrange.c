@@ -15,14 +15,14 @@ typedef struct {
     int upper;
 } triangle;
 
-static int trilu_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    triangle *p = (triangle *)sis__cx_own(c, sizeof *p);
+static int trilu_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    triangle *p = (triangle *)sis__ctx_own(c, sizeof *p);
     int upper = sis__attr_int(c, "upper", 1) != 0;
     size_t n = 0;
-    const int64_t *given = sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &n) : NULL;
+    const int64_t *given = sis__ctx_input(c, 1) ? sis__ctx_ints(c, 1, &n) : NULL;
     if (x->rank < 2)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input that is not a matrix");
+        sis__ctx_fail(c, SIS_E_FORMAT, "an input that is not a matrix");
     if (c->error)
         return c->error;
     *p = (triangle){.rows = (int64_t)x->dims[x->rank - 2],
@@ -30,7 +30,7 @@ static int trilu_shape(sis__cx *c) {
                     .upper = upper};
     int64_t k = n ? given[0] : 0;
     p->k = k > p->cols + 1 ? p->cols + 1 : k < -p->rows - 1 ? -p->rows - 1 : k;
-    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+    return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
 static int stays(const triangle *p, size_t i) {
@@ -67,22 +67,22 @@ typedef struct {
     int exclusive, reverse;
 } sums;
 
-static int cum_sum_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sums *p = (sums *)sis__cx_own(c, sizeof *p);
+static int cum_sum_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    sums *p = (sums *)sis__ctx_own(c, sizeof *p);
     int exclusive = sis__attr_int(c, "exclusive", 0) != 0;
     int reverse = sis__attr_int(c, "reverse", 0) != 0;
     size_t n;
-    const int64_t *given = sis__cx_ints(c, 1, &n);
-    size_t axis = n == 1 ? sis__cx_axis(c, given[0], x->rank) : 0;
+    const int64_t *given = sis__ctx_ints(c, 1, &n);
+    size_t axis = n == 1 ? sis__ctx_axis(c, given[0], x->rank) : 0;
     if (n != 1 || x->dtype > SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "expected one axis of numbers");
+        sis__ctx_fail(c, SIS_E_FORMAT, "expected one axis of numbers");
     if (c->error)
         return c->error;
     sis__axis_around(x, axis, &p->axis);
     p->exclusive = exclusive;
     p->reverse = reverse;
-    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+    return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
 /* One line: to[i] (+)= sum of the values before it; from the other end with `back`. */

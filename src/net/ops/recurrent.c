@@ -16,7 +16,7 @@
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
 /* Accept only the default activations; others run in ONNX Runtime. */
-static void check_activations(sis__cx *c, const sis__recurrent *p) {
+static void check_activations(sis__shape_ctx *c, const sis__recurrent *p) {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
     const Sis__Onnx__Attribute *list = sis__attr_find(c, "activations");
     size_t each = p->gates == 4 ? 3 : 2, n;
@@ -26,36 +26,36 @@ static void check_activations(sis__cx *c, const sis__recurrent *p) {
         const char *name = (const char *)list->strings[i].data, *own = usual[i % each];
         size_t length = list->strings[i].len;
         if (strlen(own) != length || !sis__same_start(own, name, length))
-            sis__cx_fail(c, SIS_E_UNSUPPORTED, "activation %.*s", (int)(length < 40 ? length : 40),
-                         name);
+            sis__ctx_fail(c, SIS_E_UNSUPPORTED, "activation %.*s", (int)(length < 40 ? length : 40),
+                          name);
     }
 }
 
-static void read_direction(sis__cx *c, sis__recurrent *p) {
+static void read_direction(sis__shape_ctx *c, sis__recurrent *p) {
     static const char *const names[] = {"forward", "reverse", "bidirectional"};
     int direction = sis__attr_choice(c, "direction", names, 3);
     p->directions = direction == 2 ? 2 : 1;
     p->reverse = direction == 1;
 }
 
-static int read_attributes(sis__cx *c, sis__recurrent *p) {
+static int read_attributes(sis__shape_ctx *c, sis__recurrent *p) {
     int64_t hidden = 0, layout = 0, linear = 0;
     read_direction(c, p);
     hidden = sis__attr_int(c, "hidden_size", 0);
     layout = sis__attr_int(c, "layout", 0);
     if (sis__attr_float(c, "clip", 0.0f) != 0)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "clipped gates");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "clipped gates");
     if (p->gates == 3)
         linear = sis__attr_int(c, "linear_before_reset", 0);
     if (p->gates == 4 && sis__attr_int(c, "input_forget", 0))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "coupled gates");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "coupled gates");
     sis__attr_find(c, "output_sequence"); /* old versions; an output is computed if it has a name */
     check_activations(c, p);
     p->batch_first = layout != 0;
     p->linear_before_reset = linear != 0;
     if (hidden && (hidden < 0 || (size_t)hidden != p->hidden))
-        sis__cx_fail(c, SIS_E_FORMAT, "hidden_size %lld, but weights for %zu", (long long)hidden,
-                     p->hidden);
+        sis__ctx_fail(c, SIS_E_FORMAT, "hidden_size %lld, but weights for %zu", (long long)hidden,
+                      p->hidden);
     return c->error;
 }
 
@@ -66,56 +66,56 @@ static int has_shape(const sis__tensor *t, size_t a, size_t b, size_t d) {
 }
 
 /* An initial state of `rows` rows: as many as the batch, or one for all. */
-static int check_state(sis__cx *c, size_t i, const sis__recurrent *p, size_t *rows) {
-    const sis__tensor *t = sis__cx_input(c, i);
+static int check_state(sis__shape_ctx *c, size_t i, const sis__recurrent *p, size_t *rows) {
+    const sis__tensor *t = sis__ctx_input(c, i);
     *rows = p->batch;
     if (!t)
         return c->error;
     if (t->dtype != SIS__F32 || t->rank != 3)
-        return sis__cx_fail(c, SIS_E_FORMAT,
-                            "an initial state that is not (directions, batch, "
-                            "hidden) floats");
+        return sis__ctx_fail(c, SIS_E_FORMAT,
+                             "an initial state that is not (directions, batch, "
+                             "hidden) floats");
     *rows = t->dims[p->batch_first ? 0 : 1];
     if ((*rows != p->batch && *rows != 1) || t->dims[2] != p->hidden ||
         t->dims[p->batch_first ? 1 : 0] != p->directions)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an initial state of another shape");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "an initial state of another shape");
     return c->error;
 }
 
-static int check_weights(sis__cx *c, const sis__recurrent *p) {
-    const sis__tensor *w = sis__cx_input(c, SIS__W), *r = sis__cx_input(c, SIS__R);
-    const sis__tensor *b = sis__cx_input(c, SIS__B), *n = sis__cx_input(c, SIS__LENGTHS);
+static int check_weights(sis__shape_ctx *c, const sis__recurrent *p) {
+    const sis__tensor *w = sis__ctx_input(c, SIS__W), *r = sis__ctx_input(c, SIS__R);
+    const sis__tensor *b = sis__ctx_input(c, SIS__B), *n = sis__ctx_input(c, SIS__LENGTHS);
     size_t gh = p->gates * p->hidden;
     if (!has_shape(w, p->directions, gh, p->input) || !has_shape(r, p->directions, gh, p->hidden))
-        return sis__cx_fail(c, SIS_E_FORMAT, "weights that do not fit %zu inputs, %zu states",
-                            p->input, p->hidden);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "weights that do not fit %zu inputs, %zu states",
+                             p->input, p->hidden);
     if (b && (b->dtype != SIS__F32 || b->count != p->directions * 2 * gh))
-        return sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
     if (n && (n->dtype != SIS__I64 || n->count != p->batch))
-        return sis__cx_fail(c, SIS_E_FORMAT, "sequence_lens must be %zu integers", p->batch);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "sequence_lens must be %zu integers", p->batch);
     return c->error;
 }
 
-static int set_outputs(sis__cx *c, const sis__recurrent *p) {
+static int set_outputs(sis__shape_ctx *c, const sis__recurrent *p) {
     size_t y[4] = {p->seq, p->directions, p->batch, p->hidden};
     size_t y_first[4] = {p->batch, p->seq, p->directions, p->hidden};
     size_t state[3] = {p->directions, p->batch, p->hidden};
     size_t state_first[3] = {p->batch, p->directions, p->hidden};
-    sis__cx_output(c, 0, SIS__F32, 4, p->batch_first ? y_first : y);
+    sis__ctx_output(c, 0, SIS__F32, 4, p->batch_first ? y_first : y);
     for (size_t i = 1; i < p->gates - 1; i++) /* LSTM has two states */
-        sis__cx_output(c, i, SIS__F32, 3, p->batch_first ? state_first : state);
+        sis__ctx_output(c, i, SIS__F32, 3, p->batch_first ? state_first : state);
     return c->error;
 }
 
 /* Pack a transposed (n, k) matrix with rows `row` apart. */
-static const float *pack_part(sis__cx *c, const float *at, size_t n, size_t k, size_t row) {
-    return sis__cx_pack(
+static const float *pack_part(sis__shape_ctx *c, const float *at, size_t n, size_t k, size_t row) {
+    return sis__ctx_pack(
         c, &(sis__matrix){.at = at, .k = k, .n = n, .row = row, .transposed = 1, .alpha = 1.0f});
 }
 
-static int pack_weights(sis__cx *c, sis__recurrent *p) {
-    const float *w = (const float *)sis__cx_constant(c, SIS__W);
-    const float *r = (const float *)sis__cx_constant(c, SIS__R);
+static int pack_weights(sis__shape_ctx *c, sis__recurrent *p) {
+    const float *w = (const float *)sis__ctx_constant(c, SIS__W);
+    const float *r = (const float *)sis__ctx_constant(c, SIS__R);
     size_t gh = p->gates * p->hidden, early = p->gates == 4 ? gh : 2 * p->hidden;
     int halves = p->directions == 2 && p->input == 2 * p->hidden && p->hidden <= SIS__PIECE;
     for (size_t d = 0; d < p->directions; d++) {
@@ -169,15 +169,15 @@ static size_t scratch_of(const sis__recurrent *p, int gradients) {
     return n;
 }
 
-int sis__recurrent_shape(sis__cx *c, size_t gates) {
-    const sis__tensor *x = sis__cx_input(c, SIS__X), *r = sis__cx_input(c, SIS__R);
+int sis__recurrent_shape(sis__shape_ctx *c, size_t gates) {
+    const sis__tensor *x = sis__ctx_input(c, SIS__X), *r = sis__ctx_input(c, SIS__R);
     sis__recurrent *p = &c->step->p.recurrent;
     for (size_t i = 0; i < 3; i++)
-        sis__cx_float(c, i);
+        sis__ctx_float(c, i);
     if (c->error)
         return c->error;
     if (x->rank != 3 || r->rank != 3)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input or weights without three axes");
+        return sis__ctx_fail(c, SIS_E_FORMAT, "an input or weights without three axes");
     p->gates = gates;
     p->hidden = r->dims[2];
     read_attributes(c, p);
@@ -194,7 +194,7 @@ int sis__recurrent_shape(sis__cx *c, size_t gates) {
                      (double)(gates * p->hidden) * (double)(p->input + p->hidden);
     double rows = (double)p->batch * (double)(c->plan->gradients ? p->seq + 8 : 8);
     if (rows * (double)(gates * p->hidden + p->input) > 0x1p30)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a sequence too long for memory");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a sequence too long for memory");
     if (!c->error)
         c->step->scratch = scratch_of(p, c->plan->gradients);
     return c->error;

@@ -17,7 +17,7 @@
 /* Inputs of both operators. */
 enum { SIS__X, SIS__W, SIS__R, SIS__B, SIS__LENGTHS, SIS__H0, SIS__C0 };
 
-int sis__recurrent_shape(sis__cx *c, size_t gates);
+int sis__recurrent_shape(sis__shape_ctx *c, size_t gates);
 
 /* One direction during a run. */
 typedef struct sis__pass {

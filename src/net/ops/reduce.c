@@ -11,30 +11,30 @@
 #include "net/ops/ops.h"
 
 /* The axes: attribute, or second input (ReduceSum since opset 13, the others since 18). */
-static int read_axes(sis__cx *c, size_t rank, unsigned char *reduced) {
+static int read_axes(sis__shape_ctx *c, size_t rank, unsigned char *reduced) {
     const int64_t *axes = NULL;
     size_t n = 0;
     axes = sis__attr_ints(c, "axes", &n);
     int64_t noop = sis__attr_int(c, "noop_with_empty_axes", 0);
-    if (sis__cx_input(c, 1))
-        axes = sis__cx_ints(c, 1, &n);
+    if (sis__ctx_input(c, 1))
+        axes = sis__ctx_ints(c, 1, &n);
     for (size_t d = 0; d < rank; d++)
         reduced[d] = n == 0 && !noop;
     for (size_t i = 0; i < n; i++) {
         size_t at;
-        at = sis__cx_axis(c, axes[i], rank);
+        at = sis__ctx_axis(c, axes[i], rank);
         reduced[at] = 1;
     }
     return c->error;
 }
 
-static int reduce_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int reduce_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     unsigned char reduced[SIS__MAX_RANK];
     size_t dims[SIS__MAX_RANK], rank = 0;
     int extreme = c->step->op == SIS__OP_REDUCE_MAX || c->step->op == SIS__OP_REDUCE_MIN;
     if (x->dtype == SIS__BOOL && !extreme)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
     int64_t keep = sis__attr_int(c, "keepdims", 1);
     read_axes(c, x->rank, reduced);
     if (c->error)
@@ -44,7 +44,7 @@ static int reduce_shape(sis__cx *c) {
         if (!reduced[d] || keep)
             dims[rank++] = reduced[d] ? 1 : x->dims[d];
     c->step->flops = (double)x->count;
-    return sis__cx_output(c, 0, x->dtype, rank, dims);
+    return sis__ctx_output(c, 0, x->dtype, rank, dims);
 }
 
 static double start_of(int op) {

@@ -14,22 +14,22 @@ static size_t rows_together(const sis__axis *a) {
     return a->size && a->size < 512 ? 512 / a->size : 1;
 }
 
-static int softmax_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int softmax_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__axis *a = &c->step->p.axis;
     int old = c->node->opset < 13;
-    sis__cx_float(c, 0);
+    sis__ctx_float(c, 0);
     int64_t axis = sis__attr_int(c, "axis", old ? 1 : -1);
     if (x->rank == 0 || (old && axis == (int64_t)x->rank)) /* no axis to run along */
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "axis %lld of a tensor of %zu axes",
-                            (long long)axis, x->rank);
-    a->axis = sis__cx_axis(c, axis, x->rank);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "axis %lld of a tensor of %zu axes",
+                             (long long)axis, x->rank);
+    a->axis = sis__ctx_axis(c, axis, x->rank);
     a->outer = a->size = a->inner = 1;
     for (size_t d = 0; d < x->rank; d++)
         *(d < a->axis ? &a->outer : d == a->axis || old ? &a->size : &a->inner) *= x->dims[d];
     c->step->scratch = rows_together(a) * a->size * sizeof(float);
     c->step->flops = 10.0 * (double)x->count;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 /* e = x - max; returns the sum of exponentials. */
@@ -141,22 +141,22 @@ const sis__op sis__op_log_softmax = {
 
 /* ---- ArgMax ---------------------------------------------------------------------------------- */
 
-static int arg_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int arg_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__axis *a = &c->step->p.axis;
     size_t dims[SIS__MAX_RANK], rank = 0;
-    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", 0), x->rank);
+    size_t axis = sis__ctx_axis(c, sis__attr_int(c, "axis", 0), x->rank);
     int64_t keep = sis__attr_int(c, "keepdims", 1);
     int last = sis__attr_int(c, "select_last_index", 0) != 0;
     if (x->dtype > SIS__I64)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the largest of %s", sis__dtype_name(x->dtype));
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "the largest of %s", sis__dtype_name(x->dtype));
     sis__axis_around(x, axis, a);
     a->last = last;
     for (size_t d = 0; d < x->rank; d++)
         if (d != axis || keep)
             dims[rank++] = d == axis ? 1 : x->dims[d];
-    sis__cx_output(c, 0, SIS__I64, rank, dims);
-    sis__cx_elem(c, 0, SIS__INT64);
+    sis__ctx_output(c, 0, SIS__I64, rank, dims);
+    sis__ctx_elem(c, 0, SIS__INT64);
     return c->error;
 }
 

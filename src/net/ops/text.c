@@ -24,13 +24,13 @@ static int never_run(const sis__step *s, sis__run *r) {
 }
 
 /* Input 0 must be constant texts: the number of remaining words depends on them. */
-static int need_known_texts(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int need_known_texts(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (x->dtype != SIS__TEXT)
-        sis__cx_fail(c, SIS_E_FORMAT, "an input that is not text");
+        sis__ctx_fail(c, SIS_E_FORMAT, "an input that is not text");
     else if (!x->data)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                     "input 0 must be constant, but it depends on the network's input");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED,
+                      "input 0 must be constant, but it depends on the network's input");
     return c->error;
 }
 
@@ -39,7 +39,7 @@ static int need_known_texts(sis__cx *c) {
 enum { AS_IS, LOWER, UPPER };
 
 /* The text in lower or upper case (ASCII letters only). */
-static int64_t change_case(sis__cx *c, int64_t id, int how) {
+static int64_t change_case(sis__shape_ctx *c, int64_t id, int how) {
     size_t n;
     int64_t changed = id;
     const char *text = sis__words_get(c->plan->graph->words, id, &n);
@@ -58,7 +58,7 @@ static int64_t change_case(sis__cx *c, int64_t id, int how) {
     return changed;
 }
 
-static int is_stop(sis__cx *c, const int64_t *stops, size_t n, int64_t id, int sensitive) {
+static int is_stop(sis__shape_ctx *c, const int64_t *stops, size_t n, int64_t id, int sensitive) {
     int64_t seen = sensitive ? id : change_case(c, id, LOWER);
     for (size_t i = 0; i < n; i++)
         if (seen == (sensitive ? stops[i] : change_case(c, stops[i], LOWER)))
@@ -67,9 +67,9 @@ static int is_stop(sis__cx *c, const int64_t *stops, size_t n, int64_t id, int s
 }
 
 /* (columns) or (1, columns): the remaining words; if none remain, one empty text. */
-static int normalizer_shape(sis__cx *c) {
+static int normalizer_shape(sis__shape_ctx *c) {
     static const char *const names[] = {"NONE", "LOWER", "UPPER"};
-    const sis__tensor *x = sis__cx_input(c, 0);
+    const sis__tensor *x = sis__ctx_input(c, 0);
     int how = sis__attr_choice(c, "case_change_action", names, 3);
     int sensitive = sis__attr_int(c, "is_case_sensitive", 0) != 0;
     size_t n, kept = 0, dims[2] = {1, 0};
@@ -78,8 +78,8 @@ static int normalizer_shape(sis__cx *c) {
     if (need_known_texts(c) != SIS_OK)
         return c->error;
     if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "more than one row of texts");
-    int64_t *y = (int64_t *)sis__cx_alloc(c, x->count + 1, sizeof *y);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "more than one row of texts");
+    int64_t *y = (int64_t *)sis__ctx_alloc(c, x->count + 1, sizeof *y);
     for (size_t i = 0; !c->error && i < x->count; i++) {
         int64_t id = ((const int64_t *)x->data)[i];
         if (!is_stop(c, stops, n, id, sensitive))
@@ -88,8 +88,8 @@ static int normalizer_shape(sis__cx *c) {
     if (!c->error && kept == 0)
         c->error = sis__words_put(c->plan->graph->words, "", 0, &y[kept++]);
     dims[x->rank - 1] = kept;
-    sis__cx_output(c, 0, SIS__TEXT, x->rank, dims);
-    sis__cx_known(c, 0, y);
+    sis__ctx_output(c, 0, SIS__TEXT, x->rank, dims);
+    sis__ctx_known(c, 0, y);
     return c->error;
 }
 
@@ -113,10 +113,10 @@ typedef struct {
     size_t rows, length;
 } grams;
 
-static int tfidf_shape(sis__cx *c) {
+static int tfidf_shape(sis__shape_ctx *c) {
     static const char *const modes[] = {"TF", "IDF", "TFIDF"};
-    const sis__tensor *x = sis__cx_input(c, 0);
-    grams *p = (grams *)sis__cx_own(c, sizeof *p);
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    grams *p = (grams *)sis__ctx_own(c, sizeof *p);
     size_t texts, weights;
     int64_t min = sis__attr_int(c, "min_gram_length", 1);
     int64_t max = sis__attr_int(c, "max_gram_length", 1);
@@ -136,16 +136,16 @@ static int tfidf_shape(sis__cx *c) {
     if (min < 1 || max < min || max > 64 || skips < 0 || skips > 1 << 20 ||
         p->n_starts < (size_t)max || (p->weights && weights != p->n_columns) || x->rank < 1 ||
         x->rank > 2 || x->dtype != (texts ? SIS__TEXT : SIS__I64))
-        sis__cx_fail(c, SIS_E_FORMAT, "n-grams that do not fit");
+        sis__ctx_fail(c, SIS_E_FORMAT, "n-grams that do not fit");
     for (size_t i = 0; !c->error && i < p->n_columns; i++) {
         if (p->columns[i] < 0 || p->columns[i] > INT32_MAX)
-            sis__cx_fail(c, SIS_E_FORMAT, "a column of %lld", (long long)p->columns[i]);
+            sis__ctx_fail(c, SIS_E_FORMAT, "a column of %lld", (long long)p->columns[i]);
         else if (p->width <= (size_t)p->columns[i])
             p->width = (size_t)p->columns[i] + 1;
     }
     for (size_t i = 0; !c->error && i < p->n_starts; i++)
         if (p->starts[i] < (i ? p->starts[i - 1] : 0) || (size_t)p->starts[i] > p->n_pool)
-            sis__cx_fail(c, SIS_E_FORMAT, "n-grams outside of the pool");
+            sis__ctx_fail(c, SIS_E_FORMAT, "n-grams outside of the pool");
     p->min = (size_t)min;
     p->max = (size_t)max;
     p->skips = (size_t)skips;
@@ -154,8 +154,8 @@ static int tfidf_shape(sis__cx *c) {
     c->step->flops = (double)p->rows * (double)p->length * (double)p->n_pool *
                      (double)(p->skips < p->length ? p->skips + 1 : p->length);
     size_t dims[2] = {p->rows, p->width};
-    sis__cx_output(c, 0, SIS__F32, x->rank, x->rank == 2 ? dims : dims + 1);
-    sis__cx_elem(c, 0, SIS__FLOAT);
+    sis__ctx_output(c, 0, SIS__F32, x->rank, x->rank == 2 ? dims : dims + 1);
+    sis__ctx_elem(c, 0, SIS__FLOAT);
     return c->error;
 }
 
@@ -264,13 +264,13 @@ static int translate(const char *from, char *to, size_t room) {
 }
 
 /* Compile the expression of an attribute; 0: failed, and the error is set. */
-static int compile_pattern(sis__cx *c, const char *attribute, regex_t *re) {
+static int compile_pattern(sis__shape_ctx *c, const char *attribute, regex_t *re) {
     char text[MAX_PATTERN], posix[4 * MAX_PATTERN];
     sis__attr_text(c, attribute, "", text, sizeof text);
     if (c->error)
         return 0;
     if (translate(text, posix, sizeof posix) != 0 || regcomp(re, posix, REG_EXTENDED) != 0) {
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the expression %s", text);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "the expression %s", text);
         return 0;
     }
     return 1;
@@ -351,8 +351,8 @@ static size_t cut(const cutting *k, const char *text, size_t n, int64_t *ids, in
 }
 
 /* The words of all texts, padded to lists of the same length. */
-static int cut_all(sis__cx *c, const cutting *k, const char *pad) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int cut_all(sis__shape_ctx *c, const cutting *k, const char *pad) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t max = 0, n, dims[SIS__MAX_RANK + 1];
     size_t marks = k->mark ? 1 : 0;
     int64_t none = 0, ends[2] = {0};
@@ -362,8 +362,8 @@ static int cut_all(sis__cx *c, const cutting *k, const char *pad) {
         max = words > max ? words : max;
     }
     if (max && x->count > SIS__MAX_COUNT / max)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "too many words");
-    int64_t *y = (int64_t *)sis__cx_alloc(c, x->count * max + 1, sizeof *y);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "too many words");
+    int64_t *y = (int64_t *)sis__ctx_alloc(c, x->count * max + 1, sizeof *y);
     if (!c->error)
         c->error = sis__words_put(k->words, pad, strlen(pad), &none);
     for (size_t i = 0; i < 2 && marks && !c->error; i++)
@@ -380,12 +380,12 @@ static int cut_all(sis__cx *c, const cutting *k, const char *pad) {
     }
     memcpy(dims, x->dims, sizeof x->dims);
     dims[x->rank] = max;
-    sis__cx_output(c, 0, SIS__TEXT, x->rank + 1, dims);
-    sis__cx_known(c, 0, y);
+    sis__ctx_output(c, 0, SIS__TEXT, x->rank + 1, dims);
+    sis__ctx_known(c, 0, y);
     return c->error;
 }
 
-static int tokenizer_shape(sis__cx *c) {
+static int tokenizer_shape(sis__shape_ctx *c) {
     cutting k = {.words = c->plan->graph->words};
     char pad[64], expression[8];
     regex_t re;
@@ -396,7 +396,7 @@ static int tokenizer_shape(sis__cx *c) {
     k.mark = sis__attr_int(c, "mark", 0) != 0;
     int finds = sis__attr_find(c, "tokenexp") != NULL;
     if (!finds && k.n_separators == 0)
-        sis__cx_fail(c, SIS_E_FORMAT, "neither separators nor an expression");
+        sis__ctx_fail(c, SIS_E_FORMAT, "neither separators nor an expression");
     if (need_known_texts(c) != SIS_OK)
         return c->error;
     k.min = min > 1 ? (size_t)min : 1;

@@ -35,16 +35,16 @@ typedef struct {
 } node_lists;
 
 /* An attribute with n integers. */
-static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
+static int ints_of(sis__shape_ctx *c, const char *name, size_t n, const int64_t **v) {
     size_t count;
     *v = sis__attr_ints(c, name, &count);
     if (count != n)
-        sis__cx_fail(c, SIS_E_FORMAT, "%s has %zu entries instead of %zu", name, count, n);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%s has %zu entries instead of %zu", name, count, n);
     return c->error;
 }
 
 /* A list of floats, or of doubles in a tensor named NAME_as_tensor. */
-static const float *floats_of(sis__cx *c, const char *name, size_t *n) {
+static const float *floats_of(sis__shape_ctx *c, const char *name, size_t *n) {
     char other[64];
     sis__decoded d;
     const float *v = sis__attr_floats(c, name, n);
@@ -52,21 +52,21 @@ static const float *floats_of(sis__cx *c, const char *name, size_t *n) {
     if (!sis__attr_tensor(c, other, &d) || *n)
         return v;
     if (d.dtype != SIS__F32)
-        sis__cx_fail(c, SIS_E_FORMAT, "%s is of another type", other);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%s is of another type", other);
     *n = c->error ? 0 : d.count;
     return c->error ? NULL : (const float *)d.data;
 }
 
 /* Where missing values go, one entry per node; NULL: to the no side. */
-static const int64_t *missing_of(sis__cx *c, size_t n) {
+static const int64_t *missing_of(sis__shape_ctx *c, size_t n) {
     size_t count;
     const int64_t *v = sis__attr_ints(c, "nodes_missing_value_tracks_true", &count);
     if (v && count != n)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", count);
+        sis__ctx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", count);
     return v;
 }
 
-static int read_nodes(sis__cx *c, node_lists *l) {
+static int read_nodes(sis__shape_ctx *c, node_lists *l) {
     size_t n;
     l->trees = sis__attr_ints(c, "nodes_treeids", &l->n);
     ints_of(c, "nodes_nodeids", l->n, &l->ids);
@@ -76,16 +76,16 @@ static int read_nodes(sis__cx *c, node_lists *l) {
     l->missing = missing_of(c, l->n);
     l->values = floats_of(c, "nodes_values", &n);
     if (n != l->n)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
+        sis__ctx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
     l->modes = sis__attr_find(c, "nodes_modes");
     sis__attr_find(c, "nodes_hitrates");
     sis__attr_find(c, "nodes_hitrates_as_tensor");
     if (!l->modes || l->modes->n_strings != l->n || l->n == 0)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not have one mode for each node");
+        sis__ctx_fail(c, SIS_E_FORMAT, "nodes_modes does not have one mode for each node");
     return c->error;
 }
 
-static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__tree_node *n) {
+static int read_mode(sis__shape_ctx *c, const ProtobufCBinaryData *s, sis__tree_node *n) {
     static const char *const names[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                         "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
     for (int i = 0; i <= SIS__NODE_NEQ; i++)
@@ -93,8 +93,8 @@ static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__tree_node *n
             n->mode = (unsigned char)i;
             return c->error;
         }
-    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %.*s", (int)(s->len < 40 ? s->len : 40),
-                        (const char *)s->data);
+    return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "node mode %.*s", (int)(s->len < 40 ? s->len : 40),
+                         (const char *)s->data);
 }
 
 /* ---- Names of nodes -------------------------------------------------------------------------- */
@@ -117,8 +117,8 @@ static size_t find_node(const named *names, size_t n, int64_t tree, int64_t id) 
     return found ? found->at : SIZE_MAX;
 }
 
-static named *sort_names(sis__cx *c, const node_lists *l) {
-    named *names = (named *)sis__cx_alloc(c, l->n, sizeof *names);
+static named *sort_names(sis__shape_ctx *c, const node_lists *l) {
+    named *names = (named *)sis__ctx_alloc(c, l->n, sizeof *names);
     for (size_t i = 0; names && i < l->n; i++)
         names[i] = (named){l->trees[i], l->ids[i], i};
     if (names)
@@ -128,7 +128,7 @@ static named *sort_names(sis__cx *c, const node_lists *l) {
 
 /* ---- Building ------------------------------------------------------------------------------ */
 
-static int build_node(sis__cx *c, sis__forest *f, const node_lists *l, const named *names,
+static int build_node(sis__shape_ctx *c, sis__forest *f, const node_lists *l, const named *names,
                       size_t i) {
     sis__tree_node *n = &f->nodes[i];
     read_mode(c, &l->modes->strings[i], n);
@@ -139,12 +139,12 @@ static int build_node(sis__cx *c, sis__forest *f, const node_lists *l, const nam
     n->value = l->values[i];
     n->missing_yes = (l->missing && l->missing[i]) || n->mode == SIS__NODE_NEQ;
     if (yes == SIZE_MAX || no == SIZE_MAX)
-        return sis__cx_fail(c, SIS_E_FORMAT,
-                            "node %lld of tree %lld has a child that does not exist",
-                            (long long)l->ids[i], (long long)l->trees[i]);
+        return sis__ctx_fail(c, SIS_E_FORMAT,
+                             "node %lld of tree %lld has a child that does not exist",
+                             (long long)l->ids[i], (long long)l->trees[i]);
     if (l->features[i] < 0 || (size_t)l->features[i] >= f->width)
-        return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
-                            (long long)l->features[i], f->width);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
+                             (long long)l->features[i], f->width);
     n->yes = (uint32_t)yes;
     n->no = (uint32_t)no;
     n->feature = (uint32_t)l->features[i];
@@ -152,26 +152,26 @@ static int build_node(sis__cx *c, sis__forest *f, const node_lists *l, const nam
 }
 
 /* Roots are the nodes without a parent; one per tree. */
-static int find_roots(sis__cx *c, sis__forest *t, const node_lists *l, const named *names) {
-    unsigned char *parents = (unsigned char *)sis__cx_alloc(c, t->n_nodes, 1);
-    t->roots = (uint32_t *)sis__cx_alloc(c, t->n_nodes, sizeof *t->roots);
+static int find_roots(sis__shape_ctx *c, sis__forest *t, const node_lists *l, const named *names) {
+    unsigned char *parents = (unsigned char *)sis__ctx_alloc(c, t->n_nodes, 1);
+    t->roots = (uint32_t *)sis__ctx_alloc(c, t->n_nodes, sizeof *t->roots);
     if (!parents || !t->roots)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < t->n_nodes; i++) {
         const sis__tree_node *n = &t->nodes[i];
         if (n->mode != SIS__NODE_LEAF && (parents[n->yes]++ || parents[n->no]++))
-            return sis__cx_fail(c, SIS_E_FORMAT, "a node of tree %lld has two parents",
-                                (long long)l->trees[i]);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "a node of tree %lld has two parents",
+                                 (long long)l->trees[i]);
     }
     for (size_t k = 0; k < t->n_nodes; k++) { /* names are sorted by tree */
         if (k && compare_names(&names[k - 1], &names[k]) == 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "node %lld of tree %lld is defined twice",
-                                (long long)names[k].id, (long long)names[k].tree);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "node %lld of tree %lld is defined twice",
+                                 (long long)names[k].id, (long long)names[k].tree);
         if (parents[names[k].at])
             continue;
         if (t->n_trees && l->trees[t->roots[t->n_trees - 1]] == names[k].tree)
-            return sis__cx_fail(c, SIS_E_FORMAT, "tree %lld has two roots",
-                                (long long)names[k].tree);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "tree %lld has two roots",
+                                 (long long)names[k].tree);
         t->roots[t->n_trees++] = (uint32_t)names[k].at;
     }
     return c->error;
@@ -184,19 +184,19 @@ typedef struct {
     size_t n;
 } weight_lists;
 
-static int read_weights(sis__cx *c, int classifier, weight_lists *w) {
+static int read_weights(sis__shape_ctx *c, int classifier, weight_lists *w) {
     size_t n;
     w->trees = sis__attr_ints(c, classifier ? "class_treeids" : "target_treeids", &w->n);
     ints_of(c, classifier ? "class_nodeids" : "target_nodeids", w->n, &w->nodes);
     ints_of(c, classifier ? "class_ids" : "target_ids", w->n, &w->ids);
     w->weights = floats_of(c, classifier ? "class_weights" : "target_weights", &n);
     if (n != w->n)
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu weights instead of %zu", n, w->n);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%zu weights instead of %zu", n, w->n);
     return c->error;
 }
 
 /* Determine the sums. A classifier of two classes with weights for the first class only has one. */
-static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names,
+static int read_leaves(sis__shape_ctx *c, sis__trees *t, const weight_lists *w, const named *names,
                        size_t *leaf) {
     sis__forest *f = &t->forest;
     t->all_positive = 1;
@@ -205,7 +205,7 @@ static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const n
         leaf[i] = find_node(names, f->n_nodes, w->trees[i], w->nodes[i]);
         if (leaf[i] == SIZE_MAX || f->nodes[leaf[i]].mode != SIS__NODE_LEAF || w->ids[i] < 0 ||
             (size_t)w->ids[i] >= t->outputs)
-            return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
         f->nodes[leaf[i]].to++;
         t->single &= w->ids[i] == 0;
         t->weighted |= w->ids[i] < 2 ? 1 << w->ids[i] : 0;
@@ -215,13 +215,14 @@ static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const n
 }
 
 /* Sort the weights by leaf (counting sort), keeping the file order within a leaf. */
-static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names) {
+static int build_weights(sis__shape_ctx *c, sis__trees *t, const weight_lists *w,
+                         const named *names) {
     sis__forest *f = &t->forest;
-    size_t *leaf = (size_t *)sis__cx_alloc(c, w->n, sizeof *leaf);
+    size_t *leaf = (size_t *)sis__ctx_alloc(c, w->n, sizeof *leaf);
     uint32_t sum = 0;
     f->n_weights = w->n;
-    f->targets = (uint32_t *)sis__cx_alloc(c, w->n, sizeof *f->targets);
-    f->weights = (double *)sis__cx_alloc(c, w->n, sizeof *f->weights);
+    f->targets = (uint32_t *)sis__ctx_alloc(c, w->n, sizeof *f->targets);
+    f->weights = (double *)sis__ctx_alloc(c, w->n, sizeof *f->weights);
     if (!leaf || !f->targets || !f->weights)
         return SIS_E_NOMEM;
     if (read_leaves(c, t, w, names, leaf))
@@ -241,15 +242,15 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
 
 /* Base values of two classes, as in ONNX Runtime: a class without weights has none, and a single
  * value belongs to the first class. */
-static int read_base_pair(sis__cx *c, sis__trees *t, size_t n) {
-    float *base = (float *)sis__cx_alloc(c, 2, sizeof *base);
+static int read_base_pair(sis__shape_ctx *c, sis__trees *t, size_t n) {
+    float *base = (float *)sis__ctx_alloc(c, 2, sizeof *base);
     for (size_t k = 0; base && k < n; k++)
         base[k] = t->weighted >> k & 1 ? t->base[k] : 0;
     t->base = base;
     return c->error;
 }
 
-static int read_base(sis__cx *c, sis__trees *t) {
+static int read_base(sis__shape_ctx *c, sis__trees *t) {
     size_t n;
     t->base = floats_of(c, "base_values", &n);
     if (c->error || n == 0) {
@@ -261,11 +262,11 @@ static int read_base(sis__cx *c, sis__trees *t) {
     if (t->classifier && t->outputs == 2 && (alone ? n == 2 : n == 1))
         return read_base_pair(c, t, n);
     if (n != (t->single ? 1 : t->outputs))
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
     return c->error;
 }
 
-static void read_aggregate(sis__cx *c, sis__trees *t) {
+static void read_aggregate(sis__shape_ctx *c, sis__trees *t) {
     static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
     t->forest.how = (sis__aggregate)sis__attr_choice(c, "aggregate_function", names, 4);
 }
@@ -280,15 +281,15 @@ typedef struct {
 } ensemble_lists;
 
 /* A tensor of floats or of integers. */
-static size_t tensor_of(sis__cx *c, const char *name, sis__dtype type, const void **data) {
+static size_t tensor_of(sis__shape_ctx *c, const char *name, sis__dtype type, const void **data) {
     sis__decoded d;
     if (sis__attr_tensor(c, name, &d) && d.dtype != type)
-        sis__cx_fail(c, SIS_E_FORMAT, "%s is of another type", name);
+        sis__ctx_fail(c, SIS_E_FORMAT, "%s is of another type", name);
     *data = d.data;
     return c->error ? 0 : d.count;
 }
 
-static int read_ensemble(sis__cx *c, ensemble_lists *l) {
+static int read_ensemble(sis__shape_ctx *c, ensemble_lists *l) {
     const void *data;
     size_t n;
     l->features = sis__attr_ints(c, "nodes_featureids", &l->n);
@@ -300,17 +301,17 @@ static int read_ensemble(sis__cx *c, ensemble_lists *l) {
     n = tensor_of(c, "nodes_modes", SIS__I64, &data);
     l->modes = (const int64_t *)data;
     if (n != l->n || n == 0)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not have one mode for each node");
+        sis__ctx_fail(c, SIS_E_FORMAT, "nodes_modes does not have one mode for each node");
     n = tensor_of(c, "nodes_splits", SIS__F32, &data);
     l->splits = (const float *)data;
     if (n != l->n)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_splits has %zu entries instead of %zu", n, l->n);
+        sis__ctx_fail(c, SIS_E_FORMAT, "nodes_splits has %zu entries instead of %zu", n, l->n);
     l->targets = sis__attr_ints(c, "leaf_targetids", &l->n_leaves);
     n = tensor_of(c, "leaf_weights", SIS__F32, &data);
     l->weights = (const float *)data;
     if (n != l->n_leaves)
-        sis__cx_fail(c, SIS_E_FORMAT, "leaf_weights has %zu entries instead of %zu", n,
-                     l->n_leaves);
+        sis__ctx_fail(c, SIS_E_FORMAT, "leaf_weights has %zu entries instead of %zu", n,
+                      l->n_leaves);
     l->n_members = tensor_of(c, "membership_values", SIS__F32, &data);
     l->members = (const float *)data;
     sis__attr_find(c, "nodes_hitrates");
@@ -323,10 +324,11 @@ static int compare_floats(const void *a, const void *b) {
 }
 
 /* Read the set of the next node that tests membership: it ends at NaN or at the end of the list. */
-static int take_members(sis__cx *c, sis__forest *f, ensemble_lists *l, sis__tree_node *n) {
+static int take_members(sis__shape_ctx *c, sis__forest *f, ensemble_lists *l, sis__tree_node *n) {
     size_t from = l->member, to = from;
     if (from >= l->n_members)
-        return sis__cx_fail(c, SIS_E_FORMAT, "membership_values has fewer sets than nodes ask for");
+        return sis__ctx_fail(c, SIS_E_FORMAT,
+                             "membership_values has fewer sets than nodes ask for");
     while (to < l->n_members && !isnan(l->members[to]))
         to++;
     memcpy(f->members + from, l->members + from, (to - from) * sizeof *f->members);
@@ -338,16 +340,17 @@ static int take_members(sis__cx *c, sis__forest *f, ensemble_lists *l, sis__tree
 }
 
 /* A child's number; each reference to a leaf becomes a new node. */
-static uint32_t child_of(sis__cx *c, sis__trees *t, const ensemble_lists *l, int64_t id, int leaf) {
+static uint32_t child_of(sis__shape_ctx *c, sis__trees *t, const ensemble_lists *l, int64_t id,
+                         int leaf) {
     sis__forest *f = &t->forest;
     if (id < 0 || (size_t)id >= (leaf ? l->n_leaves : l->n)) {
-        sis__cx_fail(c, SIS_E_FORMAT, "a node has a child that does not exist");
+        sis__ctx_fail(c, SIS_E_FORMAT, "a node has a child that does not exist");
         return 0;
     }
     if (!leaf)
         return (uint32_t)id;
     if (l->targets[id] < 0 || (size_t)l->targets[id] >= t->outputs)
-        sis__cx_fail(c, SIS_E_FORMAT, "leaf %lld belongs to no output", (long long)id);
+        sis__ctx_fail(c, SIS_E_FORMAT, "leaf %lld belongs to no output", (long long)id);
     f->targets[f->n_weights] = (uint32_t)l->targets[id];
     f->weights[f->n_weights] = l->weights[id];
     f->nodes[f->n_nodes] = (sis__tree_node){
@@ -356,14 +359,14 @@ static uint32_t child_of(sis__cx *c, sis__trees *t, const ensemble_lists *l, int
     return (uint32_t)f->n_nodes++;
 }
 
-static int build_test(sis__cx *c, sis__trees *t, ensemble_lists *l, size_t i) {
+static int build_test(sis__shape_ctx *c, sis__trees *t, ensemble_lists *l, size_t i) {
     sis__forest *f = &t->forest;
     sis__tree_node *n = &f->nodes[i];
     if (l->modes[i] < 0 || l->modes[i] > 6)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %lld", (long long)l->modes[i]);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "node mode %lld", (long long)l->modes[i]);
     if (l->features[i] < 0 || (size_t)l->features[i] >= f->width)
-        return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
-                            (long long)l->features[i], f->width);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
+                             (long long)l->features[i], f->width);
     n->mode = l->modes[i] == 6 ? SIS__NODE_ONE_OF : (unsigned char)(SIS__NODE_LEQ + l->modes[i]);
     n->value = l->splits[i];
     n->feature = (uint32_t)l->features[i];
@@ -373,20 +376,20 @@ static int build_test(sis__cx *c, sis__trees *t, ensemble_lists *l, size_t i) {
     return n->mode == SIS__NODE_ONE_OF ? take_members(c, f, l, n) : c->error;
 }
 
-static int build_ensemble(sis__cx *c, sis__trees *t) {
+static int build_ensemble(sis__shape_ctx *c, sis__trees *t) {
     sis__forest *f = &t->forest;
     ensemble_lists l = {0};
     read_ensemble(c, &l);
     const int64_t *roots = sis__attr_ints(c, "tree_roots", &f->n_trees);
     if (!c->error && (l.n > INT32_MAX / 4 || l.n_members > INT32_MAX || t->outputs > MAX_OUTPUTS))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
     if (c->error)
         return c->error;
-    f->nodes = (sis__tree_node *)sis__cx_alloc(c, 3 * l.n, sizeof *f->nodes);
-    f->targets = (uint32_t *)sis__cx_alloc(c, 2 * l.n, sizeof *f->targets);
-    f->weights = (double *)sis__cx_alloc(c, 2 * l.n, sizeof *f->weights);
-    f->members = (uint32_t *)sis__cx_alloc(c, l.n_members, sizeof *f->members);
-    f->roots = (uint32_t *)sis__cx_alloc(c, f->n_trees, sizeof *f->roots);
+    f->nodes = (sis__tree_node *)sis__ctx_alloc(c, 3 * l.n, sizeof *f->nodes);
+    f->targets = (uint32_t *)sis__ctx_alloc(c, 2 * l.n, sizeof *f->targets);
+    f->weights = (double *)sis__ctx_alloc(c, 2 * l.n, sizeof *f->weights);
+    f->members = (uint32_t *)sis__ctx_alloc(c, l.n_members, sizeof *f->members);
+    f->roots = (uint32_t *)sis__ctx_alloc(c, f->n_trees, sizeof *f->roots);
     if (c->error)
         return c->error;
     f->n_nodes = l.n;
@@ -402,7 +405,7 @@ static int build_ensemble(sis__cx *c, sis__trees *t) {
 
 /* In the standard 1 is softmax and 2 logistic. ONNX Runtime swaps them, and its decisions are the
  * ones to explain. */
-static void read_codes(sis__cx *c, sis__trees *t) {
+static void read_codes(sis__shape_ctx *c, sis__trees *t) {
     static const sis__post posts[] = {SIS__POST_NONE, SIS__POST_LOGISTIC, SIS__POST_SOFTMAX,
                                       SIS__POST_SOFTMAX_ZERO, SIS__POST_PROBIT};
     static const sis__aggregate how[] = {SIS__TREES_AVERAGE, SIS__TREES_SUM, SIS__TREES_MIN,
@@ -410,8 +413,8 @@ static void read_codes(sis__cx *c, sis__trees *t) {
     int64_t code = sis__attr_int(c, "aggregate_function", 1);
     int64_t post = sis__attr_int(c, "post_transform", 0);
     if (code < 0 || code > 3 || post < 0 || post > 4)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %lld, post_transform %lld",
-                     (long long)code, (long long)post);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %lld, post_transform %lld",
+                      (long long)code, (long long)post);
     if (c->error)
         return;
     t->forest.how = how[code];
@@ -419,37 +422,37 @@ static void read_codes(sis__cx *c, sis__trees *t) {
 }
 
 static void *get(void *ctx, size_t n, size_t size) {
-    return sis__cx_alloc((sis__cx *)ctx, n, size);
+    return sis__ctx_alloc((sis__shape_ctx *)ctx, n, size);
 }
 
 /* Run the forest's checks, and check that all nodes are reached. */
-static int finish_forest(sis__cx *c, sis__trees *t) {
+static int finish_forest(sis__shape_ctx *c, sis__trees *t) {
     size_t reached = 0;
     t->forest.n_sums = t->single ? 1 : t->outputs;
     int error = sis__forest_finish(&t->forest, &(sis__forest_alloc){get, c}, &reached);
     if (error) {
         char said[256];
         snprintf(said, sizeof said, "%s", sis_error_detail());
-        return c->error ? c->error : sis__cx_fail(c, error, "%s", said);
+        return c->error ? c->error : sis__ctx_fail(c, error, "%s", said);
     }
     if (reached != t->forest.n_nodes)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes belong to no tree",
-                            t->forest.n_nodes - reached);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu nodes belong to no tree",
+                             t->forest.n_nodes - reached);
     return c->error;
 }
 
-static int build_named(sis__cx *c, sis__trees *t) {
+static int build_named(sis__shape_ctx *c, sis__trees *t) {
     sis__forest *f = &t->forest;
     node_lists l = {0};
     weight_lists w = {0};
     read_nodes(c, &l);
     read_weights(c, t->classifier, &w);
     if (!c->error && (l.n > INT32_MAX || w.n > INT32_MAX || t->outputs > MAX_OUTPUTS))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
     if (c->error)
         return c->error;
     named *names = sort_names(c, &l);
-    f->nodes = (sis__tree_node *)sis__cx_alloc(c, l.n, sizeof *f->nodes);
+    f->nodes = (sis__tree_node *)sis__ctx_alloc(c, l.n, sizeof *f->nodes);
     f->n_nodes = l.n;
     if (!names || !f->nodes)
         return SIS_E_NOMEM;
@@ -464,13 +467,13 @@ static int build_named(sis__cx *c, sis__trees *t) {
     return c->error;
 }
 
-static int build(sis__cx *c, sis__trees *t) {
+static int build(sis__shape_ctx *c, sis__trees *t) {
     (c->step->op == SIS__OP_TREE_ENSEMBLE ? build_ensemble : build_named)(c, t);
     return c->error ? c->error : finish_forest(c, t);
 }
 
 /* The same, sharing the result with other plans of the network. */
-static int build_once(sis__cx *c, sis__trees *t) {
+static int build_once(sis__shape_ctx *c, sis__trees *t) {
     const sis__made *made = sis__cache_made(c->plan->net, c->node->proto);
     const sis__trees *found = made ? (const sis__trees *)made->value : NULL;
     if (!c->plan->net->cache || (found && found->forest.width != t->forest.width))
@@ -491,7 +494,7 @@ static int build_once(sis__cx *c, sis__trees *t) {
     arena->graph = plan->graph;
     c->plan = arena;
     build(c, t);
-    sis__trees *copy = (sis__trees *)sis__cx_alloc(c, 1, sizeof *copy);
+    sis__trees *copy = (sis__trees *)sis__ctx_alloc(c, 1, sizeof *copy);
     c->plan = plan;
     if (c->error) {
         sis__plan_free(arena);
@@ -506,8 +509,8 @@ static int build_once(sis__cx *c, sis__trees *t) {
  * have weights. */
 static const int64_t signs[] = {0, 1};
 
-static int trees_shape(sis__cx *c, int classifier) {
-    sis__trees *t = c->step->p.trees = (sis__trees *)sis__cx_alloc(c, 1, sizeof *t);
+static int trees_shape(sis__shape_ctx *c, int classifier) {
+    sis__trees *t = c->step->p.trees = (sis__trees *)sis__ctx_alloc(c, 1, sizeof *t);
     sis__dtype type = SIS__TEXT; /* of labels */
     if (!t)
         return SIS_E_NOMEM;
@@ -520,25 +523,25 @@ static int trees_shape(sis__cx *c, int classifier) {
         sis__post_read(c, &t->post);
     if (classifier) {
         sis__labels_read(c, &t->outputs, &t->labels, &type);
-        sis__cx_output(c, 0, type, 1, &t->n);
-        sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
+        sis__ctx_output(c, 0, type, 1, &t->n);
+        sis__ctx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
     } else {
         int64_t targets = sis__attr_int(c, "n_targets", 1);
         if (targets < 1 || targets > INT32_MAX)
-            return sis__cx_fail(c, SIS_E_FORMAT, "%lld targets", (long long)targets);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "%lld targets", (long long)targets);
         t->outputs = (size_t)targets;
         if (!coded)
             read_aggregate(c, t);
     }
     if (t->outputs == 1 && t->post != SIS__POST_PROBIT)
         t->post = SIS__POST_NONE; /* ONNX Runtime does not change a single score */
-    sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
+    sis__ctx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
     if (c->step->op != SIS__OP_TREE_ENSEMBLE)
-        sis__cx_elem(c, classifier ? 1 : 0, SIS__FLOAT);
+        sis__ctx_elem(c, classifier ? 1 : 0, SIS__FLOAT);
     if (!c->error)
         build_once(c, t);
     if (t->single && t->post == SIS__POST_PROBIT)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a probit of one score for 2 classes");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a probit of one score for 2 classes");
     if (type == SIS__I64 && (t->outputs == 1 || (t->outputs == 2 && t->weighted == 3)))
         t->labels = signs;
     c->step->scratch =
@@ -547,11 +550,11 @@ static int trees_shape(sis__cx *c, int classifier) {
     return c->error;
 }
 
-static int classifier_shape(sis__cx *c) {
+static int classifier_shape(sis__shape_ctx *c) {
     return trees_shape(c, 1);
 }
 
-static int regressor_shape(sis__cx *c) {
+static int regressor_shape(sis__shape_ctx *c) {
     return trees_shape(c, 0);
 }
 

@@ -15,11 +15,11 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
-static int unary_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sis__cx_float(c, 0);
+static int unary_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    sis__ctx_float(c, 0);
     c->step->flops = (double)x->count;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 /* The same with constants: their attributes and defaults. */
@@ -28,7 +28,7 @@ typedef struct {
     float missing[2];
 } constants;
 
-static int constants_shape(sis__cx *c, const constants *k) {
+static int constants_shape(sis__shape_ctx *c, const constants *k) {
     c->step->p.unary.alpha = sis__attr_float(c, k->alpha, k->missing[0]);
     if (k->beta)
         c->step->p.unary.beta = sis__attr_float(c, k->beta, k->missing[1]);
@@ -49,7 +49,7 @@ static int constants_shape(sis__cx *c, const constants *k) {
     X(shrink, "lambd", "bias", 0.5f, 0.0f)
 
 #define SHAPE_FUNCTION(name, alpha, beta, a, b)                                                    \
-    static int name##_shape(sis__cx *c) {                                                          \
+    static int name##_shape(sis__shape_ctx *c) {                                                   \
         return constants_shape(c, &(constants){alpha, beta, {a, b}});                              \
     }
 WITH_CONSTANTS(SHAPE_FUNCTION)
@@ -58,7 +58,7 @@ WITH_CONSTANTS(SHAPE_FUNCTION)
 enum { GELU_BLOCK = 256 };
 
 /* beta: use the tanh approximation. */
-static int gelu_shape(sis__cx *c) {
+static int gelu_shape(sis__shape_ctx *c) {
     static const char *const names[] = {"none", "tanh"};
     c->step->p.unary.beta = (float)sis__attr_choice(c, "approximate", names, 2);
     return unary_shape(c);
@@ -221,11 +221,11 @@ const sis__op sis__op_gelu = {
 
 /* ---- Neg and Abs: integers too --------------------------------------------------------------- */
 
-static int any_number_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int any_number_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (x->dtype == SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
 static int64_t whole_sign(int op, int elem, int64_t v) {
@@ -275,10 +275,10 @@ const sis__op sis__op_sign = {
 
 /* ---- IsNaN ----------------------------------------------------------------------------------- */
 
-static int is_nan_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
-    sis__cx_float(c, 0);
-    return sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
+static int is_nan_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
+    sis__ctx_float(c, 0);
+    return sis__ctx_output(c, 0, SIS__BOOL, x->rank, x->dims);
 }
 
 static int is_nan_forward(const sis__step *s, sis__run *r) {
@@ -292,11 +292,11 @@ const sis__op sis__op_is_nan = {1, 1, is_nan_shape, is_nan_forward, NULL, .trait
 
 /* ---- Not ------------------------------------------------------------------------------------- */
 
-static int not_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int not_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (x->dtype != SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is not bool");
-    return sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "an input that is not bool");
+    return sis__ctx_output(c, 0, SIS__BOOL, x->rank, x->dims);
 }
 
 static int not_forward(const sis__step *s, sis__run *r) {
@@ -317,22 +317,22 @@ typedef struct {
 } clip;
 
 /* The constant bound from input i, or NULL. */
-static const void *clip_bound(sis__cx *c, size_t i, const char *name) {
-    const sis__tensor *t = sis__cx_input(c, i);
-    if (t && (t->dtype != sis__cx_input(c, 0)->dtype || t->count != 1))
-        sis__cx_fail(c, SIS_E_FORMAT, "%s must be one number of the input's type", name);
+static const void *clip_bound(sis__shape_ctx *c, size_t i, const char *name) {
+    const sis__tensor *t = sis__ctx_input(c, i);
+    if (t && (t->dtype != sis__ctx_input(c, 0)->dtype || t->count != 1))
+        sis__ctx_fail(c, SIS_E_FORMAT, "%s must be one number of the input's type", name);
     else if (t && !t->data)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s must be constant", name);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%s must be constant", name);
     return t && !c->error ? t->data : NULL;
 }
 
-static int clip_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int clip_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     const void *low = clip_bound(c, 1, "min"), *high = clip_bound(c, 2, "max");
     float min = sis__attr_float(c, "min", -INFINITY), max = sis__attr_float(c, "max", INFINITY);
-    clip *p = (clip *)sis__cx_own(c, sizeof *p);
+    clip *p = (clip *)sis__ctx_own(c, sizeof *p);
     if (x->dtype != SIS__F32 && x->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "bounds of %s", sis__dtype_name(x->dtype));
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "bounds of %s", sis__dtype_name(x->dtype));
     if (c->error)
         return c->error;
     *p = (clip){min, max, INT64_MIN, INT64_MAX};
@@ -344,7 +344,7 @@ static int clip_shape(sis__cx *c) {
         p->max = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
     }
     c->step->n_inputs = 1; /* bounds are constants of the step */
-    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+    return sis__ctx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
 /* Compare integers in the order of their type: uint64 is stored by its bits. */
@@ -384,28 +384,28 @@ const sis__op sis__op_clip = {
 
 /* ---- Cast ---------------------------------------------------------------------------------- */
 
-static int cast_to(sis__cx *c, int64_t to) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int cast_to(sis__shape_ctx *c, int64_t to) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     sis__dtype type = to > 0 && to <= SIS__INT4 ? sis__elem_dtype((int)to) : SIS__OTHER;
     if (type == SIS__OTHER)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
-                            sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
+                             sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
     c->step->p.unary.to = (int)to;
     if (type == x->dtype && (type == SIS__F32 || to == SIS__INT64 || x->elem == (int)to))
-        sis__cx_alias(c);
-    sis__cx_output(c, 0, type, x->rank, x->dims);
-    sis__cx_elem(c, 0, (int)to);
+        sis__ctx_alias(c);
+    sis__ctx_output(c, 0, type, x->rank, x->dims);
+    sis__ctx_elem(c, 0, (int)to);
     return c->error;
 }
 
-static int cast_shape(sis__cx *c) {
+static int cast_shape(sis__shape_ctx *c) {
     sis__attr_find(c, "saturate"); /* only for float8, which is refused */
     return cast_to(c, sis__attr_int(c, "to", 0));
 }
 
-static int cast_like_shape(sis__cx *c) {
+static int cast_like_shape(sis__shape_ctx *c) {
     sis__attr_find(c, "saturate");
-    int elem = sis__cx_input(c, 1)->elem;
+    int elem = sis__ctx_input(c, 1)->elem;
     c->step->n_inputs = 1; /* only the type of the other is used */
     return cast_to(c, elem);
 }
@@ -525,10 +525,10 @@ const sis__op sis__op_cast_like = {
 
 /* The addend for scores: floats as they are but at least `hidden`; other types 0, or `hidden` where
  * they are 0. */
-static int term_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int term_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     c->step->p.unary.alpha = sis__attr_float(c, "hidden", 0);
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 static int term_forward(const sis__step *s, sis__run *r) {

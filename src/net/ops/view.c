@@ -11,9 +11,9 @@
 #include "net/ops/ops.h"
 #include "net/plan/net.h"
 
-static int view(sis__cx *c, size_t rank, const size_t *dims) {
-    sis__cx_alias(c);
-    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+static int view(sis__shape_ctx *c, size_t rank, const size_t *dims) {
+    sis__ctx_alias(c);
+    return sis__ctx_output(c, 0, sis__ctx_input(c, 0)->dtype, rank, dims);
 }
 
 static int view_forward(const sis__step *s, sis__run *r) {
@@ -28,7 +28,8 @@ static int view_forward(const sis__step *s, sis__run *r) {
 /* Graphs exported for one row may contain a Reshape to (1, 256). In a plan for n rows the leading 1
  * becomes n if x is computed from the rows, its first axis is the batch and the rest fits. This is
  * a guess; the network compares such plans with single runs before it uses them. */
-static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, size_t rank) {
+static size_t rows_of_one(sis__shape_ctx *c, const sis__tensor *x, const size_t *dims,
+                          size_t rank) {
     size_t batch = c->plan->batch;
     int guess = batch > 1 && rank && dims[0] == 1 && x->rank && x->dims[0] == batch && !x->data;
     c->plan->widened |= guess;
@@ -36,31 +37,31 @@ static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, 
 }
 
 /* Is it the batch size that the file was exported for, which is one row now? */
-static int is_batch(const sis__cx *c, int64_t size) {
+static int is_batch(const sis__shape_ctx *c, int64_t size) {
     const sis_net *net = c->plan->net;
     return net->rows > 1 && !net->whole && size == (int64_t)net->rows;
 }
 
-static int reshape_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int reshape_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t n, dims[SIS__MAX_RANK], known = 1, open = SIZE_MAX;
     int64_t zero = sis__attr_int(c, "allowzero", 0);
-    const int64_t *target = c->step->n_inputs > 1 ? sis__cx_ints(c, 1, &n)
+    const int64_t *target = c->step->n_inputs > 1 ? sis__ctx_ints(c, 1, &n)
                                                   : sis__attr_ints(c, "shape", &n); /* opset 1 */
     if (c->error)
         return c->error;
     if (n > SIS__MAX_RANK)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
     int lead = n && (target[0] == 1 || is_batch(c, target[0]));
     for (size_t d = 0; d < n; d++) {
         int64_t v = target[d] == 0 && !zero && d < x->rank ? (int64_t)x->dims[d] : target[d];
         v = lead && d == 0 ? 1 : v;
         if (v < -1 || v > INT32_MAX || (v == -1 && open != SIZE_MAX))
-            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d, (long long)v);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d, (long long)v);
         dims[d] = v < 0 ? 1 : (size_t)v;
         open = v < 0 ? d : open;
         if (dims[d] && known > ((size_t)1 << 31) / dims[d])
-            return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a larger shape", x->count);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "%zu values into a larger shape", x->count);
         known *= dims[d];
     }
     int fits = open == SIZE_MAX ? known * c->plan->batch == x->count
@@ -70,21 +71,21 @@ static int reshape_shape(sis__cx *c) {
         known *= dims[0];
     }
     if (open != SIZE_MAX && (known == 0 || x->count % known))
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu values do not fit the shape", x->count);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu values do not fit the shape", x->count);
     if (open != SIZE_MAX)
         dims[open] = x->count / known;
     size_t count = 1;
     for (size_t d = 0; d < n; d++)
         count *= dims[d];
     if (count != x->count)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a shape of %zu", x->count, count);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu values into a shape of %zu", x->count, count);
     return view(c, n, dims);
 }
 
 /* Broadcasting before opset 7: append axes of size 1 to the first input so that its axes are
  * aligned at `axis` of the second. Without the attribute nothing is added. */
-static int align_shape(sis__cx *c) {
-    const sis__tensor *b = sis__cx_input(c, 0), *a = sis__cx_input(c, 1);
+static int align_shape(sis__shape_ctx *c) {
+    const sis__tensor *b = sis__ctx_input(c, 0), *a = sis__ctx_input(c, 1);
     size_t dims[SIS__MAX_RANK], rank = b->rank;
     int64_t axis = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank);
     c->step->n_inputs = 1; /* only the shape of the other is used */
@@ -92,8 +93,8 @@ static int align_shape(sis__cx *c) {
     axis = axis < 0 && b->rank <= a->rank ? axis + (int64_t)a->rank : axis;
     if (axis < 0 || (uint64_t)axis + b->rank > a->rank)
         return b->count == 1 ? view(c, rank, dims)
-                             : sis__cx_fail(c, SIS_E_FORMAT, "broadcasting at axis %lld of %zu",
-                                            (long long)axis, a->rank);
+                             : sis__ctx_fail(c, SIS_E_FORMAT, "broadcasting at axis %lld of %zu",
+                                             (long long)axis, a->rank);
     while ((size_t)axis + rank < a->rank)
         dims[rank++] = 1;
     return view(c, rank, dims);
@@ -102,35 +103,35 @@ static int align_shape(sis__cx *c) {
 /* Lowered attention: (batch, length, width) becomes (batch, length, heads, size). If there is a
  * second input, both are (batch, heads, length, size) already and must have the same number of
  * heads. */
-static int heads_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *q = sis__cx_input(c, 1);
+static int heads_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *q = sis__ctx_input(c, 1);
     int64_t heads = sis__attr_int(c, "heads", 1);
     size_t n = heads > 0 && heads < INT32_MAX ? (size_t)heads : 0;
     c->step->n_inputs = 1; /* only the shape of the other is used */
     if (q && (x->rank != 4 || q->rank != 4 || x->dims[1] != q->dims[1]))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "queries and keys with different heads");
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "queries and keys with different heads");
     if (!q && (x->rank != 3 || n == 0 || x->dims[2] % n))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%lld heads for an input of %zu axes",
-                            (long long)heads, x->rank);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%lld heads for an input of %zu axes",
+                             (long long)heads, x->rank);
     return q ? view(c, 4, x->dims)
              : view(c, 4, (size_t[]){x->dims[0], x->dims[1], n, x->dims[2] / n});
 }
 
 /* A mask of (batch, keys) or (batch, queries, keys) becomes (batch, 1, queries or 1, keys). */
-static int spread_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int spread_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     if (x->rank != 2 && x->rank != 3)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes; 2 or 3 are supported",
-                            x->rank);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes; 2 or 3 are supported",
+                             x->rank);
     size_t queries = x->rank == 3 ? x->dims[1] : 1;
     return view(c, 4, (size_t[]){x->dims[0], 1, queries, x->dims[x->rank - 1]});
 }
 
-static int flatten_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int flatten_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     size_t dims[2] = {1, 1}, at;
     int64_t axis = sis__attr_int(c, "axis", 1);
-    at = axis == (int64_t)x->rank ? x->rank : sis__cx_axis(c, axis, x->rank);
+    at = axis == (int64_t)x->rank ? x->rank : sis__ctx_axis(c, axis, x->rank);
     for (size_t d = 0; d < x->rank; d++)
         dims[d >= at] *= x->dims[d];
     return view(c, 2, dims);
@@ -139,26 +140,27 @@ static int flatten_shape(sis__cx *c) {
 /* ---- Squeeze, Unsqueeze --------------------------------------------------------------------- */
 
 /* Axes as flags over `rank` axes, from the attribute or, since opset 13, the second input. */
-static int flag_axes(sis__cx *c, size_t given, size_t rank, unsigned char *flags, size_t *n) {
+static int flag_axes(sis__shape_ctx *c, size_t given, size_t rank, unsigned char *flags,
+                     size_t *n) {
     const int64_t *axes = NULL;
     axes = sis__attr_ints(c, "axes", n);
-    if (sis__cx_input(c, 1))
-        axes = sis__cx_ints(c, 1, n);
+    if (sis__ctx_input(c, 1))
+        axes = sis__ctx_ints(c, 1, n);
     size_t total = rank + (given ? 0 : *n);
     memset(flags, 0, SIS__MAX_RANK);
     if (total > SIS__MAX_RANK)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes", total);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes", total);
     for (size_t i = 0; i < *n; i++) {
         size_t at;
-        at = sis__cx_axis(c, axes[i], total);
+        at = sis__ctx_axis(c, axes[i], total);
         if (flags[at]++)
-            sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is named twice", at);
+            sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu is named twice", at);
     }
     return c->error;
 }
 
-static int squeeze_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int squeeze_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     unsigned char drop[SIS__MAX_RANK];
     size_t n, dims[SIS__MAX_RANK], rank = 0;
     flag_axes(c, 1, x->rank, drop, &n);
@@ -166,15 +168,15 @@ static int squeeze_shape(sis__cx *c) {
         return c->error;
     for (size_t d = 0; d < x->rank; d++) {
         if (drop[d] && x->dims[d] != 1)
-            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu has size %zu, not 1", d, x->dims[d]);
+            return sis__ctx_fail(c, SIS_E_FORMAT, "axis %zu has size %zu, not 1", d, x->dims[d]);
         if (!drop[d] && (n || x->dims[d] != 1))
             dims[rank++] = x->dims[d];
     }
     return view(c, rank, dims);
 }
 
-static int unsqueeze_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int unsqueeze_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     unsigned char add[SIS__MAX_RANK];
     size_t n, dims[SIS__MAX_RANK], from = 0;
     flag_axes(c, 0, x->rank, add, &n);
@@ -187,17 +189,17 @@ static int unsqueeze_shape(sis__cx *c) {
 
 /* ---- Identity -------------------------------------------------------------------------------- */
 
-static int identity_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0);
+static int identity_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0);
     return view(c, x->rank, x->dims);
 }
 
 /* The result of a branch and its condition (net/lower/branches.c). */
-static int branch_shape(sis__cx *c) {
-    const sis__tensor *t = sis__cx_input(c, 1);
+static int branch_shape(sis__shape_ctx *c) {
+    const sis__tensor *t = sis__ctx_input(c, 1);
     if (!t->data || t->dtype != SIS__BOOL || t->count != 1 ||
         *(const uint8_t *)t->data != (c->step->op == SIS__OP_THEN))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "which branch is taken depends on the input's size");
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED, "which branch is taken depends on the input's size");
     return identity_shape(c);
 }
 
@@ -210,21 +212,21 @@ static int is_zero(const sis__tensor *t, sis__dtype type) {
 
 /* Inference: the input, and a mask of ones if it is used. In training plans the result has its own
  * memory, and p.unary.alpha is the fraction of dropped units. */
-static int dropout_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *ratio = sis__cx_input(c, 1);
-    const sis__tensor *training = sis__cx_input(c, 2);
+static int dropout_shape(sis__shape_ctx *c) {
+    const sis__tensor *x = sis__ctx_input(c, 0), *ratio = sis__ctx_input(c, 1);
+    const sis__tensor *training = sis__ctx_input(c, 2);
     sis__attr_find(c, "ratio");
     sis__attr_find(c, "seed");
     if (training && !is_zero(training, SIS__BOOL) && !is_zero(ratio, SIS__F32))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
-    sis__cx_float(c, 0);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
+    sis__ctx_float(c, 0);
     sis__attr_find(c, "is_test"); /* before opset 7 */
-    sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
+    sis__ctx_output(c, 1, SIS__BOOL, x->rank, x->dims);
     c->step->p.unary.to = c->node->opset >= 12; /* ONNX Runtime's mask was 0 before */
     if (!c->plan->training)
         return identity_shape(c);
     c->step->p.unary.alpha = ratio && ratio->data ? *(const float *)ratio->data : 0.0f;
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__ctx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 static uint32_t scramble(uint32_t x) {
@@ -274,10 +276,10 @@ static int dropout_backward(const sis__step *s, sis__run *r) {
 }
 
 /* ZipMap names the columns of a classifier's scores; the scores do not change. */
-static int zip_map_shape(sis__cx *c) {
+static int zip_map_shape(sis__shape_ctx *c) {
     sis__attr_find(c, "classlabels_strings");
     sis__attr_find(c, "classlabels_int64s");
-    sis__cx_float(c, 0);
+    sis__ctx_float(c, 0);
     return identity_shape(c);
 }
 

@@ -8,13 +8,13 @@
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 
-static int where_shape(sis__cx *c) {
+static int where_shape(sis__shape_ctx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    if (sis__cx_input(c, 0)->dtype != SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "a condition that is not bool");
-    sis__cx_same_types(c, 1, 3);
-    sis__cx_broadcast(c, 3, &rank, dims);
-    return sis__cx_output(c, 0, sis__cx_input(c, 1)->dtype, rank, dims);
+    if (sis__ctx_input(c, 0)->dtype != SIS__BOOL)
+        return sis__ctx_fail(c, SIS_E_FORMAT, "a condition that is not bool");
+    sis__ctx_same_types(c, 1, 3);
+    sis__ctx_broadcast(c, 3, &rank, dims);
+    return sis__ctx_output(c, 0, sis__ctx_input(c, 1)->dtype, rank, dims);
 }
 
 typedef struct {

@@ -21,7 +21,7 @@ const char *sis__node_name(const sis__node *n) {
     return n->proto->name && *n->proto->name ? n->proto->name : "(unnamed)";
 }
 
-int sis__cx_fail(sis__cx *c, int code, const char *format, ...) {
+int sis__ctx_fail(sis__shape_ctx *c, int code, const char *format, ...) {
     char text[512];
     if (c->error)
         return c->error;
@@ -34,45 +34,46 @@ int sis__cx_fail(sis__cx *c, int code, const char *format, ...) {
     return c->error;
 }
 
-const sis__tensor *sis__cx_input(const sis__cx *c, size_t i) {
+const sis__tensor *sis__ctx_input(const sis__shape_ctx *c, size_t i) {
     return i < c->step->n_inputs && c->step->inputs[i] >= 0 ? &c->plan->tensors[c->step->inputs[i]]
                                                             : NULL;
 }
 
-int sis__cx_has_output(const sis__cx *c, size_t i) {
+int sis__ctx_has_output(const sis__shape_ctx *c, size_t i) {
     return i < c->step->n_outputs && c->step->outputs[i] >= 0;
 }
 
 /* The type of the first input with the same dtype, else the default type. */
-static int elem_like(const sis__cx *c, sis__dtype dtype) {
+static int elem_like(const sis__shape_ctx *c, sis__dtype dtype) {
     static const int usual[] = {SIS__FLOAT, SIS__INT64, 9, SIS__STRING, 0};
     for (size_t i = 0; i < c->node->n_inputs; i++)
-        if (sis__cx_input(c, i) && sis__cx_input(c, i)->dtype == dtype)
-            return sis__cx_input(c, i)->elem;
+        if (sis__ctx_input(c, i) && sis__ctx_input(c, i)->dtype == dtype)
+            return sis__ctx_input(c, i)->elem;
     return usual[dtype];
 }
 
-void sis__cx_elem(sis__cx *c, size_t i, int elem) {
-    if (!c->error && sis__cx_has_output(c, i))
+void sis__ctx_elem(sis__shape_ctx *c, size_t i, int elem) {
+    if (!c->error && sis__ctx_has_output(c, i))
         c->plan->tensors[c->step->outputs[i]].elem = elem;
 }
 
-int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {
-    if (c->error || !sis__cx_has_output(c, i))
+int sis__ctx_output(sis__shape_ctx *c, size_t i, sis__dtype dtype, size_t rank,
+                    const size_t *dims) {
+    if (c->error || !sis__ctx_has_output(c, i))
         return c->error;
     sis__tensor *t = &c->plan->tensors[c->step->outputs[i]];
     if (t->fed) /* the plan starts after this node */
         return SIS_OK;
     if (rank > SIS__MAX_RANK)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes; at most %d are supported",
-                            rank, SIS__MAX_RANK);
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes; at most %d are supported",
+                             rank, SIS__MAX_RANK);
     t->dtype = dtype;
     t->elem = elem_like(c, dtype);
     t->rank = rank;
     t->count = 1;
     for (size_t d = 0; d < rank; d++) {
         if (dims[d] && t->count > SIS__MAX_COUNT / dims[d])
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of more than 2^31 values");
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "a result of more than 2^31 values");
         t->dims[d] = dims[d];
         t->count *= dims[d];
     }
@@ -80,62 +81,62 @@ int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const si
     return SIS_OK;
 }
 
-void sis__cx_alias(sis__cx *c) {
+void sis__ctx_alias(sis__shape_ctx *c) {
     const sis__tensor *in = &c->plan->tensors[c->step->inputs[0]];
-    if (sis__cx_has_output(c, 0)) /* points to the owner of the memory, so chains of views stay
+    if (sis__ctx_has_output(c, 0)) /* points to the owner of the memory, so chains of views stay
                                    * short */
         c->plan->tensors[c->step->outputs[0]].alias =
             in->alias >= 0 ? in->alias : c->step->inputs[0];
 }
 
-void sis__cx_known(sis__cx *c, size_t i, const void *data) {
-    if (sis__cx_has_output(c, i))
+void sis__ctx_known(sis__shape_ctx *c, size_t i, const void *data) {
+    if (sis__ctx_has_output(c, i))
         c->plan->tensors[c->step->outputs[i]].data = data;
 }
 
-void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
+void *sis__ctx_alloc(sis__shape_ctx *c, size_t n, size_t size) {
     void *memory = c->error ? NULL : sis__arena_own(&c->plan->memory, sis__alloc(n, size));
     c->error = c->error ? c->error : sis__arena_error(&c->plan->memory);
     return memory;
 }
 
-void *sis__cx_own(sis__cx *c, size_t size) {
-    return c->step->p.own = sis__cx_alloc(c, 1, size);
+void *sis__ctx_own(sis__shape_ctx *c, size_t size) {
+    return c->step->p.own = sis__ctx_alloc(c, 1, size);
 }
 
-const void *sis__cx_constant(const sis__cx *c, size_t i) {
-    const sis__tensor *t = sis__cx_input(c, i);
+const void *sis__ctx_constant(const sis__shape_ctx *c, size_t i) {
+    const sis__tensor *t = sis__ctx_input(c, i);
     return t && !(c->plan->gradients && t->depends) ? t->data : NULL;
 }
 
-const int64_t *sis__cx_ints(sis__cx *c, size_t i, size_t *n) {
-    const sis__tensor *t = sis__cx_input(c, i);
+const int64_t *sis__ctx_ints(sis__shape_ctx *c, size_t i, size_t *n) {
+    const sis__tensor *t = sis__ctx_input(c, i);
     *n = 0;
     if (!t || t->dtype != SIS__I64)
-        sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
+        sis__ctx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
     else if (!t->data)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                     "input %zu must be constant, but it depends on the network's input", i);
+        sis__ctx_fail(c, SIS_E_UNSUPPORTED,
+                      "input %zu must be constant, but it depends on the network's input", i);
     if (c->error)
         return NULL;
     *n = t->count;
     return (const int64_t *)t->data;
 }
 
-int sis__cx_float(sis__cx *c, size_t i) {
-    const sis__tensor *t = sis__cx_input(c, i);
+int sis__ctx_float(sis__shape_ctx *c, size_t i) {
+    const sis__tensor *t = sis__ctx_input(c, i);
     if (!t)
-        return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
     if (t->dtype != SIS__F32)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu is %s; only float is supported", i,
-                            sis__dtype_name(t->dtype));
+        return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "input %zu is %s; only float is supported", i,
+                             sis__dtype_name(t->dtype));
     return c->error;
 }
 
-size_t sis__cx_axis(sis__cx *c, int64_t axis, size_t rank) {
+size_t sis__ctx_axis(sis__shape_ctx *c, int64_t axis, size_t rank) {
     int64_t n = (int64_t)rank, at = axis < 0 ? axis + n : axis;
     if (axis < -n || at >= n)
-        sis__cx_fail(c, SIS_E_FORMAT, "axis %lld of a tensor of %zu axes", (long long)axis, rank);
+        sis__ctx_fail(c, SIS_E_FORMAT, "axis %lld of a tensor of %zu axes", (long long)axis, rank);
     return c->error ? 0 : (size_t)at;
 }
 
@@ -168,7 +169,7 @@ float *sis__matrix_pack(const sis__matrix *b) {
 }
 
 /* Does this memory belong to the document, and so outlive the plan? */
-static int of_document(const sis__cx *c, const float *at) {
+static int of_document(const sis__shape_ctx *c, const float *at) {
     for (size_t i = 0; i < c->step->n_inputs; i++)
         if (c->step->inputs[i] >= 0 && (size_t)c->step->inputs[i] < c->plan->graph->n_values) {
             const sis__value *v = &c->plan->graph->values[c->step->inputs[i]];
@@ -180,7 +181,7 @@ static int of_document(const sis__cx *c, const float *at) {
     return 0;
 }
 
-const float *sis__cx_pack(sis__cx *c, const sis__matrix *b) {
+const float *sis__ctx_pack(sis__shape_ctx *c, const sis__matrix *b) {
     const float *packed = NULL;
     if (c->error)
         return NULL;
@@ -197,7 +198,7 @@ const float *sis__cx_pack(sis__cx *c, const sis__matrix *b) {
 
 #define TYPE(name) SIS__ONNX__ATTRIBUTE__ATTRIBUTE_TYPE__##name
 
-const Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name) {
+const Sis__Onnx__Attribute *sis__attr_find(sis__shape_ctx *c, const char *name) {
     const Sis__Onnx__Node *p = c->node->proto;
     for (size_t i = 0; i < p->n_attribute && i < 64; i++)
         if (p->attribute[i]->name && strcmp(p->attribute[i]->name, name) == 0) {
@@ -209,7 +210,7 @@ const Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name) {
 
 /* The attribute, if it exists and has the type. Old files omit the type; then the field that is set
  * decides. */
-static const Sis__Onnx__Attribute *find_typed(sis__cx *c, const char *name, int type) {
+static const Sis__Onnx__Attribute *find_typed(sis__shape_ctx *c, const char *name, int type) {
     const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     if (!a || c->error)
         return NULL;
@@ -219,21 +220,22 @@ static const Sis__Onnx__Attribute *find_typed(sis__cx *c, const char *name, int 
                                         : 1;
     if (a->has_type && a->type != TYPE(UNDEFINED) ? (int)a->type == type : filled)
         return a;
-    sis__cx_fail(c, SIS_E_FORMAT, "attribute %s has the wrong type", a->name);
+    sis__ctx_fail(c, SIS_E_FORMAT, "attribute %s has the wrong type", a->name);
     return NULL;
 }
 
-int64_t sis__attr_int(sis__cx *c, const char *name, int64_t missing) {
+int64_t sis__attr_int(sis__shape_ctx *c, const char *name, int64_t missing) {
     const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(INT));
     return a ? a->i : missing;
 }
 
-float sis__attr_float(sis__cx *c, const char *name, float missing) {
+float sis__attr_float(sis__shape_ctx *c, const char *name, float missing) {
     const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(FLOAT));
     return a ? a->f : missing;
 }
 
-void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size) {
+void sis__attr_text(sis__shape_ctx *c, const char *name, const char *missing, char *v,
+                    size_t size) {
     const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(STRING));
     if (a)
         snprintf(v, size, "%.*s", (int)(a->s.len < size ? a->s.len : size), (char *)a->s.data);
@@ -241,19 +243,19 @@ void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, 
         snprintf(v, size, "%s", missing);
 }
 
-const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n) {
+const int64_t *sis__attr_ints(sis__shape_ctx *c, const char *name, size_t *n) {
     const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(INTS));
     *n = a ? a->n_ints : 0;
     return a ? a->ints : NULL;
 }
 
-const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n) {
+const float *sis__attr_floats(sis__shape_ctx *c, const char *name, size_t *n) {
     const Sis__Onnx__Attribute *a = find_typed(c, name, TYPE(FLOATS));
     *n = a ? a->n_floats : 0;
     return a ? a->floats : NULL;
 }
 
-int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
+int sis__attr_tensor(sis__shape_ctx *c, const char *name, sis__decoded *out) {
     const Sis__Onnx__Attribute *a = sis__attr_find(c, name);
     *out = (sis__decoded){0};
     if (!a || !a->t || c->error)
@@ -266,12 +268,12 @@ int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
     return !error;
 }
 
-int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n) {
+int sis__attr_choice(sis__shape_ctx *c, const char *name, const char *const *names, int n) {
     char text[32];
     sis__attr_text(c, name, names[0], text, sizeof text);
     for (int i = 0; i < n; i++)
         if (strcmp(text, names[i]) == 0)
             return i;
-    sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s %s", name, text);
+    sis__ctx_fail(c, SIS_E_UNSUPPORTED, "%s %s", name, text);
     return 0;
 }

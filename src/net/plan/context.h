@@ -14,13 +14,13 @@
 /* Compilation of one node. Errors are sticky: after the first one every call does nothing and
  * returns defaults, so a shape function is a list of statements that ends with `return c->error`.
  * Check the error earlier only where a refused value would be used as an index. */
-typedef struct sis__cx {
+typedef struct sis__shape_ctx {
     sis__plan *plan;
     sis__step *step;
     const sis__node *node;
     uint64_t seen; /* attributes read so far; all others are refused */
     int error;     /* the first one */
-} sis__cx;
+} sis__shape_ctx;
 
 /* What an operator does to values if all inputs but one are constant. Walks use it. */
 typedef enum sis__trait {
@@ -67,7 +67,7 @@ typedef struct sis__op {
     size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
     /* Check inputs and attributes, fill step->p, set the shape of every output; returns
      * c->error. */
-    int (*shape)(sis__cx *c);
+    int (*shape)(sis__shape_ctx *c);
     int (*forward)(const sis__step *s, sis__run *r);
     /* Add to grad[] of every input that has one. NULL: gradient is 0 almost everywhere, or
      * integers. */
@@ -87,32 +87,32 @@ static inline int sis__is(const sis__step *s, sis__family family) {
 }
 
 /* Input i of the node; NULL if omitted. */
-const sis__tensor *sis__cx_input(const sis__cx *c, size_t i);
+const sis__tensor *sis__ctx_input(const sis__shape_ctx *c, size_t i);
 /* Set output i (ignored if the node does not name it). Refuses tensors that are too large. */
-int sis__cx_output(sis__cx *c, size_t i, sis__dtype t, size_t rank, const size_t *dims);
+int sis__ctx_output(sis__shape_ctx *c, size_t i, sis__dtype t, size_t rank, const size_t *dims);
 /* Set the standard's type of output i, if it differs from that of the first input with the same
- * dtype. Call after sis__cx_output(). */
-void sis__cx_elem(sis__cx *c, size_t i, int elem);
+ * dtype. Call after sis__ctx_output(). */
+void sis__ctx_elem(sis__shape_ctx *c, size_t i, int elem);
 /* Output 0 shares memory and values with input 0 (a view). */
-void sis__cx_alias(sis__cx *c);
+void sis__ctx_alias(sis__shape_ctx *c);
 /* Does the node have output i? */
-int sis__cx_has_output(const sis__cx *c, size_t i);
+int sis__ctx_has_output(const sis__shape_ctx *c, size_t i);
 /* Output i is a constant (Shape, for example); data must live as long as the plan. */
-void sis__cx_known(sis__cx *c, size_t i, const void *data);
+void sis__ctx_known(sis__shape_ctx *c, size_t i, const void *data);
 /* Zeroed memory that lives as long as the plan. NULL: the error is SIS_E_NOMEM. */
-void *sis__cx_alloc(sis__cx *c, size_t n, size_t size);
+void *sis__ctx_alloc(sis__shape_ctx *c, size_t n, size_t size);
 /* The operator's private parameters (step->p.own), zeroed; NULL as above. */
-void *sis__cx_own(sis__cx *c, size_t size);
+void *sis__ctx_own(sis__shape_ctx *c, size_t size);
 /* Set the error "operator Conv (node conv1): ..."; returns the first error. */
-int sis__cx_fail(sis__cx *c, int code, const char *format, ...)
+int sis__ctx_fail(sis__shape_ctx *c, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Input i must be a constant of integers: returns its values and their number; NULL and 0 if
  * not. */
-const int64_t *sis__cx_ints(sis__cx *c, size_t i, size_t *n);
+const int64_t *sis__ctx_ints(sis__shape_ctx *c, size_t i, size_t *n);
 /* Input i must be float; another type is refused with a message. */
-int sis__cx_float(sis__cx *c, size_t i);
+int sis__ctx_float(sis__shape_ctx *c, size_t i);
 /* The values of input i if it is a constant that may be packed or folded, else NULL. */
-const void *sis__cx_constant(const sis__cx *c, size_t i);
+const void *sis__ctx_constant(const sis__shape_ctx *c, size_t i);
 /* alpha * b packed as the right side of a product; the plan or the network owns the result. b is
  * (k, n) or, transposed, (n, k). With `lefts` b holds the weights of that many groups of a
  * convolution, each of n filters, packed as left sides; alpha is 1. */
@@ -124,24 +124,24 @@ typedef struct sis__matrix {
     size_t lefts, rows, run; /* number of rows of the kernel, and their length */
     size_t row;              /* transposed: distance of rows; 0: k */
 } sis__matrix;
-const float *sis__cx_pack(sis__cx *c, const sis__matrix *b);
+const float *sis__ctx_pack(sis__shape_ctx *c, const sis__matrix *b);
 /* The same into new memory. */
 float *sis__matrix_pack(const sis__matrix *b);
 
 /* Attributes. Absent: the default, or NULL and 0. Wrong type: an error. */
-int64_t sis__attr_int(sis__cx *c, const char *name, int64_t missing);
-float sis__attr_float(sis__cx *c, const char *name, float missing);
-void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size);
-const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n);
-const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n);
+int64_t sis__attr_int(sis__shape_ctx *c, const char *name, int64_t missing);
+float sis__attr_float(sis__shape_ctx *c, const char *name, float missing);
+void sis__attr_text(sis__shape_ctx *c, const char *name, const char *missing, char *v, size_t size);
+const int64_t *sis__attr_ints(sis__shape_ctx *c, const char *name, size_t *n);
+const float *sis__attr_floats(sis__shape_ctx *c, const char *name, size_t *n);
 /* A tensor that lives as long as the plan; 1, or 0 if it is absent or an error is set. */
-int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out);
-const struct Sis__Onnx__Attribute *sis__attr_find(sis__cx *c, const char *name);
+int sis__attr_tensor(sis__shape_ctx *c, const char *name, sis__decoded *out);
+const struct Sis__Onnx__Attribute *sis__attr_find(sis__shape_ctx *c, const char *name);
 /* The index in `names` of an attribute that names one of n choices; 0 if absent. */
-int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n);
+int sis__attr_choice(sis__shape_ctx *c, const char *name, const char *const *names, int n);
 
 /* Map -rank..rank-1 to 0..rank-1; out of range: 0 and an error. */
-size_t sis__cx_axis(sis__cx *c, int64_t axis, size_t rank);
+size_t sis__ctx_axis(sis__shape_ctx *c, int64_t axis, size_t rank);
 
 static inline const float *sis__in(const sis__step *s, const sis__run *r, size_t i) {
     return i < s->n_inputs && s->inputs[i] >= 0 ? (const float *)r->data[s->inputs[i]] : NULL;

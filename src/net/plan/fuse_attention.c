@@ -68,8 +68,8 @@ static int attention_forward(const sis__step *s, sis__run *r) {
 }
 
 /* A file may contain this name, but only plans may create the operator. */
-static int attention_shape(sis__cx *c) {
-    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "it is an internal operator");
+static int attention_shape(sis__shape_ctx *c) {
+    return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "it is an internal operator");
 }
 
 const sis__op sis__op_fused_attention = {

@@ -171,7 +171,7 @@ typedef union sis__params {
     sis__fill fill;           /* ConstantOfShape */
     sis__linear linear;       /* LinearClassifier, LinearRegressor */
     sis__trees *trees;
-    void *own; /* private to the operator's file: sis__cx_own */
+    void *own; /* private to the operator's file: sis__ctx_own */
 } sis__params;
 
 #endif

@@ -125,40 +125,40 @@ static int takes_texts(const sis__op *op) {
            op->trait == SIS__MAPS_TEXTS;
 }
 
-static int check_inputs(compiler *k, sis__cx *c) {
+static int check_inputs(compiler *k, sis__shape_ctx *c) {
     const sis__node *n = c->node;
     size_t given = n->n_inputs;
     while (given && n->inputs[given - 1] < 0)
         given--;
     if (given < n->op->min_inputs || given > n->op->max_inputs)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu inputs", given);
+        return sis__ctx_fail(c, SIS_E_FORMAT, "%zu inputs", given);
     for (size_t i = 0; i < given; i++) {
         if (n->inputs[i] < 0) {
             if (i < n->op->min_inputs)
-                return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
+                return sis__ctx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
             continue;
         }
         const sis__value *v = &k->g->values[n->inputs[i]];
         const sis__tensor *t = &k->plan->tensors[n->inputs[i]];
         int asks = n->op_id == SIS__OP_SHAPE || n->op_id == SIS__OP_SIZE;
         if (!t->known || (t->shape_only && !asks))
-            return sis__cx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape", v->name);
+            return sis__ctx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape", v->name);
         if (t->dtype == SIS__OTHER || (t->dtype == SIS__TEXT && !takes_texts(n->op)))
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                                "input %s is of type %s, which it cannot take", v->name,
-                                sis__elem_name(t->elem));
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED,
+                                 "input %s is of type %s, which it cannot take", v->name,
+                                 sis__elem_name(t->elem));
     }
     return SIS_OK;
 }
 
-static int check_attributes(sis__cx *c) {
+static int check_attributes(sis__shape_ctx *c) {
     const Sis__Onnx__Node *p = c->node->proto;
     sis__attr_find(c, "consumed_inputs"); /* only in the first versions: storage hints */
     for (size_t i = 0; i < p->n_attribute; i++)
         if (i >= 64 || !(c->seen >> i & 1))
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                                "attribute %s is not supported; export the model without it",
-                                p->attribute[i]->name ? p->attribute[i]->name : "(unnamed)");
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED,
+                                 "attribute %s is not supported; export the model without it",
+                                 p->attribute[i]->name ? p->attribute[i]->name : "(unnamed)");
     return SIS_OK;
 }
 
@@ -253,10 +253,10 @@ static int unsupported(const sis__node *n) {
                      domain, sis__node_name(n));
 }
 
-static int outputs_known(sis__cx *c) {
+static int outputs_known(sis__shape_ctx *c) {
     for (size_t i = 0; i < c->step->n_outputs; i++)
         if (c->step->outputs[i] >= 0 && !c->plan->tensors[c->step->outputs[i]].known)
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "output %zu is not supported", i);
+            return sis__ctx_fail(c, SIS_E_UNSUPPORTED, "output %zu is not supported", i);
     return SIS_OK;
 }
 
@@ -287,7 +287,7 @@ static int compile_node(compiler *k, int index) {
                      .n_outputs = n->n_outputs,
                      .inputs = n->inputs,
                      .outputs = n->outputs};
-    sis__cx c = {.plan = p, .step = s, .node = n};
+    sis__shape_ctx c = {.plan = p, .step = s, .node = n};
     int error = check_inputs(k, &c);
     if (!error)
         error = n->op->shape(&c);

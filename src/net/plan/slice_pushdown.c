@@ -284,12 +284,12 @@ static int pick(pushdown *w, int tensor, int axis, int node) {
 
 /* Compute shape and parameters of a step for its new inputs. */
 static int compile_again(pushdown *w, sis__step *s, int axis) {
-    sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
+    sis__shape_ctx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
     sis__tensor *y = &w->p->tensors[s->outputs[0]];
     if (s->ops->trait == SIS__KEEPS) {
         y->count = y->count / y->dims[axis] * w->n;
         y->dims[axis] = w->n;
-        sis__cx_alias(&c);
+        sis__ctx_alias(&c);
         return SIS_OK;
     }
     int tokens = s->op == SIS__OP_MATMUL && s->p.gemm.tokens;
@@ -308,12 +308,12 @@ static int compile_again(pushdown *w, sis__step *s, int axis) {
 
 /* A step that picks what is already picked becomes a view. */
 static void become_view(pushdown *w, sis__step *s) {
-    sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
+    sis__shape_ctx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
     s->op = SIS__OP_IDENTITY;
     s->ops = &sis__op_identity;
     s->n_inputs = 1;
     s->flops = 0;
-    sis__cx_alias(&c);
+    sis__ctx_alias(&c);
 }
 
 /* The current inputs of a step, then those that it needed only for compilation, such as bounds,
