@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * UTF-8. See utf8.h.
+ * See utf8.h.
  */
 #include "base/utf8.h"
 
+/* Length of a character with this first byte; 0: not a first byte. */
 static size_t length_of(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }

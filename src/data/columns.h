@@ -36,10 +36,10 @@ typedef struct sis__column {
     size_t absent_room;
     size_t words, missing;      /* cells that are not numbers; cells without a value */
     size_t truths;              /* cells that are true or false, counted as 1 or 0 */
-    size_t word_row, word_line; /* row of the first word, and the line where it begins */
+    size_t word_row, word_line; /* row of the first word, and its line in the file */
     size_t missing_row, missing_line;
-    uint16_t word_code, missing_code; /* and its cell */
-    int full;                         /* more than SIS__CATEGORIES_MAX */
+    uint16_t word_code, missing_code; /* codes of these two cells */
+    int full;                         /* more than SIS__CATEGORIES_MAX distinct cells */
 } sis__column;
 
 void sis__column_release(sis__column *c);
@@ -48,7 +48,7 @@ void sis__column_release(sis__column *c);
  * SIS_E_NOMEM. */
 int sis__column_add(sis__column *c, const char *cell, uint16_t *code);
 
-/* The same after all cells have been read. */
+/* The code of a cell, after all cells have been read. */
 uint16_t sis__column_find(const sis__column *c, const char *cell);
 
 /* Does it hold categories, as far as it has been read? */
@@ -71,15 +71,15 @@ typedef struct sis__columns {
     size_t first; /* the number of the first row */
 } sis__columns;
 
-/* The values of such a table as opt asks; valid as long as t->columns. _rows: rows of it as a data
- * set, without names and features of values, which are set separately. */
+/* How the columns of a table become values, according to opt; valid as long as t->columns. _rows
+ * makes a data set of rows without names and features of values; _name adds these. */
 typedef struct sis__layout sis__layout;
 int sis__layout_new(const sis__columns *t, const sis_data_opt *opt, sis__layout **out);
 void sis__layout_free(sis__layout *l);
 int sis__layout_rows(const sis__layout *l, const sis__columns *t, sis_data **out);
 int sis__layout_name(sis__layout *l, sis_data *data);
 
-/* May rows still be invalid because of unknown categories? */
+/* Must later rows be checked for unknown categories? */
 int sis__layout_is_strict(const sis__layout *l);
 
 /* Read a table and pass it to `use` with ctx. */

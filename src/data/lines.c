@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of lines. See lines.h.
+ * See lines.h.
  */
 #include "data/lines.h"
 
@@ -68,7 +68,7 @@ int sis__lines_blank(const sis__lines *l) {
     return strspn(l->line.data, " \t") == l->line.len;
 }
 
-/* Remove the quotes of a cell that is entirely quoted. */
+/* Remove the quotes of a cell that is entirely quoted; inside, "" becomes ". */
 static char *unquote(char *cell) {
     size_t n = strlen(cell), to = 0;
     if (n < 2 || cell[0] != '"' || cell[n - 1] != '"')

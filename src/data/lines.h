@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of lines: UTF-8, one at a time, cut into cells at the tabs.
+ * Read a text file line by line, and split lines into cells at tabs.
  */
 #ifndef SIS_DATA_LINES_H
 #define SIS_DATA_LINES_H
@@ -12,8 +12,8 @@ typedef struct sis__lines {
     sis__source source;
     sis__buf line;
     size_t number; /* of the line, counted from 1 */
-    size_t start;  /* where it begins in the file */
-    int inside;    /* a section of a file that continues after it */
+    size_t start;  /* its offset in the file */
+    int inside;    /* only a section of the file is read, and more follows */
     char **cells;  /* (n) of the line, after sis__lines_cut() */
     size_t n, room;
 } sis__lines;

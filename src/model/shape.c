@@ -39,17 +39,17 @@ static size_t fixed_part(const sis__shape *s, size_t first, size_t *free_axes) {
 }
 
 /* Fill the axes from `first` on with one row. */
-static int fill(const sis__shape *s, size_t first, const sis_net_shape *told, size_t n_values,
+static int fill(const sis__shape *s, size_t first, const sis_net_shape *declared, size_t n_values,
                 sis__fit *out) {
     out->rank = s->rank - first;
-    if (told && told->rank == out->rank) {
-        memcpy(out->dims, told->dims, told->rank * sizeof *told->dims);
+    if (declared && declared->rank == out->rank) {
+        memcpy(out->dims, declared->dims, declared->rank * sizeof *declared->dims);
         return 1;
     }
     return sis__dims_row(s->dims + first, out->rank, n_values, out->dims) == SIS_OK;
 }
 
-/* A file or server may declare any number of rows. */
+/* Refuse a fixed number of rows that is too large to fill. */
 static int check_rows(const sis__shape *s, size_t n_values, size_t rows) {
     char text[SIS__SHAPE_TEXT];
     if (n_values == 0 || rows <= 1 || rows <= MAX_FILLED / n_values)
@@ -68,22 +68,23 @@ static int fit_single(const sis__shape *s, size_t n_values, sis__fit *out) {
 }
 
 /* Several rows at a time: any number, or a fixed one. */
-static int fit_batch(const sis__shape *s, const sis_net_shape *told, size_t n_values,
+static int fit_batch(const sis__shape *s, const sis_net_shape *declared, size_t n_values,
                      sis__fit *out) {
-    if (s->rank == 0 || s->dims[0] == 0 || !fill(s, 1, told, n_values, out))
+    if (s->rank == 0 || s->dims[0] == 0 || !fill(s, 1, declared, n_values, out))
         return 0;
     out->batched = 1;
     out->rows = s->dims[0] < 0 ? 0 : (size_t)s->dims[0];
     return 1;
 }
 
-int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out) {
+int sis__shape_fit(const sis__shape *s, const sis_net_shape *declared, size_t n_values,
+                   sis__fit *out) {
     char text[SIS__SHAPE_TEXT];
     *out = (sis__fit){0};
     int fixed = s->rank > 0 && s->dims[0] > 1;
     if (fixed && fit_single(s, n_values, out))
         return SIS_OK;
-    if (fit_batch(s, told, n_values, out))
+    if (fit_batch(s, declared, n_values, out))
         return check_rows(s, n_values, out->rows);
     if (!fixed && fit_single(s, n_values, out))
         return SIS_OK;

@@ -23,11 +23,12 @@ typedef struct sis__fit {
     size_t rows;            /* a tensor holds exactly this many; 0: any number */
 } sis__fit;
 
-/* Fit rows of n_values values with the shape `told` (shapes.h). If that is NULL, a free axis takes
+/* Fit rows of n_values values with the shape `declared` (shapes.h). If that is NULL, a free axis takes
  * the rest, several free axes are equal; a first axis that is fixed and not 1 is the batch only if
  * a row cannot fill all axes, as in the engine. SIS_E_ARGUMENT if they do not fit,
  * SIS_E_UNSUPPORTED if the fixed batch is too large; the message names the shape. */
-int sis__shape_fit(const sis__shape *s, const sis_net_shape *told, size_t n_values, sis__fit *out);
+int sis__shape_fit(const sis__shape *s, const sis_net_shape *declared, size_t n_values,
+                   sis__fit *out);
 
 /* The shape of one row, 0 for free sizes; rank 0: no batch axis, or a fixed batch. */
 void sis__shape_row(const sis__shape *s, sis_net_shape *row);

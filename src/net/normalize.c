@@ -29,7 +29,7 @@ static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {
     *shape = (sis_net_shape){0};
     if (n == 1)
         return SIS_OK;
-    const size_t *dims = row.dims + (row.rank == 4); /* a batch of fixed size */
+    const size_t *dims = row.dims + (row.rank == 4); /* skip the axis of a fixed batch */
     if ((row.rank == 3 || row.rank == 4) && dims[0] == n)
         *shape = (sis_net_shape){.rank = 3, .dims = {n, 1, 1}};
     else if ((row.rank == 3 || row.rank == 4) && dims[2] == n)
@@ -94,7 +94,7 @@ static int rename_uses(Sis__Onnx__Graph *g, const char *name, const char *to) {
 }
 
 /* Insert a node before all others. */
-static int put_in_front(Sis__Onnx__Model *doc, const char *op, const char *from, const char *by,
+static int insert_first(Sis__Onnx__Model *doc, const char *op, const char *from, const char *by,
                         const char *to) {
     Sis__Onnx__Graph *g = doc->graph;
     Sis__Onnx__Node *n;
@@ -138,9 +138,9 @@ int sis_net_normalize(sis_net *net, const double *mean, const double *deviation,
     if (!error)
         error = add_numbers(doc->graph, DEVIATION, &shape, deviation, n);
     if (!error)
-        error = put_in_front(doc, "Div", CENTRED, DEVIATION, NORMALIZED);
+        error = insert_first(doc, "Div", CENTRED, DEVIATION, NORMALIZED);
     if (!error)
-        error = put_in_front(doc, "Sub", name, MEAN, CENTRED);
+        error = insert_first(doc, "Sub", name, MEAN, CENTRED);
     free(name);
     return error ? error : sis__net_reload(net);
 }

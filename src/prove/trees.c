@@ -109,7 +109,7 @@ typedef struct {
     size_t saved; /* offset of the saved set of the test's column */
 } frame;
 
-/* What the frames on the way to the present one need. */
+/* Stacks for the frames from the root of the search to the current one. */
 typedef struct {
     node *nodes;
     uint32_t *roots;
@@ -118,7 +118,7 @@ typedef struct {
     size_t n_nodes, n_roots, n_frames, n_saved, nodes_room, roots_room, frames_room, saved_room;
 } stacks;
 
-/* Room for one row and its scores. */
+/* Scratch for one row and its scores. */
 typedef struct {
     double *row, *sums, *rest; /* (width), (n_sums), (n_sums) */
     unsigned char *seen;
@@ -133,10 +133,10 @@ typedef struct {
     unsigned char *one_of; /* (features) its columns are categories, exactly one of which is 1 */
 } groups;
 
-/* If the nearest row is searched. */
+/* State of a search for the nearest row. */
 typedef struct {
     const sis__steps *steps; /* NULL: any row */
-    double *cost;            /* of each cell, 64 to a word of the state */
+    double *cost;            /* of each cell, 64 per word of the state */
     double best;             /* cost of the nearest so far, */
     double *best_row;        /* (width) and the row */
 } nearest;
@@ -147,7 +147,7 @@ typedef struct {
     const sis__oracle *oracle;        /* its deadline is used */
     const unsigned char *free_column; /* (width) */
     uint64_t *state;                  /* sets of cells, column by column */
-    uint32_t for_it, against;         /* indices of sums; UINT32_MAX: none */
+    uint32_t for_it, against;         /* sums that raise and lower the goal; UINT32_MAX: none */
     double constant, slack;
     sis__ensemble_decision decision; /* for an ensemble */
     stacks on;

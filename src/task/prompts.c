@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Prompts of language models: a template with {field} in the places of an example's fields, one of which is cut into
- * features.
+ * Prompts of language models: a template with {field} for the fields of an example. One field is
+ * divided into features.
  *
  *     --prompt FILE      "Context: {context}\nQuestion: {question}\nAnswer:"
  *     --explain FIELD    context
- *     --input FILE       {"context":"Mara lives in Oslo. Tom has a dog.","question":"Where does Mara live?"}
+ *     --input FILE       {"context":"Mara lives in Oslo. Tom has a dog.","question":"Where ...?"}
  *
- * The field is a text, cut into sentences, paragraphs, lines or words, or a list, whose entries are the features:
- * texts, or objects with "text" and "title". Everything else in the prompt is never left out. The answer is the field
- * "answer", else --answer, else the one that the model gives by itself. The field "human" may list the numbers of the parts that a
- * person marked.
+ * The field is a text, divided into sentences, paragraphs, lines or words, or a list whose entries
+ * are the features: texts, or objects with "text" and "title". The rest of the prompt is never left
+ * out. The answer is the field "answer", else --answer, else the model's own answer. The field
+ * "human" may list the numbers of the parts that a person marked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 
 /* ---- The template ---------------------------------------------------------------------------- */
 
-/* The length of "{name}" at text; 0: it is something else. */
+/* The length of "{name}" at the start of text; 0: another text. */
 static size_t field_length(const char *text) {
     size_t n = 1;
     while (*text == '{' &&
@@ -92,7 +92,7 @@ static int fill_in(const char *from, const char *to, const json_t *example, char
     return sis__buf_give(&b, out, &n);
 }
 
-/* Where the field that is explained stands in the template. */
+/* Find the explained field in the template. */
 static int find_field(const char *template, const char *field, const char **from, const char **to) {
     *from = NULL;
     for (const char *at = template; *at;) {
@@ -157,7 +157,7 @@ static int cut_text(sis__task_prompt *p, const json_t *value, unit u) {
     return error;
 }
 
-/* A list: its entries, with an empty line between. */
+/* The entries of a list, separated by empty lines. */
 static int cut_list(sis__task_prompt *p, const json_t *list) {
     sis__buf b;
     const json_t *entry;
@@ -202,11 +202,11 @@ static int take_human(const json_t *list, sis__task_prompt *p) {
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-/* What all of them share. */
+/* Settings for all examples. */
 typedef struct {
     const char *field, *answer, *id;
     char *template;
-    const char *from, *to; /* of the field in it */
+    const char *from, *to; /* start and end of the field in the template */
     unit unit;
 } reader;
 
@@ -287,7 +287,7 @@ static int read_lines(const reader *r, const char *path, const char *bytes,
                : error;
 }
 
-/* As a data set of texts: the fields that are explained. */
+/* The explained fields as a data set of texts. */
 static int make_data(const sis__task_prompts *p, const char *path, sis_data **out) {
     const char **texts = SIS_NEW(const char *, 2 * p->n);
     int named = texts != NULL;
@@ -302,7 +302,7 @@ static int make_data(const sis__task_prompts *p, const char *path, sis_data **ou
     return error;
 }
 
-/* What --features says; the name of the field is fine too: a list has its entries. */
+/* The value of --features: a unit, or the name of the field if it is a list. */
 static int find_unit(const sis_task *t, reader *r) {
     const char *features = t->opt.question.features;
     if (strcmp(features, "each") == 0 || strcmp(features, r->field) == 0)
@@ -316,7 +316,7 @@ static int find_unit(const sis_task *t, reader *r) {
         features);
 }
 
-/* Many samples, or a mask that is not leaving out, make no sense. */
+/* Refuse several samples and other masks: parts of a prompt are left out. */
 static int check_options(const sis_task *t) {
     const char *mask = t->opt.question.mask;
     if (!t->opt.model.open.explain)
@@ -331,7 +331,7 @@ int sis__task_has_prompts(const sis_task_opt *o) {
     return o->examples.prompt != NULL || o->examples.prompt_text != NULL;
 }
 
-/* The template, yours to free. */
+/* Read the template; the caller frees it. */
 static int read_template(const sis_task_opt *o, char **out) {
     size_t n;
     if (o->examples.prompt_text)
@@ -462,10 +462,10 @@ const char *sis_task_object(const sis_task *t, size_t i) {
 
 /* ---- Cost ------------------------------------------------------------------------------------ */
 
-/* A selection asks about every part that is left, then leaves one out: n + (n-1) + ... + 1 prompts. Quick asks about n
- * for its order and then halves. What comes on top, and the share of the text that is in a prompt, are means over the
- * questions of tests/llm/facts.py with one subset and 10 to 40 sentences: 25 to 28, 40 to 43, and 0.61 to 0.66 of the text. A
- * token of English text has about 4 bytes. */
+/* A selection asks about every remaining part, then leaves one out: n + (n-1) + ... + 1 prompts.
+ * Quick asks about n parts for its order and then bisects. The additional prompts, and the fraction
+ * of the text in a prompt, are means over the questions of tests/llm/facts.py with one subset and 10
+ * to 40 sentences: 25 to 28, 40 to 43, and 0.61 to 0.66. A token of English text has about 4 bytes. */
 int sis_task_estimate(const sis_task *t, sis_task_cost *out) {
     enum { CHECKS = 27, QUICK_CHECKS = 41, TOKEN_BYTES = 4 };
     static const double SHARE = 0.63;

@@ -32,7 +32,7 @@ typedef struct {
     int depth;
 } parser;
 
-static void *take(parser *p, size_t n, size_t size) {
+static void *allocate(parser *p, size_t n, size_t size) {
     struct sis__doc_block *b = p->blocks;
     if (n > (size_t)PTRDIFF_MAX / 2 / size) {
         sis__fail(SIS_E_NOMEM, "out of memory: %zu items of %zu bytes", n, size);
@@ -70,14 +70,14 @@ static int gather(parser *p, size_t first, int object, sis__doc *out) {
     p->n = first;
     out->n = n;
     if (!object && numbers == n) {
-        double *to = (double *)take(p, n, sizeof *to);
+        double *to = (double *)allocate(p, n, sizeof *to);
         for (size_t i = 0; to && i < n; i++)
             to[i] = from[i].number;
         out->kind = SIS__DOC_NUMBERS;
         out->numbers = to;
         return to ? SIS_OK : SIS_E_NOMEM;
     }
-    sis__doc *to = (sis__doc *)take(p, n, sizeof *to);
+    sis__doc *to = (sis__doc *)allocate(p, n, sizeof *to);
     if (to && n)
         memcpy(to, from, n * sizeof *to);
     out->kind = object ? SIS__DOC_OBJECT : SIS__DOC_LIST;
@@ -89,7 +89,7 @@ static int fail(const parser *p, const char *expected) {
     return sis__fail(SIS_E_FORMAT, "byte %zu: expected %s", (size_t)(p->at - p->start), expected);
 }
 
-static int finish(parser *p, int error, sis__document *out) {
+static int end_parse(parser *p, int error, sis__document *out) {
     free(p->stack);
     out->blocks = p->blocks;
     if (error)
@@ -139,7 +139,7 @@ static int accept_word(parser *p, const char *word) {
     return 1;
 }
 
-/* Four hexadecimal digits; -1 if they are not. */
+/* The value of four hexadecimal digits; -1: other characters. */
 static long hex(const parser *p, const char *at) {
     long v = 0;
     for (int i = 0; i < 4; i++) {
@@ -201,7 +201,7 @@ static int parse_string(parser *p, const char **text, size_t *n) {
         end += *end == '\\' && end + 1 < p->end ? 2 : 1;
     if (end >= p->end)
         return fail(p, "the end of the text");
-    char *to = (char *)take(p, (size_t)(end - p->at) + 1, 1);
+    char *to = (char *)allocate(p, (size_t)(end - p->at) + 1, 1);
     int error = to ? SIS_OK : SIS_E_NOMEM;
     *text = to;
     while (!error && p->at < end) {
@@ -222,8 +222,8 @@ static int parse_string(parser *p, const char **text, size_t *n) {
     return SIS_OK;
 }
 
-/* The double, unless it lies halfway between two floats: then the float nearest to the decimal
- * digits, which rounding twice could miss. */
+/* v, the double nearest to these digits; if v is the midpoint of two floats, the float nearest to
+ * the digits, because rounding v to float could give the other one. */
 static double nearest(const char *digits, double v) {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
@@ -308,7 +308,7 @@ int sis__json_parse(const char *bytes, size_t n, sis__document *out) {
     skip_blanks(&p);
     if (!error && p.at != p.end)
         error = fail(&p, "the end");
-    return finish(&p, error, out);
+    return end_parse(&p, error, out);
 }
 
 /* ---- UBJSON ---------------------------------------------------------------------------------- */
@@ -337,7 +337,7 @@ static size_t size_of(char type) {
     }
 }
 
-/* Read a number whose bytes are known to be there. */
+/* Read a number; the caller has checked that its bytes exist. */
 static double take_number(parser *p, char type) {
     size_t n = size_of(type);
     uint64_t bits = 0;
@@ -382,7 +382,7 @@ static int take_length(parser *p, size_t *n) {
 
 static int take_text(parser *p, const char **text, size_t *n) {
     int error = take_length(p, n);
-    char *to = error ? NULL : (char *)take(p, *n + 1, 1);
+    char *to = error ? NULL : (char *)allocate(p, *n + 1, 1);
     *text = to;
     if (error || !to)
         return error ? error : SIS_E_NOMEM;
@@ -398,7 +398,7 @@ static int take_text(parser *p, const char **text, size_t *n) {
 static int take_numbers(parser *p, char type, size_t n, sis__doc *out) {
     if (!size_of(type) || n > (size_t)(p->end - p->at) / size_of(type))
         return fail(p, "numbers that the file has room for");
-    double *to = (double *)take(p, n, sizeof *to);
+    double *to = (double *)allocate(p, n, sizeof *to);
     for (size_t i = 0; to && i < n; i++)
         to[i] = take_number(p, type);
     out->kind = SIS__DOC_NUMBERS;
@@ -479,5 +479,5 @@ int sis__ubjson_parse(const char *bytes, size_t n, sis__document *out) {
     int error = take_value(&p, &out->root);
     if (!error && p.at != p.end)
         error = fail(&p, "the end");
-    return finish(&p, error, out);
+    return end_parse(&p, error, out);
 }
