@@ -44,8 +44,8 @@ size_t sis__inputs_values(const sis__model_inputs *s);
 /* The shape of a row, 0 for free sizes; rank 0: it is cut into parts, or has no known shape. */
 void sis__inputs_row(const sis__model_inputs *s, sis_net_shape *row);
 
-/* How rows of n_values, with the shape `told` unless NULL, fill tensor i. */
-int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *told,
+/* How rows of n_values, with the shape `declared` unless NULL, fill tensor i. */
+int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *declared,
                     size_t n_values, sis__fit *out);
 
 /* For one row: the number of values of tensor i, and value k of them. */

@@ -482,8 +482,8 @@ static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
-/* Another row: the numbers in reverse order (turned), or with the first half set, or all 1 if that
- * changes nothing. Rows with words: all are removed. */
+/* Another row: the numbers in reverse order (turned), or only their first half, or all 1 if that is
+ * the same row. Rows with words: all are removed. */
 static void other_row(const ort_model *m, const double *row, size_t n, int turned, double *other) {
     int same = 1;
     for (size_t i = 0; i < n; i++) {

@@ -40,7 +40,7 @@ static void point_data(sis__run *r, char *base) {
     }
 }
 
-/* The padded size of a tensor's memory. */
+/* The size of a tensor in floats, rounded up to 16. */
 static size_t padded(const sis__tensor *t) {
     return (t->count + 15) / 16 * 16;
 }

@@ -85,7 +85,7 @@ static int join(int a, int b) {
     return a == NEVER || a == b ? b : b == NEVER ? a : SEVERAL;
 }
 
-/* Is input i of each step tagged or constant? */
+/* Is every input of the step tagged or constant? */
 static int inputs_known(const attention *a, const sis__step *s) {
     for (size_t i = 0; i < s->n_inputs; i++)
         if (s->inputs[i] >= 0 && !a->plan->tensors[s->inputs[i]].data && !a->tags[s->inputs[i]])

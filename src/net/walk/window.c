@@ -186,8 +186,8 @@ typedef struct {
     size_t version;        /* of the base */
     size_t max;            /* maximal number of values that a candidate changes; 0: rows are written
                     * whole */
-    size_t *place;         /* (NEAR, most) their positions */
-    float *value;          /* (NEAR, most) */
+    size_t *place;         /* (NEAR, max) their positions */
+    float *value;          /* (NEAR, max) */
     sis__row_change changes[NEAR];
     float *one; /* (f->row) scratch row */
     /* At most one of them is used; with none, every candidate may be the best. */

@@ -131,7 +131,7 @@ static void place_kept(sis__prefix *f, sis__keep_point *s) {
         s->kept[j].in =
             room_for(used, s->kind == SIS__KEEP_CONV ? own_floats(f, &f->layers[s->layer], j)
                                                      : sis__box_volume(&m->box[j]) * m->channels);
-    /* The boxes that cuts read at every step are stored together. */
+    /* Results that cuts read at every step are stored together. */
     for (size_t j = 0; j < n; j++)
         s->kept[j].out = room_for(used, wide                       ? s->linear.padded
                                         : s->kind == SIS__KEEP_MAX ? m->channels
