@@ -25,12 +25,12 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 
-enum { PART = 2000, TEXT_MOST = 48, PIXELS_MOST = 40, WORDS_MOST = 8 };
+enum { PART = 2000, TEXT_MAX = 48, PIXELS_MAX = 40, WORDS_MAX = 8 };
 
 /* A point as the plain version has it. */
 typedef struct {
     int n;
-    int items[2 * PIXELS_MOST]; /* words ascending, letters, or rows and columns */
+    int items[2 * PIXELS_MAX]; /* words ascending, letters, or rows and columns */
     double own;                 /* pixels: sum over its own pairs */
 } plain_point;
 
@@ -84,7 +84,7 @@ static int by_number(const void *a, const void *b) {
 
 /* Words of a language: some are everywhere, most are rare, and some go together. */
 static void make_words(sis__rng *r, plain_point *p) {
-    int wanted = 1 + (int)sis__rng_below(r, WORDS_MOST), topic = (int)sis__rng_below(r, 200);
+    int wanted = 1 + (int)sis__rng_below(r, WORDS_MAX), topic = (int)sis__rng_below(r, 200);
     p->n = 0;
     for (int k = 0; k < wanted; k++) {
         double u = sis__rng_uniform(r);
@@ -105,7 +105,7 @@ static void make_letters(sis__rng *r, plain_point *p) {
     static const char *const motifs[] = {"TGGCCACCAGGGGGCGCTA", "GCTGAGTCAGCA", "CCGGAAGTGACGT",
                                          "TTGCATAACAAT", "CACGTGACCGGA"};
     size_t which = sis__rng_below(r, 6);
-    char text[TEXT_MOST];
+    char text[TEXT_MAX];
     size_t n = which < 5 ? strlen(motifs[which]) : 8 + sis__rng_below(r, 12);
     for (size_t k = 0; k < n; k++) {
         int gap = sis__rng_uniform(r) < 0.2, other = which == 5 || sis__rng_uniform(r) < 0.05;
@@ -147,12 +147,12 @@ static double plain_jaccard(const plain_point *a, const plain_point *b) {
     return (double)(all - both) / (double)all;
 }
 
-static int least(int a, int b) {
+static int min(int a, int b) {
     return a < b ? a : b;
 }
 
 static double plain_levenshtein(const plain_point *a, const plain_point *b) {
-    int cost[TEXT_MOST + 1];
+    int cost[TEXT_MAX + 1];
     for (int j = 0; j <= b->n; j++)
         cost[j] = j;
     for (int i = 1; i <= a->n; i++) {
@@ -160,7 +160,7 @@ static double plain_levenshtein(const plain_point *a, const plain_point *b) {
         cost[0] = i;
         for (int j = 1; j <= b->n; j++) {
             int above = cost[j], change = diagonal + (a->items[i - 1] != b->items[j - 1]);
-            cost[j] = least(least(above, cost[j - 1]) + 1, change);
+            cost[j] = min(min(above, cost[j - 1]) + 1, change);
             diagonal = above;
         }
     }
@@ -170,8 +170,8 @@ static double plain_levenshtein(const plain_point *a, const plain_point *b) {
 /* ---- The library's points -------------------------------------------------------------------- */
 
 static int add_point(sis_points *points, const plain_point *p) {
-    char text[TEXT_MOST], words[WORDS_MOST][16];
-    const char *list[WORDS_MOST];
+    char text[TEXT_MAX], words[WORDS_MAX][16];
+    const char *list[WORDS_MAX];
     switch (sis_points_distance_kind(points)) {
     case SIS_DISTANCE_LEVENSHTEIN:
         for (int k = 0; k < p->n; k++)

@@ -30,7 +30,7 @@ static const char *const all_names[] = {"ann-thyroid", "appendicitis",     "divo
                                         "wdbc",        "wine-recognition", "zoo"};
 
 static double smallest_seconds; /* 0: any minimal one */
-static size_t most_instances = SIZE_MAX;
+static size_t max_instances = SIZE_MAX;
 
 typedef struct {
     sis__booster b;
@@ -149,7 +149,7 @@ static void run_one(const char *folder, const char *name, double all[3]) {
     if (open_one(&m, folder, name))
         fail(name);
     m.n = sis_data_count(m.rows);
-    m.n = m.n < most_instances ? m.n : most_instances;
+    m.n = m.n < max_instances ? m.n : max_instances;
     m.sizes = calloc(m.n, sizeof *m.sizes);
     m.seconds = calloc(m.n, sizeof *m.seconds);
     m.proved = calloc(m.n, 1);
@@ -186,7 +186,7 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "--smallest") == 0) {
         int counted = argc > 3 && strspn(argv[3], "0123456789") == strlen(argv[3]);
         smallest_seconds = atof(argv[2]);
-        most_instances = counted ? strtoul(argv[3], NULL, 10) : SIZE_MAX;
+        max_instances = counted ? strtoul(argv[3], NULL, 10) : SIZE_MAX;
         argc -= 2 + counted;
         argv += 2 + counted;
     }

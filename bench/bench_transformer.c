@@ -28,7 +28,7 @@
 #include "base/rng.h"
 
 enum { BATCH = 64, WORDS = 500, PADDING = 0 }; /* BATCH: rows of a call at most */
-enum { MOST_CORES = 64 };
+enum { MAX_CORES = 64 };
 static int cores = 1;
 
 /* Of processor time, which is what passes on an idle machine: other work does not count. Of several
@@ -134,7 +134,7 @@ static void *select_in_thread(void *ctx) {
 /* Masked copies a second of selections, as many at once as there are cores. */
 static double walk_rate(bench *b) {
     double began = seconds_of_work(), p = (double)b->length;
-    pthread_t threads[MOST_CORES];
+    pthread_t threads[MAX_CORES];
     void *made = b;
     int started = 0;
     while (started + 1 < cores && pthread_create(&threads[started], NULL, select_in_thread, b) == 0)
@@ -287,7 +287,7 @@ int main(int argc, char **argv) {
             folder = argv[i + 1];
         named |= strncmp(argv[i], "encoder", 7) == 0;
     }
-    if (cores < 1 || cores > sis__cores() || cores > MOST_CORES) {
+    if (cores < 1 || cores > sis__cores() || cores > MAX_CORES) {
         fprintf(stderr, "bench_transformer: --cores is 1 to %d here\n", sis__cores());
         return 2;
     }

@@ -42,7 +42,7 @@ enum { TURNS = 2, MODELS = 256, ROWS = 256 };
 typedef enum { CONVOLUTIONS, RECURRENT, TREES, OTHERS, KINDS } kind;
 static const struct {
     const char *name;
-    size_t least;  /* features of those that count */
+    size_t min;  /* features of those that count */
     double wanted; /* times ONNX Runtime */
 } kinds[] = {{"convolutional", 500, 30}, {"recurrent", 1, 5}, {"trees", 50, 20}, {"others", 1, 1}};
 
@@ -183,7 +183,7 @@ static double time_rows(const sis_model *model, const zoo_model *m, const double
     double *scores = calloc(ROWS * model->n_outputs, sizeof *scores), best = 0;
     double end = seconds() + given, done = 0, spent = 0;
     int rounds = 0;
-    size_t p = (size_t)count_live(m), most = p < ROWS ? p : ROWS, n = 1;
+    size_t p = (size_t)count_live(m), max = p < ROWS ? p : ROWS, n = 1;
     for (int i = 0; scores && n && (i < 3 || seconds() < end); i++) {
         int small = n == p; /* the calls of all steps */
         double took = time_calls(model, m, rows, n, small, scores);
@@ -194,8 +194,8 @@ static double time_rows(const sis_model *model, const zoo_model *m, const double
             rounds += i >= 3;
             done = spent = 0;
         }
-        for (; n < most && took * 4 < given; took *= 2)
-            n = 2 * n < most ? 2 * n : most;
+        for (; n < max && took * 4 < given; took *= 2)
+            n = 2 * n < max ? 2 * n : max;
         if (seconds() > end + given)
             break;
     }
@@ -248,7 +248,7 @@ static void show(bench *b, const zoo_model *m, const rates *r) {
     b->models++;
     b->below += ratio < 1;
     b->slower += r->walk < 0.9 * r->plain;
-    if (m->n_features >= kinds[k].least && b->n[k] < MODELS && !isnan(ratio))
+    if (m->n_features >= kinds[k].min && b->n[k] < MODELS && !isnan(ratio))
         b->ratios[k][b->n[k]++] = ratio;
 }
 
@@ -285,7 +285,7 @@ static void show_medians(bench *b) {
         if (n)
             printf("%-13s of %3zu features or more: %3zu models, median %.1f times ONNX Runtime "
                    "(wanted: %g), least %.2f\n",
-                   kinds[k].name, kinds[k].least, n, sis__quantile(r, n, 0.5), kinds[k].wanted,
+                   kinds[k].name, kinds[k].min, n, sis__quantile(r, n, 0.5), kinds[k].wanted,
                    r[0]);
     }
     printf("%zu of %zu models below ONNX Runtime, %zu below our own full passes\n", b->below,

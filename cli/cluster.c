@@ -17,7 +17,7 @@ typedef struct {
     const char *distance, *output, *motifs, *matrices, *means, *where;
     cli_target target;
     cli_clustering clustering;
-    size_t top, most, flank, matches;
+    size_t top, max, flank, matches;
     int force;
     cli_common common;
 } cluster_options;
@@ -74,7 +74,7 @@ static const cli_option options[] = {
      .writes = CLI_WRITES_FILE, .unset = "a table only", .more = "A dash is standard output."},
     {"top", 0, "N", CLI_COUNT(cluster_options, top), "number of patterns printed for each cluster",
      .min = 1, .max = 1000},
-    {"most", 0, "N", CLI_COUNT(cluster_options, most), "number of clusters printed, 0 for all"},
+    {"most", 0, "N", CLI_COUNT(cluster_options, max), "number of clusters printed, 0 for all"},
     {"matrices", 0, "FILE", CLI_STRING(cluster_options, matrices),
      "DNA: write frequency matrices of clusters (JASPAR)", .writes = CLI_WRITES_FILE},
     {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
@@ -111,7 +111,7 @@ static void init(void *p) {
     o->top = opt.top;
     o->flank = opt.flank;
     o->matches = opt.matches;
-    o->most = 20;
+    o->max = 20;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ static int show(const cluster_options *o, const sis_clustering *c) {
     if (status == CLI_DONE && o->output)
         status = write_json(c, o->output);
     if (status == CLI_DONE && !(o->output && strcmp(o->output, "-") == 0))
-        cli_cluster_print(c, o->most);
+        cli_cluster_print(c, o->max);
     return status;
 }
 

@@ -24,6 +24,6 @@ int cli_clustering_set(const cli_clustering *c, sis_clustering_opt *opt);
 int cli_curve_write(const sis_clustering *c, const char *path);
 
 /* Clusters on standard output, the largest first: `most` of them, 0 for all. */
-void cli_cluster_print(const sis_clustering *c, size_t most);
+void cli_cluster_print(const sis_clustering *c, size_t max);
 
 #endif

@@ -14,15 +14,15 @@
 #include "cluster.h"
 #include "task.h"
 
-enum { LINE_MOST = 88 }; /* columns of a pattern */
+enum { LINE_MAX = 88 }; /* columns of a pattern */
 
 /* At most LINE_MOST columns of a pattern. */
 static void print_pattern(const char *text) {
-    char line[4 * LINE_MOST + 1];
+    char line[4 * LINE_MAX + 1];
     size_t n = 0, columns = 0;
     while (text[n] && n < sizeof line - 5) {
         columns += ((unsigned char)text[n] & 0xC0) != 0x80;
-        if (columns > LINE_MOST)
+        if (columns > LINE_MAX)
             break;
         line[n] = text[n];
         n++;
@@ -75,16 +75,16 @@ static void print_matrix(const sis_found_cluster *f) {
 /* How often each pixel is chosen, two rows in a line. */
 static void print_mean(const sis_clustering *x, const double *mean) {
     static const char shades[] = " .:-=+*#%@";
-    double most = 0;
+    double max = 0;
     for (size_t k = 0; k < x->height * x->width; k++)
-        most = fmax(most, mean[k]);
+        max = fmax(max, mean[k]);
     for (size_t y = 0; y < x->height; y += 2) {
         char line[128];
         size_t n = 0, kept = 0;
         for (size_t c = 0; c < x->width && n < sizeof line - 1; c++) {
             double v = mean[y * x->width + c];
             v = fmax(v, y + 1 < x->height ? mean[(y + 1) * x->width + c] : 0);
-            line[n++] = shades[most > 0 ? (size_t)ceil(v / most * 9) : 0];
+            line[n++] = shades[max > 0 ? (size_t)ceil(v / max * 9) : 0];
             kept = line[n - 1] != ' ' ? n : kept;
         }
         line[kept] = '\0';
@@ -132,8 +132,8 @@ static void print_head(const sis_clustering *c) {
            c->n_noise == 1 ? "" : "s");
 }
 
-void cli_cluster_print(const sis_clustering *c, size_t most) {
-    size_t n = c->n_clusters, shown = most && most < n ? most : n;
+void cli_cluster_print(const sis_clustering *c, size_t max) {
+    size_t n = c->n_clusters, shown = max && max < n ? max : n;
     print_head(c);
     for (size_t k = 0; k < shown; k++)
         if (c->counts)

@@ -148,13 +148,13 @@ static size_t edits(const char *a, const char *b) {
 
 const char *cli_nearest(const char *word, const char *const *names) {
     const char *nearest = NULL;
-    size_t length = strlen(word), least = length / 3 + 2; /* further away is another word */
+    size_t length = strlen(word), min = length / 3 + 2; /* further away is another word */
     for (; *names; names++) {
         size_t distance = edits(word, *names);
         if (length >= 2 && strncmp(word, *names, length) == 0)
             distance = 0; /* an abbreviation */
-        if (distance < least) {
-            least = distance;
+        if (distance < min) {
+            min = distance;
             nearest = *names;
         }
     }

@@ -29,7 +29,7 @@ static const cli_option options[] = {
      "number of examples shown that differ most"},
     {"top", 0, "N", CLI_COUNT(cli_compare_options, top),
      "number of patterns printed for each cluster", .min = 1, .max = 1000},
-    {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "number of clusters printed, 0 for all"},
+    {"most", 0, "N", CLI_COUNT(cli_compare_options, max), "number of clusters printed, 0 for all"},
     CLI_GROUP(cli_compare_options, open, cli_opening, cli_opening_options),
     CLI_FORCE(cli_compare_options, force),
     CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
@@ -41,7 +41,7 @@ static void init(void *p) {
     cli_clustering_init(&o->clustering);
     cli_opening_init(&o->open);
     o->top = 4;
-    o->most = 20;
+    o->max = 20;
     o->differ = 5;
 }
 

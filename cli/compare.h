@@ -13,7 +13,7 @@ typedef struct cli_compare_options {
     const char *model_a, *model_b, *distance, *output, *where;
     cli_target target;
     cli_clustering clustering;
-    size_t top, most, differ;
+    size_t top, max, differ;
     cli_opening open;
     int force;
     cli_common common;

@@ -52,7 +52,7 @@ static void print_scores(const sis_comparison *c) {
         }
 }
 
-enum { COLUMN = 38, DRAWN_MOST = 38 };
+enum { COLUMN = 38, DRAWN_MAX = 38 };
 
 /* Text in a column: at most COLUMN characters, filled up with blanks. */
 static void print_column(const char *text) {
@@ -77,12 +77,12 @@ static void print_column(const char *text) {
 
 /* Two rows of an image: a pixel of either is a dot, of both a colon. The pattern of a picture is
  * its pixels, row,column. */
-static void draw_line(const char *pattern, size_t y, char line[DRAWN_MOST + 1]) {
-    memset(line, ' ', DRAWN_MOST);
-    line[DRAWN_MOST] = '\0';
+static void draw_line(const char *pattern, size_t y, char line[DRAWN_MAX + 1]) {
+    memset(line, ' ', DRAWN_MAX);
+    line[DRAWN_MAX] = '\0';
     for (size_t row, column; sscanf(pattern, "%zu,%zu", &row, &column) == 2;
          pattern += strcspn(pattern + 1, " ") + 1) {
-        if (row / 2 != y / 2 || column >= DRAWN_MOST)
+        if (row / 2 != y / 2 || column >= DRAWN_MAX)
             continue;
         char now = row % 2 ? '.' : '\'';
         line[column] = line[column] == ' ' ? now : ':';
@@ -91,10 +91,10 @@ static void draw_line(const char *pattern, size_t y, char line[DRAWN_MOST + 1]) 
 
 static void draw_both(const sis_difference *d, size_t height) {
     for (size_t y = 0; y < height; y += 2) {
-        char a[DRAWN_MOST + 1], b[DRAWN_MOST + 1];
+        char a[DRAWN_MAX + 1], b[DRAWN_MAX + 1];
         draw_line(d->patterns[0][0], y, a);
         draw_line(d->patterns[1][0], y, b);
-        size_t n = DRAWN_MOST;
+        size_t n = DRAWN_MAX;
         while (n > 0 && b[n - 1] == ' ')
             b[--n] = '\0';
         printf("   |%s|%s\n", a, b);
@@ -122,7 +122,7 @@ int cli_comparison_print(const cli_compare_options *o, const sis_comparison *c) 
     print_decisions(c);
     print_scores(c);
     printf("\nBoth together: ");
-    cli_cluster_print(&c->joint, o->most);
+    cli_cluster_print(&c->joint, o->max);
     if (c->n_explained == 0)
         return CLI_DONE;
     if (c->farthest == 0 && c->n_explained == 1)

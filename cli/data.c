@@ -70,7 +70,7 @@ static const cli_option options[] = {
 
 /* ---- What there is --------------------------------------------------------------------------- */
 
-enum { FILES_MOST = 4 };
+enum { FILES_MAX = 4 };
 
 typedef struct {
     const char *name;   /* in the package, there perhaps with .gz after it; NULL: made by `make` */
@@ -86,7 +86,7 @@ typedef struct {
     const char *folder;    /* of the files, in the unpacked package */
     const char *installed; /* where the system has them if the package is installed, or NULL */
     int (*make)(const char *from, const char *folder); /* parts of files without a name, or NULL */
-    data_file files[FILES_MOST];                       /* the rest is empty */
+    data_file files[FILES_MAX];                       /* the rest is empty */
 } data_set;
 
 static const data_set sets[] = {
@@ -198,7 +198,7 @@ static int check_count(const char *path, const data_file *f) {
 
 static int is_complete(const data_set *set, const char *folder) {
     char path[CLI_PATH_MAX];
-    for (const data_file *f = set->files; f < set->files + FILES_MOST; f++)
+    for (const data_file *f = set->files; f < set->files + FILES_MAX; f++)
         if (f->result && (cli_path(path, folder, f->result) != CLI_DONE || !is_right(path, f)))
             return 0;
     return 1;
@@ -245,7 +245,7 @@ static int check_made(const char *folder, const data_file *f) {
 /* Every file of the set as a part. */
 static int make_parts(const data_set *set, const char *from, const char *folder) {
     int status = CLI_DONE;
-    const data_file *end = set->files + FILES_MOST;
+    const data_file *end = set->files + FILES_MAX;
     for (const data_file *f = set->files; status == CLI_DONE && f < end; f++)
         if (f->name)
             status = take_file(from, folder, f);
@@ -261,7 +261,7 @@ static int make_parts(const data_set *set, const char *from, const char *folder)
 static int take_files(const data_set *set, const char *from, const char *folder) {
     int status = make_parts(set, from, folder);
     char path[CLI_PATH_MAX];
-    for (const data_file *f = set->files; f < set->files + FILES_MOST; f++) {
+    for (const data_file *f = set->files; f < set->files + FILES_MAX; f++) {
         if (!f->result || cli_path(path, folder, f->result) != CLI_DONE)
             continue;
         if (status == CLI_DONE)
@@ -296,7 +296,7 @@ static int get_set(const data_set *set, const char *folder, const cli_data_optio
     else if ((status = cli_make_folder(folder)) == CLI_DONE)
         status =
             o->from ? take_files(set, o->from, folder) : fetch_files(set, folder, o->common.quiet);
-    for (const data_file *f = set->files; status == CLI_DONE && f < set->files + FILES_MOST; f++)
+    for (const data_file *f = set->files; status == CLI_DONE && f < set->files + FILES_MAX; f++)
         if (f->result)
             printf("%s/%s\n", folder, f->result);
     return status;

@@ -85,12 +85,12 @@ static int write_text(const stage *s, const char *name, const char *text) {
 /* Print a command and run it. Words of `line` are separated by blanks; MODELS/ and DIR/ stand for
  * the two folders, IMAGES for the file of digits, whatever blanks these have. */
 static int type(const stage *s, const char *line) {
-    enum { MOST = 32 };
-    char words[MOST][CLI_PATH_MAX], *argv[MOST + 2] = {"sis"};
+    enum { MAX = 32 };
+    char words[MAX][CLI_PATH_MAX], *argv[MAX + 2] = {"sis"};
     int argc = 1;
     printf("\n$ sis");
     int force = s->o->force && strstr(line, "--output");
-    while (*line && argc < MOST) {
+    while (*line && argc < MAX) {
         int n = (int)strcspn(line, " "), skip = 0;
         const char *folder = "";
         if (strncmp(line, "MODELS/", 7) == 0)

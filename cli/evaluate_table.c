@@ -119,7 +119,7 @@ static int print_counts(const sis_evaluation *e) {
         put(&t, "%s", cli_last_part(m->file));
         put(&t, "%zu", m->n);
         put(&t, "%.2f", m->summary.subsets_per_example);
-        put(&t, "%.0f", m->summary.subsets_most);
+        put(&t, "%.0f", m->summary.subsets_max);
         put(&t, "%.1f %%", 100 * m->summary.sufficient_examples);
         put_number(&t, "%.0f", m->summary.evaluations_per_example);
     }

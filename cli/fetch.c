@@ -222,10 +222,10 @@ void cli_part_drop(const char *path) {
 }
 
 static int copy(gzFile from, gzFile to) {
-    static const unsigned most = 1 << 16;
-    char *block = malloc(most);
+    static const unsigned max = 1 << 16;
+    char *block = malloc(max);
     int n = block ? 1 : -1;
-    while (n > 0 && (n = gzread(from, block, most)) > 0)
+    while (n > 0 && (n = gzread(from, block, max)) > 0)
         if (gzwrite(to, block, (unsigned)n) != n)
             n = -1;
     free(block);

@@ -30,14 +30,14 @@ void cli_where_release(cli_where *w) {
     *w = (cli_where){0};
 }
 
-int cli_records_each(const char *path, size_t most, cli_where *where, cli_visit *visit, void *ctx) {
+int cli_records_each(const char *path, size_t max, cli_where *where, cli_visit *visit, void *ctx) {
     sis_results *file;
     sis_record r;
     size_t n = 0;
     int status = CLI_DONE, found = sis_results_open(path, &file);
     if (found != SIS_OK)
         return cli_fail(found);
-    while (status == CLI_DONE && n < most && (found = sis_results_next(file, &r)) > 0) {
+    while (status == CLI_DONE && n < max && (found = sis_results_next(file, &r)) > 0) {
         int meant = where ? cli_where_holds(where, &r) : 1;
         status = meant < 0 ? cli_fail(meant) : meant ? visit(ctx, &r) : CLI_DONE;
         sis_record_release(&r);
@@ -46,7 +46,7 @@ int cli_records_each(const char *path, size_t most, cli_where *where, cli_visit 
     sis_results_close(file);
     if (status == CLI_DONE && found < 0)
         status = cli_fail(found);
-    else if (n == 0 && most > 0 &&
+    else if (n == 0 && max > 0 &&
              !sis_results_once(path)) /* what fills a pipe speaks for itself */
         status = cli_error("%s: contains no records", path);
     return status;

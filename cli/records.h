@@ -35,7 +35,7 @@ void cli_where_release(cli_where *w);
 /* Give those of the first `most` records of a file that are meant to `visit`; `where` NULL: all. CLI_DONE,
  * what `visit` returned, or CLI_FAILED after one line. A file without any is an error; standard input may
  * be empty. */
-int cli_records_each(const char *path, size_t most, cli_where *where, cli_visit *visit, void *ctx);
+int cli_records_each(const char *path, size_t max, cli_where *where, cli_visit *visit, void *ctx);
 
 /* The records of a file that are meant, found by id (sis/analysis.h); with or without the same id twice. That
  * none is meant is an error. */

@@ -16,7 +16,7 @@
 #include "output.h"
 #include "records.h"
 
-static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
+static const size_t FILE_MAX = (size_t)1 << 30; /* bytes */
 
 typedef struct {
     const char *output, *title, *figures, *format, *where, *by, *template;
@@ -144,7 +144,7 @@ static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
     *n = 0;
     while (got > 0) {
         if (*n == room) {
-            char *more = room < FILE_MOST ? realloc(*bytes, room = room ? 2 * room : 65536) : NULL;
+            char *more = room < FILE_MAX ? realloc(*bytes, room = room ? 2 * room : 65536) : NULL;
             if (!more)
                 return cli_error("%s: too large to read", path);
             *bytes = more;

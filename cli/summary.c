@@ -109,10 +109,10 @@ static void add_row(sis__buf *b, const sis_summary *s, size_t i, const columns *
     }
     if (c->values)
         sis__buf_str(b, c->classes ? "; " : "  ");
-    if (x.numbers && x.least == x.most)
-        sis__buf_printf(b, "%.6g", x.least);
+    if (x.numbers && x.min == x.max)
+        sis__buf_printf(b, "%.6g", x.min);
     else if (x.numbers)
-        sis__buf_printf(b, "%.6g to %.6g, mean %.4g", x.least, x.most, x.mean);
+        sis__buf_printf(b, "%.6g to %.6g, mean %.4g", x.min, x.max, x.mean);
     sis__buf_str(b, x.numbers && x.n_words ? ", " : "");
     add_few(b, s, i, x.n_words, sis_summary_word);
     sis__buf_char(b, '\n');

@@ -18,13 +18,13 @@
 
 /* ---- What work sees -------------------------------------------------------------------------- */
 
-static size_t next(sis__queue *t, size_t *things, size_t most) {
+static size_t next(sis__queue *t, size_t *things, size_t max) {
     crew *c = (crew *)t;
     size_t n = 0;
     pthread_mutex_lock(&c->lock);
     while (c->n_things == 0 && !c->closed)
         pthread_cond_wait(&c->more, &c->lock);
-    for (; n < most && c->n_things > 0; n++, c->n_things--)
+    for (; n < max && c->n_things > 0; n++, c->n_things--)
         things[n] = c->things[c->first++];
     if (c->n_things == 0) {
         c->first = 0;

@@ -30,8 +30,8 @@ static const double NAP_SECONDS = 0.002;
 static const double WINDOW_SECONDS = 4; /* of what "lately" means */
 static const double BUNDLE_SECONDS =
     0.0005; /* between messages of a process, times the processes */
-static const double BUNDLE_MOST = 0.1;
-enum { MOST = 480 }; /* things of a message, which then needs no handshake */
+static const double BUNDLE_MAX = 0.1;
+enum { MAX = 480 }; /* things of a message, which then needs no handshake */
 
 static int ranks = 1;
 static int current; /* round */
@@ -72,7 +72,7 @@ static double busy_seconds(void) {
 /* Between messages of a process. */
 static double bundle_gap(void) {
     double gap = BUNDLE_SECONDS * ranks;
-    return gap < BUNDLE_MOST ? gap : BUNDLE_MOST;
+    return gap < BUNDLE_MAX ? gap : BUNDLE_MAX;
 }
 
 static int send(const void *bytes, size_t n, int to, int tag) {
@@ -216,9 +216,9 @@ static size_t wish(const lead *l, const worker *k, size_t *ahead) {
 }
 
 static int give(lead *l, int rank, size_t n) {
-    size_t things[MOST], left = l->work->n - l->given, count = 0;
+    size_t things[MAX], left = l->work->n - l->given, count = 0;
     worker *k = &workers[rank];
-    n = n < MOST ? n : MOST;
+    n = n < MAX ? n : MAX;
     for (n = n < left ? n : left; count < n; count++, l->given++)
         things[count] = l->work->which ? l->work->which[l->given] : l->given;
     if (k->has == 0 && k->done == 0)

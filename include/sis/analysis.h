@@ -496,7 +496,7 @@ enum {
 };
 
 typedef struct sis_method_summary {
-    double subsets_per_example, subsets_most, sufficient_examples, evaluations_per_example;
+    double subsets_per_example, subsets_max, sufficient_examples, evaluations_per_example;
     sis_quantity quantities[SIS_N_QUANTITIES];
     double pearson_r, pearson_p;
     double holds[SIS_N_TRIALS]; /* share of rationales that stay sufficient; not in the file */
@@ -589,7 +589,7 @@ typedef struct sis_summary_item {
     size_t subsets, examples;  /* that hold it */
     size_t right, wrong;       /* subsets of decisions that the label says are so */
     size_t numbers;            /* times that it was a number: */
-    double least, most, mean;  /* of these */
+    double min, max, mean;  /* of these */
     size_t n_classes, n_words; /* different ones, see below */
 } sis_summary_item;
 
@@ -794,7 +794,7 @@ void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_moti
 
 /* The `most` motifs with the least divergence, best first: *matches holds the number returned;
  * free() it. Negative on failure. */
-long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
+long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t max,
                       sis_motif_match **matches);
 
 /* The `most` motifs with the smallest p, best first: a short motif has a small divergence more easily
@@ -805,7 +805,7 @@ long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t 
  * upper bound: two or three times too large for vague motifs. q: the least share of false ones among
  * the matches with such a p or a smaller one (Benjamini and Hochberg), over all motifs of the
  * set. */
-long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
+long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t max,
                     sis_motif_match **matches);
 
 /* ---- Rationales on motifs -------------------------------------------------------------------------------- */

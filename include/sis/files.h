@@ -24,7 +24,7 @@ typedef struct sis_column {
     const char *type; /* "number", "category", "id", "label", or "ignore": no feature, because the
                          options say so or its words are more than 1000 different ones */
     size_t missing, distinct;      /* cells without a value; different values besides */
-    double least, most;            /* of numbers; NaN: there is none */
+    double min, max;            /* of numbers; NaN: there is none */
     size_t n_categories;           /* of categories */
     const char *const *categories; /* (n_categories), sorted */
     const size_t *counts;          /* (n_categories) rows of each */

@@ -131,24 +131,24 @@ static int raise_kept(Model *m) {
 /* Of n inputs (n, outputs) scores, which are to be numbers. */
 static int take_scores(PyObject *answer, size_t n, size_t outputs, double *scores) {
     Py_buffer b;
-    size_t most = n * outputs, at = 0;
+    size_t max = n * outputs, at = 0;
     if (PyObject_GetBuffer(answer, &b, PyBUF_C_CONTIGUOUS) != 0)
         return -1;
-    int fits = (size_t)b.len == most * sizeof *scores;
+    int fits = (size_t)b.len == max * sizeof *scores;
     if (fits)
         memcpy(scores, b.buf, (size_t)b.len);
     else
         PyErr_Format(Error, "the model returned %zd bytes of scores, expected %zu", b.len,
-                     most * sizeof *scores);
+                     max * sizeof *scores);
     PyBuffer_Release(&b);
-    while (fits && at < most && !isnan(scores[at]))
+    while (fits && at < max && !isnan(scores[at]))
         at++;
-    if (fits && at < most)
+    if (fits && at < max)
         PyErr_Format(Error,
                      "the model returned NaN for input %zu of a batch of %zu; "
                      "every score must be a number",
                      at / outputs, n);
-    return fits && at == most ? 0 : -1;
+    return fits && at == max ? 0 : -1;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------
@@ -292,10 +292,10 @@ static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
 }
 
 /* Numbers of a Python sequence; -1 with an exception: they are none, or too many. */
-static int sizes_get(PyObject *list, size_t *dims, size_t most, size_t *n) {
+static int sizes_get(PyObject *list, size_t *dims, size_t max, size_t *n) {
     Py_ssize_t size = PySequence_Size(list);
     *n = size > 0 ? (size_t)size : 0;
-    if (*n > most)
+    if (*n > max)
         PyErr_SetString(PyExc_ValueError, "too many axes");
     for (size_t d = 0; d < *n && !PyErr_Occurred(); d++) {
         PyObject *o = PySequence_GetItem(list, (Py_ssize_t)d);
@@ -726,10 +726,10 @@ static int texts_read(PyObject *dict, sis_record *r) {
 /* How many features a map of n values has; NULL in it: each value is one. */
 static size_t features_of(size_t n, const Py_buffer *map) {
     const int *owner = (const int *)map->buf;
-    size_t most = 0;
+    size_t max = 0;
     for (size_t v = 0; owner && v < n; v++)
-        most = owner[v] >= (int)most ? (size_t)owner[v] + 1 : most;
-    return owner ? most : n;
+        max = owner[v] >= (int)max ? (size_t)owner[v] + 1 : max;
+    return owner ? max : n;
 }
 
 static int example_read(PyObject *dict, example *e) {
@@ -995,18 +995,18 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
                             "method",      "for_all",  "keep_class", "smallest", "domain",
                             "together",    "cheapest", NULL};
     PyObject *list;
-    Py_ssize_t most = 0, memory = 0;
+    Py_ssize_t max = 0, memory = 0;
     job j = {0};
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
     if (!PyArg_ParseTupleAndKeywords(
             args, kwargs, "O!OOO|pnnippzpppzip", names, ModelType, &j.m, &list, &j.done,
-            &j.progress, &j.opt.below, &most, &memory, &j.opt.jobs, &j.opt.exact, &j.trace,
+            &j.progress, &j.opt.below, &max, &memory, &j.opt.jobs, &j.opt.exact, &j.trace,
             &j.method, &j.for_all, &j.keep_class, &j.smallest, &j.domain, &j.together, &j.cheapest))
         return NULL;
     j.opt.threshold = 0; /* each example has its own */
-    j.opt.max_subsets = most > 0 ? (size_t)most : 0;
+    j.opt.max_subsets = max > 0 ? (size_t)max : 0;
     j.opt.memory = memory > 0 ? (size_t)memory : j.opt.memory;
     j.opt.progress = tell;
     j.opt.progress_ctx = &j;
@@ -1155,7 +1155,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
                             "seed",         "units",       "fixed",      "cheapest",  NULL};
     const char *features = NULL;
     file_task e = {.command = Py_None};
-    Py_ssize_t most = 0, memory = 0, samples = 0;
+    Py_ssize_t max = 0, memory = 0, samples = 0;
     unsigned long long seed = 1;
     PyObject *out = PyList_New(0);
     (void)self;
@@ -1166,7 +1166,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
             args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpOzzzzzKzzp", names, ModelType, &e.j.m,
             &e.strings, &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model.spec,
             &e.opt.question.threshold, &e.opt.question.mask, &e.opt.question.target, &search->below,
-            &most, &memory, &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
+            &max, &memory, &search->jobs, &search->exact, &e.ids, &e.labels, &e.exhaustive,
             &e.opt.examples.tokenizer, &features, &e.opt.examples.fit, &e.opt.answer.method,
             &e.opt.question.guarantee, &e.opt.question.domain, &e.opt.question.keep,
             &e.opt.question.smallest, &e.opt.question.confidence, &samples, &e.opt.question.refine,
@@ -1177,7 +1177,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
         return NULL;
     }
     e.opt.question.features = features ? features : e.opt.question.features;
-    search->max_subsets = most > 0 ? (size_t)most : 0;
+    search->max_subsets = max > 0 ? (size_t)max : 0;
     search->memory = memory > 0 ? (size_t)memory : search->memory;
     search->progress = tell;
     search->progress_ctx = &e.j;

@@ -102,8 +102,8 @@ static void *find_all(void *arg) {
 
 /* Does every example that is or will soon be under way wait? The lock is held. */
 static int all_wait(const gathering *g) {
-    size_t most = (size_t)g->opt.jobs, left = (g->stopped ? g->started : g->n) - g->ended;
-    return g->waiting > 0 && g->waiting >= (left < most ? left : most);
+    size_t max = (size_t)g->opt.jobs, left = (g->stopped ? g->started : g->n) - g->ended;
+    return g->waiting > 0 && g->waiting >= (left < max ? left : max);
 }
 
 /* Rows of all questions, max_rows in a call. */

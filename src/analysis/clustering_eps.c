@@ -54,7 +54,7 @@ static int try_eps(const sis_points *points, sis_cluster_opt opt, double eps, si
  * value has any. */
 static int separate_clusters(const sis_points *points, const sis_kdistances *k,
                              sis_cluster_opt *opt) {
-    size_t most = 0, left = k->n - k->knee, beside;
+    size_t max = 0, left = k->n - k->knee, beside;
     double last = NAN, best = k->values[k->knee];
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < TRIES; i++) {
@@ -63,8 +63,8 @@ static int separate_clusters(const sis_points *points, const sis_kdistances *k,
             continue;
         last = value;
         error = try_eps(points, *opt, value, &beside);
-        if (error == SIS_OK && beside > most) {
-            most = beside;
+        if (error == SIS_OK && beside > max) {
+            max = beside;
             best = value;
         }
     }

@@ -38,7 +38,7 @@ double sis__set_distance(const sis__row *a, const sis__row *b) {
 
 enum { ROW_ON_STACK = 256 };
 
-static size_t least(size_t a, size_t b, size_t c) {
+static size_t min(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
     return m < c ? m : c;
 }
@@ -57,7 +57,7 @@ static int letters_distance(const sis__row *a, const sis__row *b, double *out) {
         for (size_t j = 1; j <= b->n; j++) {
             size_t above = cost[j];
             size_t change = diagonal + (a->items[i - 1] != b->items[j - 1]);
-            cost[j] = least(above + 1, cost[j - 1] + 1, change);
+            cost[j] = min(above + 1, cost[j - 1] + 1, change);
             diagonal = above;
         }
     }

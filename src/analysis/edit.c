@@ -27,13 +27,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { LETTERS_MOST = 8, LANE_LONGEST = 64, CODES = 256 };
+enum { LETTERS_MAX = 8, LANE_LONGEST = 64, CODES = 256 };
 
 /* Strings `first` to first + n of the same length. */
 typedef struct {
     uint32_t first;
     uint16_t n, length;
-    uint8_t fewest[LETTERS_MOST], most[LETTERS_MOST]; /* of each letter */
+    uint8_t fewest[LETTERS_MAX], max[LETTERS_MAX]; /* of each letter */
     uint64_t some, all; /* pairs, letter * 8 + letter, that some have and that all have */
     size_t masks;       /* where its masks begin, in bytes */
 } block;
@@ -97,7 +97,7 @@ static size_t lane_bytes(size_t length) {
 static uint64_t pairs_of(const uint8_t *text, size_t n) {
     uint64_t pairs = 0;
     for (size_t k = 1; k < n; k++)
-        pairs |= (uint64_t)1 << (text[k - 1] * LETTERS_MOST + text[k]);
+        pairs |= (uint64_t)1 << (text[k - 1] * LETTERS_MAX + text[k]);
     return pairs;
 }
 
@@ -105,7 +105,7 @@ static uint64_t pairs_of(const uint8_t *text, size_t n) {
 static int cut_blocks(const sis__space *s, edit_index *x) {
     size_t bytes = 0, room = 0;
     while (x->n_lane < s->n && s->start[x->n_lane + 1] - s->start[x->n_lane] <= LANE_LONGEST &&
-           x->n_letters <= LETTERS_MOST)
+           x->n_letters <= LETTERS_MAX)
         x->n_lane++;
     for (size_t u = 0; u < x->n_lane;) {
         size_t length = s->start[u + 1] - s->start[u], n = 1;
@@ -127,8 +127,8 @@ static int cut_blocks(const sis__space *s, edit_index *x) {
 /* String k of a block: its masks, and what it makes of the block's bounds. */
 static void fill_lane(const sis__space *s, edit_index *x, block *b, size_t k) {
     sis__row row = sis__space_row(s, b->first + k);
-    uint8_t counts[LETTERS_MOST] = {0}, text[LANE_LONGEST];
-    uint64_t masks[LETTERS_MOST] = {0};
+    uint8_t counts[LETTERS_MAX] = {0}, text[LANE_LONGEST];
+    uint64_t masks[LETTERS_MAX] = {0};
     for (size_t i = 0; i < row.n; i++) {
         text[i] = x->code[row.items[i]];
         counts[text[i]]++;
@@ -145,7 +145,7 @@ static void fill_lane(const sis__space *s, edit_index *x, block *b, size_t k) {
                             : (void *)&masks[c],
                width);
         b->fewest[c] = k == 0 || counts[c] < b->fewest[c] ? counts[c] : b->fewest[c];
-        b->most[c] = k == 0 || counts[c] > b->most[c] ? counts[c] : b->most[c];
+        b->max[c] = k == 0 || counts[c] > b->max[c] ? counts[c] : b->max[c];
     }
     uint64_t pairs = pairs_of(text, row.n);
     b->some = k == 0 ? pairs : b->some | pairs;
@@ -292,7 +292,7 @@ static int block_too_far(const edit_index *x, const block *b, const edit_scratch
                          uint64_t pairs) {
     size_t more = 0, fewer = 0;
     for (size_t c = 0; c < x->n_letters; c++) {
-        more += t->counts[c] > b->most[c] ? t->counts[c] - b->most[c] : 0;
+        more += t->counts[c] > b->max[c] ? t->counts[c] - b->max[c] : 0;
         fewer += t->counts[c] < b->fewest[c] ? b->fewest[c] - t->counts[c] : 0;
     }
     return more > x->reach || fewer > x->reach ||
@@ -362,7 +362,7 @@ static int near_strand(const sis__space *s, edit_scratch *t, size_t u, int turne
     size_t n = s->start[u + 1] - s->start[u], shortest = n > x->reach ? n - x->reach : 0;
     int code = SIS_OK;
     begin(s, t, u, turned);
-    uint64_t pairs = x->n_letters <= LETTERS_MOST ? pairs_of(t->text, n) : 0;
+    uint64_t pairs = x->n_letters <= LETTERS_MAX ? pairs_of(t->text, n) : 0;
     for (size_t i = first_block(x, shortest); i < x->n_blocks && code == SIS_OK; i++) {
         const block *b = &x->blocks[i];
         if (b->first >= u)

@@ -31,7 +31,7 @@
 enum {
     DIRECTIONS = 16,
     STRIDE = DIRECTIONS + 1, /* coordinates of a set: directions and rest */
-    PLACES_MOST = 1 << 22,   /* of an image whose field is remembered */
+    PLACES_MAX = 1 << 22,   /* of an image whose field is remembered */
     PLACES_FEW = 1 << 12,    /* of one whose field is computed whole */
 };
 
@@ -91,7 +91,7 @@ static int scratch_new(const sis__space *s, void **scratch) {
     if (!f)
         return SIS_E_NOMEM;
     f->u = SIZE_MAX;
-    if (n > PLACES_MOST)
+    if (n > PLACES_MAX)
         return SIS_OK;
     f->stamp = n > PLACES_FEW ? SIS_NEW(uint32_t, n) : NULL;
     f->sum = SIS_NEW(double, n);
@@ -296,9 +296,9 @@ static int tabulate(const sis__space *s, energy_index *x) {
     x->at = SIS_NEW(uint32_t, n);
     if (!x->at)
         return SIS_E_NOMEM;
-    for (size_t k = 0; k < n && x->rows * x->columns <= PLACES_MOST; k++)
+    for (size_t k = 0; k < n && x->rows * x->columns <= PLACES_MAX; k++)
         x->at[k] = (uint32_t)((s->items[k] >> 16) * x->columns + (s->items[k] & 0xFFFF));
-    if (x->rows * x->columns > PLACES_MOST)
+    if (x->rows * x->columns > PLACES_MAX)
         return SIS_OK;
     x->gaps = SIS_NEW(double, x->rows * x->width);
     if (!x->gaps)

@@ -72,12 +72,12 @@ static void mark_features(const sis__method *m, size_t from, size_t to, size_t n
 /* Importance of the features inside, or outside, of a method's rationales. */
 static int sample_importance(const sis__evaluation *ev, const sis__method *m, int inside,
                              sample *out) {
-    size_t all = 0, most = 0;
+    size_t all = 0, max = 0;
     for (size_t e = 0; e < ev->n_subjects; e++) {
         all += features_of(ev, e);
-        most = features_of(ev, e) > most ? features_of(ev, e) : most;
+        max = features_of(ev, e) > max ? features_of(ev, e) : max;
     }
-    unsigned char *is_inside = SIS_NEW(unsigned char, most);
+    unsigned char *is_inside = SIS_NEW(unsigned char, max);
     *out = (sample){.all = SIS_NEW(double, all), .medians = SIS_NEW(double, ev->n_subjects)};
     int error = out->all && out->medians && is_inside ? SIS_OK : SIS_E_NOMEM;
     for (size_t e = 0; error == SIS_OK && e < ev->n_subjects; e++) {
@@ -206,19 +206,19 @@ static int correlate(const sis__evaluation *ev, const sis__method *m, sis_method
 /* ---- Methods ------------------------------------------------------------------------------- */
 
 static void count_subsets(const sis__evaluation *ev, const sis__method *m, sis_method_summary *s) {
-    size_t all = 0, most = 0, sufficient = 0;
+    size_t all = 0, max = 0, sufficient = 0;
     double asked = 0;
     for (size_t e = 0; e < ev->n_subjects; e++) {
         size_t n = m->of[e]->collection.n_subsets, enough = 0;
         all += n;
         asked += (double)m->of[e]->collection.evaluations;
-        most = n > most ? n : most;
+        max = n > max ? n : max;
         for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
             enough += m->items[i].measures[SIS_MEASURE_SUFFICIENT] > 0;
         sufficient += enough == m->first[e + 1] - m->first[e];
     }
     s->subsets_per_example = (double)all / (double)ev->n_subjects;
-    s->subsets_most = (double)most;
+    s->subsets_max = (double)max;
     s->evaluations_per_example = asked / (double)ev->n_subjects;
     s->sufficient_examples = (double)sufficient / (double)ev->n_subjects;
 }

@@ -74,7 +74,7 @@ static void put_quantity(sis__buf *b, int k, const sis_quantity *q, int tested) 
 static void put_summary(sis__buf *b, const sis_method_summary *s, int tested) {
     sis__json_object(b, "summary");
     sis__json_number(b, "subsets_per_example", s->subsets_per_example);
-    sis__json_number(b, "subsets_most", s->subsets_most);
+    sis__json_number(b, "subsets_most", s->subsets_max);
     sis__json_number(b, "sufficient_examples", s->sufficient_examples);
     put_measured(b, "evaluations_per_example", s->evaluations_per_example);
     for (int k = 0; k < SIS_N_QUANTITIES; k++)
@@ -254,11 +254,11 @@ static void take_cuts(sis__fields *f, sis_method_summary *s) {
 
 static void take_summary(sis__fields *f, sis_method_summary *s) {
     sis__fields in = sis__enter(f, "summary", SIS__OPTIONAL);
-    s->subsets_per_example = s->subsets_most = s->sufficient_examples = NAN;
+    s->subsets_per_example = s->subsets_max = s->sufficient_examples = NAN;
     s->evaluations_per_example = NAN;
     s->pearson_r = s->pearson_p = NAN;
     sis__take_number(&in, "subsets_per_example", SIS__OPTIONAL, &s->subsets_per_example);
-    sis__take_number(&in, "subsets_most", SIS__OPTIONAL, &s->subsets_most);
+    sis__take_number(&in, "subsets_most", SIS__OPTIONAL, &s->subsets_max);
     sis__take_number(&in, "sufficient_examples", SIS__OPTIONAL, &s->sufficient_examples);
     sis__take_number(&in, "evaluations_per_example", SIS__OPTIONAL, &s->evaluations_per_example);
     for (int k = 0; k < SIS_N_QUANTITIES; k++)

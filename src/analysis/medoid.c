@@ -13,7 +13,7 @@
 #include "base/parallel.h"
 #include "base/platform.h"
 
-enum { MOST = 256 };
+enum { MAX = 256 };
 
 typedef struct {
     const sis__space *s;
@@ -63,8 +63,8 @@ static int find_medoid(void *ctx, size_t cluster, int worker) {
     const sis__space *s = f->s;
     const uint32_t *members = f->members + f->start[cluster];
     size_t n = f->start[cluster + 1] - f->start[cluster];
-    double d[MOST], best = INFINITY;
-    n = n < MOST ? n : MOST;
+    double d[MAX], best = INFINITY;
+    n = n < MAX ? n : MAX;
     for (size_t k = 0; k < n; k++) {
         double sum = 0;
         int code = s->metric->distances(s, f->scratches[worker], members[k], members, n, d);

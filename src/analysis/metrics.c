@@ -114,9 +114,9 @@ int sis_faithfulness_measure(const sis_model *model, const sis_ranking *ranking,
         return (int)n_features;
     size_t draws = draws_of(ranking);
     questions q = {0};
-    size_t most = 2 * SIS_N_CUTS * (draws + 1) + 1;
-    q.parts = SIS_NEW(sis_part, most);
-    q.scores = SIS_NEW(double, most);
+    size_t max = 2 * SIS_N_CUTS * (draws + 1) + 1;
+    q.parts = SIS_NEW(sis_part, max);
+    q.scores = SIS_NEW(double, max);
     int code = q.parts && q.scores ? draw(&q, ranking) : SIS_E_NOMEM;
     if (code == SIS_OK) {
         ask(&q, ranking, (size_t)n_features);

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { ROUNDS = 3, LETTERS_MOST = 65535 };
+enum { ROUNDS = 3, LETTERS_MAX = 65535 };
 
 /* ---- Laying strings over one another --------------------------------------------------------- */
 
@@ -49,9 +49,9 @@ static int find_sites(pile *p) {
     size_t total = 0;
     for (size_t i = 0; i < p->n; i++) {
         size_t n = strlen(p->strings[i]);
-        if (n == 0 || n > LETTERS_MOST)
+        if (n == 0 || n > LETTERS_MAX)
             return sis__fail(SIS_E_ARGUMENT, "string %zu has %zu letters; expected 1 to %d", i, n,
-                             LETTERS_MOST);
+                             LETTERS_MAX);
         p->longest = n > p->longest ? n : p->longest;
         for (const char *c = p->strings[i]; *c; c++)
             total += base_number(*c) >= 0;
@@ -172,10 +172,10 @@ static void lay_all(pile *p) {
 }
 
 void sis__motif_trim(const size_t *covered, size_t width, size_t n, sis__laid *laid) {
-    size_t most = 0, enough;
+    size_t max = 0, enough;
     for (size_t k = 0; k < width; k++)
-        most = covered[k] > most ? covered[k] : most;
-    enough = (n + 1) / 2 < most ? (n + 1) / 2 : most;
+        max = covered[k] > max ? covered[k] : max;
+    enough = (n + 1) / 2 < max ? (n + 1) / 2 : max;
     for (laid->first = 0; covered[laid->first] < enough;)
         laid->first++;
     for (laid->last = width - 1; covered[laid->last] < enough;)
@@ -308,7 +308,7 @@ static int by_divergence(const void *a, const void *b) {
     return (x->motif > y->motif) - (x->motif < y->motif);
 }
 
-long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
+long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t max,
                       sis_motif_match **matches) {
     sis_motif_match *all = SIS_NEW(sis_motif_match, motifs->n);
     *matches = all;
@@ -319,5 +319,5 @@ long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t 
         sis_motif_compare(matrix, &motifs->items[k], &all[k]);
     }
     qsort(all, motifs->n, sizeof *all, by_divergence);
-    return (long)(most < motifs->n ? most : motifs->n);
+    return (long)(max < motifs->n ? max : motifs->n);
 }

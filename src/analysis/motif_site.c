@@ -22,10 +22,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { ROUNDS = 10, FIRST_LEAST = 10 /* windows of the first site */ };
+enum { ROUNDS = 10, FIRST_MIN = 10 /* windows of the first site */ };
 enum { GAP = 3 /* columns like the background that a site may reach over */ };
-static const double G_LEAST = 11.345;  /* of a G test with 3 degrees of freedom: p = 0.01 */
-static const double NATS_LEAST = 0.07; /* of a column: 0.1 bit */
+static const double G_MIN = 11.345;  /* of a G test with 3 degrees of freedom: p = 0.01 */
+static const double NATS_MIN = 0.07; /* of a column: 0.1 bit */
 
 typedef struct {
     const sis_sites *sites;
@@ -86,7 +86,7 @@ static void judge_columns(stack *x) {
         double *c = x->counts + 4 * at, n = c[0] + c[1] + c[2] + c[3], nats = 0;
         for (size_t b = 0; b < 4; b++)
             nats += c[b] > 0 ? c[b] / n * log(c[b] / n / x->sites->background[b]) : 0;
-        x->tells[at] = 2 * n >= (double)x->n && 2 * n * nats >= G_LEAST && nats >= NATS_LEAST;
+        x->tells[at] = 2 * n >= (double)x->n && 2 * n * nats >= G_MIN && nats >= NATS_MIN;
         if (!x->tells[at])
             memcpy(c, x->chosen + 4 * at, 4 * sizeof *c);
     }
@@ -180,7 +180,7 @@ static void choose_first(stack *x) {
     size_t n = 0;
     for (size_t i = 0; i < x->sites->n; i++)
         n += x->counted[i] = (unsigned char)agrees(x, i);
-    if (n < FIRST_LEAST)
+    if (n < FIRST_MIN)
         memset(x->counted, 1, x->sites->n);
 }
 

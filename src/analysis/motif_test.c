@@ -97,9 +97,9 @@ static double at_most(const chances *c, size_t beyond, double d) {
     const double *rest = c->beyond + beyond * c->bins;
     if (steps < 0)
         return 0;
-    size_t most = steps < (double)c->bins ? (size_t)steps : c->bins - 1;
-    for (size_t b = 0; b <= most; b++)
-        sum += c->run[b] * rest[most - b];
+    size_t max = steps < (double)c->bins ? (size_t)steps : c->bins - 1;
+    for (size_t b = 0; b <= max; b++)
+        sum += c->run[b] * rest[max - b];
     return sum < 1 ? sum : 1;
 }
 
@@ -150,22 +150,22 @@ static int by_p(const void *a, const void *b) {
 
 /* Benjamini and Hochberg, from the largest p down; the matches are sorted by p. */
 static void find_q(sis_motif_match *all, size_t n) {
-    double least = 1;
+    double min = 1;
     for (size_t k = n; k-- > 0;) {
         double q = all[k].p * (double)n / (double)(k + 1);
-        least = q < least ? q : least;
-        all[k].q = least;
+        min = q < min ? q : min;
+        all[k].q = min;
     }
 }
 
 static int find_p(const sis_motif *matrix, const sis_motifs *set, sis_motif_match *all) {
     chances c = {.matrix = matrix};
-    double *log_not = SIS_NEW(double, set->n), most = 0;
+    double *log_not = SIS_NEW(double, set->n), max = 0;
     for (size_t k = 0; k < set->n; k++) {
-        most = all[k].divergence > most ? all[k].divergence : most;
+        max = all[k].divergence > max ? all[k].divergence : max;
         c.longest = set->items[k].length > c.longest ? set->items[k].length : c.longest;
     }
-    c.bins = (size_t)(fmin(most, 200) * STEPS) + 2;
+    c.bins = (size_t)(fmin(max, 200) * STEPS) + 2;
     int code = log_not ? chances_new(&c, set) : SIS_E_NOMEM;
     for (size_t first = 0; code == SIS_OK && first < matrix->length; first++)
         add_runs(&c, set, all, first, log_not);
@@ -176,7 +176,7 @@ static int find_p(const sis_motif *matrix, const sis_motifs *set, sis_motif_matc
     return code;
 }
 
-long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
+long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t max,
                     sis_motif_match **matches) {
     long n = sis_motif_search(matrix, motifs, motifs->n, matches);
     if (n <= 0)
@@ -189,5 +189,5 @@ long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t mo
     }
     qsort(*matches, motifs->n, sizeof **matches, by_p);
     find_q(*matches, motifs->n);
-    return (long)(most < motifs->n ? most : motifs->n);
+    return (long)(max < motifs->n ? max : motifs->n);
 }

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { LETTERS_MOST = 65535, PLACE_MOST = 65535 };
+enum { LETTERS_MAX = 65535, PLACE_MAX = 65535 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -191,9 +191,9 @@ int sis_points_add_words(sis_points *points, const char *const *words, size_t n)
 }
 
 int sis_points_add_letters(sis_points *points, const char *letters, size_t n) {
-    if (n > LETTERS_MOST)
+    if (n > LETTERS_MAX)
         return sis__fail(SIS_E_ARGUMENT, "a string of %zu letters; expected at most %d", n,
-                         LETTERS_MOST);
+                         LETTERS_MAX);
     int code = begin_row(points, SIS_DISTANCE_LEVENSHTEIN, SIS_DISTANCE_LEVENSHTEIN, n);
     if (code != SIS_OK)
         return code;
@@ -208,9 +208,9 @@ int sis_points_add_pixels(sis_points *points, const int *places, size_t n) {
     uint32_t *items = code == SIS_OK ? points->items + points->start[points->n] : NULL;
     for (size_t k = 0; k < n && code == SIS_OK; k++) {
         int y = places[2 * k], x = places[2 * k + 1];
-        if (y < 0 || x < 0 || y > PLACE_MOST || x > PLACE_MOST)
+        if (y < 0 || x < 0 || y > PLACE_MAX || x > PLACE_MAX)
             code = sis__fail(SIS_E_ARGUMENT, "a pixel at row %d, column %d; expected 0 to %d", y, x,
-                             PLACE_MOST);
+                             PLACE_MAX);
         items[k] = (uint32_t)y << 16 | ((uint32_t)x & 0xFFFF);
     }
     if (code == SIS_OK)

@@ -107,7 +107,7 @@ static int rank_words(sis__space *s, size_t n_words) {
 
 /* The least number of shared words with which sets of sizes a and b are within eps, by the very
  * comparison that decides it. `all` is how many words they have if they share none that count. */
-static size_t least_shared(size_t a, size_t b, int inside, double eps) {
+static size_t min_shared(size_t a, size_t b, int inside, double eps) {
     size_t low = 0, high = a < b ? a : b; /* `inside`: b is a part of a */
     while (low < high) {
         size_t k = low + (high - low) / 2, all = inside ? a : a + b - k;
@@ -128,12 +128,12 @@ static int find_sizes(const sis__space *s, set_index *x) {
     if (!x->shared_any || !x->shared_same || !x->size_start)
         return SIS_E_NOMEM;
     for (size_t a = 1; a <= x->longest; a++) {
-        x->shared_any[a] = least_shared(a, a, 1, s->eps);
-        x->shared_same[a] = least_shared(a, a, 0, s->eps);
+        x->shared_any[a] = min_shared(a, a, 1, s->eps);
+        x->shared_same[a] = min_shared(a, a, 0, s->eps);
     }
     for (size_t a = 0; a < SIZES; a++)
         for (size_t b = 0; b < SIZES; b++)
-            x->shared[a][b] = (uint8_t)(a && b ? least_shared(a, b, 0, s->eps) : 1);
+            x->shared[a][b] = (uint8_t)(a && b ? min_shared(a, b, 0, s->eps) : 1);
     for (size_t a = 0, u = 0; a < x->longest + 2; a++) {
         while (u < s->n && s->start[u + 1] - s->start[u] < a)
             u++;
@@ -263,9 +263,9 @@ static int near_by_word(const sis__space *s, uint32_t *met, size_t u, size_t k, 
         size_t v = x->lists[i];
         while (x->size_start[size + 1] <= v)
             size++;
-        size_t most = size - x->places[i] < behind ? size - x->places[i] : behind;
+        size_t max = size - x->places[i] < behind ? size - x->places[i] : behind;
         size_t shared = row.n < SIZES ? x->shared[row.n][size] : 1; /* size <= row.n */
-        if (most < shared)
+        if (max < shared)
             continue;
         if (met[v] == met[s->n])
             continue;

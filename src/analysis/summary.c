@@ -76,7 +76,7 @@ static int find_entry(sis_summary *s, const char *name, entry **out) {
     if (error != SIS_OK)
         return error;
     if (s->names.n > before)
-        s->entries[number] = (entry){.seen = {.least = INFINITY, .most = -INFINITY}};
+        s->entries[number] = (entry){.seen = {.min = INFINITY, .max = -INFINITY}};
     *out = &s->entries[number];
     return SIS_OK;
 }
@@ -90,8 +90,8 @@ static int add_value(entry *e, const char *text, int word) {
     if (word || *end || !isfinite(v))
         return tally_add(&e->words, text);
     e->seen.numbers++;
-    e->seen.least = fmin(e->seen.least, v);
-    e->seen.most = fmax(e->seen.most, v);
+    e->seen.min = fmin(e->seen.min, v);
+    e->seen.max = fmax(e->seen.max, v);
     sis__sum_add(&e->high, &e->low, v);
     e->seen.mean = sis__sum_mean(e->high, e->low, e->seen.numbers);
     return SIS_OK;
@@ -284,8 +284,8 @@ int sis_summary_format(const sis_summary *s, size_t n, char **json, size_t *byte
         }
         if (x->numbers) {
             sis__json_count(&b, "numbers", x->numbers);
-            sis__json_number(&b, "least", x->least);
-            sis__json_number(&b, "most", x->most);
+            sis__json_number(&b, "least", x->min);
+            sis__json_number(&b, "most", x->max);
             sis__json_number(&b, "mean", x->mean);
         }
         add_tally(&b, "words", &e->words);

@@ -31,7 +31,7 @@
 #include "base/sum.h"
 #include "core/core.h"
 
-enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_LEAST = 64 };
+enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_MIN = 64 };
 
 /* More slots than fit the cache do not help a model that states no preference. */
 static const size_t ROWS_BYTES = (size_t)4 << 20;
@@ -73,7 +73,7 @@ typedef struct {
     slot *slots;    /* (n_slots) */
     double *rows;   /* (n_slots, n_values) */
     double *scores; /* (n_slots, n_outputs) */
-    size_t n_slots, most_slots;
+    size_t n_slots, max_slots;
     probe asked;
     memo *memos;
     size_t n_memos; /* a power of two */
@@ -122,12 +122,12 @@ static int memo_init(batch *b) {
 
 /* ---- Slots --------------------------------------------------------------------------------- */
 
-static size_t most_slots(const batch *b) {
+static size_t max_slots(const batch *b) {
     size_t row = (b->in->n_values + b->state->model->n_outputs) * sizeof(double) + sizeof(slot);
     size_t max = b->state->opt.memory / row, wish = b->state->model->max_rows;
     if (wish == 0) {
         wish = ROWS_BYTES / row;
-        wish = wish < ROWS_LEAST ? ROWS_LEAST : wish;
+        wish = wish < ROWS_MIN ? ROWS_MIN : wish;
     }
     max = max < wish ? max : wish;
     if (max > b->n_samples)
@@ -159,7 +159,7 @@ static int renew_rows(batch *b) {
 }
 
 static int grow_slots(batch *b, size_t need) {
-    need = need < b->most_slots ? need : b->most_slots;
+    need = need < b->max_slots ? need : b->max_slots;
     if (need <= b->n_slots)
         return SIS_OK;
     free(b->slots);
@@ -344,7 +344,7 @@ int sis__batch_new(sis_walk_state *state, sis_walk **out) {
     b->f = &state->features;
     b->in = state->input;
     b->n_samples = b->in->n_samples ? b->in->n_samples : 1;
-    b->most_slots = most_slots(b);
+    b->max_slots = max_slots(b);
     b->base = (double *)sis__alloc_raw(b->n_samples, b->in->n_values * sizeof(double));
     b->log = SIS_NEW_RAW(int, b->f->n);
     b->asked.todo = SIS_NEW_RAW(int, b->f->n);

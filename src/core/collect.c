@@ -65,7 +65,7 @@ static int propose_size(search *c, const sis_trace *t, const int *last_first, si
 }
 
 /* The feature that the subset needs least: masking it leaves the best margin. */
-static int least_needed(search *c, const int *features, size_t n, int *feature, double *margin) {
+static int min_needed(search *c, const int *features, size_t n, int *feature, double *margin) {
     memcpy(c->sorted, features, n * sizeof *features);
     qsort(c->sorted, n, sizeof *c->sorted, sis__by_int);
     int error = sis__judge_probe(c->s, c->sorted, n, c->margins);
@@ -101,7 +101,7 @@ static int fit_subset(search *c, int *features, size_t max, size_t *n, double *s
         (*n)++;
     }
     for (;;) {
-        error = least_needed(c, features, *n, &weakest, &without);
+        error = min_needed(c, features, *n, &weakest, &without);
         if (error != SIS_OK || !decided(c, without))
             break;
         if (*n == 1)

@@ -44,8 +44,8 @@ static int describe_numbers(const double *first, size_t n, size_t step, sis_colu
             sorted[k++] = first[i * step];
     qsort(sorted, k, sizeof *sorted, sis__by_double);
     out->missing = n - k;
-    out->least = k ? sorted[0] : NAN;
-    out->most = k ? sorted[k - 1] : NAN;
+    out->min = k ? sorted[0] : NAN;
+    out->max = k ? sorted[k - 1] : NAN;
     out->distinct = k > 0;
     for (size_t i = 1; i < k; i++)
         out->distinct += sorted[i] != sorted[i - 1];
@@ -113,7 +113,7 @@ static const char *type_name(const sis__column *c) {
 static int describe_column(const sis__columns *t, size_t k, sis_column *out) {
     const sis__column *c = &t->columns[k];
     *out =
-        (sis_column){.name = sis__strdup(c->name), .type = type_name(c), .least = NAN, .most = NAN};
+        (sis_column){.name = sis__strdup(c->name), .type = type_name(c), .min = NAN, .max = NAN};
     if (!out->name)
         return SIS_E_NOMEM;
     if (c->words == 0 && !sis__column_is_category(c))
@@ -237,8 +237,8 @@ static int add_categories(sis__buf *b, const sis_column *c) {
 static int add_values(sis__buf *b, const sis_column *c) {
     if (c->categories)
         return add_categories(b, c);
-    if (!isnan(c->least))
-        sis__buf_printf(b, c->least == c->most ? "%.6g" : "%.6g to %.6g", c->least, c->most);
+    if (!isnan(c->min))
+        sis__buf_printf(b, c->min == c->max ? "%.6g" : "%.6g to %.6g", c->min, c->max);
     else if (c->distinct > SIS__CATEGORIES_MAX)
         sis__buf_str(b, "more than 1000 different cells, not all of them numbers");
     return SIS_OK;
@@ -258,7 +258,7 @@ int sis_columns_format(const sis_columns *columns, char **text) {
     for (size_t k = 0; error == SIS_OK && k < columns->n; k++) {
         const sis_column *c = &columns->items[k];
         sis__buf_printf(&b, "%-*s  %-8s %8zu  ", wide, c->name, c->type, c->missing);
-        if (c->distinct > SIS__CATEGORIES_MAX && isnan(c->least))
+        if (c->distinct > SIS__CATEGORIES_MAX && isnan(c->min))
             sis__buf_printf(&b, "%8s  ", ">1000");
         else
             sis__buf_printf(&b, "%8zu  ", c->distinct);
@@ -281,9 +281,9 @@ static void add_column(sis__buf *b, const sis_column *c) {
     sis__json_text(b, "type", c->type);
     sis__json_count(b, "missing", c->missing);
     sis__json_count(b, "distinct", c->distinct);
-    if (!isnan(c->least)) {
-        sis__json_number(b, "least", c->least);
-        sis__json_number(b, "most", c->most);
+    if (!isnan(c->min)) {
+        sis__json_number(b, "least", c->min);
+        sis__json_number(b, "most", c->max);
     }
     if (c->n_categories)
         sis__json_object(b, "categories");

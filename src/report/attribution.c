@@ -7,18 +7,18 @@
 
 #include "report/page.h"
 
-double sis__attribution_most(const sis_record *r) {
-    double most = 0;
+double sis__attribution_max(const sis_record *r) {
+    double max = 0;
     if (!r->attributions || r->n_attributions != r->collection.n_features)
         return 0;
     for (size_t i = 0; i < r->n_attributions; i++)
         if (isfinite(r->attributions[i]))
-            most = fmax(most, fabs(r->attributions[i]));
-    return most;
+            max = fmax(max, fabs(r->attributions[i]));
+    return max;
 }
 
-void sis__attribution_style(sis__buf *b, double attribution, double most) {
-    double strength = isfinite(attribution) && most > 0 ? fabs(attribution) / most : 0;
+void sis__attribution_style(sis__buf *b, double attribution, double max) {
+    double strength = isfinite(attribution) && max > 0 ? fabs(attribution) / max : 0;
     long percent = lrint(70 * strength);
     if (percent > 0)
         sis__buf_printf(b, " style=\"background:rgb(%s / %ld%%)\"",

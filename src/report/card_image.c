@@ -103,14 +103,14 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **out
 /* What the method attributes to each pixel. */
 static int paint_attributions(const sis__report_example *e, unsigned char **out) {
     size_t n = sis__pixels(e);
-    double most = sis__attribution_most(&e->record);
+    double max = sis__attribution_max(&e->record);
     if (!(*out = (unsigned char *)sis__alloc_raw(n, 4)))
         return SIS_E_NOMEM;
     for (size_t p = 0; p < n; p++) {
         int f = sis__pixel_feature(e, p);
         double v = f < 0 || !isfinite(e->record.attributions[f]) ? 0 : e->record.attributions[f];
         memcpy(*out + 4 * p, v > 0 ? BRIGHT : DARK, 3);
-        (*out)[4 * p + 3] = (unsigned char)(15 * lrint(17 * fabs(v) / most));
+        (*out)[4 * p + 3] = (unsigned char)(15 * lrint(17 * fabs(v) / max));
     }
     return SIS_OK;
 }
@@ -136,9 +136,9 @@ int sis__thumb_image(sis__buf *b, const sis__report_example *e, size_t k) {
 
 /* How many subsets are drawn: each is a picture of all pixels. */
 static size_t pictures_of(const sis__report_example *e) {
-    enum { LEAST = 8, MOST = 200, PIXELS = 1 << 22 };
+    enum { MIN = 8, MAX = 200, PIXELS = 1 << 22 };
     size_t fit = PIXELS / sis__pixels(e), n = e->record.collection.n_subsets;
-    fit = fit < LEAST ? LEAST : fit > MOST ? MOST : fit;
+    fit = fit < MIN ? MIN : fit > MAX ? MAX : fit;
     return n < fit ? n : fit;
 }
 
@@ -162,7 +162,7 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
         sis__html_number(b, s->score);
         sis__buf_str(b, "</span></figcaption></figure>\n");
     }
-    if (code == SIS_OK && sis__attribution_most(&e->record) > 0) {
+    if (code == SIS_OK && sis__attribution_max(&e->record) > 0) {
         sis__buf_str(b, "<figure class=\"attributed\">");
         code = add_picture(b, e, ATTRIBUTIONS, "attributions");
         sis__buf_str(b, "<figcaption>attributions<br><span class=\"soft\">of <bdi>");

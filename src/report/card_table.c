@@ -12,11 +12,11 @@
 
 #include "report/page.h"
 
-enum { ROWS_MOST = 200, NAME_MOST = 80, VALUES_MOST = 4 };
+enum { ROWS_MAX = 200, NAME_MAX = 80, VALUES_MAX = 4 };
 
 static void add_name(sis__buf *b, const char *name) {
     sis__buf_str(b, "<bdi>");
-    sis__html_clip(b, name, NAME_MOST);
+    sis__html_clip(b, name, NAME_MAX);
     sis__buf_str(b, "</bdi>");
 }
 
@@ -24,7 +24,7 @@ static void add_name(sis__buf *b, const char *name) {
 typedef struct {
     const sis__report_example *e;
     const sis__population *among; /* NULL: too few to speak of */
-    double most;                  /* attribution; 0: there are none */
+    double max;                  /* attribution; 0: there are none */
     int changed;                  /* subsets have values that lose the decision */
     const char *other;            /* what the values beside those of the input are; NULL: none */
 } columns;
@@ -33,7 +33,7 @@ static columns find_columns(const sis__report_example *e, const sis__population 
     const sis_record *r = &e->record;
     int changed = r->guarantee && r->guarantee->examples &&
                   r->guarantee->n_examples >= r->collection.n_subsets && r->drawing.n_values;
-    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(r), changed,
+    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_max(r), changed,
                      changed           ? "becomes"
                      : r->drawing.mask ? "masked"
                                        : NULL};
@@ -73,7 +73,7 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
         add_mixture(b, r, values, feature, count);
         return;
     }
-    for (shown = 0; shown < VALUES_MOST && shown < count; shown++) {
+    for (shown = 0; shown < VALUES_MAX && shown < count; shown++) {
         size_t v = sis_record_value(r, feature, shown);
         if (shown)
             sis__buf_char(b, ' ');
@@ -92,7 +92,7 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
 static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) {
     const sis_record *r = &c->e->record;
     const sis__numbers *all = &c->among->numbers[feature];
-    double least = all->items[0], most = all->items[all->n - 1], value = r->drawing.values[v], low, high;
+    double min = all->items[0], max = all->items[all->n - 1], value = r->drawing.values[v], low, high;
     double below = 100 * sis__population_below(c->among, feature, value);
     double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
     double at[4] = {q[0], q[1], value, r->drawing.mask ? r->drawing.mask[v] : NAN};
@@ -105,15 +105,15 @@ static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) 
         double share = high > low ? (at[k] / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
         at[k] = isnan(at[k]) ? NAN : 100 * fmax(0, fmin(1, share));
     }
-    sis__buf_printf(b, "<span class=\"spread%s%s\" title=\"least ", least < low ? " less" : "",
-                    most > high ? " more" : "");
-    sis__html_number(b, least);
+    sis__buf_printf(b, "<span class=\"spread%s%s\" title=\"least ", min < low ? " less" : "",
+                    max > high ? " more" : "");
+    sis__html_number(b, min);
     sis__buf_str(b, ", half between ");
     sis__html_number(b, q[0]);
     sis__buf_str(b, " and ");
     sis__html_number(b, q[1]);
     sis__buf_str(b, ", most ");
-    sis__html_number(b, most);
+    sis__html_number(b, max);
     sis__buf_printf(b, "\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>", at[0], at[1] - at[0]);
     if (!isnan(at[3]))
         sis__buf_printf(b, "<u style=\"left:%.1f%%\"></u>", at[3]);
@@ -162,14 +162,14 @@ static void add_head(sis__buf *b, const columns *c) {
                         c->among->n);
     if (c->other)
         sis__buf_printf(b, "<th scope=\"col\">%s</th>", c->other);
-    if (c->most > 0)
+    if (c->max > 0)
         sis__buf_str(b, "<th scope=\"col\">attribution</th>");
     sis__buf_str(b, "</tr></thead>\n");
 }
 
 static void add_attribution(sis__buf *b, const columns *c, double v) {
     sis__buf_str(b, "<td class=\"attributed\"><span");
-    sis__attribution_style(b, v, c->most);
+    sis__attribution_style(b, v, c->max);
     sis__buf_char(b, '>');
     sis__html_number(b, v);
     sis__buf_str(b, "</span></td>");
@@ -179,7 +179,7 @@ static void add_attribution(sis__buf *b, const columns *c, double v) {
 static void add_row(sis__buf *b, const columns *c, int feature, const double *other,
                     const sis__choice *choice) {
     const sis_record *r = &c->e->record;
-    char name[4 * NAME_MOST + 1];
+    char name[4 * NAME_MAX + 1];
     sis_record_name(r, feature, name, sizeof name);
     sis__buf_printf(b, "<tr data-f=\"%d\"", feature);
     sis__choice_class(b, choice, 0, "");
@@ -199,7 +199,7 @@ static void add_row(sis__buf *b, const columns *c, int feature, const double *ot
             add_values(b, r, other, feature);
         sis__buf_str(b, "</td>");
     }
-    if (c->most > 0)
+    if (c->max > 0)
         add_attribution(b, c, r->attributions[feature]);
     sis__buf_str(b, "</tr>\n");
 }
@@ -216,11 +216,11 @@ static void add_subset(sis__buf *b, const columns *c, size_t k) {
                     k % SIS__SUBSET_COLOURS, k + 1);
     sis__subset_caption(b, e, k);
     sis__buf_str(b, "</th></tr>\n");
-    for (size_t i = 0; i < s->n && i < ROWS_MOST; i++)
+    for (size_t i = 0; i < s->n && i < ROWS_MAX; i++)
         add_row(b, c, s->features[i], other, NULL);
-    if (s->n > ROWS_MOST)
+    if (s->n > ROWS_MAX)
         sis__buf_printf(b, "<tr><td colspan=\"5\" class=\"soft\">and %zu more</td></tr>",
-                        s->n - ROWS_MOST);
+                        s->n - ROWS_MAX);
     sis__buf_str(b, "</tbody>\n");
 }
 
@@ -238,11 +238,11 @@ static int add_whole(sis__buf *b, const columns *c) {
     sis__buf_str(b, "</summary>\n<div class=\"scroll\"><table class=\"features\">\n");
     add_head(b, &plain);
     sis__buf_str(b, "<tbody>\n");
-    for (size_t f = 0; code == SIS_OK && f < n && f < ROWS_MOST; f++)
+    for (size_t f = 0; code == SIS_OK && f < n && f < ROWS_MAX; f++)
         add_row(b, &plain, (int)f, r->drawing.mask, sis__choices_find(&choices, (int)f));
     sis__buf_str(b, "</tbody></table></div>\n");
-    if (n > ROWS_MOST)
-        sis__buf_printf(b, "<p class=\"soft\">The first %d of them.</p>\n", ROWS_MOST);
+    if (n > ROWS_MAX)
+        sis__buf_printf(b, "<p class=\"soft\">The first %d of them.</p>\n", ROWS_MAX);
     sis__buf_str(b, "</details>\n");
     free(choices.items);
     return code;

@@ -17,7 +17,7 @@
 #include "report/page.h"
 #include "report/text.h"
 
-enum { BLOCK = 10, WORD_MOST = 60, SENTENCE_MOST = 2000, LISTED_MOST = 40, PATTERN_MOST = 400 };
+enum { BLOCK = 10, WORD_MAX = 60, SENTENCE_MAX = 2000, LISTED_MAX = 40, PATTERN_MAX = 400 };
 
 /* ---- What a person marked -------------------------------------------------------------------- */
 
@@ -71,22 +71,22 @@ static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int fea
         sis__buf_printf(b, " data-k=\"%zu\" title=\"subset %zu, rank %zu of %zu\"",
                         choice->subset + 1, choice->subset + 1, choice->rank + 1, choice->of);
     sis__buf_char(b, '>');
-    sis__html_clip(b, text, r->drawing.unit ? SENTENCE_MOST : WORD_MOST);
+    sis__html_clip(b, text, r->drawing.unit ? SENTENCE_MAX : WORD_MAX);
     sis__buf_printf(b, "</%s>", tag);
 }
 
 /* What the method attributes to each feature, `text` of them between gaps. */
-static void add_attributed(sis__buf *b, double v, double most, const char *text) {
+static void add_attributed(sis__buf *b, double v, double max, const char *text) {
     sis__buf_str(b, "<i");
-    sis__attribution_style(b, v, most);
+    sis__attribution_style(b, v, max);
     sis__buf_printf(b, " title=\"%.3g\">", v);
-    sis__html_clip(b, text, SENTENCE_MOST);
+    sis__html_clip(b, text, SENTENCE_MAX);
     sis__buf_str(b, "</i>");
 }
 
 static void add_attributions(sis__buf *b, const sis_record *r) {
-    double most = sis__attribution_most(r);
-    if (most <= 0)
+    double max = sis__attribution_max(r);
+    if (max <= 0)
         return;
     sis__buf_printf(b, "<details class=\"attributions\"%s><summary>What <bdi>",
                     r->collection.n_subsets ? "" : " open");
@@ -97,7 +97,7 @@ static void add_attributions(sis__buf *b, const sis_record *r) {
         char base[2] = {r->drawing.sequence ? r->drawing.sequence[i] : 0, 0};
         if (i)
             sis__buf_str(b, r->drawing.sequence ? "" : " ");
-        add_attributed(b, r->attributions[i], most,
+        add_attributed(b, r->attributions[i], max,
                        r->drawing.sequence ? base : r->drawing.words[i]);
     }
     sis__buf_str(b, "</p></details>\n");
@@ -113,7 +113,7 @@ static const char *many(const sis_record *r) {
 static void add_item(sis__buf *b, const sis_record *r, const char *text) {
     char *line = strndup(text, r->prompted ? strcspn(text, "\n") : strlen(text));
     if (line)
-        sis__html_clip(b, line, r->drawing.unit ? SENTENCE_MOST : WORD_MOST);
+        sis__html_clip(b, line, r->drawing.unit ? SENTENCE_MAX : WORD_MAX);
     else
         b->error = SIS_E_NOMEM;
     free(line);
@@ -123,13 +123,13 @@ static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"words\">",
                     k % SIS__SUBSET_COLOURS, k + 1);
-    for (size_t i = 0; i < s->n && i < LISTED_MOST; i++) {
+    for (size_t i = 0; i < s->n && i < LISTED_MAX; i++) {
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
         add_item(b, &e->record, e->record.drawing.words[s->features[i]]);
         sis__buf_str(b, "</bdi>");
     }
-    if (s->n > LISTED_MOST)
-        sis__buf_printf(b, " <span class=\"soft\">and %zu more</span>", s->n - LISTED_MOST);
+    if (s->n > LISTED_MAX)
+        sis__buf_printf(b, " <span class=\"soft\">and %zu more</span>", s->n - LISTED_MAX);
     sis__buf_str(b, "</span> <span class=\"soft\">");
     sis__subset_caption(b, e, k);
     sis__buf_str(b, "</span></li>\n");
@@ -251,7 +251,7 @@ int sis__thumb_dna(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__choices choices;
     int first, last, end;
     find_span(s, &first, &last);
-    end = last - first >= PATTERN_MOST ? first + PATTERN_MOST - 1 : last;
+    end = last - first >= PATTERN_MAX ? first + PATTERN_MAX - 1 : last;
     if (sis__choices_make(&e->record.collection, k, 1, &choices) != SIS_OK)
         return SIS_E_NOMEM;
     sis__buf_str(b, "<code class=\"pattern\">");

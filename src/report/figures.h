@@ -8,7 +8,7 @@
 #include "report/plot.h"
 #include "report/report.h"
 
-enum { SIS__GROUPS_MOST = 20, SIS__NAME_SIZE = 64, SIS__MARKS_MOST = 4 };
+enum { SIS__GROUPS_MAX = 20, SIS__NAME_SIZE = 64, SIS__MARKS_MAX = 4 };
 
 /* Everything a drawing is made of. Zero it, make it, draw it as often as you like, release it. */
 typedef struct sis__drawing sis__drawing;
@@ -20,8 +20,8 @@ struct sis__drawing {
     sis__plot plot;
     char (*names)[SIS__NAME_SIZE]; /* of the series, or of the rows of pictures */
     const char **row_names;
-    sis__mark marks[SIS__MARKS_MOST];
-    char mark_texts[SIS__MARKS_MOST][SIS__NAME_SIZE + 32];
+    sis__mark marks[SIS__MARKS_MAX];
+    char mark_texts[SIS__MARKS_MAX][SIS__NAME_SIZE + 32];
     sis__pictures pictures;
     sis__value_row *values; /* (plot.n_bars) of features */
     double *counts;         /* (n_counts, 4) of a logo */
@@ -46,7 +46,7 @@ int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 
 /* d->shown: the first explained examples that are wanted, at most `most`; each with those of the
  * same id in other results files behind it, so that they can be compared. */
-int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
+int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
                         int (*wanted)(const sis__report_example *));
 
 /* "7: 9", id and decision; with the name of its results file in front if there are several, and its

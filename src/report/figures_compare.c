@@ -12,7 +12,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { DIFFERENCES_MOST = 8, SUBSETS_MOST = 4 };
+enum { DIFFERENCES_MAX = 8, SUBSETS_MAX = 4 };
 
 /* A and B are green and pink, since blue and orange are what pixels are. */
 static int side_colour(size_t side) {
@@ -139,7 +139,7 @@ int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d) 
 int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) {
     const sis__compared *c = &report->comparisons[k];
     size_t n = c->joint.n_clusters - (c->joint.found.n_noise > 0);
-    size_t shown = n < SIS__GROUPS_MOST ? n : SIS__GROUPS_MOST;
+    size_t shown = n < SIS__GROUPS_MAX ? n : SIS__GROUPS_MAX;
     if (n == 0)
         return 0;
     sis__drawing_begin(d, "joint-shares", "Share of each model in the joint clusters.",
@@ -188,17 +188,17 @@ static int add_difference(sis__drawing *d, const sis_difference *f,
     snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s", f->id);
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0;
-             code == SIS_OK && i < e[side]->record.collection.n_subsets && i < SUBSETS_MOST; i++)
-            code = sis__rows_add(d, e[side], i, 1 + side * SUBSETS_MOST + i);
+             code == SIS_OK && i < e[side]->record.collection.n_subsets && i < SUBSETS_MAX; i++)
+            code = sis__rows_add(d, e[side], i, 1 + side * SUBSETS_MAX + i);
     d->pictures.rows++;
     return code;
 }
 
 int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
     const sis__compared *c = &report->comparisons[k];
-    int code = sis__rows_make(d, DIFFERENCES_MOST, 1 + 2 * SUBSETS_MOST);
+    int code = sis__rows_make(d, DIFFERENCES_MAX, 1 + 2 * SUBSETS_MAX);
     for (size_t i = 0;
-         code == SIS_OK && i < c->found.n_differences && d->pictures.rows < DIFFERENCES_MOST; i++) {
+         code == SIS_OK && i < c->found.n_differences && d->pictures.rows < DIFFERENCES_MAX; i++) {
         const sis__report_example *e[2] = {picture_of(report, c->examples[i][0]),
                                            picture_of(report, c->examples[i][1])};
         if (e[0] && e[1])
@@ -214,7 +214,7 @@ int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
     d->pictures.first_name = "original";
     d->pictures.other_name = d->mark_texts[0];
     d->pictures.last_name = d->mark_texts[1];
-    d->pictures.last = 1 + SUBSETS_MOST;
+    d->pictures.last = 1 + SUBSETS_MAX;
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     size_t rows = d->pictures.rows;
     if (rows == 1)
@@ -224,6 +224,6 @@ int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
     sis__buf_printf(&d->caption,
                     " on which the subsets of both models are farthest apart, up to %d subsets of "
                     "each.",
-                    SUBSETS_MOST);
+                    SUBSETS_MAX);
     return 1;
 }

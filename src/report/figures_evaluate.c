@@ -8,7 +8,7 @@
 #include "report/figures.h"
 
 static size_t methods_shown(const sis_evaluation *e) {
-    return e->n_methods < SIS__GROUPS_MOST ? e->n_methods : SIS__GROUPS_MOST;
+    return e->n_methods < SIS__GROUPS_MAX ? e->n_methods : SIS__GROUPS_MAX;
 }
 
 /* The finite ones of one measure of a method's rationales. */

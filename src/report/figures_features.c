@@ -20,7 +20,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { ROWS = 20, ROWS_MOST = 200, FEATURES_MOST = 10000 };
+enum { ROWS = 20, ROWS_MAX = 200, FEATURES_MAX = 10000 };
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
@@ -151,12 +151,12 @@ static void write_words(const sis_summary *s, size_t i, sis__value_row *row) {
     sis_summary_item item = sis_summary_at(s, i);
     size_t used = 0, last = SIZE_MAX, before = SIZE_MAX;
     for (size_t shown = 0; shown < item.n_words && used + 1 < sizeof row->words; shown++) {
-        size_t best = SIZE_MAX, most = 0, n;
+        size_t best = SIZE_MAX, max = 0, n;
         for (size_t k = 0; k < item.n_words; k++) { /* the next behind the last one */
             sis_summary_word(s, i, k, &n);
-            if ((n < last || (n == last && before != SIZE_MAX && k > before)) && n > most) {
+            if ((n < last || (n == last && before != SIZE_MAX && k > before)) && n > max) {
                 best = k;
-                most = n;
+                max = n;
             }
         }
         if (best == SIZE_MAX)
@@ -181,7 +181,7 @@ static int map_features(const sis_report *report, const sis__drawing *d, size_t 
     for (size_t i = report->runs[run].first; i < report->n && !*rows; i++) {
         const sis__report_example *e = &report->examples[i];
         if (e->run != run || e->look != SIS__TABLE ||
-            e->record.collection.n_features > FEATURES_MOST)
+            e->record.collection.n_features > FEATURES_MAX)
             continue;
         *n = e->record.collection.n_features;
         if (!(*rows = SIS_NEW(int, *n)))
@@ -390,11 +390,11 @@ static int add_heat(heat *h, const sis__report_example *e) {
 /* The more often, the stronger; what never was is a light grey. */
 static unsigned char *paint_heat(const heat *h) {
     unsigned char *rgba = (unsigned char *)sis__alloc_raw(h->pixels, 4);
-    double most = 1e-9;
+    double max = 1e-9;
     for (size_t p = 0; p < h->pixels; p++)
-        most = fmax(most, h->counts[p]);
+        max = fmax(max, h->counts[p]);
     for (size_t p = 0; rgba && p < h->pixels; p++) {
-        double v = sqrt(h->counts[p] / most);
+        double v = sqrt(h->counts[p] / max);
         const unsigned char hot[4] = {213, 94, 0, (unsigned char)(17 * lrint(2 + 13 * v))};
         const unsigned char cold[4] = {128, 128, 128, 34};
         memcpy(rgba + 4 * p, h->counts[p] > 0 ? hot : cold, 4);
@@ -469,10 +469,10 @@ int sis__make_places_right(const sis_report *report, size_t k, sis__drawing *d) 
 /* ---- One for all ----------------------------------------------------------------------------- */
 
 int sis__make_summary(const sis_report *report, size_t rows, sis__drawing *d) {
-    size_t most = rows == 0 ? ROWS : rows < ROWS_MOST ? rows : ROWS_MOST;
-    int made = make_features(report, BY_CLASS, "features", most, d);
+    size_t max = rows == 0 ? ROWS : rows < ROWS_MAX ? rows : ROWS_MAX;
+    int made = make_features(report, BY_CLASS, "features", max, d);
     if (made == 0)
-        made = make_features(report, BY_RIGHT, "features-by-right", most, d);
+        made = make_features(report, BY_RIGHT, "features-by-right", max, d);
     if (made == 0)
         made = sis__make_places(report, 0, d);
     return made == 0 ? sis__make_places_right(report, 0, d) : made;

@@ -15,7 +15,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { PASSAGES_MOST = 6, WORDS_MOST = 250, WORD_BYTES = 40 };
+enum { PASSAGES_MAX = 6, WORDS_MAX = 250, WORD_BYTES = 40 };
 static const double WIDTH = 640, EDGE = 12, SIZE = 12, LINE = 20, HEAD = 24, CELL = 9.6;
 
 static int is_passage(const sis__report_example *e) {
@@ -35,16 +35,16 @@ static int is_shown(const sis__report_example *e, int (*wanted)(const sis__repor
     return e->record.collection.n_subsets > 0 && wanted(e);
 }
 
-int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
+int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
                         int (*wanted)(const sis__report_example *)) {
-    if (!(d->shown = (const sis__report_example **)sis__alloc(most, sizeof *d->shown)))
+    if (!(d->shown = (const sis__report_example **)sis__alloc(max, sizeof *d->shown)))
         return SIS_E_NOMEM;
-    for (size_t i = 0; i < report->n && d->n_shown < most; i++) {
+    for (size_t i = 0; i < report->n && d->n_shown < max; i++) {
         const sis__report_example *e = &report->examples[i];
         if (!is_shown(e, wanted) || is_taken(d, e))
             continue;
         d->shown[d->n_shown++] = e;
-        for (size_t j = i + 1; j < report->n && d->n_shown < most; j++) {
+        for (size_t j = i + 1; j < report->n && d->n_shown < max; j++) {
             const sis__report_example *other = &report->examples[j];
             if (other->run != e->run && strcmp(other->record.id, e->record.id) == 0 &&
                 is_shown(other, wanted))
@@ -131,20 +131,20 @@ static double word_width(const char *word) {
 static void write_words(writer *w) {
     const sis_record *r = &w->e->record;
     char word[WORD_BYTES];
-    for (size_t i = 0; i < r->drawing.n_words && i < WORDS_MOST; i++) {
+    for (size_t i = 0; i < r->drawing.n_words && i < WORDS_MAX; i++) {
         size_t n = strlen(r->drawing.words[i]), kept = n < sizeof word ? n : sizeof word - 1;
         while (kept < n && kept > 0 && ((unsigned char)r->drawing.words[i][kept] & 0xC0) == 0x80)
             kept--;
         snprintf(word, sizeof word, "%.*s", (int)kept, r->drawing.words[i]);
         write_piece(w, i, word, word_width(word), 3);
     }
-    if (r->drawing.n_words > WORDS_MOST)
+    if (r->drawing.n_words > WORDS_MAX)
         write_piece(w, SIZE_MAX >> 1, "\xE2\x80\xA6", SIZE, 0);
 }
 
 static void write_bases(writer *w) {
     const char *s = w->e->record.drawing.sequence;
-    for (size_t i = 0; s[i] && i < 4 * WORDS_MOST; i++) {
+    for (size_t i = 0; s[i] && i < 4 * WORDS_MAX; i++) {
         char base[2] = {s[i], '\0'};
         write_piece(w, i, base, CELL, 0);
     }
@@ -189,7 +189,7 @@ static int draw_passages(sis__pen *p, const sis__drawing *d) {
 }
 
 int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
-    int code = sis__drawing_choose(d, report, PASSAGES_MOST, is_passage);
+    int code = sis__drawing_choose(d, report, PASSAGES_MAX, is_passage);
     (void)k;
     if (code != SIS_OK || d->n_shown == 0)
         return code;

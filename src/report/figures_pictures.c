@@ -12,7 +12,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { EXAMPLES_MOST = 8, SUBSETS_MOST = 8, MEMBERS_MOST = 15, CLUSTERS_MOST = 20 };
+enum { EXAMPLES_MAX = 8, SUBSETS_MAX = 8, MEMBERS_MAX = 15, CLUSTERS_MAX = 20 };
 
 static int draw_pictures(sis__pen *p, const sis__drawing *d) {
     return sis__plot_pictures(p, &d->pictures);
@@ -50,7 +50,7 @@ int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, 
 static int add_example(const sis_report *report, sis__drawing *d, const sis__report_example *e) {
     sis__example_title(report, e, d->names[d->pictures.rows], SIS__NAME_SIZE);
     int code = sis__rows_add(d, e, SIZE_MAX, 0);
-    for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MOST;
+    for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MAX;
          k++)
         code = sis__rows_add(d, e, k, k + 1);
     d->pictures.rows++;
@@ -62,12 +62,12 @@ static int is_image(const sis__report_example *e) {
 }
 
 int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
-    size_t most = report->n_runs > 1 ? 2 * EXAMPLES_MOST : EXAMPLES_MOST;
-    int code = sis__drawing_choose(d, report, most, is_image);
+    size_t max = report->n_runs > 1 ? 2 * EXAMPLES_MAX : EXAMPLES_MAX;
+    int code = sis__drawing_choose(d, report, max, is_image);
     (void)k;
     if (code != SIS_OK || d->n_shown == 0)
         return code;
-    code = sis__rows_make(d, d->n_shown, SUBSETS_MOST + 1);
+    code = sis__rows_make(d, d->n_shown, SUBSETS_MAX + 1);
     for (size_t i = 0; code == SIS_OK && i < d->n_shown; i++)
         code = add_example(report, d, d->shown[i]);
     if (code != SIS_OK)
@@ -105,7 +105,7 @@ static void name_cluster(const sis__cluster *c, char *name) {
 }
 
 static int add_cluster(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
-    size_t column = 0, shown = c->n_members < MEMBERS_MOST ? c->n_members : MEMBERS_MOST;
+    size_t column = 0, shown = c->n_members < MEMBERS_MAX ? c->n_members : MEMBERS_MAX;
     int code = SIS_OK;
     name_cluster(c, d->names[d->pictures.rows]);
     for (size_t i = 0; code == SIS_OK && i < shown; i++) {
@@ -118,8 +118,8 @@ static int add_cluster(const sis_report *report, const sis__cluster *c, sis__dra
 }
 
 int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d) {
-    int code = sis__rows_make(d, CLUSTERS_MOST, MEMBERS_MOST);
-    for (size_t i = 0; code == SIS_OK && i < set->n_clusters && d->pictures.rows < CLUSTERS_MOST;
+    int code = sis__rows_make(d, CLUSTERS_MAX, MEMBERS_MAX);
+    for (size_t i = 0; code == SIS_OK && i < set->n_clusters && d->pictures.rows < CLUSTERS_MAX;
          i++)
         code = add_cluster(report, &set->clusters[i], d);
     if (code != SIS_OK || d->pictures.rows == 0)
@@ -129,7 +129,7 @@ int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__
     sis__buf_printf(&d->caption,
                     "Up to %d subsets of %s%zu row%s, with the size of the cluster; %zu subset%s "
                     "in all, %zu of them in no cluster.",
-                    MEMBERS_MOST, rows == 1 ? "" : "each of ", rows, sis__plural(rows), n,
+                    MEMBERS_MAX, rows == 1 ? "" : "each of ", rows, sis__plural(rows), n,
                     sis__plural(n), set->found.n_noise);
     return 1;
 }

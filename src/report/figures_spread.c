@@ -23,7 +23,7 @@ typedef enum { BY_NOTHING, BY_RUN, BY_OUTPUT } grouping;
 typedef struct {
     grouping by;
     size_t n;
-    size_t outputs[SIS__GROUPS_MOST]; /* BY_OUTPUT: the outputs, ascending */
+    size_t outputs[SIS__GROUPS_MAX]; /* BY_OUTPUT: the outputs, ascending */
 } groups;
 
 static int is_explained(const sis__report_example *e) {
@@ -37,7 +37,7 @@ static int note_output(groups *g, size_t output) {
         at++;
     if (at < g->n && g->outputs[at] == output)
         return 1;
-    if (g->n == SIS__GROUPS_MOST)
+    if (g->n == SIS__GROUPS_MAX)
         return 0;
     memmove(g->outputs + at + 1, g->outputs + at, (g->n - at) * sizeof *g->outputs);
     g->outputs[at] = output;
@@ -46,7 +46,7 @@ static int note_output(groups *g, size_t output) {
 }
 
 /* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
-static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]) {
+static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_MAX]) {
     groups g = {.by = BY_OUTPUT};
     for (size_t i = 0; i < report->n; i++)
         if (is_explained(&report->examples[i]) && report->examples[i].record.question.n_outputs != 1 &&
@@ -58,7 +58,7 @@ static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_
 
 static groups find_groups(const sis_report *report) {
     groups g = {.by = BY_OUTPUT};
-    if (report->n_runs > 1 && report->n_runs <= SIS__GROUPS_MOST)
+    if (report->n_runs > 1 && report->n_runs <= SIS__GROUPS_MAX)
         return (groups){.by = BY_RUN, .n = report->n_runs};
     g.n = find_outputs(report, g.outputs);
     return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
@@ -104,7 +104,7 @@ static void mark_thresholds(const sis_report *report, sis__drawing *d) {
     int several = 0;
     for (size_t i = 1; i < report->n_runs; i++)
         several |= report->runs[i].threshold_low != report->runs[0].threshold_low;
-    for (size_t i = 0; i < report->n_runs && d->plot.n_marks < SIS__MARKS_MOST; i++) {
+    for (size_t i = 0; i < report->n_runs && d->plot.n_marks < SIS__MARKS_MAX; i++) {
         double at = report->runs[i].threshold_low;
         size_t k = 0;
         while (k < d->plot.n_marks && d->marks[k].at != at)
@@ -431,7 +431,7 @@ static size_t count_decided(const sis_report *report, size_t output, size_t run)
 }
 
 int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
-    size_t outputs[SIS__GROUPS_MOST], n = find_outputs(report, outputs), all = 0;
+    size_t outputs[SIS__GROUPS_MAX], n = find_outputs(report, outputs), all = 0;
     size_t runs = report->n_runs <= SIS__COLOURS ? report->n_runs : 1;
     (void)k;
     if (n < 2)

@@ -59,11 +59,11 @@ static void add_character(sis__buf *b, uint32_t c, const char *bytes, size_t n) 
     }
 }
 
-void sis__html_clip(sis__buf *b, const char *text, size_t most) {
+void sis__html_clip(sis__buf *b, const char *text, size_t max) {
     uint32_t c;
     size_t length;
     for (size_t i = 0; *text; i++, text += length) {
-        if (i == most) {
+        if (i == max) {
             sis__buf_str(b, "\xE2\x80\xA6");
             return;
         }

@@ -15,10 +15,10 @@
 void sis__html_text(sis__buf *b, const char *text);
 
 /* The same, but at most `most` characters, then an ellipsis. */
-void sis__html_clip(sis__buf *b, const char *text, size_t most);
+void sis__html_clip(sis__buf *b, const char *text, size_t max);
 
 /* The name of a file without its folders and its ending, clipped. */
-void sis__html_stem(sis__buf *b, const char *path, size_t most);
+void sis__html_stem(sis__buf *b, const char *path, size_t max);
 
 /* The text as it is, mended in the same way, for what is not HTML. */
 void sis__plain_text(sis__buf *b, const char *text);

@@ -30,12 +30,12 @@ const char *sis__file_name(const char *path, int *stem) {
     return name;
 }
 
-void sis__html_stem(sis__buf *b, const char *path, size_t most) {
+void sis__html_stem(sis__buf *b, const char *path, size_t max) {
     int stem;
     const char *name = sis__file_name(path, &stem);
     char *copy = strndup(name, (size_t)stem);
     if (copy)
-        sis__html_clip(b, copy, most);
+        sis__html_clip(b, copy, max);
     else
         b->error = SIS_E_NOMEM;
     free(copy);

@@ -12,11 +12,11 @@
 #include "base/mem.h"
 #include "report/figures.h"
 
-enum { COLUMNS_MOST = 48, MARGIN = 4 };
+enum { COLUMNS_MAX = 48, MARGIN = 4 };
 
 /* Bases of a subset by their place, '\0' where nothing is chosen. */
 typedef struct {
-    char bases[COLUMNS_MOST];
+    char bases[COLUMNS_MAX];
     int length;
 } pattern;
 
@@ -29,7 +29,7 @@ static pattern read_pattern(const sis_report *report, const sis__member *m) {
         first = s->features[i] < first ? s->features[i] : first;
     for (size_t i = 0; i < s->n; i++) {
         int at = s->features[i] - first;
-        if (at >= COLUMNS_MOST - 2 * MARGIN)
+        if (at >= COLUMNS_MAX - 2 * MARGIN)
             continue;
         p.bases[at] = e->record.drawing.sequence[s->features[i]];
         p.length = at + 1 > p.length ? at + 1 : p.length;
@@ -49,11 +49,11 @@ static int agreement(const pattern *reference, const pattern *p, int shift) {
 }
 
 static int best_shift(const pattern *reference, const pattern *p) {
-    int best = 0, most = agreement(reference, p, 0);
+    int best = 0, max = agreement(reference, p, 0);
     for (int shift = -p->length; shift <= reference->length; shift++) {
         int found = agreement(reference, p, shift);
-        if (found > most) {
-            most = found;
+        if (found > max) {
+            max = found;
             best = shift;
         }
     }

@@ -164,9 +164,9 @@ static int add_whole(sis__buf *b, const sis_report *report, const sis_page_opt *
     return code;
 }
 
-static int add_cards_alone(sis__buf *b, const sis_report *report, size_t most) {
+static int add_cards_alone(sis__buf *b, const sis_report *report, size_t max) {
     sis__layout layout;
-    int code = sis__layout_make(report, most, &layout);
+    int code = sis__layout_make(report, max, &layout);
     if (code == SIS_OK)
         code = sis__page_cards(b, report, &layout);
     sis__layout_release(&layout);

@@ -59,7 +59,7 @@ typedef struct sis__layout {
 } sis__layout;
 
 /* At most about `most` examples, spread evenly; 0: all. Release it whatever was returned. */
-int sis__layout_make(const sis_report *report, size_t most, sis__layout *out);
+int sis__layout_make(const sis_report *report, size_t max, sis__layout *out);
 void sis__layout_release(sis__layout *layout);
 
 /* ---- Cards: one example ---------------------------------------------------------------------- */
@@ -75,8 +75,8 @@ int sis__card_body(sis__buf *b, const sis__report_example *e,
 void sis__score_bar(sis__buf *b, const sis_record *r);
 
 /* ' style="..."': the background of a feature by its attribution, against the largest of them. */
-double sis__attribution_most(const sis_record *r);
-void sis__attribution_style(sis__buf *b, double attribution, double most);
+double sis__attribution_max(const sis_record *r);
+void sis__attribution_style(sis__buf *b, double attribution, double max);
 
 /* Subset k of the example, small: in rows of clusters. */
 int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k);
@@ -94,7 +94,7 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
 /* What is inside them; nothing is written where there is nothing to show. At most `most` examples,
  * 0 for all. */
 int sis__page_overview(sis__buf *b, const sis_report *report);
-int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
+int sis__page_examples(sis__buf *b, const sis_report *report, size_t max);
 int sis__page_cards(sis__buf *b, const sis_report *report,
                     const sis__layout *layout); /* what they mean, and these */
 int sis__page_groups(sis__buf *b, const sis_report *report);

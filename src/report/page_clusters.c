@@ -18,7 +18,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { ROW_MOST = 15, PATTERNS_MOST = 8, CLUSTERS_MOST = 100, LOOKS_MOST = 200 };
+enum { ROW_MAX = 15, PATTERNS_MAX = 8, CLUSTERS_MAX = 100, LOOKS_MAX = 200 };
 
 /* What its members look like; a list if it is not known. */
 static sis__look look_of(const sis_report *report, const sis__cluster *c) {
@@ -47,7 +47,7 @@ static int count_look(sis__buf *text, look_alike *seen, size_t *n) {
         k++;
     if (k < *n) {
         sis__buf_release(text);
-    } else if (*n < LOOKS_MOST) {
+    } else if (*n < LOOKS_MAX) {
         seen[(*n)++] = (look_alike){*text, 0};
     } else {
         sis__buf_release(text);
@@ -60,7 +60,7 @@ static int count_look(sis__buf *text, look_alike *seen, size_t *n) {
 /* Different looks once each, the most frequent first. */
 static int add_lines(sis__buf *b, const sis_report *report, const sis__cluster *c,
                      const size_t *run) {
-    look_alike *seen = SIS_NEW(look_alike, LOOKS_MOST);
+    look_alike *seen = SIS_NEW(look_alike, LOOKS_MAX);
     size_t n = 0;
     int code = seen ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; code == SIS_OK && i < c->n_members; i++) {
@@ -79,7 +79,7 @@ static int add_lines(sis__buf *b, const sis_report *report, const sis__cluster *
         qsort(seen, n, sizeof *seen, by_count);
     sis__buf_str(b, n ? "<div class=\"row lines\">" : "");
     for (size_t k = 0; k < n; k++) {
-        if (code == SIS_OK && k < ROW_MOST) {
+        if (code == SIS_OK && k < ROW_MAX) {
             sis__buf_str(b, "<span>");
             sis__buf_add(b, seen[k].text.data, seen[k].text.len);
             if (seen[k].count > 1)
@@ -102,7 +102,7 @@ static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c,
         return add_lines(b, report, c, run);
     for (size_t i = 0; i < c->n_members; i++)
         n += (size_t)is_in_run(report, &c->members[i], run);
-    size_t most = n < ROW_MOST ? n : ROW_MOST;
+    size_t max = n < ROW_MAX ? n : ROW_MAX;
     if (n == 0)
         return SIS_OK;
     sis__buf_str(b, "<div class=\"row\">");
@@ -110,7 +110,7 @@ static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c,
         const sis__member *m = &c->members[i];
         if (!is_in_run(report, m, run))
             continue;
-        if (shown < most && at++ == shown * n / most) {
+        if (shown < max && at++ == shown * n / max) {
             code = sis__thumb(b, &report->examples[m->example], m->subset);
             shown++;
         }
@@ -133,7 +133,7 @@ static int add_rows(sis__buf *b, const sis_report *report, const sis__cluster *c
 /* "great 5, very good 2", as chips. */
 static void add_patterns(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "<ul class=\"patterns\" aria-label=\"Most frequent patterns\">");
-    for (size_t i = 0; i < c->found.n_patterns && i < PATTERNS_MOST; i++) {
+    for (size_t i = 0; i < c->found.n_patterns && i < PATTERNS_MAX; i++) {
         sis__buf_str(b, "<li><bdi>");
         sis__html_clip(b, c->found.patterns[i].text, 120);
         sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
@@ -145,19 +145,19 @@ static void add_patterns(sis__buf *b, const sis__cluster *c) {
 
 /* ---- Tables: what members share --------------------------------------------------------------- */
 
-enum { SHARED_MOST = 8, CATEGORIES_MOST = 3 };
+enum { SHARED_MAX = 8, CATEGORIES_MAX = 3 };
 
 /* A set of features that members are, and the values of each: a range, or categories. */
 typedef struct {
     size_t n, count;
-    int features[SHARED_MOST]; /* sorted */
-    double low[SHARED_MOST], high[SHARED_MOST];
-    const char *words[SHARED_MOST][CATEGORIES_MOST + 1];
+    int features[SHARED_MAX]; /* sorted */
+    double low[SHARED_MAX], high[SHARED_MAX];
+    const char *words[SHARED_MAX][CATEGORIES_MAX + 1];
     const sis_record *like;
 } shared;
 
 static void add_word(shared *s, size_t k, const char *word) {
-    for (size_t i = 0; i <= CATEGORIES_MOST; i++) {
+    for (size_t i = 0; i <= CATEGORIES_MAX; i++) {
         if (!s->words[k][i])
             s->words[k][i] = word;
         if (strcmp(s->words[k][i], word) == 0)
@@ -178,10 +178,10 @@ static void add_value(shared *s, size_t k, const sis_record *r) {
     }
 }
 
-static shared *find_shared(shared *sets, size_t *n, size_t most, const sis_record *r,
+static shared *find_shared(shared *sets, size_t *n, size_t max, const sis_record *r,
                            const sis_subset *subset) {
     shared s = {.n = subset->n, .like = r};
-    if (subset->n > SHARED_MOST)
+    if (subset->n > SHARED_MAX)
         return NULL;
     memcpy(s.features, subset->features, s.n * sizeof *s.features);
     qsort(s.features, s.n, sizeof *s.features, sis__by_int);
@@ -192,7 +192,7 @@ static shared *find_shared(shared *sets, size_t *n, size_t most, const sis_recor
         s.low[k] = INFINITY;
         s.high[k] = -INFINITY;
     }
-    if (*n == most)
+    if (*n == max)
         return NULL;
     sets[*n] = s;
     return &sets[(*n)++];
@@ -210,11 +210,11 @@ static void add_shared_feature(sis__buf *b, const shared *s, size_t k) {
     sis__buf_str(b, "<bdi>");
     sis__html_clip(b, name, 60);
     sis__buf_str(b, " <small>");
-    for (size_t i = 0; i < CATEGORIES_MOST && s->words[k][i]; i++) {
+    for (size_t i = 0; i < CATEGORIES_MAX && s->words[k][i]; i++) {
         sis__buf_str(b, i ? ", " : "");
         sis__html_clip(b, s->words[k][i], 40);
     }
-    if (s->words[k][CATEGORIES_MOST])
+    if (s->words[k][CATEGORIES_MAX])
         sis__buf_str(b, ", \xE2\x80\xA6");
     if (!s->words[k][0] && s->low[k] <= s->high[k]) {
         sis__html_number(b, s->low[k]);
@@ -228,14 +228,14 @@ static void add_shared_feature(sis__buf *b, const shared *s, size_t k) {
 
 /* Members by the features they are, with the ranges of their values. 1: there was something. */
 static int add_ranges(sis__buf *b, const sis_report *report, const sis__cluster *c) {
-    shared *sets = SIS_NEW(shared, LOOKS_MOST);
+    shared *sets = SIS_NEW(shared, LOOKS_MAX);
     size_t n = 0, rest = 0;
     if (!sets)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < c->n_members; i++) {
         const sis_record *r = &report->examples[c->members[i].example].record;
         const sis_subset *subset = &r->collection.subsets[c->members[i].subset];
-        shared *s = find_shared(sets, &n, LOOKS_MOST, r, subset);
+        shared *s = find_shared(sets, &n, LOOKS_MAX, r, subset);
         rest += !s;
         for (size_t k = 0; s && k < s->n; k++)
             add_value(s, k, r);
@@ -244,13 +244,13 @@ static int add_ranges(sis__buf *b, const sis_report *report, const sis__cluster 
     }
     qsort(sets, n, sizeof *sets, by_shared_count);
     sis__buf_str(b, n ? "<ul class=\"patterns\" aria-label=\"Features of members\">" : "");
-    for (size_t i = 0; i < n && i < PATTERNS_MOST; i++) {
+    for (size_t i = 0; i < n && i < PATTERNS_MAX; i++) {
         sis__buf_str(b, "<li>");
         for (size_t k = 0; k < sets[i].n; k++)
             add_shared_feature(b, &sets[i], k);
         sis__buf_printf(b, " <span class=\"soft\">\xC3\x97 %zu</span></li>\n", sets[i].count);
     }
-    for (size_t i = PATTERNS_MOST; i < n; i++)
+    for (size_t i = PATTERNS_MAX; i < n; i++)
         rest += sets[i].count;
     sis__buf_str(b, n ? "</ul>\n" : "");
     if (n && rest)
@@ -284,7 +284,7 @@ static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
 static void add_matches(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the first is drawn below "
                     "it:</p><ul>");
-    for (size_t i = 0; i < c->found.n_matches && i < PATTERNS_MOST; i++) {
+    for (size_t i = 0; i < c->found.n_matches && i < PATTERNS_MAX; i++) {
         const sis_found_match *m = &c->found.matches[i];
         sis__buf_str(b, "<li><bdi>");
         sis__html_clip(b, m->name, 60);
@@ -400,7 +400,7 @@ static void add_counts(sis__buf *b, const sis__clusters *set) {
     sis__html_plural(b, set->found.n, "subset");
     sis__buf_str(b, ", each of one word. Number of subsets with each word:</p>\n<ul class=\"patterns\" "
          "aria-label=\"Words\">");
-    for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MOST; i++) {
+    for (size_t i = 0; i < set->n_clusters && i < CLUSTERS_MAX; i++) {
         const sis_found_cluster *f = &set->clusters[i].found;
         sis__buf_str(b, "<li><bdi>");
         sis__html_clip(b, f->n_patterns ? f->patterns[0].text : "", 120);
@@ -438,10 +438,10 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
         sis__buf_printf(b, ", neighbours within %.4g", set->found.eps);
     sis__buf_str(b, ".</p>\n");
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
-        if (i < CLUSTERS_MOST || i + 1 == set->n_clusters)
+        if (i < CLUSTERS_MAX || i + 1 == set->n_clusters)
             code = add_cluster(b, report, set, i);
-    if (set->n_clusters > CLUSTERS_MOST)
-        sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MOST);
+    if (set->n_clusters > CLUSTERS_MAX)
+        sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MAX);
     return code;
 }
 

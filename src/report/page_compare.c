@@ -11,7 +11,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { CLUSTERS_MOST = 50, DIFFERENCES_MOST = 50, PATTERNS_MOST = 8 };
+enum { CLUSTERS_MAX = 50, DIFFERENCES_MAX = 50, PATTERNS_MAX = 8 };
 
 static void add_side(sis__buf *b, const sis__compared *c, size_t side) {
     char name[200];
@@ -115,14 +115,14 @@ static int add_joint(sis__buf *b, const sis_report *report, const sis__compared 
     sis__html_plural(b, set->found.n_noise, "subset");
     sis__buf_printf(b, " belong%s to none. Members shown are spread evenly.</p>\n",
                     set->found.n_noise == 1 ? "s" : "");
-    for (size_t i = 0; code == SIS_OK && i < n && i < CLUSTERS_MOST; i++) {
+    for (size_t i = 0; code == SIS_OK && i < n && i < CLUSTERS_MAX; i++) {
         sis__page_cluster_heading(b, set, i);
         add_shares(b, c, &set->clusters[i]);
         code = sis__page_cluster(b, report, set, i, runs, 2);
         sis__buf_str(b, "</div>\n");
     }
-    if (n > CLUSTERS_MOST)
-        sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MOST);
+    if (n > CLUSTERS_MAX)
+        sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MAX);
     return code;
 }
 
@@ -131,7 +131,7 @@ static int add_joint(sis__buf *b, const sis_report *report, const sis__compared 
 /* What the comparison itself says of subsets whose records are not here. */
 static void add_patterns(sis__buf *b, const sis_difference *f, size_t side) {
     sis__buf_str(b, "<ul class=\"patterns\">");
-    for (size_t i = 0; i < f->n_patterns[side] && i < PATTERNS_MOST; i++) {
+    for (size_t i = 0; i < f->n_patterns[side] && i < PATTERNS_MAX; i++) {
         sis__buf_str(b, "<li><bdi>");
         sis__html_clip(b, f->patterns[side][i], 160);
         sis__buf_str(b, "</bdi></li>");
@@ -170,7 +170,7 @@ static int add_half(sis__buf *b, const sis_report *report, const sis__compared *
 static int add_differences(sis__buf *b, const sis_report *report, const sis__compared *c) {
     int code = SIS_OK;
     size_t shown =
-        c->found.n_differences < DIFFERENCES_MOST ? c->found.n_differences : DIFFERENCES_MOST;
+        c->found.n_differences < DIFFERENCES_MAX ? c->found.n_differences : DIFFERENCES_MAX;
     sis__buf_str(b, "<h3 class=\"part\">Where subsets differ most</h3>\n<p class=\"soft\">");
     sis__html_plural(b, shown, "example");
     sis__buf_str(b, ", the farthest apart first: the mean distance of a subset to the nearest of "

@@ -63,14 +63,14 @@ static void add_table(sis__buf *b, const sis_evaluation *e) {
                     "first method</caption><thead><tr><th></th><th>method</th><th>median</th>"
                     "<th>rank-sum p</th><th>signed-rank p</th></tr></thead>\n<tbody>");
     for (int k = 0; k < N_TESTS; k++)
-        for (size_t i = 0; was_tested(e, k) && i < e->n_methods && i < SIS__GROUPS_MOST; i++)
+        for (size_t i = 0; was_tested(e, k) && i < e->n_methods && i < SIS__GROUPS_MAX; i++)
             add_row(b, &e->methods[i], k);
     sis__buf_str(b, "</tbody></table></div>\n");
 }
 
 /* Pearson's r of the marked share and the quality of what people marked. */
 static void add_correlations(sis__buf *b, const sis_evaluation *e) {
-    for (size_t i = 0; i < e->n_methods && i < SIS__GROUPS_MOST; i++) {
+    for (size_t i = 0; i < e->n_methods && i < SIS__GROUPS_MAX; i++) {
         const sis_evaluated_method *m = &e->methods[i];
         if (!isfinite(m->summary.pearson_r))
             continue;

@@ -272,14 +272,14 @@ static void add_run_filter(sis__buf *b, const sis_report *report) {
 
 /* Outputs, if there are several in the results, by number. */
 static void add_class_filter(sis__buf *b, const sis_report *report) {
-    enum { MOST = 1000 };
-    size_t first[MOST], n = 0, highest = 0;
+    enum { MAX = 1000 };
+    size_t first[MAX], n = 0, highest = 0;
     char name[200];
-    for (size_t k = 0; k < MOST; k++)
+    for (size_t k = 0; k < MAX; k++)
         first[k] = SIZE_MAX;
     for (size_t i = 0; i < report->n; i++) {
         size_t output = report->examples[i].record.question.target;
-        if (output < MOST && first[output] == SIZE_MAX) {
+        if (output < MAX && first[output] == SIZE_MAX) {
             first[output] = i;
             n++;
             highest = output > highest ? output : highest;
@@ -424,11 +424,11 @@ int sis__page_cards(sis__buf *b, const sis_report *report, const sis__layout *la
     return code;
 }
 
-int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
+int sis__page_examples(sis__buf *b, const sis_report *report, size_t max) {
     double *grid = NULL;
     size_t n_grid = 0;
     sis__layout layout;
-    int code = sis__layout_make(report, most, &layout);
+    int code = sis__layout_make(report, max, &layout);
     if (code == SIS_OK)
         code = sis__picker_grid(report, &grid, &n_grid);
     if (code == SIS_OK)

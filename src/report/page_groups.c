@@ -4,7 +4,7 @@
  */
 #include "report/page.h"
 
-enum { FEATURES_MOST = 30, NAME_MOST = 60 };
+enum { FEATURES_MAX = 30, NAME_MAX = 60 };
 
 int sis_report_by(sis_report *report, const char *column) {
     size_t groups, features;
@@ -18,7 +18,7 @@ int sis_report_by(sis_report *report, const char *column) {
 
 static void add_name(sis__buf *b, const char *name) {
     sis__buf_str(b, "<bdi>");
-    sis__html_clip(b, name, NAME_MOST);
+    sis__html_clip(b, name, NAME_MAX);
     sis__buf_str(b, "</bdi>");
 }
 
@@ -59,7 +59,7 @@ static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t featu
         sis__buf_str(b, "</th>");
     }
     sis__buf_str(b, "</tr></thead>\n<tbody>\n");
-    for (size_t f = 0; f < features && f < FEATURES_MOST; f++) {
+    for (size_t f = 0; f < features && f < FEATURES_MAX; f++) {
         sis__buf_str(b, "<tr><th scope=\"row\">");
         add_name(b, sis_groups_feature(g, f));
         sis__buf_str(b, "</th>");

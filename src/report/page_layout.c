@@ -12,8 +12,8 @@
 #include "report/page.h"
 
 /* Is example i among the `most` of n that are drawn? They are spread evenly. */
-static int is_drawn(size_t i, size_t n, size_t most) {
-    return most == 0 || most >= n || (i + 1) * most / n > i * most / n;
+static int is_drawn(size_t i, size_t n, size_t max) {
+    return max == 0 || max >= n || (i + 1) * max / n > i * max / n;
 }
 
 /* Are both of the same input? */
@@ -59,7 +59,7 @@ static int find_leaders(const sis_report *report, size_t *leader) {
 }
 
 /* Leaders that are drawn, in order, each followed by those it leads. */
-static void lay_out(const sis_report *report, const size_t *leader, size_t most, size_t *next,
+static void lay_out(const sis_report *report, const size_t *leader, size_t max, size_t *next,
                     sis__layout *out) {
     size_t groups = 0, group = 0;
     for (size_t i = 0; i < report->n; i++) {
@@ -71,8 +71,8 @@ static void lay_out(const sis_report *report, const size_t *leader, size_t most,
             next[i] = next[leader[i]];
             next[leader[i]] = i;
         }
-    size_t wanted = most && most < report->n ? most * groups / report->n : 0;
-    wanted = most && most < report->n && !wanted ? 1 : wanted;
+    size_t wanted = max && max < report->n ? max * groups / report->n : 0;
+    wanted = max && max < report->n && !wanted ? 1 : wanted;
     for (size_t i = 0; i < report->n; i++) {
         if (leader[i] != i || !is_drawn(group++, groups, wanted))
             continue;
@@ -83,14 +83,14 @@ static void lay_out(const sis_report *report, const size_t *leader, size_t most,
     }
 }
 
-int sis__layout_make(const sis_report *report, size_t most, sis__layout *out) {
+int sis__layout_make(const sis_report *report, size_t max, sis__layout *out) {
     size_t *leader = SIS_NEW(size_t, report->n), *next = SIS_NEW(size_t, report->n);
     *out = (sis__layout){.order = SIS_NEW(size_t, report->n), .first = SIS_NEW(int, report->n)};
     int code = leader && next && out->order && out->first ? SIS_OK : SIS_E_NOMEM;
     if (code == SIS_OK)
         code = find_leaders(report, leader);
     if (code == SIS_OK)
-        lay_out(report, leader, most, next, out);
+        lay_out(report, leader, max, next, out);
     free(leader);
     free(next);
     return code;

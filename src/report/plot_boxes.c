@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "report/plot.h"
 
-enum { DOTS_MOST = 200, DENSITY_POINTS = 48, SAMPLE_MOST = 2000 };
+enum { DOTS_MAX = 200, DENSITY_POINTS = 48, SAMPLE_MAX = 2000 };
 
 /* ---- Densities ------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static double bell_width(const sis__numbers *v) {
 
 static double density(const sis__numbers *v, double at, double width) {
     double sum = 0;
-    size_t stride = 1 + v->n / SAMPLE_MOST;
+    size_t stride = 1 + v->n / SAMPLE_MAX;
     for (size_t i = 0; i < v->n; i += stride) {
         double z = (at - v->items[i]) / width;
         sum += exp(-z * z / 2);
@@ -35,19 +35,19 @@ static double density(const sis__numbers *v, double at, double width) {
 }
 
 static void draw_violin(const sis__frame *f, const sis__numbers *v, double x, double half, int k) {
-    double xy[4 * DENSITY_POINTS], d[DENSITY_POINTS], most = 0, width = bell_width(v);
+    double xy[4 * DENSITY_POINTS], d[DENSITY_POINTS], max = 0, width = bell_width(v);
     double low = v->items[0], high = v->items[v->n - 1];
     if (!(width > 0) || !isfinite(width))
         return;
     for (int i = 0; i < DENSITY_POINTS; i++) {
         d[i] = density(v, low + (high - low) * i / (DENSITY_POINTS - 1), width);
-        most = fmax(most, d[i]);
+        max = fmax(max, d[i]);
     }
     for (int i = 0; i < DENSITY_POINTS; i++) {
         double y = sis__frame_y(f, low + (high - low) * i / (DENSITY_POINTS - 1));
         int back = 2 * DENSITY_POINTS - 1 - i;
-        xy[2 * i] = x + half * d[i] / most;
-        xy[2 * back] = x - half * d[i] / most;
+        xy[2 * i] = x + half * d[i] / max;
+        xy[2 * back] = x - half * d[i] / max;
         xy[2 * i + 1] = xy[2 * back + 1] = y;
     }
     sis__pen_shape(f->pen, xy, 2 * DENSITY_POINTS, (sis__ink){.colour = k, .opacity = 0.25});
@@ -74,7 +74,7 @@ static void draw_box(const sis__frame *f, const sis__numbers *v, double x, doubl
                   (sis__ink){.colour = k, .opacity = 0.45});
     sis__pen_line(f->pen, x - half, sis__frame_y(f, q2), x + half, sis__frame_y(f, q2),
                   (sis__ink){.colour = SIS__INK, .width = 2});
-    for (size_t i = 0; i < v->n && dots < DOTS_MOST; i++)
+    for (size_t i = 0; i < v->n && dots < DOTS_MAX; i++)
         if (i < first || i > last) {
             sis__pen_dot(f->pen, x, sis__frame_y(f, v->items[i]), 2,
                          (sis__ink){.colour = k, .opacity = 0.6});
@@ -106,7 +106,7 @@ static void draw_bar(const sis__frame *f, const sis__numbers *v, double x, doubl
     size_t dots = 0;
     sis__pen_rect(f->pen, x - half, top, 2 * half, f->bottom - top,
                   (sis__ink){.colour = k, .opacity = 0.45});
-    for (size_t i = 0; i < v->n && dots < DOTS_MOST; i++)
+    for (size_t i = 0; i < v->n && dots < DOTS_MAX; i++)
         if (v->items[i] != at) {
             sis__pen_dot(f->pen, x, sis__frame_y(f, v->items[i]), 2,
                          (sis__ink){.colour = k, .opacity = 0.6});

@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 
-enum { NAME_MOST = 120, DOTS_MOST = 300 };
+enum { NAME_MAX = 120, DOTS_MAX = 300 };
 static const double ROW = 25, SMALL = 11, ENDS = 46, HEAD = 20, FOOT = 40, FAR = 16;
 
 static int has_values(const sis__value_row *r) {
@@ -39,15 +39,15 @@ static double total(const sis__plot *a, size_t bar) {
     return sum;
 }
 
-static double name_width(const sis__plot *a, double most) {
+static double name_width(const sis__plot *a, double max) {
     double width = 40;
     for (size_t i = 0; i < a->n_bars; i++)
         width = fmax(width, sis__text_width(a->bar_names[i], 12));
-    return fmin(width, most);
+    return fmin(width, max);
 }
 
 static void draw_name(sis__pen *p, const char *name, double right, double y, double width) {
-    char text[NAME_MOST];
+    char text[NAME_MAX];
     snprintf(text, sizeof text, "%s", name);
     sis__text_fit(text, sizeof text, 12, width);
     sis__pen_text(p, right, y + 4, text, (sis__letters){12, SIS__END, SIS__INK, 0, 0});
@@ -95,26 +95,26 @@ static void draw_spread(sis__pen *p, const strip *s, const sis__numbers *all, do
     double a = strip_x(s, sis__numbers_quantile(all, 0.25));
     double b = strip_x(s, sis__numbers_quantile(all, 0.75));
     double middle = strip_x(s, sis__numbers_quantile(all, 0.5));
-    double least = all->items[0], most = all->items[all->n - 1];
+    double min = all->items[0], max = all->items[all->n - 1];
     sis__pen_line(p, s->left, y, s->right, y, (sis__ink){.colour = SIS__SOFT, .opacity = 0.5});
-    if (least < s->low)
+    if (min < s->low)
         draw_far(p, s->left - FAR, s->left, y);
-    if (most > s->high)
+    if (max > s->high)
         draw_far(p, s->right, s->right + FAR, y);
     sis__pen_rect(p, a, y - 7, fmax(b - a, 1), 14, (sis__ink){.colour = SIS__SOFT, .opacity = 0.2});
     sis__pen_line(p, middle, y - 7, middle, y + 7, (sis__ink){.colour = SIS__SOFT, .width = 1.5});
-    end_text(p, s->left - (least < s->low ? FAR : 0) - 6, y, least, SIS__END);
-    end_text(p, s->right + (most > s->high ? FAR : 0) + 6, y, most, SIS__START);
+    end_text(p, s->left - (min < s->low ? FAR : 0) - 6, y, min, SIS__END);
+    end_text(p, s->right + (max > s->high ? FAR : 0) + 6, y, max, SIS__START);
 }
 
 static void draw_dots(sis__pen *p, const strip *s, const sis__plot *a, const sis__value_row *r,
                       double y) {
     size_t n = 0;
     for (size_t k = 0; k < a->n; k++)
-        n += r->held[k].n < DOTS_MOST ? r->held[k].n : DOTS_MOST;
+        n += r->held[k].n < DOTS_MAX ? r->held[k].n : DOTS_MAX;
     double opacity = fmax(0.15, fmin(0.65, 4 / sqrt((double)n + 1)));
     for (size_t k = 0; k < a->n; k++)
-        for (size_t i = 0; i < r->held[k].n && i < DOTS_MOST; i++) {
+        for (size_t i = 0; i < r->held[k].n && i < DOTS_MAX; i++) {
             double aside = (double)((i * 7 + k * 3) % 9) - 4; /* so that equal values are seen */
             sis__pen_dot(p, strip_x(s, r->held[k].items[i]), y + aside, 2.6,
                          (sis__ink){.colour = sis__legend_colour(a, k), .opacity = opacity});
@@ -128,7 +128,7 @@ static void draw_values(sis__pen *p, const sis__plot *a, const sis__value_row *r
         strip s = {.left = left + ENDS, .right = p->width - 14 - ENDS};
         sis__numbers_range(&r->all, &s.low, &s.high);
         for (size_t k = 0; k < a->n; k++)
-            for (size_t i = 0; i < r->held[k].n && i < DOTS_MOST; i++) {
+            for (size_t i = 0; i < r->held[k].n && i < DOTS_MAX; i++) {
                 s.low = fmin(s.low, r->held[k].items[i]);
                 s.high = fmax(s.high, r->held[k].items[i]);
             }

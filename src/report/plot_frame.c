@@ -29,8 +29,8 @@ sis__plot_axis sis__plot_axis_fit(const char *label, double low, double high, do
     low =
         isfinite(low) ? fmax(-LARGEST, fmin(LARGEST, low)) : 0; /* so that differences are finite */
     high = isfinite(high) ? fmax(-LARGEST, fmin(LARGEST, high)) : 0;
-    double least = fmax(1 / LARGEST, fmax(fabs(low), fabs(high)) * 1e-12);
-    if (!(high - low > least)) {
+    double min = fmax(1 / LARGEST, fmax(fabs(low), fabs(high)) * 1e-12);
+    if (!(high - low > min)) {
         double room = fmax(0.5, fabs(low) / 100);
         low -= room;
         high = low + 2 * room;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "report/plot.h"
 
-enum { BINS_MOST = 60, BAR_MOST = 64 };
+enum { BINS_MAX = 60, BAR_MAX = 64 };
 
 typedef struct {
     double low, width;
@@ -39,7 +39,7 @@ static int count(const sis__plot *a, bins *b) {
     double first = fmax(fit.low, fmin(low, fit.high)), last = fmax(fit.low, fmin(high, fit.high));
     b->low = a->whole ? floor((first - 1) / b->width) * b->width + 0.5 : fit.low;
     last = a->whole ? last + 0.5 : fit.high;
-    b->n = (size_t)fmax(1, fmin(BINS_MOST, ceil((last - b->low) / b->width - 1e-9)));
+    b->n = (size_t)fmax(1, fmin(BINS_MAX, ceil((last - b->low) / b->width - 1e-9)));
     if (!(b->counts = SIS_NEW(double, a->n * b->n)))
         return SIS_E_NOMEM;
     for (size_t k = 0; k < a->n; k++)
@@ -52,21 +52,21 @@ static int count(const sis__plot *a, bins *b) {
 }
 
 static double highest(const sis__plot *a, const bins *b) {
-    double most = 1;
+    double max = 1;
     for (size_t i = 0; i < b->n; i++) {
         double sum = 0;
         for (size_t k = 0; k < a->n; k++)
             sum += b->counts[k * b->n + i];
-        most = fmax(most, sum);
+        max = fmax(max, sum);
     }
-    return most;
+    return max;
 }
 
 static void draw_bars(const sis__frame *f, const sis__plot *a, const bins *b) {
     for (size_t i = 0; i < b->n; i++) {
         double sum = 0, left = b->low + (double)i * b->width;
         double x1 = sis__frame_x(f, left), x2 = sis__frame_x(f, left + b->width);
-        double gap = fmax(fmin(1.5, (x2 - x1) * 0.1), (x2 - x1 - BAR_MOST) / 2);
+        double gap = fmax(fmin(1.5, (x2 - x1) * 0.1), (x2 - x1 - BAR_MAX) / 2);
         for (size_t k = 0; k < a->n; k++) {
             double n = b->counts[k * b->n + i];
             double top = sis__frame_y(f, sum + n), bottom = sis__frame_y(f, sum);

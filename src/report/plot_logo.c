@@ -9,11 +9,11 @@
 
 /* ---- Letters --------------------------------------------------------------------------------- */
 
-enum { ARC = 28, POINTS_MOST = 2 * ARC + 16 };
+enum { ARC = 28, POINTS_MAX = 2 * ARC + 16 };
 
 /* x from 0 to 1, y from 0 (top) to 1. */
 typedef struct {
-    double xy[2 * POINTS_MOST];
+    double xy[2 * POINTS_MAX];
     size_t n, parts[2], n_parts;
 } outline;
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "report/plot.h"
 
-enum { SIDE_MOST = 64 };
+enum { SIDE_MAX = 64 };
 static const double CELL = 58, GAP = 6, HEAD = 22;
 
 static double cell_of(const sis__pictures *a) {
@@ -83,7 +83,7 @@ static void draw_colour(sis__pen *p, const strip *s, size_t n, double *xy, size_
 
 static int draw_picture(sis__pen *p, const sis__picture *a, double cell, double left, double top) {
     size_t longer = a->width > a->height ? a->width : a->height;
-    size_t stride = 1 + (longer - 1) / SIDE_MOST, w = (a->width - 1) / stride + 1,
+    size_t stride = 1 + (longer - 1) / SIDE_MAX, w = (a->width - 1) / stride + 1,
            h = (a->height - 1) / stride + 1;
     double unit = cell / (double)(w > h ? w : h);
     strip *strips = (strip *)sis__alloc_raw(w * h, sizeof *strips);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "report/plot.h"
 
-enum { DOTS_MOST = 5000, LINES_MOST = 150, CROWD = 1000, ACROSS = 48, DOWN = 28, FEW = 2 };
+enum { DOTS_MAX = 5000, LINES_MAX = 150, CROWD = 1000, ACROSS = 48, DOWN = 28, FEW = 2 };
 
 typedef struct {
     double low, high;
@@ -58,7 +58,7 @@ static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
     static const double STEP = 4.5;
     double opacity = fmax(0.08, fmin(0.7, 12 / sqrt((double)n + 1)));
     double room = a->whole ? 0.4 * (sis__frame_x(f, 1) - sis__frame_x(f, 0)) / STEP : 0;
-    size_t stride = 1 + n / DOTS_MOST, side = (size_t)fmin(room, 20), counts[ACROSS * DOWN] = {0};
+    size_t stride = 1 + n / DOTS_MAX, side = (size_t)fmin(room, 20), counts[ACROSS * DOWN] = {0};
     for (size_t k = 0; k < a->n; k++)
         for (size_t i = 0; i < a->series[k].x.n; i += stride) {
             double x = a->series[k].x.items[i], y = a->series[k].y.items[i];
@@ -71,18 +71,18 @@ static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
 
 /* Cells with more than a few points by their density, the other points as dots. */
 static void draw_density(const sis__frame *f, const sis__series *s) {
-    size_t counts[ACROSS * DOWN] = {0}, most = 0;
+    size_t counts[ACROSS * DOWN] = {0}, max = 0;
     double w = (f->right - f->left) / ACROSS, h = (f->bottom - f->top) / DOWN;
     for (size_t i = 0; i < s->x.n; i++) {
         size_t n = ++counts[cell_of(f, s->x.items[i], s->y.items[i])];
-        most = n > most ? n : most;
+        max = n > max ? n : max;
     }
     for (size_t c = 0; c < ACROSS * DOWN; c++)
         if (counts[c] > FEW)
             sis__pen_rect(
                 f->pen, f->left + w * (double)(c % ACROSS), f->top + h * (double)(c / ACROSS), w, h,
                 (sis__ink){.colour = SIS__FIRST,
-                           .opacity = 0.2 + 0.8 * sqrt((double)counts[c] / (double)most)});
+                           .opacity = 0.2 + 0.8 * sqrt((double)counts[c] / (double)max)});
     for (size_t i = 0; i < s->x.n; i++)
         if (counts[cell_of(f, s->x.items[i], s->y.items[i])] <= FEW)
             sis__pen_dot(f->pen, sis__frame_x(f, s->x.items[i]), sis__frame_y(f, s->y.items[i]), 2,
@@ -177,7 +177,7 @@ int sis__plot_lines(sis__pen *p, const sis__plot *a) {
         f.x.high = a->to;
     }
     sis__frame_draw(&f, 0);
-    size_t stride = 1 + (a->n - 1) / LINES_MOST;
+    size_t stride = 1 + (a->n - 1) / LINES_MAX;
     double opacity = fmax(0.12, fmin(0.6, 4 / sqrt((double)(a->n / stride) + 1)));
     for (size_t k = 0; code == SIS_OK && k < a->n; k += stride)
         if (a->series[k].y.n > 1)

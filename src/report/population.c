@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "report/page.h"
 
-enum { FEATURES_MOST = 2000 };
+enum { FEATURES_MAX = 2000 };
 
 static int is_alike(const sis__population *p, const sis__report_example *e) {
     return e->look == SIS__TABLE && e->record.drawing.values &&
@@ -41,7 +41,7 @@ static int make_one(const sis_report *report, size_t run, sis__population *p) {
         const sis__report_example *e = &report->examples[i];
         if (e->run != run || e->look != SIS__TABLE || !e->record.drawing.values)
             continue;
-        if (!p->numbers && e->record.collection.n_features <= FEATURES_MOST) {
+        if (!p->numbers && e->record.collection.n_features <= FEATURES_MAX) {
             p->n_features = e->record.collection.n_features;
             p->n_values = e->record.drawing.n_values;
             p->numbers = SIS_NEW(sis__numbers, p->n_features);

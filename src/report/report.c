@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static const size_t PIXELS_MOST = (size_t)1 << 20;
+static const size_t PIXELS_MAX = (size_t)1 << 20;
 
 int sis_report_new(sis_report **out) {
     *out = SIS_NEW(sis_report, 1);
@@ -63,7 +63,7 @@ static sis__look find_look(sis__report_example *e) {
         return SIS__TEXT;
     if (r->drawing.sequence)
         return SIS__DNA;
-    if (image && r->drawing.values && sis_record_raster(r, &e->at) && sis__pixels(e) <= PIXELS_MOST)
+    if (image && r->drawing.values && sis_record_raster(r, &e->at) && sis__pixels(e) <= PIXELS_MAX)
         return SIS__IMAGE;
     return r->drawing.values || r->drawing.names ? SIS__TABLE : SIS__LIST;
 }

@@ -10,7 +10,7 @@
 
 #include "report/page.h"
 
-enum { SUBSETS_MOST = 12 };
+enum { SUBSETS_MAX = 12 };
 
 /* What lies where: 0 to 1 if all scores do, otherwise from the least to the most. */
 typedef struct {
@@ -31,7 +31,7 @@ static scale find_scale(const sis_record *r) {
     take_in(&s, c->masked_score);
     if (!r->question.keep)
         take_in(&s, r->question.threshold);
-    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
+    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MAX; k++)
         take_in(&s, c->subsets[k].score);
     if (s.low >= 0 && s.high <= 1)
         return (scale){0, 1};
@@ -66,7 +66,7 @@ void sis__score_bar(sis__buf *b, const sis_record *r) {
     if (sis_record_masked_name(r))
         add_dot(b, &s, c->masked_score, "masked", 0);
     add_dot(b, &s, c->score, "full", 0);
-    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
+    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MAX; k++)
         add_dot(b, &s, c->subsets[k].score, "sub", k % SIS__SUBSET_COLOURS);
     sis__buf_str(b, "</div></div>\n");
 }

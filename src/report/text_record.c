@@ -185,8 +185,8 @@ size_t sis__text_subsets(const sis__text *p) {
 static void print_subset(const sis__text *p, size_t k) {
     const sis_record *r = p->r;
     const sis_subset *s = &r->collection.subsets[k];
-    size_t label_width = 0, value_width = 0, most = p->opt->features;
-    size_t shown = most && most < s->n ? most : s->n;
+    size_t label_width = 0, value_width = 0, max = p->opt->features;
+    size_t shown = max && max < s->n ? max : s->n;
     for (size_t i = 0; i < shown; i++) {
         char text[256];
         feature_label(r, s->features[i], text, sizeof text);

@@ -157,8 +157,8 @@ static size_t bytes_of(const char *text, size_t n) {
 
 /* A long part of a prompt that is never left out: its end, which is next to the text, or its beginning. */
 static int add_fixed(parts *all, const char *text, int tail) {
-    enum { MOST = 400 };
-    size_t n = text ? strlen(text) : 0, cut = n > MOST ? n - MOST : 0;
+    enum { MAX = 400 };
+    size_t n = text ? strlen(text) : 0, cut = n > MAX ? n - MAX : 0;
     for (; cut && cut < n && ((unsigned char)text[tail ? cut : n - cut] & 0xC0) == 0x80;)
         cut++;
     if (cut && tail && !add_parts(all, "...", 3, FIXED))
@@ -269,7 +269,7 @@ static size_t run_columns(const sis__text *p, const int *places, const parts *al
 }
 
 static void print_passage(const sis__text *p, const int *places) {
-    size_t at = 0, most = p->width - INDENT;
+    size_t at = 0, max = p->width - INDENT;
     parts all = {0};
     int good = cut_all(p->r, &all);
     unsigned char *keep = p->opt->whole || p->r->prompted ? NULL : sis__excerpt(p->r);
@@ -281,8 +281,8 @@ static void print_passage(const sis__text *p, const int *places) {
         const part *x = &all.items[i];
         size_t columns = part_columns(p, places, x);
         size_t run = x->apart ? run_columns(p, places, &all, i) : columns;
-        columns = columns < most ? columns : most;
-        int fits = !x->lines && at + (size_t)x->apart + (run < most ? run : columns) <= most;
+        columns = columns < max ? columns : max;
+        int fits = !x->lines && at + (size_t)x->apart + (run < max ? run : columns) <= max;
         if (at && !fits) {
             sis__buf_printf(p->out, "%s\n%*s", x->lines > 1 ? "\n" : "", INDENT, "");
             at = 0;
@@ -291,7 +291,7 @@ static void print_passage(const sis__text *p, const int *places) {
             sis__buf_char(p->out, ' ');
             at++;
         }
-        print_part(p, places, x, most);
+        print_part(p, places, x, max);
         at += columns;
     }
     sis__buf_char(p->out, '\n');
@@ -363,9 +363,9 @@ static char mark_of(const sis__text *p, const int *places, size_t i) {
 
 static void print_bases(const sis__text *p, const int *places) {
     const char *s = p->r->drawing.sequence;
-    size_t n = p->r->collection.n_features, most = (p->width - INDENT) / 10 * 10;
-    for (size_t from = 0; from < n; from += most) {
-        size_t to = from + most < n ? from + most : n;
+    size_t n = p->r->collection.n_features, max = (p->width - INDENT) / 10 * 10;
+    for (size_t from = 0; from < n; from += max) {
+        size_t to = from + max < n ? from + max : n;
         sis__buf_printf(p->out, "%*s", INDENT, "");
         for (size_t i = from; i < to; i++) {
             begin_mark(p, places, i);

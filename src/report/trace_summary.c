@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 
-enum { HISTORY_MOST = 101 };
+enum { HISTORY_MAX = 101 };
 
 /* The score of the last m features of the order. */
 static double suffix_score(const sis_trace *t, size_t m) {
@@ -46,7 +46,7 @@ static int take_order(const sis_trace *t, sis__trace_summary *out) {
 }
 
 static int take_history(const sis_trace *t, sis__trace_summary *out) {
-    out->n_history = t->n + 1 < HISTORY_MOST ? t->n + 1 : HISTORY_MOST;
+    out->n_history = t->n + 1 < HISTORY_MAX ? t->n + 1 : HISTORY_MAX;
     if (!(out->history = SIS_NEW_RAW(double, out->n_history)))
         return SIS_E_NOMEM;
     for (size_t i = 0; i < out->n_history; i++) {

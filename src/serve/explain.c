@@ -167,13 +167,13 @@ static int parse_body(work *w) {
 /* The instances of a language model, objects, as lines of JSON. */
 static int write_objects(const work *w, sis__buf *b) {
     const json_t *list = json_object_get(w->body, "instances"), *object;
-    size_t i, most = w->serving->opt->instances;
+    size_t i, max = w->serving->opt->instances;
     if (w->form == SIS__FORM_V2 || json_array_size(list) == 0)
         return sis__fail(SIS_E_FORMAT, "expected {\"instances\":[{\"%s\":...},...]}",
                          w->model->schema.explain);
-    if (json_array_size(list) > most)
+    if (json_array_size(list) > max)
         return sis__fail(SIS_E_ARGUMENT, "%zu instances; this server takes at most %zu",
-                         json_array_size(list), most);
+                         json_array_size(list), max);
     json_array_foreach(list, i, object) {
         char *line = json_is_object(object) ? sis__json_dump(object, JSON_COMPACT) : NULL;
         if (!line)

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "task/task.h"
 
-enum { BLUR_MOST = 4096 };
+enum { BLUR_MAX = 4096 };
 
 /* One line of n values, `step` apart, with weights (reach + 1) by distance. */
 static void blur_line(const double *in, double *out, size_t n, size_t step, const double *weights,
@@ -67,10 +67,10 @@ int sis__task_blur(const sis_task *t, sis_example *e) {
 
 int sis__task_mask_blur(sis_task *t, const char *pixels) {
     double s;
-    if (!sis__text_number(pixels, &s) || !(s > 0) || s > BLUR_MOST)
+    if (!sis__text_number(pixels, &s) || !(s > 0) || s > BLUR_MAX)
         return sis__fail(SIS_E_OPTION,
                          "--mask blur:S: expected pixels, more than 0 and at most %d, found \"%s\"",
-                         BLUR_MOST, pixels);
+                         BLUR_MAX, pixels);
     if (!sis__task_is_kind(t->source.data, "image"))
         return sis__fail(SIS_E_OPTION,
                          "--mask blur:S needs images; give --kind image if the arrays "

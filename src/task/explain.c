@@ -25,12 +25,12 @@ void sis_task_cancel(sis_task *t) {
 }
 
 int sis__task_check_examples(const sis_task *t, const size_t *which, size_t n) {
-    size_t most = 0;
+    size_t max = 0;
     for (size_t k = 0; which && k < n; k++)
-        most = which[k] > most ? which[k] : most;
-    most = which || n == 0 ? most : n - 1;
-    return n > 0 && most >= t->source.n
-               ? sis__fail(SIS_E_ARGUMENT, "no example %zu; the task has %zu", most, t->source.n)
+        max = which[k] > max ? which[k] : max;
+    max = which || n == 0 ? max : n - 1;
+    return n > 0 && max >= t->source.n
+               ? sis__fail(SIS_E_ARGUMENT, "no example %zu; the task has %zu", max, t->source.n)
                : SIS_OK;
 }
 
@@ -217,7 +217,7 @@ static void release_answer(answer *a) {
 
 /* On failure the answer is empty. */
 static int find_answer(sis_task *t, size_t i, int only_counts, answer *out) {
-    enum { LEAST_MEMORY = 1 << 16 };
+    enum { MIN_MEMORY = 1 << 16 };
     reporter r = {.task = t, .only_counts = only_counts};
     sis_opt opt = t->opt.answer.search;
     opt.threshold = t->threshold;
@@ -225,7 +225,7 @@ static int find_answer(sis_task *t, size_t i, int only_counts, answer *out) {
     opt.progress_ctx = &r;
     opt.progress_every = 0; /* each answer of the model asks whether the task was cancelled */
     opt.memory /= (size_t)t->run.handles->n;
-    opt.memory = opt.memory < LEAST_MEMORY ? LEAST_MEMORY : opt.memory;
+    opt.memory = opt.memory < MIN_MEMORY ? MIN_MEMORY : opt.memory;
     int handle = take_handle(t);
     int error =
         answer_with(t, i, &t->run.handles->models[handle], &opt, &out->example, &out->found);

@@ -17,9 +17,9 @@
 
 /* Floats hold whole numbers up to 2^24 only, integers all that doubles do. */
 static int are_whole(const double *v, size_t n) {
-    const double most = 9007199254740992; /* 2^53 */
+    const double max = 9007199254740992; /* 2^53 */
     for (size_t k = 0; k < n; k++)
-        if (v[k] != floor(v[k]) || fabs(v[k]) > most)
+        if (v[k] != floor(v[k]) || fabs(v[k]) > max)
             return 0;
     return 1;
 }

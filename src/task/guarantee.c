@@ -156,13 +156,13 @@ static int read_ball(const char *text, sis__task_domain *d) {
     char radius[64] = "", low[64] = "", high[64] = "";
     int parts = sscanf(text, "%63[^,],%63[^:]:%63s", radius, low, high);
     size_t length = strlen(radius) + strlen(low) + strlen(high) + (parts == 3 ? 2 : 0);
-    d->least = -INFINITY;
-    d->most = INFINITY;
+    d->min = -INFINITY;
+    d->max = INFINITY;
     if ((parts != 1 && parts != 3) || strlen(text) != length)
         return 0;
-    if (parts == 3 && (!sis__text_number(low, &d->least) || !sis__text_number(high, &d->most)))
+    if (parts == 3 && (!sis__text_number(low, &d->min) || !sis__text_number(high, &d->max)))
         return 0;
-    return sis__text_number(radius, &d->radius) && d->radius >= 0 && d->least <= d->most;
+    return sis__text_number(radius, &d->radius) && d->radius >= 0 && d->min <= d->max;
 }
 
 static int domain_read(const sis_task *t, const char *text, size_t width, sis__task_domain *d) {
@@ -339,8 +339,8 @@ void sis__task_guarantee_release(sis__task_guarantee *g) {
 static double *make_ball(const sis_input *in, const sis__task_domain *d) {
     double *box = SIS_NEW_RAW(double, 2 * in->n_values);
     for (size_t v = 0; box && v < in->n_values; v++) {
-        box[v] = fmax(in->values[v] - d->radius, d->least);
-        box[in->n_values + v] = fmin(in->values[v] + d->radius, d->most);
+        box[v] = fmax(in->values[v] - d->radius, d->min);
+        box[in->n_values + v] = fmin(in->values[v] + d->radius, d->max);
         if (box[v] > box[in->n_values + v])
             box[v] = box[in->n_values + v] = in->values[v];
     }

@@ -31,14 +31,14 @@ static int read_labels(sis_task *t) {
 
 /* `"cat", "dog"` into `text`. 0: the model names none. */
 static int list_labels(const sis__task_outputs *o, char *text, size_t size) {
-    enum { MOST = 10 };
+    enum { MAX = 10 };
     size_t used = 0, n = 0;
     text[0] = '\0';
     for (size_t k = 0; k < o->n && used < size; k++)
-        if (o->labels[k] && n++ < MOST)
+        if (o->labels[k] && n++ < MAX)
             used += (size_t)snprintf(text + used, size - used, "%s\"%.40s\"", n > 1 ? ", " : "",
                                      o->labels[k]);
-    if (n > MOST && used < size)
+    if (n > MAX && used < size)
         snprintf(text + used, size - used, ", ...");
     return n > 0;
 }

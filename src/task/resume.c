@@ -85,11 +85,11 @@ static int needs_sample(const sis_task *t, const sis_record *r, const sis_exampl
 }
 
 static int close_numbers(const double *a, const double *b, size_t n) {
-    double most = 0;
+    double max = 0;
     for (size_t i = 0; i < n; i++)
-        most = fmax(most, fabs(a[i]));
+        max = fmax(max, fabs(a[i]));
     for (size_t i = 0; i < n; i++)
-        if (!(fabs(a[i] - b[i]) <= 1e-6 * most))
+        if (!(fabs(a[i] - b[i]) <= 1e-6 * max))
             return 0;
     return 1;
 }

@@ -423,15 +423,15 @@ int sis__task_take_model(sis_task *t) {
 
 /* A child that fails may have expected cells, where it gets a value for each category. */
 static int explain_categories(const sis_task *t, size_t n, int error) {
-    enum { MOST = 8, NAME = 40 };
+    enum { MAX = 8, NAME = 40 };
     const sis_data *data = t->source.data;
     const char *const *names = sis_data_names(data);
-    char list[MOST * (NAME + 2) + 8] = "";
+    char list[MAX * (NAME + 2) + 8] = "";
     size_t used = 0;
     if (error != SIS_E_MODEL || !names || t->encoding.rows.wanted ||
         sis_data_features(data, sis__task_row(&t->source, 0), NULL) == n)
         return error;
-    for (size_t v = 0; v < n && v < MOST && used < sizeof list; v++)
+    for (size_t v = 0; v < n && v < MAX && used < sizeof list; v++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", v ? ", " : "", NAME,
                                  names[v]);
     char said[640];
@@ -439,7 +439,7 @@ static int explain_categories(const sis_task *t, size_t n, int error) {
     return sis__fail(error,
                      "%s; the model was given a list of %zu values: %s%s "
                      "(--rows-as values sends rows as they are)",
-                     said, n, list, n > MOST ? ", ..." : "");
+                     said, n, list, n > MAX ? ", ..." : "");
 }
 
 /* Ask a model that does not say how many scores it gives about the first example. */

@@ -166,7 +166,7 @@ typedef struct sis__task_domain {
     double *low, *high;     /* (width) NULL: any number, or the radius says it */
     unsigned char *missing; /* (width) NULL: never */
     double radius;          /* NaN: none */
-    double least, most;     /* with it: what any value is at least and at most */
+    double min, max;     /* with it: what any value is at least and at most */
 } sis__task_domain;
 
 /* For what subsets are to be sufficient, and which decision stays. */

@@ -15,8 +15,8 @@
 #include <sis/text.h>
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n);
-size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t most);
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsigned seed);
+size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t max);
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t max, unsigned seed);
 
 /* The bytes as a file; the same name every time. */
 static const char *fuzz_file(const unsigned char *bytes, size_t n, const char *end) {
@@ -65,13 +65,13 @@ static inline void fuzz_read(const unsigned char *bytes, size_t n, const char *e
 
 /* Mutations begin at the good file whenever there is next to nothing. */
 #define FUZZ_START(start)                                                                          \
-    size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsigned seed) {   \
+    size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t max, unsigned seed) {   \
         static const char good[] = start;                                                          \
-        if ((n < 4 || seed % 64 == 0) && most >= sizeof good) {                                    \
+        if ((n < 4 || seed % 64 == 0) && max >= sizeof good) {                                    \
             memcpy(bytes, good, sizeof good - 1);                                                  \
             n = sizeof good - 1;                                                                   \
         }                                                                                          \
-        return LLVMFuzzerMutate(bytes, n, most);                                                   \
+        return LLVMFuzzerMutate(bytes, n, max);                                                   \
     }
 
 #define FUZZ_DATA(end, options, start)                                                             \

@@ -13,8 +13,8 @@
 #include "model/http.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n);
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsigned seed);
-size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t most);
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t max, unsigned seed);
+size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t max);
 
 enum { HEAD = 4 };
 
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
 }
 
 /* Where there is nothing to begin with, these: libFuzzer would need long to find brackets. */
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsigned seed) {
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t max, unsigned seed) {
     static const char *const begin[] = {
         "\0\0\0\0{\"id\":\"1\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1,2],"
         "\"data\":[0.5,NaN]}]}",
@@ -63,8 +63,8 @@ size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsi
     if (n < HEAD + 1) {
         const char *text = begin[seed % (sizeof begin / sizeof *begin)];
         n = HEAD + strlen(text + HEAD);
-        n = n < most ? n : most;
+        n = n < max ? n : max;
         memcpy(bytes, text, n);
     }
-    return LLVMFuzzerMutate(bytes, n, most);
+    return LLVMFuzzerMutate(bytes, n, max);
 }

@@ -13,8 +13,8 @@
 #include "model/llm_read.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n);
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsigned seed);
-size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t most);
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t max, unsigned seed);
+size_t LLVMFuzzerMutate(unsigned char *bytes, size_t n, size_t max);
 
 enum { HEAD = 2 };
 
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
 }
 
 /* Where there is nothing to begin with, these: libFuzzer would need long to find brackets. */
-size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsigned seed) {
+size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t max, unsigned seed) {
     static const char *const begin[] = {
         "\3\x11{\"logprobs\":{\"tokens\":[\"a\",\" "
         "b\"],\"text_offset\":[0,1],\"token_logprobs\":[null,-1],"
@@ -56,8 +56,8 @@ size_t LLVMFuzzerCustomMutator(unsigned char *bytes, size_t n, size_t most, unsi
         "\2\1[{\"logprob\":-1,\"top_logprobs\":[{\"token\":\" yes\",\"logprob\":-1}]}]"};
     if (n < HEAD + 1) {
         const char *text = begin[seed % (sizeof begin / sizeof *begin)];
-        n = strlen(text) < most ? strlen(text) : most;
+        n = strlen(text) < max ? strlen(text) : max;
         memcpy(bytes, text, n);
     }
-    return LLVMFuzzerMutate(bytes, n, most);
+    return LLVMFuzzerMutate(bytes, n, max);
 }

@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n);
 
-enum { MOST_VALUES = 400, MOST_FEATURES = 24, MOST_SAMPLES = 3 };
+enum { MAX_VALUES = 400, MAX_FEATURES = 24, MAX_SAMPLES = 3 };
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
@@ -106,9 +106,9 @@ static int open_case(fuzz_source *s, const unsigned char *bytes, size_t n, sis_m
 /* ---- The input ------------------------------------------------------------------------------- */
 
 typedef struct {
-    double x[MOST_VALUES], z[MOST_SAMPLES * MOST_VALUES];
-    int feature_of[MOST_VALUES];
-    unsigned char absent[MOST_VALUES];
+    double x[MAX_VALUES], z[MAX_SAMPLES * MAX_VALUES];
+    int feature_of[MAX_VALUES];
+    unsigned char absent[MAX_VALUES];
     size_t n_features;
     sis_input input;
 } example;
@@ -144,8 +144,8 @@ static void draw_tokens(example *e, fuzz_source *s, size_t vocabulary) {
 /* Features: each value, neighbours, or any; some values may belong to none. */
 static void draw_features(example *e, fuzz_source *s) {
     size_t n = e->input.n_values, way = pick(s, 4), used = 0;
-    size_t wide = (n + MOST_FEATURES - 1) / MOST_FEATURES;
-    int number[MOST_VALUES];
+    size_t wide = (n + MAX_FEATURES - 1) / MAX_FEATURES;
+    int number[MAX_VALUES];
     wide = wide < 2 && way == 1 ? 2 : wide;
     for (size_t i = 0; i < n; i++) {
         size_t f = way == 2 ? sis__rng_below(&s->rng, (n + wide - 1) / wide) : i / wide;
@@ -165,7 +165,7 @@ static void draw_features(example *e, fuzz_source *s) {
             e->absent[i] = sis__rng_below(&s->rng, 4) == 0;
 }
 
-static int draw_example(example *e, fuzz_source *s, sis_model *model, double most_flops) {
+static int draw_example(example *e, fuzz_source *s, sis_model *model, double max_flops) {
     const sis_net *net = sis_model_net(model);
     const float *matrix;
     size_t vocabulary = 0, dim;
@@ -173,10 +173,10 @@ static int draw_example(example *e, fuzz_source *s, sis_model *model, double mos
     memset(e, 0, sizeof *e);
     e->input = (sis_input){
         .values = e->x, .mask = e->z, .n_values = n, .n_samples = 1, .absent = e->absent};
-    if (n > MOST_VALUES || sis_net_flops(net) > most_flops)
+    if (n > MAX_VALUES || sis_net_flops(net) > max_flops)
         return -1;
     if (pick(s, 16) == 0)
-        e->input.n_samples = from_to(s, 2, MOST_SAMPLES);
+        e->input.n_samples = from_to(s, 2, MAX_SAMPLES);
     if (sis_net_is_token(net))
         sis_net_embedding(net, &matrix, &vocabulary, &dim);
     if (vocabulary)
@@ -195,7 +195,7 @@ static int draw_example(example *e, fuzz_source *s, sis_model *model, double mos
 /* The score by a full pass with these features masked. */
 static int score(const sis_model *model, const example *e, const unsigned char *masked,
                  double *out) {
-    double row[MOST_VALUES], *scores = (double *)malloc(model->n_outputs * sizeof *scores);
+    double row[MAX_VALUES], *scores = (double *)malloc(model->n_outputs * sizeof *scores);
     const sis_input in = {.values = row, .mask = row, .n_values = e->input.n_values};
     sis_opt opt;
     sis_opt_init(&opt);
@@ -211,7 +211,7 @@ static int score(const sis_model *model, const example *e, const unsigned char *
 
 /* A threshold between the input's score and the mask's, or the very score of some of the input. */
 static int draw_question(sis_opt *opt, fuzz_source *s, const sis_model *model, const example *e) {
-    unsigned char masked[MOST_VALUES];
+    unsigned char masked[MAX_VALUES];
     double whole, nothing, some, part = sis__rng_uniform(&s->rng);
     size_t memory = pick(s, 4);
     sis_opt_init(opt);
@@ -297,8 +297,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
     sis_opt opt;
     if (open_case(&s, bytes, n, &model) != 0)
         return 0;
-    double most_flops = n > 0 && bytes[0] == 2 ? 1e7 : 1e5;
-    if (draw_example(&e, &s, &model, most_flops) == 0 && draw_question(&opt, &s, &model, &e) == 0)
+    double max_flops = n > 0 && bytes[0] == 2 ? 1e7 : 1e5;
+    if (draw_example(&e, &s, &model, max_flops) == 0 && draw_question(&opt, &s, &model, &e) == 0)
         ask(&model, &e, &opt);
     sis_model_close(&model);
     return 0;

@@ -25,7 +25,7 @@ static struct {
     atomic_int on;
     pthread_mutex_t lock;
     uint64_t *calls;
-    size_t n, most;
+    size_t n, max;
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void *__real_malloc(size_t n);
@@ -44,9 +44,9 @@ static void note_calls(void) {
     for (int k = 2; k < n; k++) /* without this function and its caller */
         hash = hash * 0x9e3779b97f4a7c15U + (uintptr_t)frames[k];
     pthread_mutex_lock(&seen.lock);
-    if (seen.n == seen.most) {
-        seen.most = 2 * seen.most + 256;
-        seen.calls = (uint64_t *)__real_realloc(seen.calls, seen.most * sizeof *seen.calls);
+    if (seen.n == seen.max) {
+        seen.max = 2 * seen.max + 256;
+        seen.calls = (uint64_t *)__real_realloc(seen.calls, seen.max * sizeof *seen.calls);
         assert_non_null(seen.calls);
     }
     seen.calls[seen.n++] = hash;

@@ -271,30 +271,30 @@ static float naive_max_of(const float *x, size_t n) {
 }
 
 /* Window (z, y, x): its largest value, and its sum. */
-static void naive_window(const sis__pooled *p, const size_t *o, float *most, double *sum) {
+static void naive_window(const sis__pooled *p, const size_t *o, float *max, double *sum) {
     const float *x =
         p->x + o[0] * p->stride[0] * p->slice + o[1] * p->stride[1] * p->line + o[2] * p->stride[2];
-    *most = -INFINITY;
+    *max = -INFINITY;
     *sum = 0;
     for (size_t i = 0; i < p->kernel[0]; i++)
         for (size_t j = 0; j < p->kernel[1]; j++)
             for (size_t k = 0; k < p->kernel[2]; k++) {
                 const float *at = x + i * p->dilation[0] * p->slice + j * p->dilation[1] * p->line +
                                   k * p->dilation[2];
-                naive_max_row(most, at, 1);
+                naive_max_row(max, at, 1);
                 *sum += (double)*at;
             }
 }
 
 static void naive_pool(const sis__pooled *p, int average) {
-    float most;
+    float max;
     double sum;
     for (size_t z = 0; z < p->out[0]; z++)
         for (size_t y = 0; y < p->out[1]; y++)
             for (size_t x = 0; x < p->out[2]; x++) {
-                naive_window(p, (size_t[]){z, y, x}, &most, &sum);
+                naive_window(p, (size_t[]){z, y, x}, &max, &sum);
                 p->y[z * p->y_slice + y * p->y_line + x] =
-                    average ? (float)(sum / p->divisor) : most;
+                    average ? (float)(sum / p->divisor) : max;
             }
 }
 

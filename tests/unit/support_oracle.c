@@ -63,7 +63,7 @@ void problem_init(problem *p, sis__rng *r) {
     *p = (problem){0};
     function *f = &p->f;
     f->temper = (temper)sis__rng_below(r, N_TEMPERS);
-    f->n = 1 + sis__rng_below(r, f->temper == TABLE || f->temper == COARSE ? 9 : MOST);
+    f->n = 1 + sis__rng_below(r, f->temper == TABLE || f->temper == COARSE ? 9 : MAX);
     f->salt = sis__rng_next(r);
     for (size_t i = 0; i < f->n; i++) {
         f->w[i] = sis__rng_normal(r);
@@ -81,7 +81,7 @@ void problem_init(problem *p, sis__rng *r) {
 }
 
 double present_value(const problem *p, const unsigned char *present) {
-    double row[MOST];
+    double row[MAX];
     for (size_t i = 0; i < p->f.n; i++)
         row[i] = present[i] ? p->x[i] : p->z[i];
     return function_value(&p->f, row);
@@ -89,7 +89,7 @@ double present_value(const problem *p, const unsigned char *present) {
 
 /* f(x_S): S as flags of what is masked. */
 static double masked_value(const problem *p, const unsigned char *masked) {
-    double row[MOST];
+    double row[MAX];
     for (size_t i = 0; i < p->f.n; i++)
         row[i] = masked[i] ? p->z[i] : p->x[i];
     return function_value(&p->f, row);
@@ -126,7 +126,7 @@ static int reached(double y, double threshold, int below) {
 }
 
 void oracle_collect(const problem *p, double threshold, int below, answer *out) {
-    unsigned char gone[MOST] = {0}, masked[MOST];
+    unsigned char gone[MAX] = {0}, masked[MAX];
     *out = (answer){.status = SIS_STATUS_EXPLAINED};
     memset(masked, 1, sizeof masked);
     if (!reached(masked_value(p, gone), threshold, below))
@@ -136,8 +136,8 @@ void oracle_collect(const problem *p, double threshold, int below, answer *out) 
     if (out->status != SIS_STATUS_EXPLAINED)
         return;
     do {
-        int order[MOST], *subset = out->subsets[out->n_subsets];
-        double trace[MOST];
+        int order[MAX], *subset = out->subsets[out->n_subsets];
+        double trace[MAX];
         memcpy(masked, gone, sizeof gone);
         size_t n = back_select(p, masked, below, order, trace), size = 0;
         if (out->n_subsets == 0) {

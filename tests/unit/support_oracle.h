@@ -10,7 +10,7 @@
 
 #include "base/rng.h"
 
-enum { MOST = 24 }; /* features of a random function at most */
+enum { MAX = 24 }; /* features of a random function at most */
 
 typedef enum { LINEAR, PRODUCTS, NETWORK, TABLE, COARSE, N_TEMPERS } temper;
 
@@ -18,7 +18,7 @@ typedef enum { LINEAR, PRODUCTS, NETWORK, TABLE, COARSE, N_TEMPERS } temper;
 typedef struct function {
     temper temper;
     size_t n;
-    double w[MOST], v[MOST][MOST];
+    double w[MAX], v[MAX][MAX];
     uint64_t salt;
     size_t rows; /* what predict was asked */
 } function;
@@ -26,7 +26,7 @@ typedef struct function {
 /* A random function, input and mask. Some values equal their mask. */
 typedef struct problem {
     function f;
-    double x[MOST], z[MOST];
+    double x[MAX], z[MAX];
     double threshold;
     sis_model model;
     sis_input input;
@@ -42,11 +42,11 @@ int function_predict(void *ctx, const double *rows, size_t n, size_t width, doub
 /* What SIScollection must return. */
 typedef struct answer {
     sis_status status;
-    size_t n_subsets, sizes[MOST];
-    int subsets[MOST][MOST];
-    double scores[MOST];
-    int order[MOST]; /* of the first backward selection */
-    double trace[MOST];
+    size_t n_subsets, sizes[MAX];
+    int subsets[MAX][MAX];
+    double scores[MAX];
+    int order[MAX]; /* of the first backward selection */
+    double trace[MAX];
     double rest;
 } answer;
 

@@ -113,11 +113,11 @@ static int by_key(const void *a, const void *b, void *ctx) {
 
 static void items_are_sorted(void **state) {
     (void)state;
-    enum { MOST = 300 };
+    enum { MAX = 300 };
     EACH_SIDE(s)
-    for (int n = 0; n <= MOST; n = n < 20 ? n + 1 : n + 40)
+    for (int n = 0; n <= MAX; n = n < 20 ? n + 1 : n + 40)
         for (int sign = -1, kind = 0; kind < 4; kind++, sign = -sign) {
-            item list[MOST + 1];
+            item list[MAX + 1];
             long sum = 0, found = 0;
             for (int i = 0; i < n; i++) {
                 list[i].key = kind == 0   ? i

@@ -16,7 +16,7 @@
 
 enum { INPUTS = 200 };
 
-static double values[INPUTS][MOST], masks[MOST];
+static double values[INPUTS][MAX], masks[MAX];
 static sis_input inputs[INPUTS];
 
 /* Inputs of different lengths for one network. */
@@ -27,7 +27,7 @@ static void fill(function *f, sis__rng *r) {
     while (p.f.temper != NETWORK || p.f.n < 20);
     *f = p.f;
     for (size_t i = 0; i < INPUTS; i++) {
-        for (size_t v = 0; v < MOST; v++)
+        for (size_t v = 0; v < MAX; v++)
             values[i][v] = sis__rng_normal(r);
         inputs[i] = (sis_input){.values = values[i], .mask = masks, .n_values = 10 + i % 10};
     }
@@ -180,13 +180,13 @@ static void progress_runs_from_0_to_1(void **state) {
     sis_model m = shared_model(29, &f);
     size_t explained = 0;
     for (size_t i = 0; i < INPUTS; i++)
-        for (size_t most = 0; most <= 2; most++) {
+        for (size_t max = 0; max <= 2; max++) {
             history h = {0}, one = {0};
             sis_collection c;
             sis_trace t;
             sis_walk *w;
             sis_opt opt = decision(2);
-            opt.max_subsets = most;
+            opt.max_subsets = max;
             opt.progress = keep_history;
             opt.progress_ctx = &h;
             opt.progress_every = 0;
@@ -232,9 +232,9 @@ static void progress_is_not_told_too_often(void **state) {
             assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_OK);
             sis__buf_release(&l.text);
         }
-        double most = 10 * 2 + (sis__seconds() - began) / 0.05;
+        double max = 10 * 2 + (sis__seconds() - began) / 0.05;
         assert_int_equal(h.inputs_done, INPUTS);
-        assert_in_range(h.calls, 20, (size_t)most);
+        assert_in_range(h.calls, 20, (size_t)max);
         opt.progress_ctx = &predicted;
         m.max_rows = 1;
         began = sis__seconds();
@@ -319,13 +319,13 @@ static void predicting_reports_progress_and_can_be_cancelled(void **state) {
     m.worker_new = NULL;
     m.max_rows = 1;
     double scores[INPUTS];
-    size_t most = INPUTS;
+    size_t max = INPUTS;
     sis_opt opt;
     sis_opt_init(&opt);
     opt.progress = enough;
-    opt.progress_ctx = &most;
+    opt.progress_ctx = &max;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_OK);
-    most = 0;
+    max = 0;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_CANCELLED);
 }
 

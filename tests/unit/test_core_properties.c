@@ -54,7 +54,7 @@ static void propositions_1_and_2_hold(void **state) {
         sis_collection c;
         problem_init(&p, &r);
         collect(&p, p.threshold, 0, &c);
-        unsigned char rest[MOST], in[MOST] = {0};
+        unsigned char rest[MAX], in[MAX] = {0};
         memset(rest, 1, sizeof rest);
         for (size_t k = 0; k < c.n_subsets; k++) {
             const sis_subset *s = &c.subsets[k];
@@ -83,7 +83,7 @@ static void propositions_1_and_2_hold(void **state) {
 
 typedef struct {
     size_t n;
-    double b[MOST], b0;
+    double b[MAX], b0;
 } glm;
 
 static int glm_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -106,11 +106,11 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 3);
-    double zero[MOST] = {0};
+    double zero[MAX] = {0};
     size_t singles = 0;
     for (int round = 0; round < ROUNDS; round++) {
         glm g = {.n = 2 + sis__rng_below(&r, 10), .b0 = 0.1 * sis__rng_normal(&r)};
-        double x[MOST], terms[MOST];
+        double x[MAX], terms[MAX];
         int helpful = round % 2;           /* every term >= 0: see the last claim */
         for (size_t i = 0; i < g.n; i++) { /* multiples of 1/64: sums are exact in any order */
             g.b[i] = sis__rng_below(&r, 5) ? (double)((long)sis__rng_below(&r, 65) - 32) / 64 : 0;
@@ -126,10 +126,10 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
         sis_opt opt = decision(threshold);
         sis_collection c;
         assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
-        double sorted[MOST];
+        double sorted[MAX];
         memcpy(sorted, terms, sizeof sorted);
         qsort(sorted, g.n, sizeof *sorted, descending);
-        unsigned char seen[MOST] = {0};
+        unsigned char seen[MAX] = {0};
         for (size_t k = 0; k < c.n_subsets; k++)
             for (size_t i = 0; i < c.subsets[k].n; i++) {
                 int f = c.subsets[k].features[i];
@@ -156,8 +156,8 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
 
 typedef struct {
     size_t groups;
-    int group_of[MOST]; /* -1: ignored by the function */
-    double level[MOST]; /* value of a complete group */
+    int group_of[MAX]; /* -1: ignored by the function */
+    double level[MAX]; /* value of a complete group */
     int and;
 } gates;
 
@@ -196,7 +196,7 @@ static void random_gates(gates *g, sis__rng *r, size_t n, int and) {
 }
 
 static void collect_gates(gates *g, size_t n, sis_collection *c) {
-    double x[MOST], z[MOST] = {0};
+    double x[MAX], z[MAX] = {0};
     for (size_t v = 0; v < n; v++)
         x[v] = 1;
     sis_model m = {.size = sizeof m, .predict = gates_predict, .ctx = g, .n_outputs = 1};
@@ -218,7 +218,7 @@ static void example_2_or_returns_the_groups_in_order(void **state) {
     sis__rng_init(&r, 4);
     for (int round = 0; round < ROUNDS; round++) {
         gates g;
-        size_t n = 4 + sis__rng_below(&r, MOST - 4);
+        size_t n = 4 + sis__rng_below(&r, MAX - 4);
         random_gates(&g, &r, n, 0);
         sis_collection c;
         collect_gates(&g, n, &c);
@@ -238,7 +238,7 @@ static void example_3_and_returns_their_union(void **state) {
     sis__rng_init(&r, 5);
     for (int round = 0; round < ROUNDS; round++) {
         gates g;
-        size_t n = 4 + sis__rng_below(&r, MOST - 4);
+        size_t n = 4 + sis__rng_below(&r, MAX - 4);
         random_gates(&g, &r, n, 1);
         sis_collection c;
         collect_gates(&g, n, &c);
@@ -253,8 +253,8 @@ static void example_3_and_returns_their_union(void **state) {
 /* ---- Example 4: f(x) = h(|x_S - c_S|), h decreasing, threshold f(x) -------------------------- */
 
 typedef struct {
-    double c[MOST];
-    unsigned char in[MOST];
+    double c[MAX];
+    unsigned char in[MAX];
 } pattern;
 
 static int pattern_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -275,8 +275,8 @@ static void example_4_returns_what_is_nearer_to_the_pattern_than_its_mask(void *
     sis__rng_init(&r, 6);
     for (int round = 0; round < ROUNDS; round++) {
         pattern p = {{0}, {0}};
-        size_t n = 2 + sis__rng_below(&r, MOST - 2), nearer = 0;
-        double x[MOST], z[MOST];
+        size_t n = 2 + sis__rng_below(&r, MAX - 2), nearer = 0;
+        double x[MAX], z[MAX];
         for (size_t v = 0; v < n; v++) { /* small whole numbers: distances are exact */
             p.in[v] = sis__rng_below(&r, 4) != 0;
             p.c[v] = (double)sis__rng_below(&r, 9);

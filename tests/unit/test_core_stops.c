@@ -161,13 +161,13 @@ static void a_bound_of_nothing_is_released_once(void **state) {
     size_t failed = 0, p = 29, all = p * (p + 1) / 2;
     for (size_t i = 0; i < 40; i++)
         x[i] = 1;
-    for (size_t most = all - 20; most <= all + 60; most++) {
+    for (size_t max = all - 20; max <= all + 60; max++) {
         second_thoughts t = {0};
         sis_model m = {.size = sizeof m, .predict = think_again, .ctx = &t, .n_outputs = 1};
         sis_input in = {.values = x, .mask = z, .n_values = p};
         sis_opt opt = decision(0.5);
         sis_collection c;
-        opt.max_evaluations = most;
+        opt.max_evaluations = max;
         int error = sis_collect(&m, &in, &opt, &c);
         assert_true(error == SIS_OK || error == SIS_E_UNSTABLE);
         failed += error != SIS_OK;

@@ -141,7 +141,7 @@ static void the_exhaustive_test_misses_nothing(void **state) {
                 continue;
             size_t smallest = s->n;
             for (size_t bits = 1; bits + 1 < (size_t)1 << s->n; bits++) {
-                double row[MOST];
+                double row[MAX];
                 memcpy(row, p.z, sizeof row);
                 for (size_t i = 0; i < s->n; i++)
                     if (bits >> i & 1)

@@ -129,7 +129,7 @@ static int check_rows(void *ctx, const double *rows, size_t n, size_t width, dou
     const checked *c = (const checked *)ctx;
     for (size_t i = 0; i < n; i++) {
         const double *row = rows + i * width;
-        int present[MOST] = {0}, known[MOST] = {0};
+        int present[MAX] = {0}, known[MAX] = {0};
         scores[i] = 0;
         for (size_t v = 0; v < width; v++) {
             int f = c->map[v], is_x = row[v] == c->x[v], is_z = row[v] == c->z[v];
@@ -153,9 +153,9 @@ static void rows_hold_what_the_masks_say(void **state) {
     sis__rng r;
     sis__rng_init(&r, 12);
     for (int round = 0; round < 300; round++) {
-        double x[MOST], z[MOST];
-        int map[MOST];
-        size_t n = 2 + sis__rng_below(&r, MOST - 2), features = 1 + sis__rng_below(&r, n);
+        double x[MAX], z[MAX];
+        int map[MAX];
+        size_t n = 2 + sis__rng_below(&r, MAX - 2), features = 1 + sis__rng_below(&r, n);
         for (size_t v = 0; v < n; v++) {
             x[v] = sis__rng_uniform(&r) + 1;
             z[v] = -sis__rng_uniform(&r);
@@ -217,14 +217,14 @@ typedef struct {
     sis_walk walk;
     function *f;
     const sis_input *in;
-    double row[MOST];
+    double row[MAX];
     double noise;
     uint64_t salt;
 } rough;
 
 /* A full pass plus noise that depends on the state, within the tolerance. */
 static double rough_margin(rough *w, int top) {
-    double row[MOST];
+    double row[MAX];
     memcpy(row, w->row, sizeof row);
     if (top >= 0)
         row[top] = w->in->mask[top];
@@ -392,7 +392,7 @@ static void scores_are_means_over_the_samples_of_a_mask(void **state) {
         problem p;
         problem_init(&p, &r);
         size_t n = p.f.n, samples = 1 + sis__rng_below(&r, 7);
-        double mask[7 * MOST];
+        double mask[7 * MAX];
         for (size_t i = 0; i < samples * n; i++)
             mask[i] = sis__rng_normal(&r);
         p.input.mask = mask;
@@ -404,7 +404,7 @@ static void scores_are_means_over_the_samples_of_a_mask(void **state) {
         double score;
         for (size_t f = 0; f < n; f++) {
             sis_mean mean = {0};
-            double row[MOST], value;
+            double row[MAX], value;
             assert_int_equal(sis_walk_mask(w, (int)f, &score), SIS_OK);
             for (size_t s = 0; s < samples; s++) {
                 for (size_t v = 0; v < n; v++)
@@ -576,8 +576,8 @@ static void failing_allocations_are_reported(void **state) {
 }
 
 static int wide_sum(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
-    size_t *most = (size_t *)ctx;
-    *most = n > *most ? n : *most;
+    size_t *max = (size_t *)ctx;
+    *max = n > *max ? n : *max;
     for (size_t i = 0; i < n; i++)
         scores[i] = rows[i * width] + rows[i * width + width - 1];
     return 0;
@@ -589,12 +589,12 @@ static void a_large_image_needs_no_gigabytes(void **state) {
     enum { PIXELS = 224 * 224, WIDTH = 3 * PIXELS };
     double *x = SIS_NEW(double, WIDTH), *z = SIS_NEW(double, WIDTH);
     int *map = SIS_NEW(int, WIDTH);
-    size_t most = 0;
+    size_t max = 0;
     for (int i = 0; i < WIDTH; i++) {
         map[i] = i / 3;
         x[i] = i / 3 % 500 == 0; /* the rest equals its mask */
     }
-    sis_model m = {.size = sizeof m, .predict = wide_sum, .ctx = &most, .n_outputs = 1};
+    sis_model m = {.size = sizeof m, .predict = wide_sum, .ctx = &max, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = WIDTH, .feature_of = map};
     sis_opt opt = decision(0.5);
     opt.memory = (size_t)16 << 20;
@@ -602,7 +602,7 @@ static void a_large_image_needs_no_gigabytes(void **state) {
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
     assert_int_equal(c.n_features, PIXELS);
     assert_int_equal(c.n_subsets, 1);
-    assert_true(most <= opt.memory / (WIDTH * sizeof(double)));
+    assert_true(max <= opt.memory / (WIDTH * sizeof(double)));
     sis_collection_release(&c);
     free(x);
     free(z);

@@ -305,7 +305,7 @@ static void columns_are_described(void **state) {
     assert_string_equal(c.items[0].type, "number");
     assert_int_equal(c.items[0].missing, 1);
     assert_int_equal(c.items[0].distinct, 3);
-    assert_true(c.items[0].least == 1 && c.items[0].most == 10);
+    assert_true(c.items[0].min == 1 && c.items[0].max == 10);
     assert_string_equal(c.items[1].type, "category");
     assert_int_equal(c.items[1].missing, 1);
     assert_int_equal(c.items[1].n_categories, 2);

@@ -36,10 +36,10 @@ static sis_tokenizer *open_text(const char *name, const char *text) {
 }
 
 /* "2 5 6 3" */
-static void assert_ids(const sis_tokenizer *t, const char *text, size_t most, const char *want) {
+static void assert_ids(const sis_tokenizer *t, const char *text, size_t max, const char *want) {
     sis_tokens tokens = {0};
     char got[1024] = "";
-    if (sis_tokenizer_encode(t, text, most, &tokens) != 0)
+    if (sis_tokenizer_encode(t, text, max, &tokens) != 0)
         fail_msg("%s", sis_error_detail());
     for (size_t i = 0, used = 0; i < tokens.n; i++)
         used += (size_t)snprintf(got + used, sizeof got - used, "%s%d", i ? " " : "",

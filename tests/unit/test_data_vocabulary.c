@@ -13,11 +13,11 @@
 
 static const char texts[] = "The cat saw the dog\nA dog saw a cat, the END\nzebra Cat\n";
 
-static sis_vocabulary *build(size_t most, const size_t *rows, size_t n) {
+static sis_vocabulary *build(size_t max, const size_t *rows, size_t n) {
     sis_data *data;
     sis_vocabulary *v;
     assert_int_equal(sis_data_read(folder_text("v.txt", texts), NULL, &data), 0);
-    assert_int_equal(sis_vocabulary_build(data, rows, n, most, &v), 0);
+    assert_int_equal(sis_vocabulary_build(data, rows, n, max, &v), 0);
     sis_data_free(data);
     return v;
 }

@@ -16,7 +16,7 @@ enum { ROUNDS = 2000 };
 
 /* Score with only the first `size` of the order present. */
 static double prefix_score(const problem *p, const int *order, size_t size) {
-    unsigned char present[MOST] = {0};
+    unsigned char present[MAX] = {0};
     for (size_t k = 0; k < size; k++)
         present[order[k]] = 1;
     return present_value(p, present);
@@ -24,7 +24,7 @@ static double prefix_score(const problem *p, const int *order, size_t size) {
 
 /* Selection sort: the largest first, the higher number among equals. */
 static void plain_order(const double *importance, size_t n, int *order) {
-    unsigned char taken[MOST] = {0};
+    unsigned char taken[MAX] = {0};
     for (size_t k = 0; k < n; k++) {
         int best = -1;
         for (size_t i = 0; i < n; i++)
@@ -36,8 +36,8 @@ static void plain_order(const double *importance, size_t n, int *order) {
 }
 
 static void plain_perturb(const problem *p, int below, double *attributions, int *order) {
-    unsigned char present[MOST];
-    double importance[MOST];
+    unsigned char present[MAX];
+    double importance[MAX];
     memset(present, 1, sizeof present);
     double all = present_value(p, present);
     for (size_t i = 0; i < p->f.n; i++) {
@@ -64,7 +64,7 @@ static sis_method_opt method(sis_method name, sis_constraint constraint) {
 /* The rationale is the first features of the order, with their score and that of the rest. */
 static void assert_prefix(const problem *p, const sis_rationale *r, const int *order, size_t size) {
     const sis_collection *c = &r->collection;
-    unsigned char rest[MOST];
+    unsigned char rest[MAX];
     memset(rest, 1, sizeof rest);
     assert_int_equal(c->n_subsets, 1);
     assert_int_equal(c->subsets[0].n, size);
@@ -84,9 +84,9 @@ static void sufficient_rationales_are_those_of_findsis(void **state) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         problem_init(&p, &r);
-        int below = (int)sis__rng_below(&r, 2), order[MOST];
+        int below = (int)sis__rng_below(&r, 2), order[MAX];
         double threshold = below ? function_value(&p.f, p.x) + 0.2 : p.threshold;
-        double attributions[MOST];
+        double attributions[MAX];
         sis_rationale found;
         sis_opt opt = decision_of(threshold, below);
         sis_method_opt how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT);
@@ -120,7 +120,7 @@ static void sufficient_rationales_are_those_of_findsis(void **state) {
 }
 
 static size_t plain_median(const sis_collection *c) {
-    double sizes[MOST];
+    double sizes[MAX];
     for (size_t k = 0; k < c->n_subsets; k++)
         sizes[k] = (double)c->subsets[k].n;
     for (size_t i = 1; i < c->n_subsets; i++)
@@ -142,14 +142,14 @@ static void lengths_are_the_median_of_the_collection(void **state) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         problem_init(&p, &r);
-        int order[MOST];
-        double attributions[MOST];
+        int order[MAX];
+        double attributions[MAX];
         sis_collection c;
         sis_rationale found;
         sis_opt opt = decision_of(p.threshold, 0);
         sis_method_opt how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_LENGTH);
         assert_int_equal(sis_collect(&p.model, &p.input, &opt, &c), SIS_OK);
-        how.length = sis__rng_below(&r, 2) ? 0 : 1 + sis__rng_below(&r, MOST);
+        how.length = sis__rng_below(&r, 2) ? 0 : 1 + sis__rng_below(&r, MAX);
         assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &found), SIS_OK);
         assert_int_equal(found.collection.status, c.status);
         if (c.status == SIS_STATUS_EXPLAINED) {
@@ -177,8 +177,8 @@ static void orders_found_before_are_taken(void **state) {
     for (int round = 0; round < ROUNDS / 4; round++) {
         problem p;
         problem_init(&p, &r);
-        int order[MOST], torn[MOST];
-        double attributions[MOST];
+        int order[MAX], torn[MAX];
+        double attributions[MAX];
         sis_rationale found;
         sis_opt opt = decision(p.threshold);
         sis_method_opt how = method(SIS_METHOD_LIME, SIS_CONSTRAINT_LENGTH);

@@ -292,12 +292,12 @@ enum { MANY = 600 };
 
 /* How many values are 1, as a share; saturates at `ctx` of them, where slopes vanish. */
 static int share(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
-    double most = *(const double *)ctx;
+    double max = *(const double *)ctx;
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (size_t v = 0; v < width; v++)
             sum += rows[i * width + v];
-        scores[i] = (sum < most ? sum : most) / most;
+        scores[i] = (sum < max ? sum : max) / max;
     }
     return SIS_OK;
 }
@@ -325,10 +325,10 @@ static void subsets_too_large_for_exact_selection_are_minimal(void **state) {
     for (size_t v = 0; v < MANY; v++)
         x[v] = 1;
     for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
-        double most = (double)needed[k];
+        double max = (double)needed[k];
         sis_model model = {.size = sizeof model,
                            .predict = share,
-                           .ctx = &most,
+                           .ctx = &max,
                            .n_outputs = 1,
                            .gradient = share_slopes};
         sis_input input = {.values = x, .mask = x + MANY, .n_values = MANY};
@@ -353,10 +353,10 @@ static void subsets_too_large_for_exact_selection_are_minimal(void **state) {
 static void slopes_that_are_no_numbers_are_an_error(void **state) {
     (void)state;
     const double x[] = {1, 1, 1, 1, 1, 1}, z[6] = {0};
-    double most = 4;
+    double max = 4;
     sis_model model = {.size = sizeof model,
                        .predict = share,
-                       .ctx = &most,
+                       .ctx = &max,
                        .n_outputs = 1,
                        .gradient = no_slopes};
     sis_input input = {.values = x, .mask = z, .n_values = 6};

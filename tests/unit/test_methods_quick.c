@@ -157,8 +157,8 @@ static void questions_grow_with_the_logarithm(void **state) {
         assert_int_equal(r.collection.n_subsets, 1);
         assert_int_equal(r.collection.subsets[0].n, k);
         assert_int_equal(r.collection.evaluations, e.t.rows);
-        double most = 2 * (double)k * (1 + log2((double)WIDTH / (double)k)) + 2 * WIDTH;
-        assert_true((double)e.t.rows < most);
+        double max = 2 * (double)k * (1 + log2((double)WIDTH / (double)k)) + 2 * WIDTH;
+        assert_true((double)e.t.rows < max);
         sis_rationale_release(&r);
         how.prefer = SIS_PREFER_PERTURB; /* most of them in one request */
         e.t.requests = 0;

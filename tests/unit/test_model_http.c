@@ -418,7 +418,7 @@ static void long_batches_are_split(void **state) {
         many[i] = (double)(i / WIDTH) + 1.0 / 3;
     const struct {
         const char *path;
-        double most;
+        double max;
     } cases[] = {{"ok/v2/models/connection", 4 << 20},
                  {"binary/v2/models/connection", (4 << 20) / 8 / WIDTH},
                  {"batch/v2/models/connection", 4},
@@ -433,7 +433,7 @@ static void long_batches_are_split(void **state) {
         for (int again = 0; again < 2; again++) /* the first may teach what the second does */
             assert_int_equal(model.predict(model.ctx, many, n, WIDTH, scores), SIS_OK);
         double largest = scores[3 * n - 1]; /* of the last request */
-        assert_true(largest <= cases[k].most);
+        assert_true(largest <= cases[k].max);
         if (k < 2)
             assert_true(scores[2] > 100);
         sis_model_close(&model);

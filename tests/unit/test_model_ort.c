@@ -282,9 +282,9 @@ static double number_at(const json_t *list, size_t i) {
 static int is_recorded(const json_t *wanted, const double *scores, size_t n) {
     int same = json_array_size(wanted) == n, logarithms = same;
     for (size_t i = 0; (same || logarithms) && i < n; i++) {
-        double w = number_at(wanted, i), most = 1e-4 * fmax(1, fabs(w));
-        same &= fabs(w - scores[i]) <= most;
-        logarithms &= fabs(w - log(scores[i])) <= most;
+        double w = number_at(wanted, i), max = 1e-4 * fmax(1, fabs(w));
+        same &= fabs(w - scores[i]) <= max;
+        logarithms &= fabs(w - log(scores[i])) <= max;
     }
     return same || logarithms;
 }

@@ -13,7 +13,7 @@
 
 #include <sis/model.h>
 
-enum { MOST_THREADS = 64 };
+enum { MAX_THREADS = 64 };
 
 /* What a thread is given and what it found. */
 typedef struct {
@@ -73,7 +73,7 @@ static explanation between(const sis_model *model, const sis_input *input) {
 
 /* The same explanation by n threads at once; every eighth by full passes, if `mixed`. */
 static void explain_together(const sis_model *model, const sis_input *input, size_t n, int mixed) {
-    pthread_t threads[MOST_THREADS];
+    pthread_t threads[MAX_THREADS];
     pthread_barrier_t start;
     explanation alone = between(model, input), *all = (explanation *)calloc(n, sizeof *all);
     assert_non_null(all);
@@ -118,7 +118,7 @@ static void one_dna_network_serves_64_threads(void **state) {
         feature_of[v] = (int)(v % length / 4); /* four bases each: few features, short walks */
     }
     sis_input input = {.values = x, .mask = mask, .n_values = n, .feature_of = feature_of};
-    explain_together(&model, &input, MOST_THREADS, 1);
+    explain_together(&model, &input, MAX_THREADS, 1);
     free(x);
     free(mask);
     free(feature_of);

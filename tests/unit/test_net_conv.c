@@ -14,7 +14,7 @@
 
 #include "support_net.h"
 
-enum { AXES = 3, MOST = 4096, ROWS = 19 };
+enum { AXES = 3, MAX = 4096, ROWS = 19 };
 
 /* Unused axes come first and have size 1. */
 typedef struct {
@@ -127,7 +127,7 @@ static void check(geometry *g, sis__rng *r) {
     sis_net_batch b = {.rows = x, .n_rows = ROWS, .n_values = (size_t)row, .jobs = 1};
     assert_int_equal(sis_net_outputs(net), (size_t)outputs);
     assert_int_equal(sis_net_forward(net, &b, y), SIS_OK);
-    for (int64_t i = 0; i < ROWS * outputs; i += 1 + ROWS * outputs / MOST) {
+    for (int64_t i = 0; i < ROWS * outputs; i += 1 + ROWS * outputs / MAX) {
         const float *of = x + i / outputs * row;
         int64_t at = i % outputs;
         double want = naive(g, of, w, at / product(g->out), at % product(g->out));

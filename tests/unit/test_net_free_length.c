@@ -13,7 +13,7 @@
 
 #include "support_net.h"
 
-enum { MOST = 40 };
+enum { MAX = 40 };
 
 /* Conv, activation, mean over all positions, two scores, and what becomes of them. */
 static sis_net *build_pooled(const char *activation, const char *last) {
@@ -71,7 +71,7 @@ static void fill(double *x, double *z, size_t n, unsigned seed) {
 
 /* Margin of output 1 of x with features up to `masked` and one more masked. */
 static double full_margin(const sis_net *net, const sis_input *in, size_t masked, size_t top) {
-    float row[MOST];
+    float row[MAX];
     double margins[2];
     for (size_t v = 0; v < in->n_values; v++)
         row[v] = (float)(v < masked || v == top ? in->mask[v] : in->values[v]);
@@ -82,15 +82,15 @@ static double full_margin(const sis_net *net, const sis_input *in, size_t masked
 
 static void walks_over_any_length_agree_with_full_passes(void **state) {
     static const char *const activations[] = {"Relu", "Tanh"};
-    double x[MOST], z[MOST], margin, margins[MOST];
-    unsigned char masked[MOST] = {0};
-    int features[MOST];
+    double x[MAX], z[MAX], margin, margins[MAX];
+    unsigned char masked[MAX] = {0};
+    int features[MAX];
     (void)state;
-    for (size_t i = 0; i < MOST; i++)
+    for (size_t i = 0; i < MAX; i++)
         features[i] = (int)i;
     for (size_t k = 0; k < 4; k++) {
         sis_net *net = build_pooled(activations[k % 2], "Identity");
-        size_t n = k < 2 ? 11 : MOST;
+        size_t n = k < 2 ? 11 : MAX;
         fill(x, z, n, (unsigned)k);
         sis_input in = {.values = x, .mask = z, .n_values = n, .output = 1};
         sis_walk *w;
@@ -130,35 +130,35 @@ static void assert_same_both_ways(const sis_model *model, const sis_input *in) {
 }
 
 static void models_take_rows_of_any_length(void **state) {
-    double x[MOST], z[MOST];
+    double x[MAX], z[MAX];
     sis_model model;
     (void)state;
     open_network(build_pooled("Relu", "Identity"), &model);
     assert_int_equal(model.n_outputs, 0);
-    fill(x, z, MOST, 3);
+    fill(x, z, MAX, 3);
     assert_int_equal(sis_predict(&model, &(sis_input){.values = x, .n_values = 9}, 1,
                                  &(sis_opt){.size = sizeof(sis_opt), .memory = 1 << 20}, z),
                      SIS_E_ARGUMENT);
-    fill(x, z, MOST, 3);
+    fill(x, z, MAX, 3);
     assert_int_equal(sis_model_measure(&model, x, 12), SIS_OK);
     assert_int_equal(model.n_outputs, 2);
-    for (size_t n = 12; n <= MOST; n += 14)
+    for (size_t n = 12; n <= MAX; n += 14)
         assert_same_both_ways(&model, &(sis_input){.values = x, .mask = z, .n_values = n});
     sis_model_close(&model);
 }
 
 static void token_models_take_rows_of_any_length(void **state) {
-    double ids[MOST], mask[MOST];
+    double ids[MAX], mask[MAX];
     sis_model model;
     (void)state;
     open_network(build_tokens(), &model);
-    for (size_t i = 0; i < MOST; i++) {
+    for (size_t i = 0; i < MAX; i++) {
         ids[i] = (double)(i * 7 % 30);
         mask[i] = SIS_TOKEN_MASK;
     }
     assert_int_equal(sis_model_measure(&model, ids, 10), SIS_OK);
     assert_int_equal(model.n_outputs, 1);
-    for (size_t n = 10; n <= MOST; n += 15)
+    for (size_t n = 10; n <= MAX; n += 15)
         assert_same_both_ways(&model, &(sis_input){.values = ids, .mask = mask, .n_values = n});
     sis_model_close(&model);
 }

@@ -783,12 +783,12 @@ static void lines_are_added_in_order_and_their_maxima_found(void **state) {
 /* Windows of several places, overlapping, of any number of channels. */
 static void maxima_of_windows_are_those_of_lines(void **state) {
     (void)state;
-    enum { PLACES = 4, WINDOWS = 3, MOST = 70 };
+    enum { PLACES = 4, WINDOWS = 3, MAX = 70 };
     sis__rng r;
     sis__rng_init(&r, 5);
-    float *x = fill(&r, 2 * (PLACES + WINDOWS) * MOST), y[2][WINDOWS * MOST];
+    float *x = fill(&r, 2 * (PLACES + WINDOWS) * MAX), y[2][WINDOWS * MAX];
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
-        for (size_t n = 1; n <= MOST; n++)
+        for (size_t n = 1; n <= MAX; n++)
             for (size_t count = 1; count <= PLACES; count++) {
                 const float *first[PLACES];
                 for (size_t k = 0; k < count; k++)

@@ -139,13 +139,13 @@ static void assert_same(const float *a, const float *b, size_t n) {
 
 static void maxima_agree_with_naive_ones(void **state) {
     (void)state;
-    enum { COUNT = 3, MOST = 150 };
-    float a[COUNT * MOST], b[COUNT * MOST], base[MOST], y[MOST], want[MOST];
+    enum { COUNT = 3, MAX = 150 };
+    float a[COUNT * MAX], b[COUNT * MAX], base[MAX], y[MAX], want[MAX];
     sis__rng r;
     sis__rng_init(&r, 14);
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t trial = 0; trial < 400; trial++) {
-            size_t n = 1 + sis__rng_below(&r, MOST), count = sis__rng_below(&r, COUNT + 1);
+            size_t n = 1 + sis__rng_below(&r, MAX), count = sis__rng_below(&r, COUNT + 1);
             draw_alike(&r, a, COUNT * n, 0);
             draw_alike(&r, b, COUNT * n, trial % 5 == 0);
             draw_alike(&r, y, n, trial % 2);

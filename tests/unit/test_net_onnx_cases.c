@@ -84,7 +84,7 @@ typedef struct {
     Sis__Onnx__Tensor *in[MAX_IO], *out[MAX_IO];
     sis__decoded x[MAX_IO], y[MAX_IO];
     size_t n_in, n_out;
-    double within, least; /* how far off values may be: relative, absolute */
+    double within, min; /* how far off values may be: relative, absolute */
 } fixture;
 
 static void release(fixture *c) {
@@ -198,7 +198,7 @@ static const char *compare(const fixture *c, const sis__run *r, size_t k) {
             return "a whole number above 2^53";
         if (isnan(got) && isnan(want))
             continue;
-        if (got != want && !(fabs(got - want) <= c->least + within * fabs(want))) {
+        if (got != want && !(fabs(got - want) <= c->min + within * fabs(want))) {
             snprintf(text, sizeof text, "output %zu, value %zu: %.9g instead of %.9g", k, i, got,
                      want);
             return text;
@@ -303,7 +303,7 @@ static void try_case(fixture *c, const char *name, tally *t) {
 }
 
 static void run_case(const char *folder, const char *name, tally *t) {
-    fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-3, .least = 1e-7};
+    fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-3, .min = 1e-7};
     char path[8192];
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     c.net.doc = (Sis__Onnx__Model *)parse_file(&sis__onnx__model__descriptor, path);
@@ -360,10 +360,10 @@ static void parse_list(char *list, Sis__Onnx__Tensor **to) {
 }
 
 static void run_line(char *line, tally *t) {
-    fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-4, .least = 1e-5};
+    fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-4, .min = 1e-5};
     char *rest = NULL, *name = strtok_r(line, " \n", &rest), *model = strtok_r(NULL, " \n", &rest);
     if (strncmp(name, "half_", 5) == 0) /* ONNX Runtime rounds to 11 bits here and there */
-        c.within = c.least = 0x1p-9;
+        c.within = c.min = 0x1p-9;
     char *in = strtok_r(NULL, " \n", &rest), *out = strtok_r(NULL, " \n", &rest);
     assert_non_null(out);
     c.net.doc = (Sis__Onnx__Model *)parse_hex(&sis__onnx__model__descriptor, model);

@@ -25,7 +25,7 @@
 #include "support_data.h"
 #include "support_net.h"
 
-enum { CHANNELS = 3, MOST = 3 * 9 * 9 };
+enum { CHANNELS = 3, MAX = 3 * 9 * 9 };
 
 /* Convolution, maximum of two by two, mean over all places, two scores. 0: a free size. */
 static sis_net *build(size_t channels, size_t height, size_t width) {
@@ -110,7 +110,7 @@ static void arrays_fit_up_to_axes_of_one(void **state) {
 /* Margins and slopes of a row in both. */
 static void assert_same_rows(const sis_net *open, const sis_net *fixed,
                              const sis_net_shape *shape) {
-    float x[MOST], slopes[2][MOST];
+    float x[MAX], slopes[2][MAX];
     double margins[2][2];
     size_t n = shape->dims[0] * shape->dims[1] * shape->dims[2];
     for (size_t i = 0; i < n; i++)
@@ -141,7 +141,7 @@ static void rows_of_any_shape_are_those_of_fixed_networks(void **state) {
 
 static void shapes_that_do_not_fit_are_refused(void **state) {
     sis_net *net = build(CHANNELS, 0, 0);
-    float x[MOST] = {0};
+    float x[MAX] = {0};
     double margins[2];
     (void)state;
     sis_net_batch b = {.rows = x, .n_rows = 1, .n_values = 108, .shape = SHAPE(CHANNELS, 4, 8)};
@@ -162,7 +162,7 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
 
 /* The same collection, by walks and by full passes, as that of the fixed network. */
 static void assert_same_explained(const sis_model *model, size_t height, size_t width) {
-    double x[MOST], z[MOST], score[2], masked[2];
+    double x[MAX], z[MAX], score[2], masked[2];
     sis_model fixed;
     sis_collection c[3];
     size_t n = CHANNELS * height * width;
@@ -188,7 +188,7 @@ static void assert_same_explained(const sis_model *model, size_t height, size_t 
 
 static void a_handle_knows_one_shape_for_each_number_of_values(void **state) {
     sis_model model, other;
-    double x[MOST] = {0};
+    double x[MAX] = {0};
     (void)state;
     open_network(build(CHANNELS, 0, 0), &model);
     assert_int_equal(sis_model_take_shape(&model, (size_t[]){CHANNELS, 4, 9}, 3), SIS_OK);
@@ -280,7 +280,7 @@ static sis_net *build_recurrent(size_t rows) {
 
 /* Any number of rows scores, and has the slopes, that it has in the network for any number. */
 static void assert_rows_told_apart(sis_net *net, sis_net *any, size_t width) {
-    float x[11 * MOST], scores[2][11 * 3], slopes[2][11 * MOST];
+    float x[11 * MAX], scores[2][11 * 3], slopes[2][11 * MAX];
     assert_int_equal(sis_net_count_rows(net), SIS_OK);
     assert_int_equal(sis_net_values(net), width);
     for (size_t i = 0; i < 11 * width; i++)
@@ -374,7 +374,7 @@ static void batches_survive_failing_allocations(void **state) {
 static const char *picture_folder(void) {
     static char folder[2048];
     char path[2200];
-    double pixels[MOST];
+    double pixels[MAX];
     snprintf(folder, sizeof folder, "%s", folder_path("pictures"));
     mkdir(folder, 0700);
     for (size_t k = 0; k < N_SIDES; k++) {
@@ -472,7 +472,7 @@ static void their_records_are_verified(void **state) {
         sis_audit_release(&a);
     }
     for (size_t k = 0; k < 2; k++) { /* requests that come one at a time */
-        double x[MOST] = {0.5}, z[MOST];
+        double x[MAX] = {0.5}, z[MAX];
         sis_data *data;
         size_t dims[] = {1, CHANNELS, sides[k][0], sides[k][1]};
         fill(x, z, CHANNELS * 36, 3);

@@ -112,11 +112,11 @@ static int lost_margins(sis__rule_instance *r, const int *features, float *rows,
 /* What is right and more, so that the most promising is not always the best; of every fourth nothing
  * is known. */
 static void toy_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
-                       double *most) {
+                       double *max) {
     toy *t = (toy *)r;
-    assert_int_equal(sis__net_input_margins(t->s, t->masked, features, n, most), SIS_OK);
+    assert_int_equal(sis__net_input_margins(t->s, t->masked, features, n, max), SIS_OK);
     for (size_t k = 0; k < n; k++)
-        most[k] = features[k] % 4 ? wants * most[k] + 0.02 * (features[k] % 3) : INFINITY;
+        max[k] = features[k] % 4 ? wants * max[k] + 0.02 * (features[k] % 3) : INFINITY;
 }
 
 static void toy_learn(sis__rule_instance *r, int feature, double margin) {

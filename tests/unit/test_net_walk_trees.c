@@ -15,14 +15,14 @@
 
 /* ---- Random forests -------------------------------------------------------------------------- */
 
-enum { MOST_COLUMNS = 24, MOST_OUTPUTS = 5 };
+enum { MAX_COLUMNS = 24, MAX_OUTPUTS = 5 };
 
 typedef struct {
     size_t columns, outputs, trees, depth;
     int classifier, single, base, coarse, nan;
     const char *post, *aggregate;
     int front, zip_map;
-    double x[MOST_COLUMNS], z[MOST_COLUMNS];
+    double x[MAX_COLUMNS], z[MAX_COLUMNS];
 } shape;
 
 static ensemble g;
@@ -38,8 +38,8 @@ static float random_threshold(const void *ctx, size_t column, sis__rng *r) {
 static void random_shape(sis__rng *r, shape *s) {
     static const char *const posts[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
     static const char *const aggregates[] = {"SUM", "SUM", "AVERAGE", "MIN", "MAX"};
-    *s = (shape){.columns = 2 + sis__rng_below(r, MOST_COLUMNS - 2),
-                 .outputs = 1 + sis__rng_below(r, MOST_OUTPUTS),
+    *s = (shape){.columns = 2 + sis__rng_below(r, MAX_COLUMNS - 2),
+                 .outputs = 1 + sis__rng_below(r, MAX_OUTPUTS),
                  .trees = 1 + sis__rng_below(r, 40),
                  .depth = 1 + sis__rng_below(r, 5),
                  .classifier = (int)sis__rng_below(r, 2),
@@ -79,7 +79,7 @@ static const char *add_front(sis_net_builder *b, const shape *s) {
 }
 
 static void add_labels(sis_net_builder *b, size_t n) {
-    int64_t labels[MOST_OUTPUTS];
+    int64_t labels[MAX_OUTPUTS];
     for (size_t k = 0; k < n; k++)
         labels[k] = (int64_t)k;
     sis_net_attr_ints(b, "classlabels_int64s", labels, n);
@@ -110,8 +110,8 @@ static sis_net *build_forest(const shape *s, sis__rng *r) {
     g.n = g.n_weights = 0;
     for (size_t k = 0; k < s->trees; k++)
         ensemble_grow(&g, &like, (int64_t)k, s->depth, r);
-    float base[MOST_OUTPUTS];
-    for (size_t k = 0; k < MOST_OUTPUTS; k++)
+    float base[MAX_OUTPUTS];
+    for (size_t k = 0; k < MAX_OUTPUTS; k++)
         base[k] = (float)sis__rng_normal(r);
     sis_net_builder *b = sis_net_builder_new("forest");
     const char *from = add_front(b, s);
@@ -131,7 +131,7 @@ static sis_net *build_forest(const shape *s, sis__rng *r) {
 }
 
 static sis_net *build_linear(const shape *s, sis__rng *r) {
-    float w[MOST_COLUMNS * MOST_OUTPUTS], bias[MOST_OUTPUTS];
+    float w[MAX_COLUMNS * MAX_OUTPUTS], bias[MAX_OUTPUTS];
     size_t rows = s->single ? 1 : s->outputs;
     for (size_t k = 0; k < s->columns * rows; k++)
         w[k] = (float)(s->coarse ? round(4 * sis__rng_normal(r)) / 4 : sis__rng_normal(r));
@@ -258,7 +258,7 @@ static void infinite_terms_are_added_in_order(void **state) {
     subject s;
     subject_init(&s, build_linear(&p, &r), 0, p.columns, copied(p.x, p.columns),
                  copied(p.z, p.columns));
-    unsigned char masked[MOST_COLUMNS] = {0};
+    unsigned char masked[MAX_COLUMNS] = {0};
     double margin, probed;
     sis_walk *w = subject_walk(&s);
     assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);

@@ -247,11 +247,11 @@ static struct {
 } spied;
 
 static void spy_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
-                       double *most) {
-    sis__rule_window.bounds(r, wants, features, n, most);
+                       double *max) {
+    sis__rule_window.bounds(r, wants, features, n, max);
     spied.wants = wants;
     for (size_t k = 0; k < n; k++)
-        spied.said[features[k]] = most[k];
+        spied.said[features[k]] = max[k];
 }
 
 static void spy_learn(sis__rule_instance *r, int feature, double margin) {

@@ -30,12 +30,12 @@ static size_t outputs_of(const geometry *g, size_t d) {
 }
 
 static geometry draw_geometry(sis__rng *r) {
-    static const size_t most[] = {0, 60, 14, 7};
+    static const size_t max[] = {0, 60, 14, 7};
     geometry g = {.spatial = between(r, 1, 3), .groups = between(r, 1, 3)};
     g.channels = g.groups * between(r, 1, 2);
     g.filters = g.groups * between(r, 1, 9);
     for (size_t d = 0; d < g.spatial; d++) {
-        g.size[d] = between(r, 3, most[g.spatial]);
+        g.size[d] = between(r, 3, max[g.spatial]);
         g.kernel[d] = between(r, 1, 4);
         g.stride[d] = chance(r, 0.3) ? between(r, 2, 4) : 1;
         g.dilation[d] = chance(r, 0.3) ? between(r, 2, 4) : 1;

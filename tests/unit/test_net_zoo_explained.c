@@ -17,7 +17,7 @@
 #include "support_zoo.h"
 
 enum { INPUTS = 3, STEPS = 3, SAMPLE = 12 };
-static const double most_products = 2e7; /* of a selection by full passes */
+static const double max_products = 2e7; /* of a selection by full passes */
 
 typedef struct {
     size_t models, whole, first_steps, subsets, left_out;
@@ -124,7 +124,7 @@ static int explain(void *ctx, zoo_model *m) {
     tally *t = (tally *)ctx;
     double p = (double)m->n_features,
            products = m->why ? 0 : sis_net_flops(sis_model_net(&m->model));
-    int small = p * (p + 1) / 2 * (products > 0 ? products : 1e7) <= most_products;
+    int small = p * (p + 1) / 2 * (products > 0 ? products : 1e7) <= max_products;
     t->models++;
     t->left_out += m->why != NULL;
     for (unsigned i = 0; !m->why && i < rounds(INPUTS); i++) {

@@ -295,10 +295,10 @@ static void assert_refused(subject *s, const char *words) {
 
 static void unsupported_ensembles_are_refused_with_a_reason(void **state) {
     (void)state;
-    subject least = {.outputs = 1, .post = "NONE", .aggregate = "MIN"};
+    subject min = {.outputs = 1, .post = "NONE", .aggregate = "MIN"};
     subject largest = {.outputs = 1, .post = "NONE", .aggregate = "MAX"};
     subject zero = {.outputs = 3, .classifier = 1, .post = "SOFTMAX_ZERO"};
-    assert_refused(&least, "not by MIN or MAX");
+    assert_refused(&min, "not by MIN or MAX");
     assert_refused(&largest, "not by MIN or MAX");
     assert_refused(&zero, "SOFTMAX_ZERO");
     sis__rng r;

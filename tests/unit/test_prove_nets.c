@@ -624,7 +624,7 @@ static void check_boxes(sis__bounds *b, const sis_model *model, sis__rng *r) {
             b->high[0][j] += sis__rng_below(r, 6) ? 0 : 0.3;
         sis__bounds_reset(b);
         assert_true(sis__bounds_forward(b, round % 4 ? 2 : 0));
-        double least = draw_goal(b, r);
+        double min = draw_goal(b, r);
         for (int i = 0; i < 30; i++) {
             double sum = 0;
             for (size_t j = 0; j < READ; j++) {
@@ -640,7 +640,7 @@ static void check_boxes(sis__bounds *b, const sis_model *model, sis__rng *r) {
                 assert_true(fabs(margins[k] - b->point[b->c->n - 1][k]) < 1e-4);
                 sum += b->goal[k] * margins[k];
             }
-            assert_true(sum > least - 1e-6);
+            assert_true(sum > min - 1e-6);
         }
     }
 }

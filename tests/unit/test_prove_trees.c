@@ -12,14 +12,14 @@
 #include "prove/trees.h"
 #include "support_trees.h"
 
-enum { MOST_VALUES = 512, MOST_ROWS = 30000 };
+enum { MAX_VALUES = 512, MAX_ROWS = 30000 };
 
 static made_forest forest;
 
 typedef struct {
     sis__booster b;
     double row[MADE_COLUMNS], low[MADE_COLUMNS], high[MADE_COLUMNS];
-    double values[MADE_COLUMNS][MOST_VALUES]; /* that a free column is tried with */
+    double values[MADE_COLUMNS][MAX_VALUES]; /* that a free column is tried with */
     size_t n_values[MADE_COLUMNS];
     unsigned char missing[MADE_COLUMNS];
     sis__prove_question q;
@@ -74,7 +74,7 @@ static void try_value(question *t, size_t j, double x) {
     for (size_t i = 0; i < t->n_values[j]; i++)
         if (t->values[j][i] == x)
             return;
-    if (t->n_values[j] < MOST_VALUES)
+    if (t->n_values[j] < MAX_VALUES)
         t->values[j][t->n_values[j]++] = x;
 }
 
@@ -177,7 +177,7 @@ static int make_question(question *t, uint64_t seed) {
         list_values(t, j);
         rows *= t->n_values[j];
     }
-    if (rows <= MOST_ROWS)
+    if (rows <= MAX_ROWS)
         return 1;
     sis__booster_release(&t->b);
     return 0;
@@ -298,7 +298,7 @@ static double cost_of(const question *t, size_t j, double x, double scale, doubl
 }
 
 /* The least distance of a row without the decision, by trying every combination. */
-static double least_distance(const question *t, const unsigned char *kept, const double *scale,
+static double min_distance(const question *t, const unsigned char *kept, const double *scale,
                              const double *step) {
     double row[MADE_COLUMNS], best = INFINITY;
     size_t at[MADE_COLUMNS] = {0}, j = 0;
@@ -351,15 +351,15 @@ static void nearest_rows_agree_with_exhaustive_search(void **state) {
         const sis__steps steps = {scale, step};
         assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
         assert_int_equal(sis__trees_oracle(p, &t.q, &o), SIS_OK);
-        for (unsigned subset = 0; rows < 4 * MOST_ROWS && subset < 1u << forest.columns; subset++) {
+        for (unsigned subset = 0; rows < 4 * MAX_ROWS && subset < 1u << forest.columns; subset++) {
             unsigned char kept[MADE_COLUMNS];
             int proved;
             for (size_t j = 0; j < forest.columns; j++)
                 kept[j] = subset >> j & 1;
-            double least = least_distance(&t, kept, scale, step);
+            double min = min_distance(&t, kept, scale, step);
             assert_int_equal(o->nearest(o, kept, &steps, example, &distance, &proved), SIS_OK);
             assert_true(proved);
-            assert_true(distance == least || fabs(distance - least) <= 1e-9 * least);
+            assert_true(distance == min || fabs(distance - min) <= 1e-9 * min);
             asked++;
             if (isinf(distance))
                 continue;
@@ -417,7 +417,7 @@ static int make_one_hot(one_hot *h, uint64_t seed) {
 }
 
 /* The least distance with both features free, or one of them, by trying every combination. */
-static double least_of_one_hot(const one_hot *h, const unsigned char *kept, double scale) {
+static double min_of_one_hot(const one_hot *h, const unsigned char *kept, double scale) {
     const question *t = &h->t;
     double row[MADE_COLUMNS], best = INFINITY;
     size_t other = h->group, tried = other < forest.columns && !kept[1] ? t->n_values[other] : 1;
@@ -445,10 +445,10 @@ static void check_one_hot(one_hot *h, sis__oracle *o, size_t found[2]) {
         unsigned char kept[2] = {set & 1, set >> 1 & 1};
         double example[MADE_COLUMNS], distance, ones = 0;
         int proved;
-        double least = least_of_one_hot(h, kept, scales[h->group < 3 ? h->group : 0]);
+        double min = min_of_one_hot(h, kept, scales[h->group < 3 ? h->group : 0]);
         assert_int_equal(o->nearest(o, kept, &steps, example, &distance, &proved), SIS_OK);
         assert_true(proved);
-        assert_true(distance == least || fabs(distance - least) <= 1e-9 * least);
+        assert_true(distance == min || fabs(distance - min) <= 1e-9 * min);
         found[0]++;
         if (isinf(distance))
             continue;

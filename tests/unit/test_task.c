@@ -763,9 +763,9 @@ static void a_task_takes_another_decision(void **state) {
 /* ---- Verification ---------------------------------------------------------------------------- */
 
 /* Results read again: what a results file gives. */
-static size_t parse_lines(char *text, sis_record *out, size_t most) {
+static size_t parse_lines(char *text, sis_record *out, size_t max) {
     size_t n = 0;
-    for (char *line = text; *line && n < most; n++) {
+    for (char *line = text; *line && n < max; n++) {
         char *end = strchr(line, '\n');
         if (sis_record_parse(line, (size_t)(end - line), &out[n]) != 0)
             fail_msg("%s", sis_error_detail());

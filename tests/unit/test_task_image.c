@@ -38,12 +38,12 @@ static const char *image_file(double *pixels, size_t channels) {
 
 /* The definition: both sides at once, over all pixels that are there. */
 static double slow_blur(const double *pixels, size_t y, size_t x, double s) {
-    double sum = 0, all = 0, most = ceil(4 * s);
+    double sum = 0, all = 0, max = ceil(4 * s);
     for (size_t v = 0; v < HEIGHT; v++)
         for (size_t u = 0; u < WIDTH; u++) {
             double dy = (double)v - (double)y, dx = (double)u - (double)x;
             double w =
-                fabs(dy) > most || fabs(dx) > most ? 0 : exp(-(dx * dx + dy * dy) / (2 * s * s));
+                fabs(dy) > max || fabs(dx) > max ? 0 : exp(-(dx * dx + dy * dy) / (2 * s * s));
             sum += w * pixels[v * WIDTH + u];
             all += w;
         }
