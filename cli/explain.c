@@ -481,7 +481,7 @@ static int run(const void *p, const cli_list *args) {
                         !(o->task.open.opt.score && strcmp(o->task.open.opt.score, "logprob") == 0);
     if (!o->task.opt.question.threshold && !keeps_class(o) && !own_threshold)
         return cli_usage("--threshold T is missing: the decision is score >= T; T is "
-                         "a number or a percentile pNN");
+                         "a number or a percentile pNN (a language model needs --prompt FILE)");
     if (o->resume && !o->output)
         return cli_usage("--resume needs --output: the file to continue");
     fill_options(&w, &opt);

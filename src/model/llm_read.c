@@ -152,6 +152,14 @@ static size_t said(const char *text, const char *token, size_t n) {
     return both > 0 && memcmp(text, token, both) == 0 ? both : 0;
 }
 
+/* The same; at the start of an answer without blanks, blanks of the token do not count. */
+static size_t said_first(const char *text, int first, const char *token, size_t n) {
+    size_t skip = 0;
+    while (first && !sis__is_space(*text) && skip < n && sis__is_space(token[skip]))
+        skip++;
+    return said(text, token + skip, n - skip);
+}
+
 static int same_token(const json_t *a, const json_t *b) {
     const json_t *one = json_object_get(a, "id"), *other = json_object_get(b, "id");
     char x[TOKEN], y[TOKEN];
@@ -163,8 +171,8 @@ static int same_token(const json_t *a, const json_t *b) {
 
 /* The best reported token other than this one, and the best that continues the text (-INFINITY:
  * none). */
-static void look_around(const json_t *entry, const char *text, double *other, double *fitting,
-                        double *min) {
+static void look_around(const json_t *entry, const char *text, int first, double *other,
+                        double *fitting, double *min) {
     const json_t *candidate;
     char token[TOKEN];
     size_t i;
@@ -178,7 +186,7 @@ static void look_around(const json_t *entry, const char *text, double *other, do
         *min = fmin(*min, v);
         if (!same_token(candidate, entry))
             *other = fmax(*other, v);
-        if (said(text, token, token_bytes(candidate, token)))
+        if (said_first(text, first, token, token_bytes(candidate, token)))
             *fitting = fmax(*fitting, v);
     }
 }
@@ -216,15 +224,16 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         if (error != SIS_OK || !*rest)
             return error != SIS_OK ? error : check_tokens(out);
         double logprob = json_number_value(json_object_get(entry, "logprob"));
-        size_t n = token_bytes(entry, token), same = said(rest, token, n);
-        if (same == 0 && rest == answer && is_blank(token, n) && !sis__is_space(*answer))
+        int first = rest == answer;
+        size_t n = token_bytes(entry, token), same = said_first(rest, first, token, n);
+        if (same == 0 && first && is_blank(token, n) && !sis__is_space(*answer))
             continue; /* a blank before the answer */
         if (same == 0 && is_broken(entry))
             return sis__fail(SIS_E_MODEL,
                              "generated token %zu is part of a character, and the server does not "
                              "report its bytes; use an address with echo",
                              i);
-        look_around(entry, rest, &other, &fitting, &min);
+        look_around(entry, rest, first, &other, &fitting, &min);
         if (same == 0) {
             out->bounded |= fitting == -INFINITY;
             add_token(out, fitting == -INFINITY ? min : fitting, logprob);

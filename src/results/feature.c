@@ -464,6 +464,12 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     text[0] = '\0';
     if (!by_default && c->status != SIS_STATUS_NOT_DECIDED)
         return;
+    if (r->prompted && r->question.threshold == 0) { /* a margin */
+        snprintf(text, size, "%s",
+                 by_default ? "The model gives this answer without any of these parts."
+                            : "To the whole prompt the model gives another answer.");
+        return;
+    }
     int for_all = kind_of(r) == SIS_GUARANTEE_ALL;
     if (r->question.keep) { /* there is no threshold */
         snprintf(text, size, "%s",

@@ -127,6 +127,9 @@ static const generated_case generated[] = {
                                                  "{'token':'Oslo','logprob':-0.5," TOP(
                                                      "{'token':'Oslo','logprob':-0.5}", ROME) "}]",
      "Oslo", 1, 1.5, -0.5, 0, 0},
+    /* a blank in the first token, which is taken or is not */
+    {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", "Oslo", 1, 1.5, -0.5, 0, 0},
+    {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", "Rome", 1, -1.5, -2, 0, 0},
     /* the model ends before the answer does: at most half the probability is the answer's */
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", " Oslo, Norway", 2,
      -0.6931471805599453, -1.1931471805599453, 1, 1},
