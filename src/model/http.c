@@ -996,10 +996,9 @@ static int find_protocol(endpoint *e) {
         e->protocol = SIS__PROTOCOL_MLFLOW;
     } else {
         return sis__fail(SIS_E_ARGUMENT,
-                         "model %.200s: expected an address that ends in /v2/models/NAME (Open "
-                         "Inference Protocol), /v1/models/NAME (TensorFlow Serving) or "
-                         "/invocations (MLflow), or, for a language model, in /v1/completions, "
-                         "/v1/chat/completions or /completion",
+                         "model %.200s: expected an address that ends in /v2/models/NAME, "
+                         "/v1/models/NAME or /invocations, or for a language model in "
+                         "/v1/completions, /v1/chat/completions or /completion",
                          e->address);
     }
     sis__buf url = {0};
