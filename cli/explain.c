@@ -444,8 +444,8 @@ static int explain(cli_explaining *w) {
         cli_note(0, "the records found so far are in %s; use --resume to continue", w->o->output);
     if (status == CLI_DONE && (w->unsettled || w->provenance_anew))
         status =
-            cli_fail(w->lines.n ? sis_lines_settle_noted(&w->lines, w->o->output, w->provenance)
-                                : sis_lines_settle(w->o->output, w->provenance_anew));
+            cli_fail(w->lines.n ? sis_lines_sort_in_place(&w->lines, w->o->output, w->provenance)
+                                : sis_lines_sort_file(w->o->output, w->provenance_anew));
     status = cli_output_close(&w->out, status); /* not before it is in order: others wait for it */
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)

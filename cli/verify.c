@@ -60,7 +60,7 @@ static void init(void *p) {
 
 enum { BLOCK = 64 }; /* records audited together */
 
-/* What an answer says of a record before the line of findings. */
+/* The header of an answer, before the line of results. */
 typedef struct {
     size_t smaller;
     size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */

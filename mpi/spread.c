@@ -197,7 +197,7 @@ void mpi_spread_leave(const char *reason) {
 
 typedef struct {
     const sis__work *work;
-    sis__reorder desk;
+    sis__reorder reorder;
     crew own;
     size_t given, answered;
     size_t jobs;  /* of all that serve */
@@ -249,7 +249,7 @@ static int take_answer(void *ctx, size_t thing, const void *bytes, size_t n) {
     timing.answers++;
     l->from->has--;
     l->from->done++;
-    return sis__reorder_put(&l->desk, thing, bytes, n);
+    return sis__reorder_put(&l->reorder, thing, bytes, n);
 }
 
 static int take_answers(lead *l, int rank, const sis__buf *b) {
@@ -339,7 +339,7 @@ static void dismiss(lead *l, int error) {
 }
 
 static int lead_all(const sis__work *w) {
-    lead l = {.work = w, .desk.work = w};
+    lead l = {.work = w, .reorder.work = w};
     if (!workers)
         return SIS_E_NOMEM;
     workers[0] = (worker){.ready = {current, w->jobs > 0 ? w->jobs : 1}};
@@ -355,7 +355,7 @@ static int lead_all(const sis__work *w) {
     timing.seconds += sis__seconds() - began;
     timing.busy += busy_seconds() - busy;
     over |= error != SIS_OK;
-    sis__reorder_release(&l.desk);
+    sis__reorder_release(&l.reorder);
     sis__buf_release(&l.room);
     sis__buf_release(&l.answers);
     return error;

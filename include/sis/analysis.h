@@ -116,11 +116,11 @@ int sis_lines_write(const sis_lines *lines, const char *provenance, sis_lines_ou
                     void *ctx);
 void sis_lines_release(sis_lines *lines);
 
-/* Bring the records of a results file into the order of its run: a new file takes the place of the old
- * one at once. `provenance`: what its first record is to say; NULL: what it says. The second: by lines
- * that were noted, so that the file need not be read to know them. */
-int sis_lines_settle(const char *path, const char *provenance);
-int sis_lines_settle_noted(sis_lines *lines, const char *path, const char *provenance);
+/* Sort the records of a results file into the order of its run; a new file atomically replaces the
+ * old one. `provenance`: the new provenance of its first record; NULL: unchanged. _in_place: with
+ * lines that are already known, so that the file is not read again. */
+int sis_lines_sort_file(const char *path, const char *provenance);
+int sis_lines_sort_in_place(sis_lines *lines, const char *path, const char *provenance);
 
 /* The record of a line once more with this provenance (NULL: without): free(*out). */
 int sis_line_remake(const char *line, size_t n, const char *provenance, char **out, size_t *n_out);

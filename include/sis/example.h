@@ -22,14 +22,14 @@ extern "C" {
 
 /* An example as the model is asked about it. Released with sis_example_release. */
 typedef struct sis_example {
-    size_t row;         /* its number in the data set */
-    char *id;           /* what it is called */
-    sis_input input;    /* values, mask, features, output */
-    const char *excuse; /* why nothing can be asked about it: it has no words. Else NULL */
-    size_t n_words;     /* of models that take words, where features are words */
-    char **words;       /* (n_words) of each feature, as it was written */
-    char *text;         /* of texts: the whole */
-    int *spans;         /* (2 n_words) start and end of each feature in it, in characters */
+    size_t row;        /* its number in the data set */
+    char *id;          /* what it is called */
+    sis_input input;   /* values, mask, features, output */
+    const char *error; /* why it cannot be explained, such as a text without words; else NULL */
+    size_t n_words;    /* of models that take words, where features are words */
+    char **words;      /* (n_words) of each feature, as it was written */
+    char *text;        /* of texts: the whole */
+    int *spans;        /* (2 n_words) start and end of each feature in it, in characters */
     size_t n_human;
     int *human;      /* (n_human) texts: features that a person marked; NULL: not known */
     size_t *word_at; /* (n_values) texts: for each value the number of its word, SIZE_MAX: padding;

@@ -42,7 +42,7 @@ static int open_deck(sis__evaluation *ev, const char *option) {
     if (!(ev->donors = sis__held_room(ev->held, l->n, sizeof *ev->donors)))
         return SIS_E_NOMEM;
     for (size_t i = 0; i < l->n; i++) {
-        if (l->examples[i].excuse)
+        if (l->examples[i].error)
             continue;
         first = n == 0 ? i : first;
         if (!anywhere && !same_shape(l, first, i))

@@ -377,12 +377,12 @@ static int replace_file(const sis_lines *l, const char *path) {
     return sis__replace_end(&r, error);
 }
 
-static int settle(sis_lines *l, const char *path) {
+static int sort_and_replace(sis_lines *l, const char *path) {
     int error = l->n ? sis_lines_sort(l, ignore, NULL) : SIS_OK;
     return error == SIS_OK && l->n ? replace_file(l, path) : error;
 }
 
-int sis_lines_settle(const char *path, const char *provenance) {
+int sis_lines_sort_file(const char *path, const char *provenance) {
     sis_lines l = {0};
     int error = sis_lines_add(&l, path);
     if (error == SIS_OK && provenance) {
@@ -390,14 +390,14 @@ int sis_lines_settle(const char *path, const char *provenance) {
         error = take_provenance(&l, path, provenance);
     }
     if (error == SIS_OK)
-        error = settle(&l, path);
+        error = sort_and_replace(&l, path);
     sis_lines_release(&l);
     return error;
 }
 
-int sis_lines_settle_noted(sis_lines *l, const char *path, const char *provenance) {
+int sis_lines_sort_in_place(sis_lines *l, const char *path, const char *provenance) {
     int error = add_path(l, path);
     if (error == SIS_OK)
         error = take_provenance(l, path, provenance);
-    return error == SIS_OK ? settle(l, path) : error;
+    return error == SIS_OK ? sort_and_replace(l, path) : error;
 }

@@ -101,7 +101,7 @@ void sis__reorder_release(sis__reorder *d) {
 typedef struct {
     sis__queue base;
     const sis__work *work;
-    sis__reorder desk;
+    sis__reorder reorder;
     size_t given;
     int error; /* take() has returned an error */
     pthread_mutex_t lock;
@@ -122,7 +122,7 @@ static int answer_here(sis__queue *t, size_t item, const void *bytes, size_t n) 
     here *h = (here *)t;
     pthread_mutex_lock(&h->lock);
     if (h->error == SIS_OK)
-        h->error = sis__reorder_put(&h->desk, item, bytes, n);
+        h->error = sis__reorder_put(&h->reorder, item, bytes, n);
     int error = h->error;
     pthread_mutex_unlock(&h->lock);
     return error;
@@ -138,10 +138,10 @@ static void close_here(sis__queue *t) {
 int sis__spread(const sis__work *w) {
     if (sis__processes_now)
         return sis__processes_now->spread(w);
-    here h = {.base = {next_here, answer_here, close_here}, .work = w, .desk.work = w};
+    here h = {.base = {next_here, answer_here, close_here}, .work = w, .reorder.work = w};
     pthread_mutex_init(&h.lock, NULL);
     int error = w->work(w->ctx, &h.base);
-    sis__reorder_release(&h.desk);
+    sis__reorder_release(&h.reorder);
     pthread_mutex_destroy(&h.lock);
     return error;
 }

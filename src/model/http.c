@@ -897,13 +897,13 @@ static int open_v2(http_model *m) {
     return code == SIS_OK ? read_v2_server(m) : code;
 }
 
-/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}}; *told is 0 if the rank is
+/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}}; *declared is 0 if the rank is
  * unknown. */
-static int read_v1_shape(const json_t *shape, sis__shape *out, int *told) {
+static int read_v1_shape(const json_t *shape, sis__shape *out, int *declared) {
     const json_t *dims = json_object_get(shape, "dim"), *dim;
     sis__shape found = {.rank = json_array_size(dims)};
     size_t i;
-    *told = found.rank > 0;
+    *declared = found.rank > 0;
     if (found.rank > SIS__RANK)
         return sis__fail(SIS_E_UNSUPPORTED, "its input has %zu axes; at most %d are supported",
                          found.rank, SIS__RANK);
@@ -911,7 +911,7 @@ static int read_v1_shape(const json_t *shape, sis__shape *out, int *told) {
         const char *size = json_string_value(json_object_get(dim, "size"));
         found.dims[i] = size ? strtoll(size, NULL, 10) : -1;
     }
-    if (*told)
+    if (*declared)
         *out = found;
     return SIS_OK;
 }

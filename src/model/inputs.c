@@ -152,21 +152,21 @@ static int fit_given(const sis__model_input *in, sis__fit *out) {
     return SIS_OK;
 }
 
-int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *told,
+int sis__inputs_fit(const sis__model_inputs *s, size_t i, const sis_net_shape *declared,
                     size_t n_values, sis__fit *out) {
     const sis__model_input *in = &s->items[i];
     sis__fit main;
     if (in->given)
         return fit_given(in, out);
     if (i == s->main)
-        return sis__shape_fit(&in->shape, told, n_values, out);
+        return sis__shape_fit(&in->shape, declared, n_values, out);
     if (s->main == s->n)
         return n_values == sis__inputs_values(s)
                    ? sis__shape_fit(&in->shape, NULL, in->count, out)
                    : sis__fail(SIS_E_ARGUMENT,
                                "the model's inputs take %zu values a row, found %zu",
                                sis__inputs_values(s), n_values);
-    int error = sis__shape_fit(&s->items[s->main].shape, told, n_values, &main);
+    int error = sis__shape_fit(&s->items[s->main].shape, declared, n_values, &main);
     return error == SIS_OK ? fit_follower(in, &main, out) : error;
 }
 

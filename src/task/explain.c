@@ -148,8 +148,8 @@ static int answer_with(const sis_task *t, size_t i, const sis_model *model, cons
         error = sis__task_load(t, i, model, 0, e);
         if (error == SIS_OK)
             error = fail_softly(said, count_features(e), found);
-    } else if (error == SIS_OK && e->excuse) {
-        error = fail_softly(e->excuse, 0, found);
+    } else if (error == SIS_OK && e->error) {
+        error = fail_softly(e->error, 0, found);
     } else if (error == SIS_OK) {
         error = sis__task_method_find(t, i, e, sis__task_model_for(t, model, e->row), opt, found);
         if (is_soft(t, error))

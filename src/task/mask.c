@@ -166,7 +166,7 @@ static int find_like(const sis_task *t, sis_example *like) {
         error = sis__task_load_values(t, sis__task_row(&t->source, i), like);
         if (error == SIS_OK)
             error = sis__task_load_features(t, like);
-        if (error == SIS_OK && (!like->excuse || i + 1 == t->source.n))
+        if (error == SIS_OK && (!like->error || i + 1 == t->source.n))
             return SIS_OK;
         sis_example_release(like);
     }

@@ -288,8 +288,10 @@ int sis__task_words(const sis_task *t, sis_example *e) {
         return SIS_E_NOMEM;
     int error = (t->encoding.texts ? text_features : token_features)(t, e);
     if (e->n_words == 0)
-        e->excuse = t->encoding.prompts.items ? "the field of --explain is empty: nothing can be left out"
-                    : t->encoding.texts ? "the text has no words" : "every token is padding (id 0)";
+        e->error = t->encoding.prompts.items
+                       ? "the field of --explain is empty: nothing can be left out"
+                   : t->encoding.texts ? "the text has no words"
+                                       : "every token is padding (id 0)";
     return error;
 }
 
