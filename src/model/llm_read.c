@@ -110,7 +110,8 @@ static int hex_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "bytes:\xe6\x9d", as /v1/completions writes tokens that are no characters; 0: another token. */
+/* "bytes:\xe6\x9d", as /v1/completions writes tokens that are not whole characters; 0: another
+ * token. */
 static size_t escaped_bytes(const char *token, char text[TOKEN]) {
     size_t n = 0;
     if (strncmp(token, "bytes:\\x", 8) != 0)
@@ -169,8 +170,7 @@ static int same_token(const json_t *a, const json_t *b) {
     return n == token_bytes(b, y) && memcmp(x, y, n) == 0;
 }
 
-/* The best reported token other than this one, and the best that continues the text (-INFINITY:
- * none). */
+/* Is it a part of a character whose bytes the server does not report? */
 static void look_around(const json_t *entry, const char *text, int first, double *other,
                         double *fitting, double *min) {
     const json_t *candidate;
@@ -247,8 +247,7 @@ int sis__llm_read_generated(const json_t *content, const char *answer, sis__llm_
         return check_tokens(out);
     if (!json_is_array(content))
         return sis__fail(SIS_E_MODEL, "expected generated tokens with logprobs");
-    /* The model ended its text here, and servers report no alternatives for the end. The end had at
-     * least the probability of the answer's next token, so that token has at most 0.5. */
+    /* NULL members are left out */
     out->bounded = out->unfinished = 1;
     add_token(out, -log(2), 0);
     return check_tokens(out);

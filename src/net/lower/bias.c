@@ -23,7 +23,7 @@ static int lacks_bias(const Sis__Onnx__Node *n) {
     return is_conv(n) && !*sis__node_input(n, 2);
 }
 
-/* Takes the name, unless it fails. */
+/* Takes ownership of the name, unless it fails. */
 static int set_bias(Sis__Onnx__Node *conv, char *name) {
     if (conv->n_input < 3)
         return sis__proto_append(&conv->input, &conv->n_input, name);
@@ -77,7 +77,7 @@ static int join_one(Sis__Onnx__Node *conv, Sis__Onnx__Node *add, const char *bia
 
 /* ---- Normalisation --------------------------------------------------------------------------- */
 
-/* Does it divide by statistics that it was given? */
+/* Is it a BatchNormalization with given statistics? */
 static int is_inference(const Sis__Onnx__Node *n) {
     for (size_t i = 0; i < n->n_attribute; i++) {
         const Sis__Onnx__Attribute *a = n->attribute[i];
@@ -96,7 +96,7 @@ static double epsilon_of(const Sis__Onnx__Node *n) {
     return (double)1e-5f;
 }
 
-/* Constant floats, as many as there are filters (0: any number); NULL: they are something else. */
+/* Constant floats, one per filter (0: any number); NULL: another tensor. */
 static float *floats_of(const sis__index *x, const char *name, size_t filters, size_t *count) {
     const Sis__Onnx__Tensor *t = sis__index_of(x, name)->constant;
     sis__decoded d;
@@ -104,10 +104,10 @@ static float *floats_of(const sis__index *x, const char *name, size_t filters, s
         (filters && d.count != filters))
         return NULL;
     *count = d.count;
-    return (float *)(uintptr_t)d.data; /* in the document, which is ours */
+    return (float *)(uintptr_t)d.data; /* points into the document, which we own */
 }
 
-/* What a convolution and the BatchNormalization of its sums are made of. */
+/* The constants of a convolution and of the BatchNormalization after it. */
 typedef struct {
     float *w, *bias; /* bias NULL: none */
     float *v[4];     /* scale, shift, mean, variance */
@@ -133,7 +133,7 @@ static int find_numbers(const sis__index *x, const Sis__Onnx__Node *conv, const 
     return fits;
 }
 
-/* The weights and the shift, which nobody else reads, become those of the convolution alone. */
+/* Fold the normalisation into the weights and bias of the convolution, which nothing else reads. */
 static void fold_numbers(const normalized *f) {
     for (size_t i = 0; i < f->filters; i++) {
         double k = (double)f->v[0][i] / sqrt((double)f->v[3][i] + f->epsilon);
@@ -144,7 +144,7 @@ static void fold_numbers(const normalized *f) {
     }
 }
 
-/* The normalisation is dead afterwards: it reads what the convolution now gives. */
+/* The normalisation node becomes dead: it reads the new result of the convolution. */
 static int fold_one(const sis__index *x, Sis__Onnx__Node *conv) {
     const sis__index_entry *sums = sis__index_of(x, conv->output[0]);
     Sis__Onnx__Node *n = sums->reads == 1 ? sums->reader : NULL;
