@@ -23,7 +23,7 @@ int cli_clustering_set(const cli_clustering *c, sis_clustering_opt *opt);
 /* The file of --curve. */
 int cli_curve_write(const sis_clustering *c, const char *path);
 
-/* Clusters on standard output, the largest first: `most` of them, 0 for all. */
+/* Clusters on standard output, the largest first: `max` of them, 0 for all. */
 void cli_cluster_print(const sis_clustering *c, size_t max);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum { LINE_MAX = 88 }; /* columns of a pattern */
 
-/* At most LINE_MOST columns of a pattern. */
+/* At most LINE_MAX columns of a pattern. */
 static void print_pattern(const char *text) {
     char line[4 * LINE_MAX + 1];
     size_t n = 0, columns = 0;

@@ -32,7 +32,7 @@ int cli_where_holds(cli_where *w, const sis_record *r);
 void cli_where_tell(const cli_where *w, int quiet);
 void cli_where_release(cli_where *w);
 
-/* Give those of the first `most` records of a file that are meant to `visit`; `where` NULL: all. CLI_DONE,
+/* Give those of the first `max` records of a file that are meant to `visit`; `where` NULL: all. CLI_DONE,
  * what `visit` returned, or CLI_FAILED after one line. A file without any is an error; standard input may
  * be empty. */
 int cli_records_each(const char *path, size_t max, cli_where *where, cli_visit *visit, void *ctx);

@@ -792,12 +792,12 @@ typedef struct sis_motif_match {
 
 void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_motif_match *out);
 
-/* The `most` motifs with the least divergence, best first: *matches holds the number returned;
+/* The `max` motifs with the least divergence, best first: *matches holds the number returned;
  * free() it. Negative on failure. */
 long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t max,
                       sis_motif_match **matches);
 
-/* The `most` motifs with the smallest p, best first: a short motif has a small divergence more easily
+/* The `max` motifs with the smallest p, best first: a short motif has a small divergence more easily
  * than a long one. p: how probable it is that a motif of the same length whose
  * columns are shuffled, each drawn from all columns of the set and its other strand, is as near to
  * the matrix somewhere, on either strand. It is summed over all such motifs, in steps of a fiftieth

@@ -55,7 +55,7 @@ typedef struct sis_vocabulary sis_vocabulary;
 #define SIS_WORD_PADDING "<padding>"
 #define SIS_WORD_UNKNOWN "<unknown>"
 
-/* Padding, unknown, then the `most` most frequent words of the texts rows[0..n_rows) (NULL: all),
+/* Padding, unknown, then the `max` most frequent words of the texts rows[0..n_rows) (NULL: all),
  * most frequent first, equally frequent ones in the order of their first appearance. */
 int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t max,
                          sis_vocabulary **out);
@@ -117,7 +117,7 @@ typedef struct sis_tokens {
     size_t room;
 } sis_tokens;
 
-/* The tokens of a text with the special ones around it, at most `most` in all (0: any number): what
+/* The tokens of a text with the special ones around it, at most `max` in all (0: any number): what
  * does not fit is cut off behind. Words are the pieces that the tokenizer cuts a text into before it
  * looks them up, with what an apostrophe ties together. */
 int sis_tokenizer_encode(const sis_tokenizer *tokenizer, const char *text, size_t max,

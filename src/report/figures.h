@@ -44,7 +44,7 @@ void sis__drawing_number(sis__drawing *d, size_t k);
  * d->names[k] and d->names[series + i]. */
 int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 
-/* d->shown: the first explained examples that are wanted, at most `most`; each with those of the
+/* d->shown: the first explained examples that are wanted, at most `max`; each with those of the
  * same id in other results files behind it, so that they can be compared. */
 int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
                         int (*wanted)(const sis__report_example *));

@@ -14,7 +14,7 @@
  * control characters, and those that turn the direction of what follows, are shown as U+202E. */
 void sis__html_text(sis__buf *b, const char *text);
 
-/* The same, but at most `most` characters, then an ellipsis. */
+/* The same, but at most `max` characters, then an ellipsis. */
 void sis__html_clip(sis__buf *b, const char *text, size_t max);
 
 /* The name of a file without its folders and its ending, clipped. */

@@ -58,7 +58,7 @@ typedef struct sis__layout {
     int *first;       /* (n) of whom this is the first */
 } sis__layout;
 
-/* At most about `most` examples, spread evenly; 0: all. Release it whatever was returned. */
+/* At most about `max` examples, spread evenly; 0: all. Release it whatever was returned. */
 int sis__layout_make(const sis_report *report, size_t max, sis__layout *out);
 void sis__layout_release(sis__layout *layout);
 
@@ -91,7 +91,7 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
-/* What is inside them; nothing is written where there is nothing to show. At most `most` examples,
+/* What is inside them; nothing is written where there is nothing to show. At most `max` examples,
  * 0 for all. */
 int sis__page_overview(sis__buf *b, const sis_report *report);
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t max);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "report/page.h"
 
-/* Is example i among the `most` of n that are drawn? They are spread evenly. */
+/* Is example i among the `max` of n that are drawn? They are spread evenly. */
 static int is_drawn(size_t i, size_t n, size_t max) {
     return max == 0 || max >= n || (i + 1) * max / n > i * max / n;
 }
