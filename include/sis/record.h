@@ -71,6 +71,10 @@ void sis_record_found(const sis_record *record, char *text, size_t size);
  * "changes the score to". */
 const char *sis_record_score_name(const sis_record *record);
 
+/* The score to show of subset k and what it is called: "score", "lowest score met", or, of a proved bound, "score at
+ * least", rounded to four digits so that it stays true. */
+const char *sis_record_subset_score(const sis_record *record, size_t k, double *score);
+
 /* What masked_score is the score of: "everything masked", or where nothing is masked "other values of
  * everything", "everything drawn anew". NULL: of nothing. */
 const char *sis_record_masked_name(const sis_record *record);

@@ -34,7 +34,8 @@
  *                     false if a question was given up, so that a subset may have more than it
  *                     needs. `masked_score`, `rest_score` are then scores of inputs without the
  *                     decision, and a subset's that of the worst input that was met with it.
- *                     "smallest":true: no subset has fewer features than the first.
+ *                     "smallest":true: no subset has fewer features than the first. "bounds" (of trees): for each
+ *                     subset a score, or null; it is proved that no other values of the rest score worse.
  *                     Of contrasts, "nearest":true: no input that changes the same features alone is
  *                     nearer than that of `examples`; "cheapest":true: that of the first is the nearest
  *                     of all; "fixed": features that are never changed

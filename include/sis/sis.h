@@ -301,7 +301,9 @@ typedef struct sis_guarantee {
     int cheapest;      /* proved that no other set of features has a nearer one than the first */
     size_t n_fixed;
     int *fixed; /* (n_fixed) features that contrasts may not change */
-    void *reserved[8];
+    size_t n_bounds;
+    double *bounds; /* (n_bounds) ALL: no allowed input that keeps the subset scores worse; NaN: not known */
+    void *reserved[6];
 } sis_guarantee;
 
 void sis_guarantee_release(sis_guarantee *g);

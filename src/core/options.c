@@ -80,6 +80,7 @@ void sis_guarantee_release(sis_guarantee *g) {
     free(g->examples);
     free(g->distances);
     free(g->fixed);
+    free(g->bounds);
     *g = (sis_guarantee){0};
 }
 

@@ -127,6 +127,7 @@ typedef struct {
     sis__sets sets;
     size_t evaluations;
     double began;
+    double margin; /* of the row that was scored or met last */
 } query;
 
 static double score_of(const query *t, double margin) {
@@ -146,6 +147,7 @@ static int score_row(query *t, const double *row, double *score) {
     t->evaluations++;
     if (!error && isnan(margins[output]))
         error = sis__fail(SIS_E_NAN, "the model returned NaN for output %zu", output);
+    t->margin = error ? NAN : margins[output];
     *score = error ? NAN : score_of(t, margins[output]);
     free(margins);
     return error;
@@ -203,8 +205,8 @@ static int check_domain(const query *t) {
     return SIS_OK;
 }
 
-/* Make the oracle of an example that has the decision. */
-static int query_open(query *t) {
+/* The question of an example, with the decision at this margin. */
+static sis__prove_question question(const query *t, double margin, size_t branches) {
     const sis_prove_opt *opt = t->opt;
     sis__prove_question q = {.row = t->input->values,
                              .feature_of = t->input->feature_of,
@@ -214,11 +216,26 @@ static int query_open(query *t) {
                              .missing = opt->missing,
                              .output = t->input->output,
                              .one_of = opt->contrast,
-                             .max = opt->branches};
+                             .max = branches};
     if (!opt->keep_class) {
         q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
-        q.threshold = margin_of(t->p->model, opt);
+        q.threshold = margin;
     }
+    return q;
+}
+
+static void set_limits(const query *t, sis__oracle *o) {
+    o->deadline = t->opt->time_limit > 0 ? t->began + t->opt->time_limit : 0;
+    o->stop = t->opt->stop;
+    o->stop_ctx = t->opt->stop_ctx;
+    o->fixed = t->fixed;
+}
+
+/* Make the oracle of an example that has the decision. */
+static int query_open(query *t) {
+    const sis_prove_opt *opt = t->opt;
+    sis__prove_question q =
+        question(t, opt->keep_class ? 0 : margin_of(t->p->model, opt), opt->branches);
     const sis__circuit *c = t->p->circuit;
     if (c && (c->end == SIS__END_LOGISTIC || c->end == SIS__END_SHARES) && !opt->keep_class)
         q.threshold = opt->threshold < 1 ? log(opt->threshold / (1 - opt->threshold)) : INFINITY;
@@ -235,12 +252,8 @@ static int query_open(query *t) {
     if (!error)
         error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
                             : sis__net_oracle(t->p->circuit, &of_net, t->n, &t->o);
-    if (!error) {
-        t->o->deadline = opt->time_limit > 0 ? t->began + opt->time_limit : 0;
-        t->o->stop = opt->stop;
-        t->o->stop_ctx = opt->stop_ctx;
-        t->o->fixed = t->fixed;
-    }
+    if (!error)
+        set_limits(t, t->o);
     return error ? error : sis__sets_init(&t->sets, t->o);
 }
 
@@ -259,6 +272,7 @@ static int attack(query *t, const unsigned char *kept, double *score) {
                            .seed = t->opt->seed};
     double margin;
     int error = sis__attack_run(&a, kept, &margin, NULL, &t->evaluations);
+    t->margin = error ? NAN : margin;
     *score = error ? NAN : score_of(t, margin);
     return error;
 }
@@ -283,6 +297,56 @@ static int examine(query *t, const unsigned char *kept, sis__proof *proof, doubl
     return !error && *proof == SIS__PROOF_HOLDS ? check_attack(t, *score) : error;
 }
 
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
+enum { BOUND_ROUNDS = 20, BOUND_BRANCHES = 20000 };
+
+/* Do all inputs with these features kept have at least this margin (below: at most)? FAILS: t->margin and *score are
+ * those of one that has not. */
+static int ask_margin(query *t, const unsigned char *kept, double margin, size_t branches,
+                      sis__proof *proof, double *score) {
+    sis__prove_question q = question(t, margin, branches);
+    sis__oracle *o = NULL;
+    double *row = SIS_NEW(double, t->input->n_values);
+    *proof = SIS__PROOF_NONE;
+    int error = row ? sis__trees_oracle(t->p->trees, &q, &o) : SIS_E_NOMEM;
+    if (!error) {
+        set_limits(t, o);
+        error = o->ask(o, kept, proof, row);
+    }
+    if (!error && *proof == SIS__PROOF_FAILS)
+        error = score_row(t, row, score);
+    sis__oracle_free(o);
+    free(row);
+    return error;
+}
+
+/* A proved bound on the score with these features kept, of trees: a little beyond the worst score that was met, which
+ * *score is and which becomes worse if a question finds a worse one. NaN: given up, or the threshold is all that is known. */
+static int find_bound(query *t, const unsigned char *kept, double *score, double *bound) {
+    int sign = t->below ? -1 : 1;
+    double decision = margin_of(t->p->model, t->opt);
+    size_t branches = t->opt->branches < BOUND_BRANCHES ? t->opt->branches : BOUND_BRANCHES;
+    for (int round = 0; round < BOUND_ROUNDS; round++) {
+        double met = t->margin, at = met - sign * 1e-6 * fmax(1, fabs(met)), found;
+        sis__proof proof;
+        if (!(sign * at > sign * decision) || !isfinite(at))
+            return SIS_OK;
+        int error = ask_margin(t, kept, at, branches, &proof, &found);
+        if (error)
+            return error;
+        if (proof == SIS__PROOF_HOLDS)
+            *bound = score_of(t, at);
+        if (proof != SIS__PROOF_FAILS || !(sign * t->margin < sign * met))
+            return SIS_OK;
+        *score = found;
+        error = check_attack(t, found);
+        if (error)
+            return error;
+    }
+    return SIS_OK;
+}
+
 /* ---- Collections ----------------------------------------------------------------------------- */
 
 typedef struct {
@@ -295,6 +359,23 @@ typedef struct {
     double *nearest;     /* (n_values) */
     size_t cap;
 } collecting;
+
+/* A proved bound of the last subset, whose features are kept. */
+static int add_bound(collecting *c, sis__proof proof, double *score) {
+    sis_guarantee *g = c->guarantee;
+    double bound = NAN;
+    if (!c->t->p->trees || c->t->opt->keep_class)
+        return SIS_OK;
+    int error = proof == SIS__PROOF_HOLDS ? find_bound(c->t, c->kept, score, &bound) : SIS_OK;
+    if (error)
+        return error;
+    double *bounds = sis__realloc(g->bounds, g->n_bounds + 1, sizeof *bounds);
+    if (!bounds)
+        return SIS_E_NOMEM;
+    g->bounds = bounds;
+    g->bounds[g->n_bounds++] = bound;
+    return SIS_OK;
+}
 
 /* List the kept features, from the end of the order. */
 static int list_kept(const collecting *c, sis_subset *s) {
@@ -319,6 +400,8 @@ static int add_subset(collecting *c) {
     error = sis__sets_minimal(&c->t->sets, c->order, c->kept, &minimal);
     if (!error)
         error = examine(c->t, c->kept, &proof, &s->score);
+    if (!error)
+        error = add_bound(c, proof, &s->score);
     if (!error)
         error = list_kept(c, s);
     c->guarantee->minimal &= minimal;
@@ -351,6 +434,8 @@ static int add_smallest(collecting *c, sis__family *enough, sis__family *contras
         return error;
     c->guarantee->minimal &= minimal;
     error = examine(c->t, c->kept, &proof, &score);
+    if (!error)
+        error = add_bound(c, proof, &score);
     if (!error)
         error = sis__family_add(enough, c->kept);
     for (size_t i = 0; i < c->t->n; i++)
@@ -767,6 +852,30 @@ static int audit_contrast(auditing *a, size_t k) {
     return error;
 }
 
+/* Is the claimed bound one? */
+static int audit_bound(auditing *a, size_t k) {
+    const sis_guarantee *g = a->guarantee;
+    sis_prove_opt opt = *a->t->opt;
+    sis__proof proof;
+    double score = NAN;
+    if (k >= g->n_bounds || isnan(g->bounds[k]))
+        return SIS_OK;
+    if (!a->t->p->trees || opt.keep_class) {
+        refute(a, "subset %zu: a bound that cannot be proved for this model", k);
+        return SIS_OK;
+    }
+    opt.threshold = g->bounds[k];
+    if (!sis_decided(a->out->score, opt.threshold, opt.below)) {
+        refute(a, "subset %zu: the input itself scores worse than the bound %.9g", k, g->bounds[k]);
+        return SIS_OK;
+    }
+    int error =
+        ask_margin(a->t, a->kept, margin_of(a->t->p->model, &opt), opt.branches, &proof, &score);
+    if (!error && proof != SIS__PROOF_HOLDS)
+        refute(a, "subset %zu: the bound %.9g is not shown; found %.9g", k, g->bounds[k], score);
+    return error;
+}
+
 static int audit_subset(auditing *a, size_t k) {
     const sis_subset *s = &a->claim->subsets[k];
     sis_subset_audit *out = &a->out->subsets[k];
@@ -790,7 +899,8 @@ static int audit_subset(auditing *a, size_t k) {
             refute(a, "subset %zu: feature %d is in an earlier subset", k, s->features[i]);
         a->left[s->features[i]] = 0;
     }
-    return audit_needed(a, k);
+    error = audit_bound(a, k);
+    return error ? error : audit_needed(a, k);
 }
 
 /* Is there no subset with fewer features? */

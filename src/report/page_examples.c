@@ -18,8 +18,9 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__html_count(b, c->subsets[k].n);
     sis__buf_str(b, " of ");
     sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
-    sis__buf_printf(b, " \xC2\xB7 %s ", sis_record_score_name(&e->record));
-    sis__html_number(b, c->subsets[k].score);
+    double score;
+    sis__buf_printf(b, " \xC2\xB7 %s ", sis_record_subset_score(&e->record, k, &score));
+    sis__html_number(b, score);
     if (e->record.prompted && !sis_record_is_contrast(&e->record) &&
         !isnan(c->subsets[k].without)) {
         sis__buf_str(b, " alone, ");

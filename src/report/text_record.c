@@ -164,8 +164,9 @@ void sis__text_subset_title(const sis__text *p, size_t k) {
     sis__buf_str(p->out, "      ");
     sis__format(style, sizeof style, "1;38;5;16;48;5;%d", sis__text_colour(k, 0, 1));
     sis__text_paint(p, style, "%zu", k + 1);
-    sis__buf_printf(p->out, "   %s %.4g", sis_record_score_name(p->r),
-                    p->r->collection.subsets[k].score);
+    double score;
+    const char *name = sis_record_subset_score(p->r, k, &score);
+    sis__buf_printf(p->out, "   %s %.4g", name, score);
 }
 
 const char *sis__text_short_of(const sis__text *p, size_t k) {

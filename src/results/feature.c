@@ -356,6 +356,22 @@ const char *sis_record_score_name(const sis_record *r) {
     return names[row][r->question.keep != NULL];
 }
 
+/* To four digits, downwards or upwards. */
+static double rounded(double v, int up) {
+    double unit = v == 0 || !isfinite(v) ? 0 : pow(10, floor(log10(fabs(v))) - 3);
+    return unit > 0 ? unit * (up ? ceil(v / unit) : floor(v / unit)) : v;
+}
+
+const char *sis_record_subset_score(const sis_record *r, size_t k, double *score) {
+    const sis_guarantee *g = r->guarantee;
+    int below = r->question.below;
+    *score = r->collection.subsets[k].score;
+    if (!g || k >= g->n_bounds || isnan(g->bounds[k]))
+        return sis_record_score_name(r);
+    *score = rounded(g->bounds[k], below);
+    return below ? "score at most" : "score at least";
+}
+
 const char *sis_record_masked_name(const sis_record *r) {
     switch (kind_of(r)) {
     case SIS_GUARANTEE_ALL: /* nothing is proved about an input without a decision */

@@ -136,6 +136,8 @@ static int check_guarantee(const sis_record *r, int code) {
         if (result != SIS_OK)
             return result;
     }
+    if (g && g->bounds && g->n_bounds != r->collection.n_subsets)
+        return check_count(code, "guarantee.bounds", g->n_bounds, r->collection.n_subsets, "subset");
     if (!g || g->kind != SIS_GUARANTEE_CHANCE)
         return SIS_OK;
     if (g->n_shares != r->collection.n_subsets)
@@ -348,6 +350,7 @@ static void put_guarantee(sis__buf *b, const sis_record *r) {
     if (g->cheapest)
         sis__json_flag(b, "cheapest", 1);
     sis__json_ints(b, "fixed", g->fixed, g->n_fixed);
+    sis__json_numbers(b, "bounds", g->bounds, g->n_bounds);
     sis__json_text(b, "domain", r->question.domain);
     if (g->kind == SIS_GUARANTEE_CHANCE)
         put_shares(b, g);
@@ -553,6 +556,9 @@ static void take_guarantee(sis__fields *f, sis_record *r) {
         sis__take_flag(&inner, "nearest", &g->nearest);
         sis__take_flag(&inner, "cheapest", &g->cheapest);
         g->fixed = sis__take_ints(&inner, "fixed", SIS__OPTIONAL, &g->n_fixed);
+        inner.nulls = 1;
+        g->bounds = sis__take_numbers(&inner, "bounds", &g->n_bounds);
+        inner.nulls = 0;
         r->question.domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
         if (g->kind == SIS_GUARANTEE_CHANCE)
             take_shares(&inner, g);

@@ -73,9 +73,10 @@ static int stays(const subject *s, const sis_prove_opt *opt, const double *row) 
                            : sis_decided(score, opt->threshold, opt->below);
 }
 
-/* Random values for what is not kept never change the decision. */
+/* Random values for what is not kept never change the decision, and never score worse than the bound. */
 static void check_random(const subject *s, const sis_prove_opt *opt, const sis_subset *p,
-                         sis__rng *r) {
+                         double bound, sis__rng *r) {
+    size_t top;
     double row[MADE_COLUMNS];
     for (int i = 0; i < 100; i++) {
         for (size_t j = 0; j < forest.columns; j++)
@@ -85,6 +86,8 @@ static void check_random(const subject *s, const sis_prove_opt *opt, const sis_s
         for (size_t k = 0; k < p->n; k++)
             row[p->features[k]] = s->x[p->features[k]];
         assert_true(stays(s, opt, row));
+        if (!isnan(bound))
+            assert_true(opt->below ? score_of(s, row, &top) <= bound : score_of(s, row, &top) >= bound);
     }
 }
 
@@ -123,6 +126,14 @@ static void check_audits(const subject *s, const sis_prover *prover, const sis_p
     assert_false(a.holds);
     sis_audit_release(&a);
     c->subsets[0].n++;
+    if (!g->bounds || isnan(g->bounds[0]))
+        return;
+    double was = g->bounds[0]; /* better than the score of an input that was met */
+    g->bounds[0] = c->subsets[0].score + (opt->below ? -0.001 : 0.001);
+    assert_int_equal(sis_prove_audit(prover, &s->input, opt, c, g, &a), SIS_OK);
+    assert_false(a.holds);
+    sis_audit_release(&a);
+    g->bounds[0] = was;
 }
 
 /* Smallest subsets and contrasts of the same decision, and their audits. */
@@ -154,7 +165,7 @@ static void check_others(const subject *s, const sis_prover *prover, const sis_p
 
 static void subsets_hold_for_all_values_of_the_rest(void **state) {
     (void)state;
-    size_t several = 0, fixed = 0;
+    size_t several = 0, fixed = 0, bounded = 0;
     for (uint64_t seed = 0; seed < 60; seed++) {
         subject s;
         sis__rng r;
@@ -169,7 +180,10 @@ static void subsets_hold_for_all_values_of_the_rest(void **state) {
         assert_true(g.kind == SIS_GUARANTEE_ALL && g.proved && g.minimal);
         assert_true(c.complete || c.status == SIS_STATUS_DEFAULT_DECISION);
         for (size_t k = 0; k < c.n_subsets; k++) {
-            check_random(&s, &opt, &c.subsets[k], &r);
+            assert_int_equal(g.n_bounds, opt.keep_class ? 0 : c.n_subsets);
+            double bound = g.n_bounds ? g.bounds[k] : NAN;
+            check_random(&s, &opt, &c.subsets[k], bound, &r);
+            bounded += (size_t)!isnan(bound);
             check_needed(&s, prover, &opt, &c.subsets[k]);
         }
         check_audits(&s, prover, &opt, &c, &g);
@@ -178,10 +192,11 @@ static void subsets_hold_for_all_values_of_the_rest(void **state) {
         several += c.n_subsets > 1;
         fixed += c.status == SIS_STATUS_DEFAULT_DECISION;
         sis_collection_release(&c);
+        sis_guarantee_release(&g);
         sis_prover_free(prover);
         sis_model_close(&s.model);
     }
-    assert_true(several > 0 && fixed > 0 && fixed < 30);
+    assert_true(several > 0 && fixed > 0 && fixed < 30 && bounded > 10);
 }
 
 static int predict_nothing(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -365,6 +380,7 @@ static int collect_once(void *ctx) {
         if (!error)
             sis_audit_release(&a);
         sis_collection_release(&c);
+        sis_guarantee_release(&g);
     }
     sis_prover_free(prover);
     return error;
