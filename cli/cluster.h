@@ -17,7 +17,7 @@ typedef struct cli_clustering {
 extern const cli_option cli_clustering_options[];
 void cli_clustering_init(cli_clustering *c);
 
-/* What the library is told. */
+/* The options for the library. */
 int cli_clustering_set(const cli_clustering *c, sis_clustering_opt *opt);
 
 /* The file of --curve. */

@@ -37,7 +37,7 @@ static void defaults(void *p) {
     ((demo_options *)p)->dir = "demo";
 }
 
-/* What a chapter needs. */
+/* The state of a chapter. */
 typedef struct {
     const demo_options *o;
     char models[CLI_PATH_MAX];

@@ -247,7 +247,7 @@ static void cancel(void *ctx) {
     sis_task_cancel(((cli_explaining *)ctx)->task);
 }
 
-/* What the first record says of the whole file; free(*provenance). */
+/* The provenance that the first record carries; free(*provenance). */
 static int find_provenance(const cli_explaining *w, char **provenance) {
     cli_list words = {0};
     int status = cli_words_of(&cli_explain, w->o, &words);
@@ -416,7 +416,7 @@ static void remark(const cli_explaining *w) {
                  w->found.first[SIS_STATUS_DEFAULT_DECISION].id, outside(o)->option);
 }
 
-/* What there is now, and how to read it. */
+/* The number of records and how to read them. */
 static void conclude(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
     char cut[64] = "";
@@ -453,13 +453,13 @@ static int explain(cli_explaining *w) {
     return status == CLI_DONE ? tell_errors(w) : status;
 }
 
-/* What is to be done another process knows. */
+/* Another process distributes the work. */
 static int serve(cli_explaining *w) {
     w->n_todo = sis_task_count(w->task);
     return explain_all(w);
 }
 
-/* What it would cost to ask a language model. */
+/* Estimate the cost of a language model. */
 static int estimate(const cli_explaining *w) {
     sis_task_cost c;
     int status = cli_fail(sis_task_estimate(w->task, &c));

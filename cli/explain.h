@@ -31,7 +31,7 @@ typedef struct cli_counted {
     char why[304];                   /* the first that failed did */
 } cli_counted;
 
-/* What the run needs to turn records into lines. */
+/* The state of a run that turns records into lines. */
 typedef struct cli_explaining {
     const cli_explain_options *o;
     sis_task *task;

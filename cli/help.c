@@ -17,7 +17,7 @@
 
 enum { WIDTH = 79, LEFT = 26, TEXT = 512 };
 
-/* What the option is when it is not given; "" if there is nothing to say. */
+/* The default of an option as text; "" if there is none to print. */
 static void default_text(const cli_option *o, const void *target, char *text, size_t size) {
     const char *unset = o->unset ? o->unset : "";
     snprintf(text, size, "%s", unset);

@@ -17,7 +17,7 @@ typedef struct cli_opening {
 extern const cli_option cli_opening_options[];
 void cli_opening_init(cli_opening *o);
 
-/* What the library is told. Borrows from the options. */
+/* The options for the library. Borrows from these. */
 sis_model_opt cli_opening_opt(const cli_opening *o);
 
 #endif

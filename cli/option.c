@@ -157,7 +157,7 @@ static int store(const found *f, const char *value) {
 
 /* ---- Words of the command line --------------------------------------------------------------- */
 
-/* What is left of the command line, and where its parts go. */
+/* The rest of the command line, and where its parts go. */
 typedef struct {
     const cli_command *command;
     char **argv, **end;

@@ -87,7 +87,7 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says: 1 or 0, -1 after an error line. */
+/* Whether the decision differs from the label: 1 or 0, -1 after an error message. */
 static int is_mistaken(const sis_record *r) {
     if (!r->drawing.label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;

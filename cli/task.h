@@ -48,7 +48,7 @@ extern const cli_option cli_source_options[], cli_question_options[], cli_output
 #define CLI_SOURCE_WITHOUT_MODEL (cli_source_options + 1) /* where --model is not any model */
 void cli_task_opt_init(cli_task_opt *o);
 
-/* What the library is asked. Borrows from the options. */
+/* The task for the library. Borrows from the options. */
 void cli_task_options(const cli_task_opt *o, sis_task_opt *out);
 
 /* The same where nothing but scores are wanted. */

@@ -112,7 +112,7 @@ static void init(void *p) {
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
-/* What is trained, and what was asked for. */
+/* The training and its options. */
 typedef struct {
     const train_options *o;
     sis_training_opt from;

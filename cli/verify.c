@@ -66,7 +66,7 @@ typedef struct {
     size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */
     double errors;      /* the sum of the standard errors */
     int left_out;       /* of status error; there is no line */
-    int not_meant;      /* by --where; the same */
+    int not_meant;      /* excluded by --where; there is no line */
     size_t within_noise;
     int holds, other_model;
 } record_header;
@@ -402,7 +402,7 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
                      path, word);
 }
 
-/* Those of the words that this command takes, as options. */
+/* The options among these words that this command accepts. */
 static int parse_words(const verify_options *o, const char *path, const sis_provenance *provenance,
                        verify_options *base) {
     char **argv = cli_grab(provenance->n_command + 1, sizeof *argv);

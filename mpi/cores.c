@@ -11,7 +11,7 @@
 
 #include "spread.h"
 
-/* Of the processes with the same cores as this one: how many, and how many come before it. */
+/* The number of processes with the same cores as this one, and how many of them come before it. */
 static int count_alike(const cpu_set_t *all, int n, int me, int *before) {
     int alike = 0;
     for (int i = 0; i < n; i++)

@@ -400,7 +400,7 @@ double sis_comparison_agreement(const sis_comparison *comparison);
 
 /* ---- Evaluations: sis evaluate --json --------------------------------------------------------- */
 
-/* What is measured with --metrics, --human and the like, of a rationale and summed up. */
+/* Measurements of --metrics, --human and the like, for a rationale and in the summary. */
 #define SIS_METRICS(X)                                                                             \
     X(STABLE, "stable")                                                                            \
     X(SUFFICIENCY, "sufficiency")                                                                  \
@@ -414,7 +414,7 @@ double sis_comparison_agreement(const sis_comparison *comparison);
     X(SAME, "same")                                                                                \
     X(JACCARD, "jaccard")
 
-/* What is measured of a rationale. */
+/* Measurements of a rationale. */
 #define SIS_MEASURES(X)                                                                            \
     X(LENGTH, "length")                                                                            \
     X(PERCENT, "percent")                                                                          \
@@ -732,7 +732,7 @@ typedef struct sis_kdistances {
                        zeros and the farthest twentieth left out */
 } sis_kdistances;
 
-/* Of the options, eps is not looked at. SIS_E_ARGUMENT if nothing is left to choose from. */
+/* Ignores opt.eps. SIS_E_ARGUMENT if there are no distances to choose from. */
 int sis_kdistances_find(const sis_points *points, const sis_cluster_opt *opt, sis_kdistances *out);
 void sis_kdistances_release(sis_kdistances *k);
 

@@ -94,7 +94,7 @@ typedef enum sis_missing {
     SIS_MISSING_MEDIAN, /* the median of the other rows; of words the most frequent one */
 } sis_missing;
 
-/* What the file is to be taken for. */
+/* How to read the file. */
 typedef struct sis_data_opt {
     size_t size;       /* of this struct as your program was compiled; set by sis_data_opt_init */
     const char *label; /* the column or field that holds the label: by name, or by number from 0
@@ -207,7 +207,7 @@ int sis_data_error(const sis_data *data);
 
 /* ---- Data sets in memory ------------------------------------------------------------------- */
 
-/* What is known of examples beside themselves. Zeroed, or NULL in the place of all of it: nothing. */
+/* Optional information about examples. Zeroed, or a NULL pointer: none. */
 typedef struct sis_data_with {
     const char *name;            /* of the data set in messages; NULL: "the examples" */
     const char *kind;            /* of numbers: "array" (NULL), "table" or "image" */

@@ -38,7 +38,7 @@ enum sis_error {
 /* "NOMEM", ...; "OK" for 0 and "UNKNOWN" for anything else. */
 const char *sis_error_name(int code);
 
-/* What the code means, in words. */
+/* The meaning of the code in words. */
 const char *sis_error_text(int code);
 
 /* The message of the calling thread's last failure; "" if it has had none. Valid until the next

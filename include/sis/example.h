@@ -59,7 +59,7 @@ int sis_task_match(const sis_task *task, const sis_example *example, const sis_r
  * decision, values, features and mask? 1 or 0. */
 int sis_task_is_answer(const sis_task *task, sis_example *example, const sis_record *record);
 
-/* What an earlier run has left in a results file, if it asked the same as this task. Free `todo`. */
+/* The state of an earlier run in a results file, if it answered the same question as this task. Free `todo`. */
 typedef struct sis_task_earlier {
     size_t bytes;     /* of its whole lines: cut the file there and append to it */
     size_t n, n_done; /* records; examples that are done */

@@ -91,7 +91,7 @@ typedef struct sis_prompt {
  * while the model is in use. */
 int sis_model_take_prompts(sis_model *model, const sis_prompt *prompts, size_t n);
 
-/* What the questions about a prompt have cost so far, and what they showed. */
+/* The cost of the questions about a prompt so far, and their results. */
 typedef struct sis_prompt_account {
     const char
         *answer; /* given, or the model's own; NULL: not asked yet. Lives as long as the model */

@@ -79,7 +79,7 @@ const char *sis_record_subset_score(const sis_record *record, size_t k, double *
  * everything", "everything drawn anew". NULL: of nothing. */
 const char *sis_record_masked_name(const sis_record *record);
 
-/* What there is without the subsets: "only the subsets masked 0.31". 160 bytes are enough. */
+/* The score without the subsets: "only the subsets masked 0.31". 160 bytes are enough. */
 void sis_record_rest(const sis_record *record, char *text, size_t size);
 
 /* Why there is nothing to explain, a sentence; empty unless the record is not decided or decided by
@@ -115,7 +115,7 @@ int sis_audit_format(const char *id, const sis_audit *audit, char **line, size_t
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
-/* What an interrupted run has left. */
+/* The state of an interrupted run. */
 typedef struct sis_resume {
     size_t n;     /* whole records */
     size_t bytes; /* where to go on: the end of the last whole line */

@@ -155,7 +155,7 @@ extern "C" {
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-/* What was asked. */
+/* The question. */
 typedef struct sis_question {
     const char *method;     /* "sis", "quick", ... */
     const char *constraint; /* of other methods than "sis" and "quick" */
@@ -197,7 +197,7 @@ typedef struct sis_drawing {
     void *reserved[8];
 } sis_drawing;
 
-/* What a record of a language model says of its prompt. */
+/* The prompt of a record of a language model. */
 typedef struct sis_prompted {
     const char *before, *after; /* `text` of the drawing; both never left out */
     const char *answer;         /* that the scores are about */

@@ -171,7 +171,7 @@ long sis_input_features(const sis_input *input);
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-/* What a progress function is told. Totals are over all threads. */
+/* The argument of a progress function. Totals are over all threads. */
 typedef struct sis_progress {
     size_t inputs, inputs_done; /* of this call */
     size_t evaluations;         /* masked copies asked about so far */
@@ -255,7 +255,7 @@ typedef struct sis_subset {
     void *reserved[4];
 } sis_subset;
 
-/* What is said of the subsets of a collection, apart from their scores. */
+/* Claims about the subsets of a collection, apart from their scores. */
 typedef enum sis_claim {
     SIS_CLAIM_MINIMAL,    /* each is sufficient, and without any one of its features it is not */
     SIS_CLAIM_SUFFICIENT, /* each is sufficient */

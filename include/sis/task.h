@@ -112,7 +112,7 @@ typedef struct sis_task_examples_opt {
     const char *objects;     /* the examples of prompts, a line of JSON each, instead of a file with them */
 } sis_task_examples_opt;
 
-/* What is asked about each of them. */
+/* The question about each example. */
 typedef struct sis_task_question_opt {
     size_t size;
     const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy; of

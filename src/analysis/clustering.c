@@ -259,7 +259,7 @@ int sis_clusterer_check(const sis_clusterer *c, sis_distance *distance) {
 
 /* ---- Members ------------------------------------------------------------------------------- */
 
-/* What is under way in sis_clusterer_find(). */
+/* The state of sis_clusterer_find(). */
 typedef struct {
     sis_clusterer *c;
     sis_clusters clusters;

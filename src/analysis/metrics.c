@@ -156,7 +156,7 @@ static int others_last(const sis_part *part, size_t n_features, int *all, size_t
     return SIS_OK;
 }
 
-/* Of the list of others, r drawn without putting back come to its front. */
+/* Draw r of the others without replacement and move them to the front of the list. */
 static void shuffle_front(int *others, size_t n, size_t r, sis__rng *rng) {
     for (size_t i = 0; i < r; i++) {
         size_t k = i + sis__rng_below(rng, n - i);

@@ -92,7 +92,7 @@ static void judge_columns(stack *x) {
     }
 }
 
-/* What at least half of the strings reach, and the columns beyond it that tell something. */
+/* The columns that at least half of the strings reach, and informative columns beyond them. */
 static void find_site(stack *x) {
     sis__laid *l = &x->laid;
     sis__motif_trim(x->covered, l->width, x->n, l);

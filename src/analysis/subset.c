@@ -254,7 +254,7 @@ static int add_pixels(sis_points *p, const sis_record *r, size_t k) {
 
 enum { NAME_SIZE = 24 };
 
-/* What a feature is: its value, or of several values (a one-hot block) which one is the largest. */
+/* The value of a feature; for several values (a one-hot block) the position of the largest. */
 static double value_of(const sis_record *r, int feature) {
     double best = 0;
     size_t count, which = 0;
@@ -269,7 +269,7 @@ static double value_of(const sis_record *r, int feature) {
     return count > 1 ? (double)which : best;
 }
 
-/* What a feature is called: its own name if there is one for each, else its number. */
+/* The name of a feature: its own if there is one for each, else its number. */
 static const char *name_of(const sis_record *r, int feature, char number[NAME_SIZE]) {
     if (r->drawing.names && r->drawing.n_names == r->collection.n_features)
         return r->drawing.names[feature];

@@ -17,7 +17,7 @@ enum { SIS__CATEGORIES_MAX = 1000 };
 /* Name of the category of missing words, as in pandas and scikit-learn. */
 #define SIS__MISSING_CATEGORY "nan"
 
-/* What a column holds. */
+/* The type of a column. */
 typedef enum sis__column_type {
     SIS__COLUMN_ANY, /* words if any cell is a word, else numbers */
     SIS__COLUMN_NUMBER,

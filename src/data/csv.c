@@ -501,7 +501,7 @@ static void release_table(table *t) {
 
 /* ---- Tables in blocks ---------------------------------------------------------------------- */
 
-/* What a section needs: a table without rows, and its options. */
+/* Shared by the sections of a file: a table without rows, and its options. */
 typedef struct {
     table table;
     sis_data_opt opt;

@@ -100,7 +100,7 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **out
     return code;
 }
 
-/* What the method attributes to each pixel. */
+/* The attribution of each pixel. */
 static int paint_attributions(const sis__report_example *e, unsigned char **out) {
     size_t n = sis__pixels(e);
     double max = sis__attribution_max(&e->record);

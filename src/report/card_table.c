@@ -20,7 +20,7 @@ static void add_name(sis__buf *b, const char *name) {
     sis__buf_str(b, "</bdi>");
 }
 
-/* What a table shows of every feature. */
+/* The columns of a table of features. */
 typedef struct {
     const sis__report_example *e;
     const sis__population *among; /* NULL: too few to speak of */

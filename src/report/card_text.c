@@ -155,7 +155,7 @@ static void add_gap(sis__buf *b, const char *at, const char *end) {
     sis__buf_release(&gap);
 }
 
-/* What is never left out of a prompt. */
+/* The parts of a prompt that are never left out. */
 static void add_fixed(sis__buf *b, const char *text) {
     if (!text || !*text)
         return;

@@ -54,7 +54,7 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t max,
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size);
 
-/* What a plural ends in: "%zu subset%s", n, sis__plural(n). */
+/* The plural ending: "%zu subset%s", n, sis__plural(n). */
 static inline const char *sis__plural(size_t n) {
     return n == 1 ? "" : "s";
 }

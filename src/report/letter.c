@@ -47,7 +47,7 @@ static void put_number(sis__buf *b, double v) {
     sis__html_text(b, text);
 }
 
-/* What a feature is in these values. */
+/* The value of a feature in these values. */
 static void put_value(sis__buf *b, const sis_record *r, const double *values, int feature) {
     size_t count, first = sis_record_values(r, feature, &count);
     const char *category = count ? sis_record_category(r, values, feature) : NULL;

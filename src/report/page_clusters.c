@@ -20,7 +20,7 @@
 
 enum { ROW_MAX = 15, PATTERNS_MAX = 8, CLUSTERS_MAX = 100, LOOKS_MAX = 200 };
 
-/* What its members look like; a list if it is not known. */
+/* How its members are drawn; as a list if that is not known. */
 static sis__look look_of(const sis_report *report, const sis__cluster *c) {
     return c->n_members ? report->examples[c->members[0].example].look : SIS__LIST;
 }

@@ -210,7 +210,7 @@ int sis__card_body(sis__buf *b, const sis__report_example *e, const sis__populat
     }
 }
 
-/* What the script sorts and filters by. */
+/* The attributes that the script sorts and filters by. */
 static void add_order(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     int right = sis_record_is_right(r);
@@ -361,7 +361,7 @@ static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *la
                     "text\"></label>\n</div>\n</form>\n");
 }
 
-/* What the colours mean, once for each kind that is there. */
+/* The legend of colours, once for each kind of example. */
 static void add_legend(sis__buf *b, const sis_report *report) {
     int seen[5] = {0}, human = 0, grey = 0, attributed = 0;
     sis_raster raster;

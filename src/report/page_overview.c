@@ -136,7 +136,7 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* What the words of --mask mean. */
+/* The meaning of --mask in words. */
 static void add_masking(sis__buf *b, const char *masking, int text) {
     static const char *const words[][2] = {
         {"own", "the model's masked word"},    {"pad", "padding"},
@@ -398,7 +398,7 @@ static void add_facts(sis__buf *b, const sis_report *report, size_t run, const i
     sis__buf_str(b, "</dl>\n");
 }
 
-/* What all files have in common once, then a box of what differs for each. */
+/* The common settings of all files, then a box for each file with its own. */
 static void add_runs(sis__buf *b, const sis_report *report) {
     int shared[N_FACTS], common = 0;
     for (int f = 0; f < N_FACTS; f++)
@@ -435,7 +435,7 @@ static int add_insight(sis__buf *b, const sis_report *report) {
     return code;
 }
 
-/* What was claimed of each kind of subset. */
+/* The claim of each kind of subset. */
 static void add_meanings(sis__buf *b, int kinds) {
     static const struct {
         int kind;

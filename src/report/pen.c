@@ -21,7 +21,7 @@ const unsigned char *sis__colour_rgb(int colour) {
     return table[colour];
 }
 
-/* Of a character of a usual sans serif, in parts of its size. */
+/* The width of a character of a common sans serif font, relative to its size. */
 static double letter_width(unsigned char c) {
     if (c >= 0xE2)
         return 1.0;

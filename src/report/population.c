@@ -34,7 +34,7 @@ static int add_record(sis__population *p, const sis_record *r) {
     return code;
 }
 
-/* Of the run's tables that are like its first. */
+/* Over the tables of the run that have the columns of its first. */
 static int make_one(const sis_report *report, size_t run, sis__population *p) {
     int code = SIS_OK;
     for (size_t i = report->runs[run].first; code == SIS_OK && i < report->n; i++) {

@@ -44,7 +44,7 @@ typedef struct sis__trace_step {
 
 enum { SIS__TAIL = 60 };
 
-/* What is kept of the first backward selection of an example. */
+/* The stored trace of the first backward selection of an example. */
 typedef struct sis__trace_summary {
     double score; /* of the whole input */
     size_t n_steps;
@@ -142,7 +142,7 @@ size_t sis__trace_summary_find(const sis__trace_summary *w, double threshold, in
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 
-/* What the example was decided to be: the output's label, or its number. */
+/* The decision for an example: the label of the output, or its number. */
 void sis__output_name(const sis_record *r, char *text, size_t size);
 
 /* Is it the model's only output, without a name? Then there is nothing to say about it. */

@@ -262,7 +262,7 @@ static void print_prompted(const sis__text *p) {
     sis__buf_char(p->out, '\n');
 }
 
-/* What there would be without the subsets, and without all of it. */
+/* The scores without the subsets and with everything masked. */
 static void print_scores(const sis__text *p) {
     char rest[160];
     print_prompted(p);

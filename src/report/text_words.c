@@ -219,7 +219,7 @@ static int cut_all(const sis_record *r, parts *all) {
            add_fixed(all, r->prompted->after, 0);
 }
 
-/* What is put around a part where there are no colours. */
+/* The marks around a part if there are no colours. */
 static void part_marks(const sis__text *p, const int *places, const part *x, char before[4],
                        char after[32]) {
     before[0] = after[0] = '\0';

@@ -24,7 +24,7 @@ const char *sis__export_class(const sis_record *r, char number[32]) {
     return r->question.target_label ? r->question.target_label : number;
 }
 
-/* What a feature is in other values, those of a mask or of an example. */
+/* The value of a feature in a mask or in another example. */
 static const char *put_other(const sis_record *r, const double *values, int feature,
                              const char *format, char number[SIS_NUMBER_SIZE]) {
     size_t count, first = sis_record_values(r, feature, &count);

@@ -237,7 +237,7 @@ int sis_record_raster(const sis_record *r, sis_raster *out) {
 
 /* ---- Units --------------------------------------------------------------------------------- */
 
-/* What the features of a picture are, from their number. */
+/* The kind of features of a picture, from their number. */
 static const char *picture_unit(const sis_record *r, const sis_raster *g) {
     size_t pixels = 0, n = r->collection.n_features;
     for (size_t p = 0; p < g->rows * g->columns; p++) {

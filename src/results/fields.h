@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* What a finding points to: the JSON it was read from, if any, and lists. */
+/* The memory that a record points into: the JSON that it was read from, if any, and lists. */
 typedef struct sis__held {
     json_t *root;
     void **rooms; /* (n) */

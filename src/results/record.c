@@ -655,7 +655,7 @@ static void take_collection(sis__fields *f, sis_collection *c) {
     sis__take_number(f, "seconds", SIS__OPTIONAL, &c->seconds);
 }
 
-/* What the method claims about its subsets. */
+/* The claims of the method about its subsets. */
 static sis_claim claim_of(const sis_record *r) {
     if (!r->question.constraint || strcmp(r->question.method, "gradient") == 0)
         return SIS_CLAIM_MINIMAL;

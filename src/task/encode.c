@@ -317,7 +317,7 @@ static const size_t *shape_in(const sis_task *t, const sis_data *data, size_t ro
 
 /* ---- Examples of another form -------------------------------------------------------------- */
 
-/* What the example is. */
+/* The kind of the example. */
 static void put_example(const sis_data *data, size_t row, char text[2 * SIS__DIMS_TEXT]) {
     char form[SIS__DIMS_TEXT];
     size_t rank, width = sis_data_width(data, row);
@@ -340,7 +340,7 @@ static size_t count_values(const sis__task_encoding *e, const sis_net_shape *s) 
     return n;
 }
 
-/* What the model takes: by what it says of itself, and by its shape. */
+/* The kind of input of the model: from its metadata, and from its shape. */
 static void put_wanted(const sis__task_encoding *e, const sis_net_shape *s,
                        char text[2 * SIS__DIMS_TEXT]) {
     char form[SIS__DIMS_TEXT];

@@ -14,7 +14,7 @@
 
 enum { LABEL = 256 };
 
-/* What the model calls its outputs. */
+/* The labels of the model's outputs. */
 static int read_labels(sis_task *t) {
     sis__task_outputs *o = &t->outputs;
     char label[LABEL];

@@ -377,7 +377,7 @@ static int search(refining *r, const sis_input *in, sis_rationale *out) {
     return sis__fail_unstable(NAN, NAN);
 }
 
-/* What is kept becomes the parts of a subset. */
+/* The kept parts become the subset. */
 static int keep_parts(refining *r, const sis_subset *s, size_t n) {
     int *number = SIS_NEW_RAW(int, n + 1);
     if (!number)

@@ -51,7 +51,7 @@ static const char *digest_of_model(const char *option, digest text) {
     return found;
 }
 
-/* What the processor is, and which instructions it has that results could hang on. */
+/* The processor, and the instruction sets that could affect results. */
 static void name_machine(char text[MACHINE]) {
     struct utsname u;
     size_t used = (size_t)snprintf(text, 64, "%.63s", uname(&u) == 0 ? u.machine : "unknown");

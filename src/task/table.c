@@ -23,7 +23,7 @@
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-/* What is said of absent values. */
+/* The handling of missing values. */
 static int find_missing(const sis_task_opt *o, sis__task_encoding *e, int known) {
     static const struct {
         const char *name;

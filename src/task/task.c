@@ -489,7 +489,7 @@ static int find_batch(sis_task *t) {
     return error == SIS_E_ARGUMENT || error == SIS_E_UNSUPPORTED ? SIS_OK : error;
 }
 
-/* What all examples share, once these are there. */
+/* Set up what all examples share, after they are loaded. */
 static int prepare(sis_task *t) {
     int error = sis__task_encode_begin(t);
     if (error == SIS_OK)

@@ -184,7 +184,7 @@ typedef struct sis__task_guarantee {
 typedef struct sis__task_ahead sis__task_ahead;
 typedef struct sis__task_handles sis__task_handles;
 
-/* What an example and its record point into. */
+/* The memory that an example and its record point into. */
 typedef struct sis__example_memory {
     double *values, *mask; /* of its input, if they are not the task's */
     int *map;
@@ -302,7 +302,7 @@ void sis__task_prompt_record(const sis_task *t, sis_example *e, sis_record *r);
 
 /* ---- table.c ------------------------------------------------------------------------------- */
 
-/* What the options say of absent values and of rows. */
+/* The options for missing values and for rows. */
 int sis__task_table_open(sis_task *t);
 
 /* Before the data are read: let them have the categories of the mask's file, too. After. */
@@ -360,7 +360,7 @@ int sis__task_parts_load(const sis_task *t, sis_example *e, int pixels, int *map
 int sis__task_refine(const sis_task *t, sis_example *e, const sis_model *model, const sis_opt *opt,
                      int *whole, sis_rationale *out);
 
-/* What all examples share of features, mask and outputs. */
+/* Features, mask and outputs that all examples share. */
 int sis__task_features_begin(sis_task *t);
 int sis__task_mask_begin(sis_task *t);
 int sis__task_outputs_begin(sis_task *t);
