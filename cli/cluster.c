@@ -14,10 +14,10 @@
 #include "records.h"
 
 typedef struct {
-    const char *distance, *output, *motifs, *matrices, *means, *where;
+    const char *output, *matrices, *means, *where;
     cli_target target;
     cli_clustering clustering;
-    size_t top, max, flank, matches;
+    size_t max;
     int force;
     cli_common common;
 } cluster_options;
@@ -31,7 +31,7 @@ const cli_option cli_clustering_options[] = {
              "smaller distances too and takes the one with the most subsets in clusters other "
              "than the largest. It uses at most 1000 subsets, spread evenly; fewer if there are "
              "more than 200,000."},
-    {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size),
+    {"min-size", 0, "M", CLI_COUNT(cli_clustering, opt.min_size),
      "number of neighbours that make a subset core", .min = 1, .max = 1e9,
      .more = "The subset itself counts."},
     {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto uses",
@@ -47,11 +47,9 @@ const cli_option cli_clustering_options[] = {
 };
 
 void cli_clustering_init(cli_clustering *c) {
-    sis_clustering_opt opt;
-    sis_clustering_opt_init(&opt);
+    sis_clustering_opt_init(&c->opt);
     c->eps = "auto";
     c->strands = "both";
-    c->min_size = opt.min_size;
 }
 
 static const cli_option options[] = {
@@ -60,7 +58,7 @@ static const cli_option options[] = {
     CLI_WHERE(cluster_options, where),
     CLI_HEADING("Method"),
     CLI_DISTANCE(
-        cluster_options, distance,
+        cluster_options, clustering.opt.distance,
         .more =
             "jaccard: by words, each counted once; the default for texts. jaccard-bag: the same, "
             "with repeated words counted. levenshtein: edits between the strings from the first "
@@ -72,12 +70,12 @@ static const cli_option options[] = {
     CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "file for the clusters, as JSON",
      .writes = CLI_WRITES_FILE, .unset = "a table only", .more = "A dash is standard output."},
-    {"top", 0, "N", CLI_COUNT(cluster_options, top), "number of patterns printed for each cluster",
-     .min = 1, .max = 1000},
+    {"top", 0, "N", CLI_COUNT(cluster_options, clustering.opt.top),
+     "number of patterns printed for each cluster", .min = 1, .max = 1000},
     {"most", 0, "N", CLI_COUNT(cluster_options, max), "number of clusters printed, 0 for all"},
     {"matrices", 0, "FILE", CLI_STRING(cluster_options, matrices),
      "DNA: write frequency matrices of clusters (JASPAR)", .writes = CLI_WRITES_FILE},
-    {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
+    {"motifs", 0, "FILE", CLI_STRING(cluster_options, clustering.opt.motifs),
      "DNA: known motifs to compare these matrices with",
      .more = "A JASPAR or MEME file; sis data jaspar fetches one. FILE:ID selects one motif. The "
              "divergence is the sum over positions of the Kullback-Leibler divergence from the "
@@ -85,9 +83,9 @@ static const cli_option options[] = {
              "probability that a motif of the same length, with columns drawn from the file, is "
              "as close. q is the false discovery rate among matches as good as this one. The "
              "motifs with the smallest p are listed."},
-    {"matches", 0, "N", CLI_COUNT(cluster_options, matches),
+    {"matches", 0, "N", CLI_COUNT(cluster_options, clustering.opt.matches),
      "DNA: number of motifs listed for each cluster", .min = 1, .max = 1e6},
-    {"flank", 0, "N", CLI_COUNT(cluster_options, flank),
+    {"flank", 0, "N", CLI_COUNT(cluster_options, clustering.opt.flank),
      "DNA: bases around subsets that a matrix may cover", .max = 1000,
      .more = "The sequences around the subsets of a cluster are aligned, on either strand. A "
              "column of the matrix has their bases if these differ from the bases of all "
@@ -106,21 +104,18 @@ static const cli_option options[] = {
 static void init(void *p) {
     cluster_options *o = (cluster_options *)p;
     cli_clustering_init(&o->clustering);
-    sis_clustering_opt opt;
-    sis_clustering_opt_init(&opt);
-    o->top = opt.top;
-    o->flank = opt.flank;
-    o->matches = opt.matches;
     o->max = 20;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-int cli_clustering_set(const cli_clustering *c, sis_clustering_opt *opt) {
+int cli_clustering_set(const cli_clustering *c, const cli_target *target, sis_clustering_opt *opt) {
+    *opt = c->opt;
+    opt->target = target->label;
+    opt->target_index = target->index;
     int automatic = strcmp(c->eps, "auto") == 0;
     if (!automatic && (!cli_number(c->eps, &opt->eps) || opt->eps < 0))
         return cli_usage("--eps: expected a number from 0 up or auto, found \"%s\"", c->eps);
-    opt->min_size = c->min_size;
     opt->jobs = (int)c->jobs;
     opt->forward = strcmp(c->strands, "forward") == 0;
     opt->curve = c->curve != NULL;
@@ -171,10 +166,11 @@ static int check_options(const cluster_options *o, const sis_clusterer *c) {
     int status = cli_fail(sis_clusterer_check(c, &d));
     if (status != CLI_DONE)
         return status;
-    if ((o->motifs || o->matrices) && d != SIS_DISTANCE_LEVENSHTEIN)
+    if ((o->clustering.opt.motifs || o->matrices) && d != SIS_DISTANCE_LEVENSHTEIN)
         return cli_usage("%s: only DNA clusters (distance levenshtein) have matrices; "
                          "these have distance %s",
-                         o->motifs ? "--motifs" : "--matrices", sis_distance_name(d));
+                         o->clustering.opt.motifs ? "--motifs" : "--matrices",
+                         sis_distance_name(d));
     if (o->means && d != SIS_DISTANCE_ENERGY && d != SIS_DISTANCE_ENERGY_SQRT)
         return cli_usage("--means: only image clusters (distance energy) have mean "
                          "images; these have distance %s",
@@ -240,16 +236,8 @@ static int run(const void *p, const cli_list *args) {
     sis_clustering_opt opt;
     sis_clusterer *c = NULL;
     sis_clustering found = {0};
-    sis_clustering_opt_init(&opt);
-    opt.distance = o->distance;
-    opt.target = o->target.label;
-    opt.target_index = o->target.index;
-    opt.motifs = o->motifs;
-    opt.top = o->top;
-    opt.flank = o->flank;
-    opt.matches = o->matches;
     cli_where where = {0};
-    int status = cli_clustering_set(&o->clustering, &opt);
+    int status = cli_clustering_set(&o->clustering, &o->target, &opt);
     if (status == CLI_DONE)
         status = cli_where_open(&where, o->where);
     if (status == CLI_DONE)

@@ -9,16 +9,17 @@
 
 #include "cli.h"
 
-/* --eps, --min-size and what follows from them. */
+/* What the library is told, but for what options say in other words. */
 typedef struct cli_clustering {
+    sis_clustering_opt opt;
     const char *eps, *curve, *strands;
-    size_t min_size, jobs;
+    size_t jobs;
 } cli_clustering;
 extern const cli_option cli_clustering_options[];
 void cli_clustering_init(cli_clustering *c);
 
 /* The options for the library. */
-int cli_clustering_set(const cli_clustering *c, sis_clustering_opt *opt);
+int cli_clustering_set(const cli_clustering *c, const cli_target *target, sis_clustering_opt *opt);
 
 /* The file of --curve. */
 int cli_curve_write(const sis_clustering *c, const char *path);

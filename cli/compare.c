@@ -13,21 +13,21 @@ static const cli_option options[] = {
     CLI_HEADING("Input"),
     CLI_TARGET(cli_compare_options, target),
     CLI_WHERE(cli_compare_options, where),
-    {"model-a", 0, "MODEL", CLI_STRING(cli_compare_options, model_a),
+    {"model-a", 0, "MODEL", CLI_STRING(cli_compare_options, how.models[0]),
      "the model of the first results", .required = 1,
      .more = "FILE.onnx, cmd:COMMAND or an address, as for sis explain."},
-    {"model-b", 0, "MODEL", CLI_STRING(cli_compare_options, model_b),
+    {"model-b", 0, "MODEL", CLI_STRING(cli_compare_options, how.models[1]),
      "the model of the second results", .required = 1},
     CLI_HEADING("Method"),
-    CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
+    CLI_DISTANCE(cli_compare_options, clustering.opt.distance, .more = "See sis cluster."),
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
     CLI_HEADING("Output"),
     {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output),
      "file for the comparison, as JSON", .writes = CLI_WRITES_FILE, .unset = "a report only",
      .more = "A dash is standard output."},
-    {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ),
+    {"differ", 0, "N", CLI_COUNT(cli_compare_options, how.differ),
      "number of examples shown that differ most"},
-    {"top", 0, "N", CLI_COUNT(cli_compare_options, top),
+    {"top", 0, "N", CLI_COUNT(cli_compare_options, clustering.opt.top),
      "number of patterns printed for each cluster", .min = 1, .max = 1000},
     {"most", 0, "N", CLI_COUNT(cli_compare_options, max), "number of clusters printed, 0 for all"},
     CLI_GROUP(cli_compare_options, open, cli_opening, cli_opening_options),
@@ -40,16 +40,15 @@ static void init(void *p) {
     cli_compare_options *o = (cli_compare_options *)p;
     cli_clustering_init(&o->clustering);
     cli_opening_init(&o->open);
-    o->top = 4;
+    sis_compare_opt_init(&o->how);
     o->max = 20;
-    o->differ = 5;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
 /* Exchanged models, or results that another model made, give scores that mean nothing. */
 static void note_other_models(const cli_compare_options *o, const sis_records *sides) {
-    const char *models[] = {o->model_a, o->model_b};
+    const char *const *models = o->how.models;
     for (size_t k = 0; k < 2; k++)
         if (!cli_same_model(sides[k].items[0].model, models[k]))
             cli_note(o->common.quiet, "%s was made with model %s, but --model-%c is %s",
@@ -80,18 +79,10 @@ static int show(const cli_compare_options *o, const sis_comparison *c) {
 }
 
 static int compare(const cli_compare_options *o, const sis_records sides[2]) {
-    sis_compare_opt opt;
+    sis_compare_opt opt = o->how;
     sis_comparison found;
-    sis_compare_opt_init(&opt);
-    opt.models[0] = o->model_a;
-    opt.models[1] = o->model_b;
     opt.open = cli_opening_opt(&o->open);
-    opt.differ = o->differ;
-    opt.clustering.distance = o->distance;
-    opt.clustering.target = o->target.label;
-    opt.clustering.target_index = o->target.index;
-    opt.clustering.top = o->top;
-    int status = cli_clustering_set(&o->clustering, &opt.clustering);
+    int status = cli_clustering_set(&o->clustering, &o->target, &opt.clustering);
     if (status == CLI_DONE)
         status = cli_fail(sis_compare(sides, &opt, &found));
     if (status != CLI_DONE)

@@ -10,10 +10,11 @@
 #include "records.h"
 
 typedef struct cli_compare_options {
-    const char *model_a, *model_b, *distance, *output, *where;
+    sis_compare_opt how;
+    const char *output, *where;
     cli_target target;
     cli_clustering clustering;
-    size_t top, max, differ;
+    size_t max;
     cli_opening open;
     int force;
     cli_common common;

@@ -134,6 +134,6 @@ int cli_comparison_print(const cli_compare_options *o, const sis_comparison *c) 
         printf("\nWhere subsets differ most, A on the left, B on the right%s\n",
                c->joint.height ? " (the first subset of each)" : "");
     for (size_t k = 0; c->farthest > 0 && k < c->n_differences; k++)
-        print_difference(&c->differences[k], c->joint.height, o->top);
+        print_difference(&c->differences[k], c->joint.height, o->clustering.opt.top);
     return CLI_DONE;
 }
