@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis attack: images changed as little as possible so that a network takes them for something else.
+ * sis attack: changes images as little as possible so that the network decides differently.
  */
 #include <errno.h>
 #include <limits.h>
@@ -72,13 +72,12 @@ static void init(void *p) {
     sis_attack_opt_init(&o->how);
 }
 
-/* An attack under way. */
 typedef struct {
     const attack_options *o;
     sis_attacked a;
 } attack_run;
 
-/* Attack, and score what came out of it anew. */
+/* Attack every example and score the results. */
 static int attack_all(attack_run *c) {
     sis_attack_opt opt = c->o->how;
     cli_progress bar;
@@ -91,7 +90,7 @@ static int attack_all(attack_run *c) {
     return cli_fail(error);
 }
 
-/* ---- What is written ------------------------------------------------------------------------- */
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 static void put_verdict(sis__buf *b, const char *name, const attack_run *c, const double *scores) {
     size_t output = sis_attacked_decision(&c->a, scores);
@@ -124,7 +123,7 @@ static int write_finding(const attack_run *c, cli_output *out, size_t i) {
     return status;
 }
 
-/* The inputs after the attack, or as they were, as an array. */
+/* Write the inputs as an array: after the attack, or before it. */
 static int write_values(const attack_run *c, const char *path, int after) {
     size_t dims[SIS_RANK_MAX];
     sis_record first;
@@ -144,13 +143,13 @@ static int write_values(const attack_run *c, const char *path, int after) {
     return status;
 }
 
-/* Is it a picture, grey or in three colours? */
+/* Is it an image with one or three channels? */
 static int is_image(const size_t *shape, size_t rank, size_t n_values, sis_raster *at) {
     sis_record r = {.drawing.rank = rank, .drawing.shape = shape, .drawing.n_values = n_values};
     return sis_record_raster(&r, at) && (at->channels == 1 || at->channels == 3);
 }
 
-/* As the file has it, or else as the network takes it. */
+/* The shape in the file, or else the input shape of the network. */
 static int image_shape(const attack_run *c, size_t i, sis_raster *at) {
     sis_record example;
     sis_net_shape taken;
@@ -172,7 +171,7 @@ static int image_path(const attack_run *c, size_t i, const char *end, char path[
                                                    c->o->images, c->a.examples[i].id, end);
 }
 
-/* Can the pictures be written? Better known before the attack than after it. */
+/* Can the images be written? Checked before the attack, which takes long. */
 static int check_images(const attack_run *c) {
     sis_raster at;
     char path[PATH_MAX];
@@ -205,7 +204,7 @@ static int write_image(const attack_run *c, size_t i, const double *values, cons
         free(pixels);
         return CLI_FAILED;
     }
-    for (size_t k = 0; k < c->a.width; k++) { /* row by row, the channels of a pixel together */
+    for (size_t k = 0; k < c->a.width; k++) { /* row by row, interleaved channels */
         size_t place = k / at.channels, y = place / at.columns, x = place % at.columns;
         size_t v = y * at.row_step + x * at.column_step + k % at.channels * at.channel_step;
         pixels[k] = (values[v] - low) / (high - low);
@@ -247,7 +246,7 @@ static int write_all(attack_run *c) {
     return status;
 }
 
-/* Nothing, or the name of an array. */
+/* NULL, or a file name that ends in .npy. */
 static int is_npy(const char *path) {
     return !path || cli_ends_in(path, ".npy");
 }

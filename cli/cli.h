@@ -55,34 +55,34 @@ enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* Each prints one line, "sis COMMAND: ...", on stderr. */
 
-/* The command line makes no sense. Returns CLI_USAGE. */
+/* The command line is invalid. Returns CLI_USAGE. */
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Something failed. Returns CLI_FAILED. */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A library call returned `code`: prints sis_error_detail(), or the meaning of the code if there is
- * no detail. Returns CLI_FAILED, CLI_USAGE if an option made no sense to it, and for code 0 CLI_DONE
- * without printing. */
+ * no detail. Returns CLI_FAILED, or CLI_USAGE for an invalid option. Code 0 prints nothing and
+ * returns CLI_DONE. */
 int cli_fail(int code);
 
-/* A file could not be written: errno says why, or nobody knows. Returns CLI_FAILED. */
+/* A file could not be written. Prints the reason if errno has one. Returns CLI_FAILED. */
 int cli_cannot_write(const char *path);
 
-/* Text from elsewhere (files, models): what a terminal would act on instead of showing becomes "?".
- * The messages above are printed through this. */
+/* Print text from files or models with every terminal control character replaced by "?". The
+ * messages above are printed through this. */
 void cli_print_safe(FILE *out, const char *text);
 
-/* One word of a command line, in quotes where a shell needs them. */
+/* Print one word of a command line, quoted if a shell needs it. */
 void cli_print_word(FILE *out, const char *word);
 
-/* A remark that is neither a result nor an error, unless `quiet`. */
+/* Print a note that is neither a result nor an error, unless `quiet`. */
 void cli_note(int quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-/* Values of an option that may be repeated, or the arguments that are no options. Borrowed: they
- * live as long as argv. */
+/* Values of a repeatable option, or the positional arguments. Borrowed: they live as long as
+ * argv. */
 typedef struct cli_list {
     const char **items;
     size_t n;
@@ -91,7 +91,7 @@ typedef struct cli_list {
 typedef enum cli_kind {
     CLI_KIND_FLAG,   /* int           1 if given */
     CLI_KIND_STRING, /* const char *  the text */
-    CLI_KIND_CHOICE, /* const char *  one of .choices, always the pointer's text */
+    CLI_KIND_CHOICE, /* const char *  one of .choices, points to its text */
     CLI_KIND_NUMBER, /* double        finite, within .min and .max */
     CLI_KIND_COUNT,  /* size_t        0, 1, 2, ..., within .min and .max */
     CLI_KIND_LIST,   /* cli_list      one item each time the option is given */
@@ -106,8 +106,8 @@ typedef enum cli_writes {
 
 typedef enum cli_from_results {
     CLI_NOT_FROM_RESULTS,
-    CLI_VALUE_FROM_RESULTS, /* any value: it is never the name of a file, an address or a command */
-    CLI_CHECKED_FROM_RESULTS, /* a value that names no file, or one that the caller names too */
+    CLI_VALUE_FROM_RESULTS,   /* any value: it never names a file, an address or a command */
+    CLI_CHECKED_FROM_RESULTS, /* a value that names no file, or a file that the caller names too */
 } cli_from_results;
 
 typedef struct cli_option {
@@ -119,27 +119,28 @@ typedef struct cli_option {
     const char *help;    /* one line, no full stop; help adds the default */
     const char *more;    /* further sentences for the manual page, or NULL */
     const char *choices; /* CHOICE: the accepted words, separated by spaces */
-    const char *unset;   /* what help says is the default while the field is NULL, NaN, 0 or empty:
-                            "the model's own", "all". NULL: say nothing (0 of a COUNT: say 0) */
-    double min, max;     /* NUMBER and COUNT: the allowed range; min == max: any */
-    int required;        /* STRING, CHOICE, NUMBER, LIST: still NULL, NaN or empty is an error */
-    const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
-    const char *heading;            /* not an option but a title above those that follow */
-    int optional;                   /* of a group: none of it is required in this command */
+    const char *unset;   /* the default that help prints while the field is NULL, NaN, 0 or
+                            empty: "the model's own", "all". NULL: print none (for a COUNT of 0:
+                            print 0) */
+    double min, max;     /* NUMBER and COUNT: the allowed range; min == max: no limits */
+    int required;        /* STRING, CHOICE, NUMBER, LIST: an error if still NULL, NaN or empty */
+    const struct cli_option *group; /* a nested table instead of an option: CLI_GROUP */
+    const char *heading;            /* a title above the following options instead of an option */
+    int optional;                   /* a group none of whose options is required in this command */
     int rare;                       /* listed in the manual only, to keep --help short */
-    const char *
-        implicit_value; /* STRING: the value if none is given. A following word is the value only if
-                                   the command takes no further argument; =VALUE always is */
-    int not_in_provenance; /* does not affect results, so their provenance leaves it out (cli_words_of) */
-    cli_writes writes;             /* it names what is written: see cli_outputs_check() */
+    const char
+        *implicit_value;   /* STRING: the value if none is given. A following word is the value only
+                           if the command takes no further argument; =VALUE always is */
+    int not_in_provenance; /* does not affect results; left out of provenance (cli_words_of) */
+    cli_writes writes;     /* names an output: see cli_outputs_check() */
     cli_from_results from_results; /* may a results file set it without --trust (sis verify)? */
 } cli_option;
 
-/* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
+/* The offset of a member of type `wanted`. Any other type is a compile error. */
 #define CLI_AT(type, member, wanted)                                                               \
     (offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, wanted : 0)))
 
-/* The fourth and fifth field of an option: what it is and where it is stored. */
+/* The fourth and fifth field of an option: its kind and where it is stored. */
 #define CLI_FLAG(type, member) .kind = CLI_KIND_FLAG, .offset = CLI_AT(type, member, int)
 #define CLI_STRING(type, member)                                                                   \
     .kind = CLI_KIND_STRING, .offset = CLI_AT(type, member, const char *)
@@ -149,8 +150,8 @@ typedef struct cli_option {
 #define CLI_COUNT(type, member) .kind = CLI_KIND_COUNT, .offset = CLI_AT(type, member, size_t)
 #define CLI_LIST(type, member) .kind = CLI_KIND_LIST, .offset = CLI_AT(type, member, cli_list)
 
-/* A table entry that stands for a whole table, whose options are stored in `member`, a `grouped`.
- * How options that several commands share are written once. A group holds no groups. */
+/* A table entry that includes another table, so that commands can share options. The options are
+ * stored in `member`, of type `grouped`. A group cannot contain groups. */
 #define CLI_GROUP(type, member, grouped, table)                                                    \
     { .offset = CLI_AT(type, member, grouped), .group = (table) }
 #define CLI_OPTIONAL_GROUP(type, member, grouped, table)                                           \
@@ -159,7 +160,7 @@ typedef struct cli_option {
 #define CLI_HEADING(text)                                                                          \
     { .heading = (text) }
 
-/* ---- Options that stand in several tables ---------------------------------------------------- */
+/* ---- Options shared by several commands ------------------------------------------------------ */
 
 #define CLI_JOBS(type, member, text)                                                               \
     {                                                                                              \
@@ -217,8 +218,8 @@ typedef struct cli_option {
                     "Not needed "                                                                  \
                     "if the first line has only numbers, or one number twice."                     \
     }
-/* Records of one output: by its label (its position in records without labels), by its position, or
- * both NULL: all. */
+/* Selects the records of one output: by its label (its position in records without labels) or by
+ * its position. Both NULL: all records. */
 typedef struct cli_target {
     const char *label, *index;
 } cli_target;
@@ -262,7 +263,7 @@ typedef struct cli_target {
 #define CLI_FORCE(type, member)                                                                    \
     { "force", 0, NULL, CLI_FLAG(type, member), "overwrite existing files", .not_in_provenance = 1 }
 
-/* In every command: --quiet. (--help is there by itself.) */
+/* In every command: --quiet. (The parser adds --help.) */
 typedef struct cli_common {
     int quiet;
 } cli_common;
@@ -280,13 +281,13 @@ typedef struct cli_command {
     const char *name;
     const char *summary;     /* lower case, no full stop, at most 60 characters */
     const char *description; /* manual: paragraphs separated by an empty line; a paragraph that
-                                begins with a space is printed as it is */
+                                begins with a space is printed verbatim */
     const cli_example *examples;
     const cli_option *options;   /* ended by {0} */
     size_t options_size;         /* of the struct the options are stored in */
-    const char *args;            /* what usage calls the arguments that are no options, or NULL */
-    size_t min_args, max_args;   /* how many there may be */
-    void (*init)(void *options); /* defaults; options is zeroed before. NULL: none */
+    const char *args;            /* name of the positional arguments in the usage line, or NULL */
+    size_t min_args, max_args;   /* allowed number of positional arguments */
+    void (*init)(void *options); /* sets defaults in zeroed options; NULL: none */
     int (*run)(const void *options, const cli_list *args); /* returns CLI_DONE, _FAILED, _USAGE */
 } cli_command;
 
@@ -306,7 +307,7 @@ typedef struct cli_command {
 CLI_COMMANDS(CLI_DECLARE)
 #undef CLI_DECLARE
 
-/* The program: its name, the words of its own manual page, its commands. */
+/* The program: its name, the text of its manual page, its commands. */
 typedef struct cli_program {
     const char *name, *version, *summary, *description;
     const cli_example *examples;
@@ -315,7 +316,7 @@ typedef struct cli_program {
 
 extern const cli_program cli_sis;
 
-/* Run a command of the program from within another one, as if it had been typed; its exit
+/* Run a command of the program from another one, as if it had been typed. Returns its exit
  * status. */
 int cli_call(int argc, char **argv);
 
@@ -325,25 +326,26 @@ int cli_main(const cli_program *program, int argc, char **argv);
 /* The program cli_main() was last called with. */
 const cli_program *cli_current(void);
 
-/* Let Ctrl-C and its kin end the children of models too. Call it once, before any thread is
- * started. */
+/* Make SIGINT and similar signals end the children of models too. Call it once, before any thread
+ * is started. */
 void cli_interrupt_init(void);
 
-/* From now on a signal is this function's, on a thread of its own; 0 from it: as ever. NULL: as ever. */
+/* Call `fn` on a separate thread when a signal arrives. The default action follows if it returns 0.
+ * NULL restores the default. */
 typedef int (*cli_interrupt_fn)(int number);
 void cli_interrupt_take(cli_interrupt_fn fn);
 
-/* While a run goes on: the file that --resume could go on with, which is said when a signal comes;
- * NULL: none. */
+/* The file that --resume can continue, named in the message when a signal ends the run; NULL:
+ * none. */
 void cli_interrupt_names(const char *path);
 
-/* Return at once, unless a signal is about to end the program: then never. */
+/* Returns at once, or never if a signal is about to end the program. */
 void cli_interrupt_hold(void);
 
 /* ---- Parts of the framework ------------------------------------------------------------------ */
 
-/* Goes through a table and its groups: cli_cursor c = {.at = table}; while ((o = cli_next(&c))).
- * c.offset is then where o is stored, and c.required whether this command needs it. */
+/* Iterates over a table and its groups: cli_cursor c = {.at = table}; while ((o = cli_next(&c))).
+ * c.offset is where o is stored; c.required tells whether this command needs it. */
 typedef struct cli_cursor {
     const cli_option *at, *after;
     const char *heading; /* above the option, or NULL */
@@ -353,32 +355,33 @@ typedef struct cli_cursor {
 const cli_option *cli_next(cli_cursor *c);
 
 /* Parse argv into the command's zeroed options (init is called here) and args. CLI_DONE, or
- * CLI_USAGE after one line on stderr. *help is set, and nothing is checked further, when --help is
- * met. Lists, in options and args, are released by cli_release() whatever the outcome. */
+ * CLI_USAGE after one line on stderr. --help sets *help and skips all further checks. Call
+ * cli_release() in every case: it frees the lists in options and args. */
 int cli_parse(const cli_command *command, int argc, char **argv, void *options, cli_list *args,
               int *help);
 void cli_release(const cli_command *command, void *options, cli_list *args);
 
-/* The command as words that cli_parse() takes, with the options that are not as they are by default
- * and have a say in what is found: "sis", "explain", "--threshold=0.8". CLI_DONE, or CLI_FAILED after
- * one line; cli_words_release() in any case. */
+/* The command as words that cli_parse() accepts, with every option that affects results and is not
+ * at its default: "sis", "explain", "--threshold=0.8". CLI_DONE, or CLI_FAILED after one line; call
+ * cli_words_release() in either case. */
 int cli_words_of(const cli_command *command, const void *options, cli_list *words);
 void cli_words_release(cli_list *words);
 
-/* The option of that name, of `length` bytes, in the table; NULL: there is none. */
+/* The option with that name of `length` bytes, or NULL. */
 const cli_option *cli_option_find(const cli_option *table, const char *name, size_t length);
 
-/* Is that option of the command not as it is by default? -1 after an error line. */
+/* Does that option differ from its default? -1 after an error line. */
 int cli_option_given(const cli_command *command, const void *options, const cli_option *option);
 
-/* Is there a flag of that name in the table, and is it given? */
+/* Does the table have a flag of that name, and is it set? */
 int cli_flag_given(const cli_command *command, const void *options, const char *name);
 
-/* May the command write what its options name? cli_main() asks before it runs one; a command asks
- * again if it changes options. CLI_DONE, or an exit status after one line. */
+/* May the command write its outputs? cli_main() calls this before it runs a command; a command that
+ * changes its options calls it again. CLI_DONE, or an exit status after one line. */
 int cli_outputs_check(const cli_command *command, const void *options, const cli_list *args);
 
-/* The command that was checked last, whose options name its inputs; cli_call() keeps that of its caller. */
+/* The command that was checked last; its options name its inputs. cli_call() saves and restores
+ * it. */
 typedef struct cli_running {
     const cli_command *command;
     const void *options;
@@ -386,53 +389,53 @@ typedef struct cli_running {
 } cli_running;
 extern cli_running cli_running_now;
 
-/* The parts of it, for that command and a file that its options do not name as a whole. An empty file counts as absent; devices and pipes are nobody's to protect. */
-int cli_refuse_output(const char *path); /* both of these */
+/* Checks of one output path for the running command. An empty file counts as absent; devices and
+ * pipes are not protected. */
+int cli_refuse_output(const char *path); /* both checks below */
 int cli_refuse_existing(const char *path);
-/* The same when an output is opened: it may have appeared since the options were checked. */
+/* The same, when an output is opened: the file may be newer than the check of the options. */
 int cli_refuse_appeared(const char *path);
 int cli_refuse_overwriting_input(const char *path);
 
-extern int cli_writes_nothing; /* this process of several writes no output: nothing is checked */
+extern int cli_writes_nothing; /* this process writes no output, so nothing is checked */
 
-/* Options that are not as they are by default in `given` take the place of those in `base`. Lists are
- * then shared: cli_options_part() before `base` is released. */
+/* Copy the options that differ from their defaults from `given` to `base`. Both then share lists:
+ * call cli_options_part() before releasing `base`. */
 int cli_options_lay_over(const cli_command *command, const void *given, void *base);
 void cli_options_part(const cli_command *command, const void *given, void *base);
 
 /* A new zeroed options struct of the command with its defaults, or NULL after an error line. */
 void *cli_options_new(const cli_command *command);
 
-/* The one of `names` (ended by NULL) that `word` was probably meant to be, or NULL. */
+/* The one of `names` (ended by NULL) closest to `word`, or NULL if none is similar. */
 const char *cli_nearest(const char *word, const char *const *names);
 
 /* The command of that name, or NULL after an error line that suggests one. */
 const cli_command *cli_find(const cli_program *program, const char *name);
 
-/* On stdout, from the tables. */
+/* Print help on stdout, generated from the tables. */
 void cli_help_program(const cli_program *program);
 int cli_help_command(const cli_program *program, const cli_command *command);
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
-/* A bar on stderr: only on a terminal, redrawn at most ten times a second, gone at the end.
+/* A progress bar on stderr: only on a terminal, redrawn at most ten times a second.
  *
  *     cli_progress bar;
  *     cli_progress_init(&bar, o->common.quiet);
  *     opt.progress = cli_progress_show;  opt.progress_ctx = &bar;
  *     ... the library call ...
- *     cli_progress_end(&bar);             // before anything is printed about the outcome
- */
+ *     cli_progress_end(&bar);             // before anything is printed about the outcome */
 typedef struct cli_progress {
-    int visible;          /* stderr is a terminal and nobody asked for quiet */
-    int drawn;            /* there is a bar to erase */
+    int visible;          /* stderr is a terminal, and not --quiet */
+    int drawn;            /* a bar is on the screen */
     double started, last; /* seconds: first call, last drawing */
-    double fraction;      /* drawn last; the bar never goes back */
+    double fraction;      /* drawn last; the bar never moves back */
 } cli_progress;
 
 void cli_progress_init(cli_progress *bar, int quiet);
 int cli_progress_show(void *bar, const sis_progress *p); /* always 0 */
-void cli_progress_erase(cli_progress *bar); /* to print a line in between; it is drawn again */
+void cli_progress_erase(cli_progress *bar); /* before printing a line; the bar is redrawn */
 void cli_progress_end(cli_progress *bar);
 
 /* The bar as text of at most `width` columns, for `fraction` done after `seconds`. */

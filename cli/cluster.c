@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis cluster: results files in, clusters of their subsets out.
+ * sis cluster: reads results files and clusters their subsets.
  */
 #include "cluster.h"
 
@@ -22,7 +22,7 @@ typedef struct {
     cli_common common;
 } cluster_options;
 
-/* ---- Options that compare has too ------------------------------------------------------------ */
+/* ---- Options shared with compare ------------------------------------------------------------- */
 
 const cli_option cli_clustering_options[] = {
     {"eps", 'e', "E", CLI_STRING(cli_clustering, eps), "maximum distance of neighbours, or auto",
@@ -142,7 +142,7 @@ static int take_record(void *ctx, sis_record *r) {
     return cli_fail(sis_clusterer_add(to->clusterer, to->source, r));
 }
 
-/* Parts of one run count as one source. */
+/* Shards of one run count as one source. */
 static int read_all(sis_clusterer *c, cli_where *where, const cli_list *paths) {
     reader to = {.clusterer = c};
     sis_parts parts = {0};
@@ -160,7 +160,7 @@ static int read_all(sis_clusterer *c, cli_where *where, const cli_list *paths) {
     return status;
 }
 
-/* Does every option fit the kind of the points? */
+/* Is every option valid for this kind of points? */
 static int check_options(const cluster_options *o, const sis_clusterer *c) {
     sis_distance d;
     int status = cli_fail(sis_clusterer_check(c, &d));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters for a person: the largest first, each with its most frequent patterns.
+ * Clusters as text: the largest first, each with its most frequent patterns.
  *
  *     C3   57 subsets, 40 core   a.jsonl 70 %, b.jsonl 30 %
  *           3   creme brulee
@@ -16,7 +16,7 @@
 
 enum { LINE_MAX = 88 }; /* columns of a pattern */
 
-/* At most LINE_MAX columns of a pattern. */
+/* Print at most LINE_MAX columns of a pattern. */
 static void print_pattern(const char *text) {
     char line[4 * LINE_MAX + 1];
     size_t n = 0, columns = 0;
@@ -32,7 +32,7 @@ static void print_pattern(const char *text) {
     puts(text[n] ? " ..." : "");
 }
 
-/* The name of a source without its folders. */
+/* Sources are printed without their folders. */
 static void print_shares(const sis_found_cluster *f) {
     for (size_t k = 0; f->n_shares > 1 && k < f->n_shares; k++) {
         fputs(k ? ", " : "   ", stdout);
@@ -41,8 +41,7 @@ static void print_shares(const sis_found_cluster *f) {
     }
 }
 
-/* The most likely base of each column, small where it is not much more likely than others, N where
- * any is as good as another. */
+/* The most likely base of each column: lower case if its share is below 75 %, N if below 40 %. */
 static void print_consensus(const sis_found_cluster *f) {
     for (size_t at = 0; at < f->n_matrix; at += 4) {
         const double *counts = f->matrix + at;
@@ -72,7 +71,7 @@ static void print_matrix(const sis_found_cluster *f) {
     }
 }
 
-/* How often each pixel is chosen, two rows in a line. */
+/* How often each pixel is chosen; each line shows two rows. */
 static void print_mean(const sis_clustering *x, const double *mean) {
     static const char shades[] = " .:-=+*#%@";
     double max = 0;
@@ -108,7 +107,6 @@ static void print_cluster(const sis_clustering *c, const sis_found_cluster *f) {
         print_matrix(f);
 }
 
-/* A word and how many subsets it is. */
 static void print_count(const sis_found_cluster *f) {
     printf("%8zu   ", f->size);
     cli_print_safe(stdout, f->medoid_pattern);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From argv to a command and back to an exit status: finding the command, running it with its
- * parsed options, and the one line each kind of failure leaves on stderr. The name of the command
- * under way is the program's only global, so that an error three calls deep says who is speaking.
+ * Command dispatch: find the command named in argv, parse its options, run it, return its exit
+ * status, and print errors. The name of the running command is the program's only global, so that
+ * errors at any depth can name it.
  */
 #include "base/buf.h"
 #include "cli.h"
@@ -48,8 +48,8 @@ void cli_print_word(FILE *out, const char *word) {
     fputc('\'', out);
 }
 
-/* A message, however long the names in it are: of a very long one its beginning and its end, which
- * tells what to do. */
+/* Print a message of any length. A very long one is shortened in the middle: its end tells the user
+ * what to do. */
 static void print_message(const char *format, va_list args) {
     enum { END = 1000 };
     char text[4096], *all = NULL;
@@ -67,7 +67,7 @@ static void print_message(const char *format, va_list args) {
 
 static void say(const char *format, va_list args) {
     cli_interrupt_hold();
-    fflush(stdout); /* on a terminal, what came first is seen first */
+    fflush(stdout); /* keep the order of stdout and stderr on a terminal */
     fputs(current ? current->name : "sis", stderr);
     if (command_name)
         fprintf(stderr, " %s", command_name);
@@ -118,8 +118,8 @@ void cli_note(int quiet, const char *format, ...) {
 
 enum { LONGEST_NAME = 63 };
 
-/* How many letters must be typed otherwise (changed, added, left out, swapped with the next) to
- * make b of a. Names longer than LONGEST_NAME are as far away as can be. */
+/* Edit distance from a to b: letters changed, added, removed or swapped with the next. A name
+ * longer than LONGEST_NAME has the maximum distance. */
 static size_t edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     size_t rows[3][LONGEST_NAME + 1];
@@ -148,7 +148,7 @@ static size_t edits(const char *a, const char *b) {
 
 const char *cli_nearest(const char *word, const char *const *names) {
     const char *nearest = NULL;
-    size_t length = strlen(word), min = length / 3 + 2; /* further away is another word */
+    size_t length = strlen(word), min = length / 3 + 2; /* beyond this it is a different word */
     for (; *names; names++) {
         size_t distance = edits(word, *names);
         if (length >= 2 && strncmp(word, *names, length) == 0)
@@ -182,7 +182,7 @@ const cli_command *cli_find(const cli_program *program, const char *name) {
     return NULL;
 }
 
-/* ---- Running it ------------------------------------------------------------------------------ */
+/* ---- Running a command ----------------------------------------------------------------------- */
 
 static int run(const cli_program *program, const cli_command *command, int argc, char **argv) {
     cli_list args = {0};
@@ -208,7 +208,7 @@ static int is(const char *arg, const char *name, const char *letter) {
     return strcmp(arg, name) == 0 || strcmp(arg, letter) == 0;
 }
 
-/* `sis --help`, or `sis --help explain`: the same as `sis help explain`. */
+/* `sis --help`, or `sis --help explain`, which equals `sis help explain`. */
 static int help_for(const cli_program *program, const char *name) {
     if (!name || name[0] == '-') {
         cli_help_program(program);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis compare: two results files and their models. Do they decide alike, and for the same reasons?
+ * sis compare: do two models decide the same, and for the same reasons? Reads a results file of
+ * each.
  */
 #include "compare.h"
 
@@ -46,7 +47,7 @@ static void init(void *p) {
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-/* Exchanged models, or results that another model made, give scores that mean nothing. */
+/* Scores are meaningless if the models are swapped or another model made the results. */
 static void note_other_models(const cli_compare_options *o, const sis_records *sides) {
     const char *const *models = o->how.models;
     for (size_t k = 0; k < 2; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.h - the options of sis compare, and what was found for a person (compare_show.c).
+ * compare.h - the options of sis compare and its text output (compare_show.c).
  */
 #ifndef SIS_CLI_COMPARE_H
 #define SIS_CLI_COMPARE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a comparison has found, for a person.
+ * The result of a comparison as text.
  */
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void print_scores(const sis_comparison *c) {
 
 enum { COLUMN = 38, DRAWN_MAX = 38 };
 
-/* Text in a column: at most COLUMN characters, filled up with blanks. */
+/* Print text in a column: at most COLUMN characters, padded with blanks. */
 static void print_column(const char *text) {
     char line[4 * COLUMN + 1];
     size_t n = 0, columns = 0;
@@ -75,8 +75,8 @@ static void print_column(const char *text) {
     printf("%*s", columns < COLUMN ? (int)(COLUMN - columns) : 0, "");
 }
 
-/* Two rows of an image: a pixel of either is a dot, of both a colon. The pattern of a picture is
- * its pixels, row,column. */
+/* Draw two rows of an image: a dot for one pixel, a colon for both. The pattern of an image lists
+ * its pixels as row,column. */
 static void draw_line(const char *pattern, size_t y, char line[DRAWN_MAX + 1]) {
     memset(line, ' ', DRAWN_MAX);
     line[DRAWN_MAX] = '\0';

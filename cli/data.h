@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * data.h - between the files of sis data: one for the command and the data sets that are fetched,
- * one for each that takes more than copying.
+ * data.h - shared by the files of sis data: the command, and one file for each data set that needs
+ * more than copying.
  */
 #ifndef SIS_CLI_DATA_H
 #define SIS_CLI_DATA_H
@@ -25,14 +25,14 @@ typedef struct cli_data_options {
     cli_common common;
 } cli_data_options;
 
-/* Where the system has the motifs if its package is installed. */
+/* The motifs' folder if their package is installed. */
 #define CLI_JASPAR_INSTALLED "/usr/share/pscan-chip"
 #define CLI_JASPAR_FILE "jaspar_2016.wil"
 
-/* Where data of programs belong, *below being the place in it; NULL if there is no home folder. */
+/* The user's data folder; *below is the subfolder in it. NULL if there is no home folder. */
 const char *cli_data_home(const char **below);
 
-/* DIR/NAME, DIR being --dir or where data of programs belong. */
+/* DIR/NAME, where DIR is --dir or the user's data folder. */
 int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]);
 
 /* sis data dna. */
@@ -41,7 +41,7 @@ int cli_data_dna(const cli_data_options *o);
 /* sis data describe FILE. */
 int cli_data_describe(const cli_data_options *o, const char *path);
 
-/* Make the parts (fetch.h) of FOLDER/train.jsonl.gz and test.jsonl.gz of FROM/reviews.json. */
+/* Write FOLDER/train.jsonl.gz and test.jsonl.gz as parts (fetch.h) from FROM/reviews.json. */
 int cli_data_imdb(const char *from, const char *folder);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis data describe: what is in a file of examples, column by column where it has columns.
+ * sis data describe: summarizes a file of examples, by column if it has columns.
  */
 #include <stdio.h>
 #include <string.h>

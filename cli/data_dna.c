@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis data dna: sequences with the answer known. Three files for each half of the data: FASTA,
- * labels, and where what was planted; all of them parts until all are whole.
+ * sis data dna: generates sequences with planted motifs as ground truth. Each half of the data has
+ * three files: FASTA, labels, and the planted positions. All are written as parts and renamed
+ * together.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 enum { FASTA, TARGET, PLANTED, FILES };
 static const char *const endings[] = {".fa", ".target", ".planted.tsv"};
 
-/* One half of the data. */
+/* The training half or the test half. */
 typedef struct {
     const char *name;
     char paths[FILES][CLI_PATH_MAX];
@@ -31,17 +32,17 @@ typedef struct {
 typedef struct {
     const cli_data_options *o;
     char folder[CLI_PATH_MAX];
-    sis_motifs *own; /* those of a file of their own */
+    sis_motifs *own; /* (o->motif.n) motifs that have their own file */
     sis_motifs all;
     sis_motif *chosen; /* (o->motif.n) */
     sis_data *peaks;   /* NULL: none */
-    size_t *order;     /* (n_peaks) of those used, shuffled */
+    size_t *order;     /* (n_peaks) indices of the peaks used, shuffled */
     size_t n_peaks;
     sis_dna_opt opt;
     half halves[2];
 } maker;
 
-/* ---- What is asked for ----------------------------------------------------------------------- */
+/* ---- Reading the options --------------------------------------------------------------------- */
 
 static int parse_composition(const char *text, double out[4]) {
     char copy[256], *at = copy, *cell;
@@ -56,7 +57,7 @@ static int parse_composition(const char *text, double out[4]) {
                      text);
 }
 
-/* The file of motifs: the one given, the one that was fetched, the one that is installed. */
+/* Find the motif file: the one given, the one fetched, or the one installed. */
 static int find_motifs(const cli_data_options *o, char path[CLI_PATH_MAX]) {
     char folder[CLI_PATH_MAX];
     if (o->motifs)
@@ -75,7 +76,7 @@ static int find_motifs(const cli_data_options *o, char path[CLI_PATH_MAX]) {
                      "--motifs");
 }
 
-/* Is it FILE:ID, with a file of that name? */
+/* Is it FILE:ID, where FILE exists? */
 static int names_file(const char *text) {
     const char *colon = strrchr(text, ':');
     char *file = colon && colon > text ? strndup(text, (size_t)(colon - text)) : NULL;
@@ -84,8 +85,7 @@ static int names_file(const char *text) {
     return there;
 }
 
-/* One motif, of a file of its own or of those that all share, which are read when they are
- * needed. */
+/* Read one motif, from its own file or from the shared one, which is read on first use. */
 static int read_motif(maker *m, const char *name, size_t k) {
     char path[CLI_PATH_MAX] = "";
     if (names_file(name)) {
@@ -124,7 +124,7 @@ static int read_motifs(maker *m) {
     return CLI_DONE;
 }
 
-/* A number below n from the seed and a counter, well mixed. */
+/* A pseudorandom number below n from the seed and a counter. */
 static size_t mixed(size_t seed, size_t counter, size_t n) {
     return (size_t)(sis__mix(seed * 0xD1342543DE82EF95u + (counter + 1) * SIS__GOLDEN) % n);
 }
@@ -178,7 +178,7 @@ static int prepare(maker *m) {
     return status;
 }
 
-/* Which examples are held out; a peak and its shuffle stay together. */
+/* Choose the held-out examples. A peak and its shuffled copy stay together. */
 static void cut_halves(maker *m) {
     size_t n = m->o->count ? m->o->count : 10000;
     if (m->o->motif.n == 0 && (!m->o->count || n > 2 * m->n_peaks))
@@ -210,7 +210,7 @@ static int open_half(maker *m, half *h) {
     return CLI_DONE;
 }
 
-/* Example i: even numbers are positive, and the negative after each belongs to it. */
+/* Make example i. Even ones are positive; each is followed by its negative. */
 static int make_sequence(maker *m, size_t i, char **sequence, sis_dna_site *site) {
     int positive = i % 2 == 0;
     const char *peak = m->peaks ? sis_data_sequence(m->peaks, m->order[i / 2 % m->n_peaks]) : NULL;
@@ -238,7 +238,7 @@ static int write_example(maker *m, half *h, size_t i) {
     return cli_fail(error);
 }
 
-/* All files in their places, or none. */
+/* Rename all files, or remove them all. */
 static int end_files(maker *m, int status) {
     for (half *h = m->halves; h < m->halves + 2; h++)
         for (size_t k = 0; k < FILES; k++)

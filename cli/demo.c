@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis demo: the whole story on the models that come with the program. Each chapter writes its
- * inputs into a folder, prints the commands a person would type and runs them, so that everything
- * that is shown can be done again by hand.
+ * sis demo: a tour of the program on the models that come with it. Each chapter writes its inputs
+ * into a folder, then prints and runs its commands, so that you can repeat every step by hand.
  */
 #include "demo.h"
 
@@ -37,11 +36,10 @@ static void defaults(void *p) {
     ((demo_options *)p)->dir = "demo";
 }
 
-/* The state of a chapter. */
 typedef struct {
     const demo_options *o;
     char models[CLI_PATH_MAX];
-    char images[CLI_PATH_MAX]; /* of digits */
+    char images[CLI_PATH_MAX]; /* file of digits */
 } stage;
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -51,7 +49,7 @@ static int is_file(const char *path) {
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* Where the models are: beside the sources, or where they are installed, seen from the program. */
+/* Find the models: beside the sources or in the installation folder, relative to the program. */
 static int find_models(char out[CLI_PATH_MAX]) {
     char self[CLI_PATH_MAX - 64], places[4][CLI_PATH_MAX], probe[CLI_PATH_MAX];
     const char *told = getenv("SIS_MODELS");
@@ -82,8 +80,8 @@ static int write_text(const stage *s, const char *name, const char *text) {
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-/* Print a command and run it. Words of `line` are separated by blanks; MODELS/ and DIR/ stand for
- * the two folders, IMAGES for the file of digits, whatever blanks these have. */
+/* Print a command and run it. Words of `line` are separated by blanks. MODELS/ and DIR/ stand for
+ * the two folders, IMAGES for the file of digits; these paths may contain blanks. */
 static int type(const stage *s, const char *line) {
     enum { MAX = 32 };
     char words[MAX][CLI_PATH_MAX], *argv[MAX + 2] = {"sis"};
@@ -185,7 +183,7 @@ static int credit(stage *s) {
     return status == CLI_DONE ? type_all(s, lines) : status;
 }
 
-/* The test digits of MNIST, if they are there or can be had. */
+/* Find the MNIST test digits, or fetch them. */
 static int find_mnist(const stage *s, char path[CLI_PATH_MAX]) {
     cli_data_options o = {0};
     const char *below;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Digits drawn by the program, for where MNIST cannot be had: strokes with round ends on 28 x 28
- * pixels, as bright as the pen was near.
+ * Draws digits for use without MNIST: strokes with round ends on 28 x 28 pixels. A pixel is
+ * brighter the closer it is to the stroke.
  */
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static const strokes drawn[DIGITS] = {
       {14, 6}}},
 };
 
-/* Distance of a place to the line from a to b. */
+/* Distance from p to the line from a to b. */
 static double distance(point p, point a, point b) {
     double dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
     double t = length > 0 ? ((p.x - a.x) * dx + (p.y - a.y) * dy) / length : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis evaluate: explanations of the same decisions by several methods, side by side.
+ * sis evaluate: compares explanations of the same decisions by several methods.
  */
 #include "evaluate.h"
 
@@ -117,7 +117,7 @@ static int check_usage(const eval_options *o, const cli_list *args) {
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Model and examples; under a second mask, too, if it is asked for. */
+/* The model and the examples, and the same under a second mask if requested. */
 typedef struct {
     sis_task *task, *second;
     const char *second_mask;

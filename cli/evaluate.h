@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * evaluate.h - the options of sis evaluate, and what was found: tables, CSV, JSON (evaluate_table.c).
+ * evaluate.h - the options of sis evaluate and its output: tables, CSV, JSON (evaluate_table.c).
  */
 #ifndef SIS_CLI_EVALUATE_H
 #define SIS_CLI_EVALUATE_H
@@ -15,7 +15,7 @@ typedef struct eval_options {
     cli_common common;
 } eval_options;
 
-/* Tables on standard output, and the files that were asked for. */
+/* Print the tables on standard output and write the requested files. */
 int eval_tell(const eval_options *o, const sis_evaluate_opt *opt, const sis_evaluation *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of sis evaluate: a method a row, against the first one; and a row a rationale as CSV, an
- * empty cell where nothing was measured.
+ * The output of sis evaluate: tables with one row per method, each tested against the first method,
+ * and CSV with one row per rationale. A cell is empty if nothing was measured.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -16,12 +16,12 @@
 
 enum { CELL = 44, COLUMNS = 8 };
 
-/* Rows of cells, the first row being the header. Errors stick. */
+/* Rows of cells; the first row is the header. The first error is kept. */
 typedef struct {
-    size_t columns, texts; /* of these, columns of text to the left */
+    size_t columns, texts; /* number of columns; text columns, on the left */
     size_t n, room;        /* cells */
     char (*cells)[CELL];
-    int on_top; /* nothing is printed above it */
+    int on_top; /* first table: no empty line above it */
     int status;
 } table;
 
@@ -49,7 +49,7 @@ static void put_header(table *t, const char *const *names) {
         put(t, "%s", names[t->columns]);
 }
 
-/* The p-values of each method against the first, if there is anything to test against. */
+/* Add the p-values of each method against the first, if there are any. */
 static void put_tests(table *t, const sis_evaluation *e) {
     if (e->n_methods > 1) {
         put(t, "rank-sum p");
@@ -66,7 +66,7 @@ static void put_against(table *t, const sis_evaluation *e, size_t method, int qu
     put_number(t, "%.2g", method == 0 ? NAN : q->signed_rank_p);
 }
 
-/* Letters, not bytes. */
+/* Counts characters, not bytes. */
 static int width_of(const char *text) {
     int n = 0;
     for (; *text; text++)
@@ -81,7 +81,7 @@ static void print_cell(const char *text, int width, int left) {
     printf("%*s", left ? blanks : 0, "");
 }
 
-/* Text to the left, numbers to the right. */
+/* Text is left-aligned, numbers right-aligned. */
 static int print_table(table *t, const char *title) {
     int widths[COLUMNS] = {0};
     if (t->status == CLI_DONE) {
@@ -103,7 +103,7 @@ static int print_table(table *t, const char *title) {
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* Changes of the score are negated for decisions "<=". */
+/* For decisions "<=", changes of the score are negated. */
 static int is_below(const sis_evaluation *e) {
     return e->examples[0].below;
 }
@@ -126,7 +126,7 @@ static int print_counts(const sis_evaluation *e) {
     return print_table(&t, "Rationales");
 }
 
-/* A quantity of rationales: median, lowest, highest, tests. */
+/* Print a quantity of rationales: median, minimum, maximum, tests. */
 static int print_quantity(const sis_evaluation *e, const char *title, int quantity,
                           const char *format) {
     table t = {.texts = 1};
@@ -162,9 +162,9 @@ static int print_importance(const sis_evaluation *e) {
                                  "the score");
 }
 
-/* ---- People ---------------------------------------------------------------------------------- */
+/* ---- Agreement with people ------------------------------------------------------------------- */
 
-/* All that a method shows of an example, as one set. */
+/* Everything that a method shows of an example counts as one set. */
 static int print_tokens(const sis_evaluation *e) {
     static const struct {
         int quantity;
@@ -239,7 +239,7 @@ static int print_robust(const sis_evaluation *e, const sis_evaluate_opt *o) {
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
-/* A method, and something at each cut. */
+/* The header: the method, then one column per cut. */
 static void put_cut_header(table *t, const sis_evaluation *e, int curve) {
     const double *counts = e->methods[0].summary.curves[SIS_CURVE_FEATURES];
     put(t, "method");
@@ -251,8 +251,8 @@ static void put_cut_header(table *t, const sis_evaluation *e, int curve) {
     t->columns = 1 + SIS_N_CUTS;
 }
 
-/* A curve, its mean over the cuts, and whether that differs from the first method's example by
- * example. */
+/* Print a curve, its mean over the cuts, and a paired test of that mean against the first
+ * method. */
 static int print_curve(const sis_evaluation *e, int curve, int quantity, const char *title) {
     table t = {.texts = 1};
     put_cut_header(&t, e, curve);
@@ -359,7 +359,7 @@ static int print_study(const sis_evaluation *e) {
 
 /* ---- All tables ------------------------------------------------------------------------------ */
 
-/* The decision, if all examples share it. */
+/* Print the decision if all examples share it. */
 static void print_decision(const sis_evaluation *e) {
     const sis_evaluated_example *first = &e->examples[0];
     int same = 1;
@@ -414,7 +414,7 @@ static int print_all(const sis_evaluation *e, const sis_evaluate_opt *o) {
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
-/* Text as a cell: quoted where it must be. */
+/* Write text as a CSV cell, quoted if needed. */
 static void put_text(FILE *f, const char *text) {
     if (!strpbrk(text, ",\"\n\r")) {
         fputs(text, f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis explain: inputs and a model in, a results file out.
+ * sis explain: explains the decisions of a model and writes a results file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +137,8 @@ static void count_record(cli_explaining *w, const char *id, const sis_collection
                  c->message ? c->message : "the model failed");
 }
 
-/* Examples that failed are in the file; why the status is 1 is said even with --quiet. */
+/* Report failed examples, which are in the file. Not silenced by --quiet: they make the status
+ * 1. */
 static int tell_errors(const cli_explaining *w) {
     size_t n = w->found.counts[SIS_STATUS_ERROR];
     const char *id = w->found.first[SIS_STATUS_ERROR].id;
@@ -147,10 +148,10 @@ static int tell_errors(const cli_explaining *w) {
                : cli_error("%zu examples failed; the first is \"%s\": %s", n, id, w->found.why);
 }
 
-/* ---- Records ---------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
-/* A record with how the file is made, if it is the first. `line`: as it was formatted elsewhere without that,
- * which is its last field; NULL: it was not. */
+/* Format a record; the first one carries the provenance. `line`: the record already formatted
+ * without provenance, which is appended as the last field; or NULL. */
 static int format_record(const cli_explaining *w, sis_record *r, int first, const char *line,
                          char **out, size_t *n) {
     const char *none = r->provenance;
@@ -167,8 +168,8 @@ static int format_record(const cli_explaining *w, sis_record *r, int first, cons
     return error;
 }
 
-/* Count a record and put it into the file; the first one says how the file is made. `line`: as it was
- * formatted elsewhere, n bytes; NULL: it was not. */
+/* Count a record and write it to the file; the first one carries the provenance. `line`: the record
+ * already formatted, n bytes; or NULL. */
 static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *line, size_t n) {
     char number[SIS_ID_SIZE], *own = NULL;
     sis_line place = {.row = sis_task_row(w->task, i),
@@ -188,13 +189,13 @@ static int take_record(cli_explaining *w, size_t i, sis_record *r, const char *l
     w->bytes += (long long)n;
     w->n_written++;
     if (status == CLI_DONE && w->provenance &&
-        sis__processes_now) /* a file of ours from its beginning */
+        sis__processes_now) /* this run writes the whole file */
         status = cli_fail(sis_lines_note(&w->lines, &place));
     w->broken |= status != CLI_DONE;
     return w->broken ? SIS_E_IO : SIS_OK;
 }
 
-/* All that is to be done, by this process. */
+/* Explain all examples in this process. */
 static int explain_here(cli_explaining *w) {
     sis_record r;
     int got = sis_task_choose(w->task, w->todo, w->n_todo);
@@ -203,9 +204,9 @@ static int explain_here(cli_explaining *w) {
     return got;
 }
 
-/* ---- Many processes --------------------------------------------------------------------------- */
+/* ---- Many processes -------------------------------------------------------------------------- */
 
-/* Lines are the answers. One thread of this process: */
+/* Worker thread: sends each record as a formatted line. */
 static int answer_lines(void *ctx, size_t k, int worker) {
     cli_explaining *w = ctx;
     sis_record r;
@@ -247,7 +248,7 @@ static void cancel(void *ctx) {
     sis_task_cancel(((cli_explaining *)ctx)->task);
 }
 
-/* The provenance that the first record carries; free(*provenance). */
+/* The provenance for the first record; free(*provenance). */
 static int find_provenance(const cli_explaining *w, char **provenance) {
     cli_list words = {0};
     int status = cli_words_of(&cli_explain, w->o, &words);
@@ -261,7 +262,7 @@ static void count_kept(void *ctx, const sis_record *r) {
     count_record(ctx, r->id, &r->collection);
 }
 
-/* Leave out the examples that an earlier run has done. */
+/* Skip the examples that an earlier run has explained. */
 static int resume(cli_explaining *w, char **provenance, size_t *keep) {
     sis_task_earlier old;
     int status = cli_fail(sis_task_resume(w->task, w->o->output, *provenance, count_kept, w, &old));
@@ -283,7 +284,7 @@ static int resume(cli_explaining *w, char **provenance, size_t *keep) {
     return CLI_DONE;
 }
 
-/* Which examples are to be done, and the file they go to. It is ours before it is looked at. */
+/* Choose the examples and open the output. The file is locked before it is read. */
 static int begin_output(cli_explaining *w) {
     size_t keep = 0;
     int status = cli_output_append(&w->out, w->o->output);
@@ -305,7 +306,7 @@ static int is_late(cli_explaining *w) {
     return w->late;
 }
 
-/* Progress, and the end of the time that the run has. Of several processes the first knows both. */
+/* Show progress and check the time limit. With several processes only the first does both. */
 static int watch(void *ctx, const sis_progress *progress) {
     cli_explaining *w = ctx;
     if (sis__processes_now)
@@ -328,7 +329,7 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     w->deadline = o->time_limit_total > 0 ? sis__seconds() + o->time_limit_total : 0;
 }
 
-/* All that is to be done, by many processes. */
+/* Explain all examples with many processes. */
 static int explain_there(cli_explaining *w) {
     return sis__spread(&(sis__work){.which = w->todo,
                                     .n = w->n_todo,
@@ -350,7 +351,7 @@ static int explain_all(cli_explaining *w) {
     return w->broken ? CLI_FAILED : cli_fail(error);
 }
 
-/* What happens to features outside a subset, and the option that says how. */
+/* A mask, and the option that sets it. */
 typedef struct {
     const char *words, *option;
 } outsider;
@@ -365,7 +366,7 @@ static const outsider *outside(const cli_explain_options *o) {
                : &masked;
 }
 
-/* The same where a class was to be kept, so that there is no threshold. */
+/* The same for kept classes, which have no threshold. */
 static void remark_class(const cli_explaining *w) {
     const cli_first *behind = &w->found.first[SIS_STATUS_NOT_DECIDED];
     const cli_first *ahead = &w->found.first[SIS_STATUS_DEFAULT_DECISION];
@@ -388,7 +389,7 @@ static void remark_class(const cli_explaining *w) {
                  -behind->score, behind->id);
 }
 
-/* Why nothing was explained, and what would be. */
+/* Tell why nothing was explained, and which options would help. */
 static void remark(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
     if (keeps_class(o)) {
@@ -416,7 +417,7 @@ static void remark(const cli_explaining *w) {
                  w->found.first[SIS_STATUS_DEFAULT_DECISION].id, outside(o)->option);
 }
 
-/* The number of records and how to read them. */
+/* Print the number of records and how to read them. */
 static void conclude(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
     char cut[64] = "";
@@ -433,7 +434,7 @@ static void conclude(const cli_explaining *w) {
                                   "write them to a file with --output");
 }
 
-/* The records of all that is to be done. */
+/* Explain all examples and write their records. */
 static int explain(cli_explaining *w) {
     int status = begin_output(w);
     if (status != CLI_DONE)
@@ -446,14 +447,14 @@ static int explain(cli_explaining *w) {
         status =
             cli_fail(w->lines.n ? sis_lines_sort_in_place(&w->lines, w->o->output, w->provenance)
                                 : sis_lines_sort_file(w->o->output, w->provenance_anew));
-    status = cli_output_close(&w->out, status); /* not before it is in order: others wait for it */
+    status = cli_output_close(&w->out, status); /* after sorting: closing releases the lock */
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
         conclude(w);
     return status == CLI_DONE ? tell_errors(w) : status;
 }
 
-/* Another process distributes the work. */
+/* Explain what another process hands out. */
 static int serve(cli_explaining *w) {
     w->n_todo = sis_task_count(w->task);
     return explain_all(w);

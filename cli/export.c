@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis export: results for spreadsheets, genome browsers and databases.
+ * sis export: writes results in formats of spreadsheets, genome browsers and databases.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,7 @@ static void init(void *p) {
 
 typedef struct {
     const export_options *o;
-    sis_export
-        *e; /* once there is a record, so that nothing is written for a file that holds none */
+    sis_export *e; /* NULL before the first record, so that an empty file writes nothing */
     cli_where where;
     cli_output out;
     size_t n;
@@ -64,10 +63,9 @@ static int add_record(void *ctx, sis_record *r) {
         return status;
     x->n++;
     int error = sis_export_add(x->e, r);
-    return error == SIS_E_CANCELLED ? CLI_FAILED : cli_fail(error); /* writing has said why */
+    return error == SIS_E_CANCELLED ? CLI_FAILED : cli_fail(error); /* already reported */
 }
 
-/* What became of them. */
 static void tell(const export_options *o, const exporting *x, size_t left_out) {
     cli_where_tell(&x->where, o->common.quiet);
     if (left_out)
@@ -85,7 +83,7 @@ static int run(const void *p, const cli_list *args) {
     int status = cli_where_open(&x.where, o->where);
     if (status == CLI_DONE)
         status = cli_records_each(args->items[0], SIZE_MAX, &x.where, add_record, &x);
-    if (status == CLI_DONE && !x.e) /* an empty pipe, or no record is meant */
+    if (status == CLI_DONE && !x.e) /* an empty pipe, or --where selects nothing */
         status = begin(&x);
     size_t left_out = status == CLI_DONE ? sis_export_left_out(x.e) : 0;
     if (status == CLI_DONE)

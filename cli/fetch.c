@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Packages and files. See fetch.h.
+ * Fetching packages and files. See fetch.h.
  *
- * Clients are run without a shell, in the work folder, with their chatter kept in a file there; if
- * one fails, the last thing it said is quoted. What they need of the network is their business.
+ * Package clients run without a shell, in the work folder, with their output in a log file there.
+ * If one fails, the last line of its log is quoted. Network settings are left to the client.
  */
 #include "fetch.h"
 
@@ -55,7 +55,7 @@ int cli_work_begin(char folder[CLI_PATH_MAX]) {
     const char *base = getenv("TMPDIR");
     if (joined(folder, base && *base ? base : "/tmp", "/", "sis-data-XXXXXX") != CLI_DONE)
         return CLI_FAILED;
-    if (mkdtemp(folder)) /* gone after Ctrl-C, too */
+    if (mkdtemp(folder)) /* also removed after Ctrl-C */
         return cli_fail(sis__temporary_add(folder));
     int status = cli_error("cannot create a temporary folder %s: %s", folder, strerror(errno));
     folder[0] = '\0';
@@ -80,7 +80,7 @@ void cli_work_end(const char *folder) {
 
 enum { NOT_INSTALLED = 127 };
 
-/* The last line of a client's chatter that says something, without control characters. */
+/* The last line of the log that has text, without control characters. */
 static void last_words(const char *log, char *text, size_t size) {
     char line[512];
     FILE *f = fopen(log, "r");
@@ -97,9 +97,8 @@ static void last_words(const char *log, char *text, size_t size) {
             *p = '?';
 }
 
-/* In the child: everything it says goes to the log. Signals reach it as they reach any program: the
- * mask that our threads have (interrupt.c) would go with it. Its own group, so that cli/interrupt.c
- * ends what it starts, too. */
+/* In the child: redirect output to the log. Reset the signal mask inherited from our threads
+ * (interrupt.c), and start a process group so that interrupt.c ends its children too. */
 static void become(const char *work, const char *log, char *const *argv) {
     sigset_t none;
     sigemptyset(&none);
@@ -120,7 +119,7 @@ static int run(const char *work, const char *log, char *const *argv) {
         become(work, log, argv);
     if (child < 0)
         return -1;
-    (void)sis__children_add(child); /* if it is not there, it only outlives an interruption */
+    (void)sis__children_add(child); /* on failure the child only outlives an interruption */
     pid_t ended;
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR)
         continue;
@@ -128,7 +127,7 @@ static int run(const char *work, const char *log, char *const *argv) {
     return ended == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The same, and a line about it if it fails. */
+/* The same, with an error line on failure. */
 static int run_client(const char *work, char *const *argv, const char *advice) {
     char log[CLI_PATH_MAX], said[512];
     if (cli_path(log, work, "client.log") != CLI_DONE)
@@ -146,7 +145,7 @@ static int run_client(const char *work, char *const *argv, const char *advice) {
                      argv[0], *said ? " (" : "", said, *said ? ")" : "", advice);
 }
 
-/* The file in `work` whose name ends so. */
+/* Find the file in `work` whose name has that ending. */
 static int find_file(const char *work, const char *end, char out[CLI_PATH_MAX]) {
     DIR *folder = opendir(work);
     int status = CLI_FAILED;
@@ -192,7 +191,7 @@ gzFile cli_part_open(const char *path, const char *mode) {
     char part[CLI_PATH_MAX];
     if (cli_part_name(part, path) != CLI_DONE)
         return NULL;
-    unlink(part); /* of a run that was killed */
+    unlink(part); /* left by a killed run */
     gzFile out = gzopen(part, mode);
     if (!out)
         cli_cannot_write(part);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Help and manual pages, written from the tables the parser reads, and the command `help` that
- * prints them. Defaults are read from the struct a command's init function fills. Help fits 80
- * columns and opens with a line that can be pasted; the manual is roff with man(7) macros.
+ * Help, manual pages and the command `help`, generated from the tables that the parser reads.
+ * Defaults come from the command's init function. Help fits 80 columns and begins with an example;
+ * the manual is roff with man(7) macros.
  */
 #include "cli.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/ascii.h"
 
-/* ---- Pieces of text both need ---------------------------------------------------------------- */
+/* ---- Text shared by help and manual ---------------------------------------------------------- */
 
 enum { WIDTH = 79, LEFT = 26, TEXT = 512 };
 
@@ -41,7 +41,7 @@ static void default_text(const cli_option *o, const void *target, char *text, si
     }
 }
 
-/* The help line with its choices, its default, and what else the table knows. */
+/* The help line with choices, default and other facts of the table. */
 static void option_text(const cli_option *o, const char *options, const cli_cursor *c, char *text,
                         size_t size) {
     char value[TEXT / 2];
@@ -75,7 +75,7 @@ static const cli_option help_option = {"help", 'h', .help = "this help"};
 
 /* ---- Help ------------------------------------------------------------------------------------ */
 
-/* Words of `text` from `column` on, wrapped at WIDTH, further lines indented; ends the line. */
+/* Print `text` from `column` on, wrapped at WIDTH with further lines indented; ends the line. */
 static void wrap(const char *text, size_t column, size_t indent) {
     int first = 1;
     while (*text) {
@@ -170,7 +170,7 @@ void cli_help_program(const cli_program *program) {
 
 /* ---- Manual ---------------------------------------------------------------------------------- */
 
-/* Text in roff: nothing in it is a request, a dash is the one of the keyboard. */
+/* Escape text for roff: no requests, and plain ASCII dashes. */
 static void roff_n(const char *text, size_t n) {
     int line_start = 1;
     for (; n; n--, text++) {
@@ -190,7 +190,7 @@ static void roff(const char *text) {
     roff_n(text, strlen(text));
 }
 
-/* One paragraph a line; those that begin with a space as they are. */
+/* One line per paragraph; those that begin with a space are verbatim. */
 static void roff_paragraphs(const char *text) {
     for (int first = 1; text && *text; first = 0) {
         const char *end = strstr(text, "\n\n");

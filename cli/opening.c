@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See opening.h.
+ * Options for opening models. See opening.h.
  */
 #include "opening.h"
 

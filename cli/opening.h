@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * opening.h - how models are reached: options of every command that opens one.
+ * opening.h - options for opening a model, shared by every command that opens one.
  */
 #ifndef SIS_CLI_OPENING_H
 #define SIS_CLI_OPENING_H
@@ -11,13 +11,13 @@
 
 typedef struct cli_opening {
     sis_model_opt opt;
-    double retries; /* NaN: as usual */
+    double retries; /* NaN: the default */
     cli_list headers;
 } cli_opening;
 extern const cli_option cli_opening_options[];
 void cli_opening_init(cli_opening *o);
 
-/* The options for the library. Borrows from these. */
+/* Fill the library's options. Borrows from `o`. */
 sis_model_opt cli_opening_opt(const cli_opening *o);
 
 #endif

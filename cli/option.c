@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parsing a command line by its table.
+ * Parses a command line by its table.
  *
- * Accepted: `--name value`, `--name=value`, `-x value`, `-xvalue`, flags in one bunch (`-qv`),
- * options and arguments in any order, `--` after which everything is an argument, `-` alone as an
- * argument. A word that looks like a long option is not taken for a value (`--output --quiet` is a
- * forgotten file name); write `--output=--quiet` if it is one. An option given twice counts the
- * last time, unless it is a list. Names are never abbreviated: a script must not break because a
- * later version has one more option.
+ * Accepted: `--name value`, `--name=value`, `-x value`, `-xvalue`, combined flags (`-qv`), options
+ * and arguments in any order, `--` to end the options, `-` alone as an argument. A word that looks
+ * like a long option is not a value (`--output --quiet` lacks a file name); write
+ * `--output=--quiet` to force it. The last occurrence of an option counts, unless it is a list.
+ * Names cannot be abbreviated, so that a new option cannot break a script.
  */
 #include "cli.h"
 
@@ -55,7 +54,7 @@ const cli_option *cli_next(cli_cursor *c) {
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* One option as it was written: "--name" or "-x", for messages. */
+/* One option as the user wrote it, "--name" or "-x", for messages. */
 typedef struct {
     const cli_option *option;
     void *target;
@@ -64,7 +63,7 @@ typedef struct {
 
 static int out_of_range(const found *f, const char *value) {
     const cli_option *o = f->option;
-    int digits = o->kind == CLI_KIND_COUNT ? 17 : 6; /* a count is written out */
+    int digits = o->kind == CLI_KIND_COUNT ? 17 : 6; /* counts are printed in full */
     if (o->max == INFINITY)
         return cli_usage("%s: expected at least %.*g, found %s", f->spelled, digits, o->min, value);
     return cli_usage("%s: expected %.*g to %.*g, found %s", f->spelled, digits, o->min, digits,
@@ -157,7 +156,7 @@ static int store(const found *f, const char *value) {
 
 /* ---- Words of the command line --------------------------------------------------------------- */
 
-/* The rest of the command line, and where its parts go. */
+/* The remaining command line and the destinations. */
 typedef struct {
     const cli_command *command;
     char **argv, **end;
@@ -166,7 +165,7 @@ typedef struct {
     int help;
 } parser;
 
-/* Options that had another name in earlier versions. */
+/* The new name of an option that was renamed. */
 static const char *renamed(const char *name) {
     static const char *const table[][2] = {{"class", "target"}, {"target", "towards"}};
     size_t length = strcspn(name, "=");
@@ -239,7 +238,7 @@ static int parse_long(parser *p, const char *word) {
     return value ? store(&f, value) : CLI_USAGE;
 }
 
-/* A bunch of letters: flags, the last of them perhaps an option with its value. */
+/* Combined letters: flags, the last of which may be an option with its value. */
 static int parse_short(parser *p, const char *word) {
     for (; *word; word++) {
         cli_cursor c = {.at = p->command->options};
@@ -281,7 +280,7 @@ static int parse_words(parser *p) {
     return status;
 }
 
-/* ---- What must hold in the end --------------------------------------------------------------- */
+/* ---- Final checks ---------------------------------------------------------------------------- */
 
 static int is_unset(const cli_option *o, const void *target) {
     switch (o->kind) {
@@ -318,7 +317,7 @@ static int check_args(const parser *p) {
     return CLI_DONE;
 }
 
-/* ---- Back to words --------------------------------------------------------------------------- */
+/* ---- Options as words ------------------------------------------------------------------------ */
 
 static int add_word(cli_list *words, const char *name, const char *value) {
     char *word = NULL;
@@ -330,7 +329,7 @@ static int add_word(cli_list *words, const char *name, const char *value) {
     return status;
 }
 
-/* The option as it was given, unless it is as it is by default. */
+/* Append the option as it was given, unless it has its default. */
 static int spell(const cli_option *o, const void *now, const void *before, cli_list *words) {
     const cli_list *list = (const cli_list *)now;
     const char *text, *was;
@@ -453,15 +452,15 @@ void cli_words_release(cli_list *words) {
     *words = (cli_list){0};
 }
 
-/* ---- Whole ----------------------------------------------------------------------------------- */
+/* ---- Entry points ---------------------------------------------------------------------------- */
 
-/* Does the help say that the option names what is written? */
+/* Does the help text say that the option names an output? */
 static int says_writes(const cli_option *o) {
     return o->metavar && (strstr(o->help, "write ") ||
                           (strncmp(o->help, "where ", 6) == 0 && strstr(o->help, " go")));
 }
 
-/* A table that breaks the rules of cli.h is a mistake of ours, found by the first test of it. */
+/* Assert the table rules of cli.h; a violation is a bug that the first test finds. */
 static void check_table(const cli_option *table) {
     cli_cursor c = {.at = table};
     for (const cli_option *o; (o = cli_next(&c));) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where results go. See output.h.
+ * Output files and standard output. See output.h.
  */
 #include "output.h"
 
@@ -37,7 +37,7 @@ int cli_output_open(cli_output *o, const char *path) {
                                                                    : status;
 }
 
-/* One process writes a file at a time. The lock goes with the open file, so that it cannot outlive
+/* Only one process at a time may write a file. The lock belongs to the open file, so it ends with
  * the process. Some file systems have no locks. */
 static int lock(const cli_output *o) {
     struct stat mine, there;
@@ -74,8 +74,8 @@ int cli_output_cut(cli_output *o, size_t bytes) {
     return ftruncate(fileno(o->file), (off_t)bytes) == 0 ? CLI_DONE : failed(o, "cut");
 }
 
-/* A terminal obeys control characters in names and texts. It gets a "?" for each, a file or a pipe
- * gets the bytes. */
+/* On a terminal, replace control characters in names and texts by "?". Files and pipes get the
+ * bytes unchanged. */
 static int show(const char *bytes, size_t n) {
     char *text = cli_grab(n + 1, 1);
     if (!text)
@@ -103,7 +103,7 @@ int cli_output_add(cli_output *o, const char *bytes, size_t n) {
         return CLI_DONE;
     int status = failed(o, "write to");
     if (o->file != stdout)
-        clearerr(o->file); /* it has been said: not again when it is closed */
+        clearerr(o->file); /* already reported; do not report it again on close */
     return status;
 }
 
@@ -113,7 +113,7 @@ int cli_output_write(cli_output *o, const char *bytes, size_t n) {
         return status;
     status = failed(o, "write to");
     if (o->file != stdout)
-        clearerr(o->file); /* it has been said: not again when it is closed */
+        clearerr(o->file); /* already reported; do not report it again on close */
     return status;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What may be written: one rule for every command, applied to the table of its options before it runs.
+ * Protects files from being overwritten, by one rule for every command. The rule is applied to the
+ * table of options before the command runs.
  *
- * An existing output is refused without --force (or --resume, which appends). An output that is a file
- * the command reads is refused always. Outputs are the options marked .writes; every other text on the
- * command line may name a file that is read, so that an option cannot be forgotten: "mean:FILE",
- * "NAME=FILE", "FILE#OUTPUT", "FILE:ID", "cmd:interpreter FILE". Files are compared by device and
- * number, so that links do not help. Files that are read though nobody names them (labels beside
- * images) are refused when they are opened for writing: see base/replace.h.
+ * An existing output is refused without --force (or --resume, which appends). An output that the
+ * command also reads is always refused. Outputs are the options marked .writes. Every other text on
+ * the command line may name an input, so that no option can be forgotten: "mean:FILE", "NAME=FILE",
+ * "FILE#OUTPUT", "FILE:ID", "cmd:interpreter FILE". Files are compared by device and inode, which
+ * sees through links. Inputs that no option names (labels beside images) are refused when they are
+ * opened for writing: see base/replace.h.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -31,11 +32,11 @@ static int same(const struct stat *a, const struct stat *b) {
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
-/* Is the output `path` that file, or in that folder? */
+/* Is the output `path` that file, or inside that folder? */
 static int is_read(const char *path, const struct stat *output, const char *name, int folders) {
     char packed[PATH_MAX + 4], real[PATH_MAX];
     struct stat st;
-    if (stat(name, &st) != 0) { /* readers look for a packed file, too */
+    if (stat(name, &st) != 0) { /* readers also look for a compressed file */
         snprintf(packed, sizeof packed, "%s.gz", name);
         return stat(packed, &st) == 0 && same(&st, output);
     }
@@ -50,7 +51,7 @@ static int is_read(const char *path, const struct stat *output, const char *name
     return 0;
 }
 
-/* Does some part of the text name the output? Parts begin and end where a prefix or suffix may. */
+/* Does some part of the text name the output? Parts are split where a prefix or suffix may be. */
 static int names(const char *text, const char *path, const struct stat *output, int folders) {
     enum { MARKS = 256 };
     int command = strncmp(text, "cmd:", 4) == 0;
@@ -126,7 +127,7 @@ int cli_refuse_output(const char *path) {
     return status == CLI_DONE ? cli_refuse_existing(path) : status;
 }
 
-/* Two options must not name one file. */
+/* Two options must not name the same file. */
 static int refuse_twice(const char *a, const char *b) {
     struct stat x, y;
     const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
@@ -142,13 +143,13 @@ static int refuse_twice(const char *a, const char *b) {
     return twice ? cli_usage("%s is named for two outputs", a) : CLI_DONE;
 }
 
-/* The path in a value of an option that writes. */
+/* The path in the value of an output option. */
 static const char *path_in(const cli_option *o, const char *value) {
     const char *equals = o->writes == CLI_WRITES_NAMED && value ? strchr(value, '=') : NULL;
     return equals ? equals + 1 : value;
 }
 
-/* Is it the value of an option that writes? */
+/* Is it the value of an output option? */
 static int is_output(const char *path) {
     cli_cursor c = {.at = cli_running_now.command->options};
     for (const cli_option *o; (o = cli_next(&c));) {
@@ -172,7 +173,7 @@ int cli_refuse_appeared(const char *path) {
 
 enum { OUTPUTS = 64 };
 
-/* One more path that is written. */
+/* Add an output path and check it. */
 static int add_output(const char *path, const char **outputs, size_t *n) {
     int status = path ? cli_refuse_output(path) : CLI_DONE;
     if (!path || is_dash(path))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis predict: scores only, to see what a model makes of its inputs before asking why.
+ * sis predict: scores the inputs without explaining them.
  */
 #include <stdlib.h>
 
@@ -34,14 +34,14 @@ static void init(void *p) {
     cli_task_opt_init(&((predict_options *)p)->task);
 }
 
-enum { BLOCK = 1 << 16 }; /* examples scored together, at most */
+enum { BLOCK = 1 << 16 }; /* maximum number of examples scored together */
 
 typedef struct {
     sis_task *task;
     sis__queue *things;
-    size_t block[BLOCK]; /* examples that are scored */
+    size_t block[BLOCK]; /* examples to score */
     cli_output out;
-    int broken; /* the file cannot be written, and that was said */
+    int broken; /* writing failed, and the error was printed */
 } predicting;
 
 static int answer_scores(void *ctx, size_t k, const double *scores) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program `sis`: its name, its own manual page and the list of its commands. Everything else is
- * in one file per command and, for what they share, in command.c, option.c, help.c and progress.c.
+ * The program `sis`: its name, manual page and list of commands. Each command has its own file;
+ * command.c, option.c, help.c and progress.c hold what they share.
  */
 #include <sis/sis.h>
 

@@ -4,9 +4,9 @@
  *
  *      12/100 [====>                          ]  12%  35.1k evaluations/s  1:23 left
  *
- * Only on a terminal. What does not fit the terminal's width is left out, the bar first, then the
- * rate: numbers are worth more than the drawing. Times are estimated from the share done so far,
- * which counts finished inputs and how far the present walk is.
+ * Shown only on a terminal. If the line is too wide, the bar is left out first, then the rate. The
+ * remaining time is estimated from the fraction done: finished inputs plus the fraction of the
+ * current walk.
  */
 #include "base/clock.h"
 #include "cli.h"
@@ -81,7 +81,7 @@ void cli_progress_line(const sis_progress *p, double fraction, double seconds, c
         draw_bar(bar, room < BAR_MAX ? room : BAR_MAX, fraction);
         strcat(bar, " ");
     }
-    int percent = (int)(100 * fraction + 1e-9); /* 100 is said when it is done */
+    int percent = (int)(100 * fraction + 1e-9); /* 100 only when finished */
     percent = percent > 99 && p->inputs_done < p->inputs ? 99 : percent;
     snprintf(text, width + 1, "%s%s%3d%%%s%s", counts, bar, percent, rate, left);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files as commands want them.
+ * Reading results files for commands.
  */
 #include "records.h"
 
@@ -47,7 +47,7 @@ int cli_records_each(const char *path, size_t max, cli_where *where, cli_visit *
     if (status == CLI_DONE && found < 0)
         status = cli_fail(found);
     else if (n == 0 && max > 0 &&
-             !sis_results_once(path)) /* what fills a pipe speaks for itself */
+             !sis_results_once(path)) /* an empty pipe is no error */
         status = cli_error("%s: contains no records", path);
     return status;
 }

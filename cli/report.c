@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis report: results as one HTML page, and as figures in files.
+ * sis report: writes results as one HTML page, or as figure files.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -85,9 +85,9 @@ static void init(void *o) {
     ((report_options *)o)->format = "svg";
 }
 
-/* ---- In -------------------------------------------------------------------------------------- */
+/* ---- Input ----------------------------------------------------------------------------------- */
 
-/* Whether the decision differs from the label: 1 or 0, -1 after an error message. */
+/* Does the decision differ from the label? 1 or 0, -1 after an error message. */
 static int is_mistaken(const sis_record *r) {
     if (!r->drawing.label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
@@ -105,7 +105,7 @@ static int is_wanted(const report_options *o, const sis_record *r) {
     return o->mistaken ? is_mistaken(r) : 1;
 }
 
-/* Where the records of a file go. */
+/* Destination of the records of a file. */
 typedef struct {
     sis_report *report;
     const report_options *o;
@@ -137,7 +137,7 @@ static int add_results(sis_report *report, const report_options *o, const cli_li
     return status;
 }
 
-/* The bytes of an open file: *bytes is free()d by the caller. */
+/* Read an open file; the caller frees *bytes. */
 static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
     size_t room = 0, got = 1;
     *bytes = NULL;
@@ -157,7 +157,7 @@ static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
 
 typedef int (*adder)(sis_report *report, const char *name, const char *json, size_t n);
 
-/* *bytes is free()d by the caller. */
+/* The caller frees *bytes. */
 static int read_file(const char *path, char **bytes, size_t *n) {
     FILE *file = fopen(path, "r");
     *bytes = NULL;
@@ -185,7 +185,7 @@ static int add_files(sis_report *report, const cli_list *paths, adder add) {
     return status;
 }
 
-/* ---- Out ------------------------------------------------------------------------------------- */
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 static int write_page(const sis_report *report, const report_options *o) {
     char *html;
@@ -261,21 +261,21 @@ static int write_figures(const sis_report *report, const report_options *o) {
     return status;
 }
 
-/* ---- Some figures ---------------------------------------------------------------------------- */
+/* ---- Selected figures ------------------------------------------------------------------------ */
 
-/* NAME=FILE, taken apart. */
+/* A parsed NAME=FILE. */
 typedef struct {
     const char *text, *path;
     int name_length, format;
     int found;
 } chosen_figure;
 
-/* All of them, and what there is to choose from. */
+/* All selected figures, and the available names. */
 typedef struct {
     chosen_figure *items; /* (n) */
     size_t n;
-    int format;       /* that is drawn now */
-    char names[1024]; /* of all figures, as far as they fit */
+    int format;       /* format being drawn */
+    char names[1024]; /* available figures, as many as fit */
     size_t used;
 } selection;
 
@@ -314,7 +314,7 @@ static int write_chosen(void *ctx, const sis_figure *figure) {
     return status;
 }
 
-/* All figures are drawn once in each format that is asked for. */
+/* Draw all figures once for each requested format. */
 static int write_selection(const sis_report *report, selection *s) {
     int status = CLI_DONE;
     for (s->format = 0; status == CLI_DONE && s->format <= SIS_FIGURE_PDF; s->format++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis serve: models behind an address, with a page for people and protocols for programs.
+ * sis serve: serves models over HTTP, with a web page and inference protocols.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "task.h"
 
 typedef struct {
-    cli_task_opt task; /* all but the model */
+    cli_task_opt task; /* everything except the model */
     cli_list models, names;
     sis_server_opt server;
     const char *model_name, *predictor_host;
@@ -89,7 +89,7 @@ static void init(void *p) {
     o->body = o->server.body >> 20;
 }
 
-/* ---- The models ------------------------------------------------------------------------------ */
+/* ---- Models ---------------------------------------------------------------------------------- */
 
 /* The last part of an address, or its host. */
 static const char *end_of(const char *address) {
@@ -97,7 +97,8 @@ static const char *end_of(const char *address) {
     return slash && slash[1] ? slash + 1 : host;
 }
 
-/* The name of a model: its file's without folder and ending, what is behind /models/, or the end of its address. */
+/* The name of a model: its file name without folder and ending, the part after /models/, or the end
+ * of its address. */
 static char *name_of(const char *model) {
     const char *file = strncmp(model, "ort:", 4) == 0 ? model + 4 : model;
     const char *at = strncmp(model, "http", 4) == 0 ? strstr(model, "/models/") : NULL;
@@ -127,13 +128,13 @@ static int add_model(const serve_options *o, served *s, const char *model, const
     m->name = copy;
     cli_task_options(&o->task, &m->task);
     m->task.model.spec = model;
-    m->task.model.open.token = NULL; /* it is what we ask for */
+    m->task.model.open.token = NULL; /* the token protects our server, not the model */
     if (!m->task.question.threshold && !m->task.examples.prompt)
         m->task.question.threshold = "0.5";
     return CLI_DONE;
 }
 
-/* The predictor of a KServe explainer. */
+/* Add the predictor of a KServe explainer. */
 static int add_predictor(const serve_options *o, served *s) {
     if (!o->model_name || !o->predictor_host)
         return cli_usage("--model_name and --predictor_host: give both or neither");
@@ -172,7 +173,7 @@ static void release(served *s) {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static sis_server *server; /* the one that signals are about */
+static sis_server *server; /* for the signal handler */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
 static int over;
@@ -205,7 +206,7 @@ static void write_log(void *ctx, const char *line) {
     funlockfile(stderr);
 }
 
-/* The first line of a file, without its end. */
+/* Read the first line of a file, without the newline. */
 static int read_token(const char *path, char *token, size_t size) {
     FILE *f = fopen(path, "r");
     if (!f || !fgets(token, (int)size, f)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which part of a run this process is. Whoever starts many copies of a program puts their number and
- * how many there are into the environment, each under names of its own. Launchers of MPI come before
- * Slurm: inside a Slurm job mpirun has numbers of its own, and Slurm's are those of its helpers.
+ * Finds which shard of a run this process is. Launchers of parallel programs pass rank and size in
+ * environment variables, each under its own names. MPI launchers are checked before Slurm: inside a
+ * Slurm job, mpirun sets its own ranks, and Slurm's belong to its helper processes.
  */
 #include "shard.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/ascii.h"
 
-/* A place among several. */
+/* A rank and the number of ranks. */
 typedef struct {
     size_t at, of;
 } place;
@@ -32,7 +32,7 @@ static int bad_variable(const char *name) {
     return cli_usage("--shard auto: %s is \"%s\"; expected a whole number", name, getenv(name));
 }
 
-/* Ranks of a parallel program: 1 if somebody has numbered them, 0 if nobody has. */
+/* Find the rank in a parallel program: 1 if a launcher has set it, else 0. */
 static int find_rank(place *p, int *status) {
     static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                            {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
@@ -52,12 +52,12 @@ static int find_rank(place *p, int *status) {
     return 0;
 }
 
-/* Variables of an array of jobs: the task's number, the first and last of all, and their distance. */
+/* Variables of a job array: the task's number, the first and last number, the step, the count. */
 typedef struct {
     const char *id, *first, *last, *step, *count;
 } array_names;
 
-/* A variable that may be missing. */
+/* The value of a variable, or `other` if it is not set. */
 static size_t number_or(const char *name, size_t other) {
     size_t value;
     return name && whole(getenv(name), &value) ? value : other;
@@ -88,7 +88,7 @@ static int find_array(place *p, int *status) {
         {"SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE", NULL}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *id = getenv(names[i].id);
-        if (!id || strcmp(id, "undefined") == 0) /* so says a job of SGE that is no array */
+        if (!id || strcmp(id, "undefined") == 0) /* SGE sets "undefined" outside of arrays */
             continue;
         *status = array_place(&names[i], p);
         return 1;
@@ -96,7 +96,7 @@ static int find_array(place *p, int *status) {
     return 0;
 }
 
-/* Tasks inside each job of an array: both numbers together. */
+/* Combine ranks inside each job of an array with the array's numbers. */
 static int find_auto(place *p) {
     place rank = {0, 1}, array = {0, 1};
     int status = CLI_DONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * shard.h - a part of the examples, for runs on many machines that share nothing but files.
+ * shard.h - selects a shard of the examples, for runs on many machines that share only files.
  */
 #ifndef SIS_CLI_SHARD_H
 #define SIS_CLI_SHARD_H
@@ -24,7 +24,7 @@
                 "own file and merge the files with sis merge."                                     \
     }
 
-/* The numbers that the option means; NULL: all, 0 of 1. CLI_DONE, or CLI_USAGE after one line. */
+/* Parse the option; NULL: shard 0 of 1. CLI_DONE, or CLI_USAGE after one line. */
 int cli_shard_find(const char *text, size_t *shard, size_t *shards);
 
 #endif

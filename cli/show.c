@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis show: results as a person wants to read them. Several files over the same inputs stand beside
- * each other, example by example: the first says which examples and in what order.
+ * sis show: prints results as text. Several files over the same inputs are printed side by side,
+ * example by example; the first file sets the examples and their order.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "base/columns.h"
 #include "records.h"
 
-enum { GAP = 3, COLUMN = 36 }; /* between files; least width of one */
+enum { GAP = 3, COLUMN = 36 }; /* columns: between files; minimum width of one */
 enum { WIDTH_MIN = 24, WIDTH_MAX = 400 };
 
 typedef struct {
@@ -52,7 +52,7 @@ static void defaults(void *p) {
     ((show_options *)p)->colour = "auto";
 }
 
-/* How records are shown, and which. */
+/* Which records are shown, and how. */
 typedef struct {
     sis_text_opt text;
     cli_where where;
@@ -87,7 +87,7 @@ static int page_of(const show_options *o, page *p) {
     return CLI_DONE;
 }
 
-/* Is this record to be printed? */
+/* Should this record be printed? */
 static int is_shown(page *p, const sis_record *r) {
     sis_status status = r->collection.status;
     int shown = !p->decided || (status != SIS_STATUS_NOT_DECIDED && status != SIS_STATUS_ERROR);
@@ -113,7 +113,7 @@ static int print_record(void *ctx, sis_record *r) {
 
 /* ---- Several -------------------------------------------------------------------------------- */
 
-/* What one file says of an example, under the file's name. */
+/* The text of one file's record of an example, below the file's name. */
 static char *column_text(const page *p, const char *path, const sis_record *r, size_t width) {
     sis_text_opt opt = p->text;
     char *text = NULL, *column = NULL;
@@ -134,7 +134,7 @@ static char *column_text(const page *p, const char *path, const sis_record *r, s
     return error == SIS_OK ? column : NULL;
 }
 
-/* How many of the n bytes of a line go into so many columns: up to a space, but at least a word. */
+/* The number of bytes of a line that fit `width` columns: up to a space, but at least one word. */
 static size_t fitting(const char *line, size_t n, size_t width) {
     size_t indent = strspn(line, " "), fits = sis__columns_fitting(line, width);
     if (fits >= n)
@@ -148,13 +148,13 @@ static size_t fitting(const char *line, size_t n, size_t width) {
     return fits;
 }
 
-/* A text under way beside others. */
+/* A text that is printed beside others. */
 typedef struct {
-    char *text;    /* all of it, free()d at the end */
-    char *at;      /* what is still to be printed */
-    char *end;     /* of the line that is under way, and whether others follow; NULL: none is */
-    size_t more;   /* 1 or 0 */
-    size_t indent; /* of the rest of a line that was too long */
+    char *text;    /* the whole text; freed at the end */
+    char *at;      /* start of the unprinted rest */
+    char *end;     /* end of the current line; NULL: none */
+    size_t more;   /* 1: lines follow the current one; else 0 */
+    size_t indent; /* of the continuation of a folded line */
 } column;
 
 static void end_line(column *c) {
@@ -163,8 +163,8 @@ static void end_line(column *c) {
     c->indent = 0;
 }
 
-/* The next line of a column, folded to a width; NULL at the end. *indent columns stand before
- * it. */
+/* The next line of a column, folded to `width`; NULL at the end. It is indented by *indent
+ * columns. */
 static char *next_line(column *c, size_t width, size_t *indent) {
     if (c->end && c->at >= c->end)
         end_line(c);
@@ -192,7 +192,7 @@ static char *next_line(column *c, size_t width, size_t *indent) {
 
 static void print_beside(column *columns, size_t n, size_t width) {
     for (int more = 1; more;) {
-        size_t owed = 0; /* spaces before the next text of this line */
+        size_t owed = 0; /* pending spaces before the next text */
         more = 0;
         for (size_t i = 0; i < n; i++) {
             size_t indent;
@@ -210,7 +210,7 @@ static void print_beside(column *columns, size_t n, size_t width) {
     }
 }
 
-/* The page, and the files beside the first. */
+/* The page and the files beside the first. */
 typedef struct {
     page *page;
     const char *first;

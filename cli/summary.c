@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis summary: what the subsets of a results file hold, counted.
+ * sis summary: counts the features in the subsets of a results file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,9 +47,9 @@ static const cli_option options[] = {
 
 typedef struct {
     sis_summary *s;
-    sis_groups *groups; /* NULL: there are none */
+    sis_groups *groups; /* NULL: no groups */
     cli_where where;
-    sis_report *drawn; /* NULL: there is no figure to draw */
+    sis_report *drawn; /* NULL: no figure */
     const char *path;
 } counting;
 
@@ -67,7 +67,7 @@ typedef const char *list_at(const sis_summary *s, size_t i, size_t k, size_t *n)
 
 /* ---- Table ----------------------------------------------------------------------------------- */
 
-/* Which columns say anything. */
+/* Columns that have content. */
 typedef struct {
     int wide, judged, classes, values;
 } columns;
@@ -86,7 +86,7 @@ static columns columns_of(const sis_summary *s, size_t n) {
     return c;
 }
 
-/* "own 12, rent 3" of words, "1: 12, 0: 3" of classes, the first few. */
+/* The most frequent values: "own 12, rent 3" for words, "1: 12, 0: 3" for classes. */
 static void add_few(sis__buf *b, const sis_summary *s, size_t i, size_t n, list_at *at) {
     const char *between = at == sis_summary_class ? ": " : " ";
     enum { FEW = 5 };
@@ -220,7 +220,7 @@ static void add_groups(sis__buf *b, const sis_groups *g, size_t n) {
     }
 }
 
-/* A line for each feature, a column for each group. */
+/* One line per feature, one column per group. */
 static void add_reasons(sis__buf *b, const sis_groups *g, size_t n, size_t features) {
     int wide = 7;
     for (size_t f = 0; f < features; f++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options of tasks, and tasks with all their examples. See task.h.
+ * Task options and their conversion for the library. See task.h.
  */
 #include "task.h"
 
@@ -304,7 +304,7 @@ void cli_task_note(int quiet, const sis_task *task) {
                  dropped == 1 ? " was" : "s were");
 }
 
-/* ---- Small things ---------------------------------------------------------------------------- */
+/* ---- Helpers --------------------------------------------------------------------------------- */
 
 void *cli_grab(size_t n, size_t size) {
     void *p = calloc(n ? n : 1, size ? size : 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * task.h - options that make a task (sis/task.h), the same in every command that asks a model about
- * examples.
+ * task.h - task options (sis/task.h), shared by every command that runs a model on examples.
  */
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
@@ -12,7 +11,7 @@
 #include "cli.h"
 #include "opening.h"
 
-/* Which input of a network examples go into, and what the others are. */
+/* The network input that examples go to, and the values of the other inputs. */
 #define CLI_INPUTS(type, explained, given)                                                         \
     {"explain",                                                                                    \
      0,                                                                                            \
@@ -31,53 +30,52 @@
             .more = "May be given several times. A number fills the whole input."                  \
     }
 
-/* A task as a command asks for it: its options set what the library is asked, but for what they say in other
- * words. */
+/* Task options of a command: the library's options, plus those that need conversion. */
 typedef struct cli_task_opt {
     sis_task_opt opt;
-    cli_opening open;        /* in the place of opt.model.open */
+    cli_opening open;        /* replaces opt.model.open */
     cli_list with;           /* other inputs of the model: NAME=FILE or NAME=NUMBER */
-    const char *categorical; /* NULL: none, "": whatever holds words, else columns */
+    const char *categorical; /* NULL: none, "": all columns with words, else column names */
     const char *baseline, *prefer;
     size_t jobs, seed, memory; /* memory in MiB */
 } cli_task_opt;
 
-/* Which model, which examples; what a feature is, and what a missing one looks like; which output; how. */
+/* Options for: the model and examples; features and masks; the output; the method. */
 extern const cli_option cli_source_options[], cli_question_options[], cli_output_options[],
     cli_method_options[];
-#define CLI_SOURCE_WITHOUT_MODEL (cli_source_options + 1) /* where --model is not any model */
+#define CLI_SOURCE_WITHOUT_MODEL (cli_source_options + 1) /* for commands where --model differs */
 void cli_task_opt_init(cli_task_opt *o);
 
-/* The task for the library. Borrows from the options. */
+/* Fill the library's options. Borrows from `o`. */
 void cli_task_options(const cli_task_opt *o, sis_task_opt *out);
 
-/* The same where nothing but scores are wanted. */
+/* The same for commands that only need scores. */
 void cli_plain_options(const cli_task_opt *o, sis_task_opt *out);
 
-/* Threads: as many as were asked for, or the process's share of the machine; 0: as many as it has. */
+/* The number of threads: --jobs, or this process's share of the machine; 0: all cores. */
 int cli_jobs(const cli_task_opt *o);
 
-/* What --categorical says: NULL, "" or columns. */
+/* Convert --categorical: NULL, "" or columns. */
 void cli_categorical(const char *columns, sis_data_opt *out);
 
-/* Say what is to be known of how the model is run, and of examples that were left out. */
+/* Print notes about how the model runs and about skipped examples. */
 void cli_task_note(int quiet, const sis_task *task);
 
-/* ---- Small things ---------------------------------------------------------------------------- */
+/* ---- Helpers --------------------------------------------------------------------------------- */
 
-/* The name of a file without its folder; a cmd: model or an address is what it is. */
+/* The name of a file without its folder; cmd: models and addresses are unchanged. */
 const char *cli_last_part(const char *path);
 
-/* Do both name the same model? A file counts as the same wherever it lies. */
+/* Do both name the same model? The folder of a file is ignored. */
 int cli_same_model(const char *a, const char *b);
 
-/* n zeroed items, or NULL after an error line. */
+/* Allocate n zeroed items, or NULL after an error line. */
 void *cli_grab(size_t n, size_t size);
 
-/* Does the text end so, with something before it? */
+/* Does the text end in `end`, with something before it? */
 int cli_ends_in(const char *text, const char *end);
 
-/* A number and nothing else, finite. */
+/* Parse a finite number that fills the whole text. */
 int cli_number(const char *text, double *value);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis train: from labelled examples to an ONNX file that carries everything it takes to use it.
+ * sis train: trains a network on labelled examples and writes a self-contained ONNX file.
  *
- * While it runs, a checkpoint lies beside the output (OUTPUT.train): written after every epoch and
- * once a minute in between, removed at the end. --resume goes on from it.
+ * A checkpoint, OUTPUT.train, is written after every epoch and every minute, and removed at the
+ * end. --resume continues from it.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@
 
 typedef struct {
     sis_training_opt from;
-    const char *categorical, *missing; /* what from.read says in other words */
+    const char *categorical, *missing; /* converted to from.read */
     const char *output, *curve;
     const char *optimizer, *keep;
     double rate, momentum, dropout;
@@ -110,9 +110,8 @@ static void init(void *p) {
     sis_data_opt_init(&o->from.read);
 }
 
-/* ---- Options to settings --------------------------------------------------------------------- */
+/* ---- Converting options ---------------------------------------------------------------------- */
 
-/* The training and its options. */
 typedef struct {
     const train_options *o;
     sis_training_opt from;
@@ -159,7 +158,7 @@ static int settle(const train_options *o, sis_training_set *s) {
     return wrong ? cli_usage("%s: %s", s->arch.name, wrong) : CLI_DONE;
 }
 
-/* A column with another word in every row names the rows; nothing can be learned from it. */
+/* A column with a different word in every row identifies rows; nothing can be learned from it. */
 static int remark_names(int quiet, const sis_data *data) {
     const char *const *names = sis_data_feature_names(data);
     size_t rows = sis_data_count(data), width = names ? sis_data_width(data, 0) : 0, count = 0;
@@ -168,7 +167,7 @@ static int remark_names(int quiet, const sis_data *data) {
         return CLI_FAILED;
     if (names)
         sis_data_features(data, 0, map);
-    for (size_t v = 0; v < width; v++) { /* the values of a column stand side by side */
+    for (size_t v = 0; v < width; v++) { /* the values of a column are adjacent */
         count = v > 0 && map[v] == map[v - 1] ? count + 1 : 1;
         if (rows > 1 && count == rows)
             cli_note(quiet,
@@ -187,7 +186,7 @@ typedef struct {
     sis_trainer *t;
     char *checkpoint;
     time_t saved;
-    int failed; /* a checkpoint could not be written */
+    int failed; /* writing a checkpoint failed */
 } watcher;
 
 static int save(watcher *w) {
@@ -205,7 +204,7 @@ static int watch(void *ctx, size_t done, size_t rows, double loss) {
     return w->failed;
 }
 
-/* The scores that say most about this kind of training: "accuracy 0.991". */
+/* The most important metrics for this kind of training: "accuracy 0.991". */
 static void fit_text(const sis_training_set *s, const sis_fit *f, char *text, size_t size) {
     if (s->opt.loss == SIS_LOSS_MSE)
         snprintf(text, size, "MSE %.4f, correlation %.4f", f->mse, f->correlation);
@@ -298,7 +297,7 @@ static int train(training *l) {
             sis_trainer_new(&s->arch, &s->opt, &s->learn, s->valid.n ? &s->valid : NULL, &w.t));
     if (status == CLI_DONE && l->o->resume && access(w.checkpoint, F_OK) == 0)
         status = cli_fail(sis_trainer_load(w.t, w.checkpoint));
-    if (status == CLI_DONE) /* also finds out early whether the folder can be written to */
+    if (status == CLI_DONE) /* also checks early that the folder is writable */
         status = cli_fail(save(&w));
     while (status == CLI_DONE && !sis_trainer_done(w.t))
         status = one_epoch(l, &w);

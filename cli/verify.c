@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis verify: audit a results file against the model, by full passes only.
+ * sis verify: audits a results file against the model, using full passes only.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,24 +60,24 @@ static void init(void *p) {
 
 enum { BLOCK = 64 }; /* records audited together */
 
-/* The header of an answer, before the line of results. */
+/* The header of an answer; the line of results follows. */
 typedef struct {
     size_t smaller;
-    size_t drawn, kept; /* subsets scored with fresh draws; those still decided then */
-    double errors;      /* the sum of the standard errors */
-    int left_out;       /* of status error; there is no line */
-    int not_meant;      /* excluded by --where; there is no line */
+    size_t drawn, kept; /* subsets scored with fresh draws; those still decided */
+    double errors;      /* sum of the standard errors */
+    int left_out;       /* the record has status error; no line follows */
+    int not_meant;      /* excluded by --where; no line follows */
     size_t within_noise;
     int holds, other_model;
 } record_header;
 
-/* What has been found so far. */
+/* Totals so far. */
 typedef struct {
     size_t records, hold, errors, smaller;
-    size_t drawn, kept;  /* subsets scored with fresh draws; those still decided then */
-    double deviation;    /* the sum of the standard errors */
+    size_t drawn, kept;  /* subsets scored with fresh draws; those still decided */
+    double deviation;    /* sum of the standard errors */
     size_t others;       /* records that name another model */
-    size_t within_noise; /* claims that only noise lets hold */
+    size_t within_noise; /* claims that hold only within noise */
 } tally;
 
 typedef struct {
@@ -85,28 +85,28 @@ typedef struct {
     sis_task *task;
     int jobs;
 
-    /* Reading: records are counted through all files. */
+    /* Reading: records are numbered across all files. */
     const cli_list *paths;
-    sis_results *file; /* that is open, the `at`-th; NULL: none */
-    size_t at, next;   /* next: the number of its next record */
+    sis_results *file; /* the open file, number `at`; NULL: none */
+    size_t at, next;   /* next: number of its next record */
     cli_where where;
 
-    /* Work. */
+    /* Work */
     sis__queue *things;
-    sis_record block[BLOCK]; /* (n_block) records that wait for their audit, of one file */
+    sis_record block[BLOCK]; /* (n_block) records to audit, all of one file */
     size_t number[BLOCK], n_block;
-    const char *path; /* of that file */
+    const char *path; /* of the file of the block */
 
     cli_output out;
-    int broken; /* the file cannot be written, and that was said */
+    int broken; /* writing failed, and the error was printed */
     cli_progress bar;
-    size_t n; /* records; SIZE_MAX: not known */
+    size_t n; /* records; SIZE_MAX: unknown */
     tally found;
 } audit;
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* The records of all files; those that were named must hold some. */
+/* Count the records of all files; a named file must have some. */
 static int count_records(audit *a) {
     a->n = 0;
     for (size_t i = 0; i < a->paths->n; i++) {
@@ -137,7 +137,7 @@ static void close_file(audit *a) {
     a->at++;
 }
 
-/* Record `number`, which is not before the last one: 1, 0: there are none so far, or an error. */
+/* Read record `number`; numbers must not decrease. 1, 0 if there is none, or an error. */
 static int read_record(audit *a, size_t number, sis_record *r) {
     int found = 0;
     while (found == 0 && a->at < a->paths->n) {
@@ -191,7 +191,7 @@ static int give_findings(audit *a, size_t i, const sis_audit *found) {
     return error;
 }
 
-/* Audit the records that wait. One that is not of the task's example is one of its file. */
+/* Audit the block. A record that does not match its example is an error of its file. */
 static int audit_block(audit *a) {
     sis_audit found[BLOCK];
     size_t n = a->n_block;
@@ -208,7 +208,7 @@ static int audit_block(audit *a) {
     return error;
 }
 
-/* One record into the block: 1, 0: there is none, or an error. */
+/* Add one record to the block: 1, 0 if there is none, or an error. */
 static int take_in(audit *a, size_t number) {
     sis_record r = {0};
     size_t file = a->at;
@@ -246,7 +246,7 @@ static int work(void *ctx, sis__queue *things) {
     return found < 0 ? found : SIS_OK;
 }
 
-/* ---- Findings -------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 static int take_findings(void *ctx, size_t number, const void *answer, size_t n) {
     audit *a = ctx;
@@ -316,7 +316,7 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     sis_task_opt opt;
     cli_task_options(&o->task, &opt);
     a.jobs = opt.answer.search.jobs;
-    int status = cli_outputs_check(&cli_verify, o, args); /* also of what the results name */
+    int status = cli_outputs_check(&cli_verify, o, args); /* also outputs named in the results */
     if (status == CLI_DONE)
         status = cli_where_open(&a.where, o->where);
     if (status == CLI_DONE)
@@ -335,9 +335,9 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     return status == CLI_DONE && sis__leads() ? conclude(&a) : status;
 }
 
-/* ---- Options that the results tell -------------------------------------------------------------- */
+/* ---- Options from the results ---------------------------------------------------------------- */
 
-/* How the first of the files was made, nothing if it does not say; released by the caller. */
+/* The provenance of the first file, empty if it has none; the caller releases it. */
 static int find_provenance(const char *path, sis_provenance *provenance) {
     sis_results *file;
     sis_record r = {0};
@@ -354,8 +354,8 @@ static int find_provenance(const char *path, sis_provenance *provenance) {
     return status;
 }
 
-/* The file that a value of --mask, --features or --with names, or NULL if it names none. A form that
- * is not known here names a file. */
+/* The file that a value of --mask, --features or --with names, or NULL. An unknown form counts as a
+ * file name. */
 static const char *file_of(const char *value) {
     static const char *const forms[] = {
         "value:", "blur:", "token:", "axis:", "grid:", "superpixel:"};
@@ -381,7 +381,7 @@ static int is_named(const verify_options *o, const char *file) {
     return 0;
 }
 
-/* One word of the results' command: is it taken? CLI_DONE, or CLI_USAGE after one line. */
+/* Is this word of the recorded command accepted? CLI_DONE, or CLI_USAGE after one line. */
 static int judge_word(const verify_options *o, const char *path, const char *word, int *taken) {
     size_t length = strcspn(word + 2, "=");
     const cli_option *option = cli_option_find(options, word + 2, length);
@@ -402,7 +402,7 @@ static int judge_word(const verify_options *o, const char *path, const char *wor
                      path, word);
 }
 
-/* The options among these words that this command accepts. */
+/* Parse the recorded words that this command accepts. */
 static int parse_words(const verify_options *o, const char *path, const sis_provenance *provenance,
                        verify_options *base) {
     char **argv = cli_grab(provenance->n_command + 1, sizeof *argv);
@@ -424,7 +424,7 @@ static int parse_words(const verify_options *o, const char *path, const sis_prov
     return status;
 }
 
-/* The whole command, so that nothing in it goes unseen. */
+/* Print the whole recorded command. */
 static void print_command(const sis_provenance *provenance) {
     for (size_t i = 0; i < provenance->n_command; i++) {
         fputc(' ', stderr);
@@ -445,8 +445,8 @@ static int lacks_source(const char *path, const sis_provenance *provenance) {
     return CLI_USAGE;
 }
 
-/* Rows, mask and the like as the results have them, but for what was given here; with --trust model
- * and input too. */
+/* Verify with the recorded options; options given here take precedence. --trust also accepts the
+ * recorded model and input. */
 static int verify_as_provenance(const verify_options *o, const cli_list *args) {
     sis_provenance provenance = {0};
     cli_list none = {0};
