@@ -113,7 +113,7 @@ typedef struct sis_data_opt {
     const char *categories; /* tables: columns, by name, with commas between, that are categories
                                whatever their cells are. Default NULL */
     const char *types; /* tables: a file that says what columns are, one a line: its name, blanks or
-                          a tab, and number, category, ignore (no feature), id or label; what follows
+                          a tab, and number, category, ignore (no feature), id, label or kept; what follows
                           is passed over. What sis_columns_format() writes is such a file. Default
                           NULL: found out, column by column */
     int no_header;     /* tables: the first line is a row like others. Default 0: looked at */
@@ -148,6 +148,8 @@ typedef struct sis_data_opt {
                             many N (of an odd number the end gets one more). Default 0: as they are */
     const char *text; /* .csv, .tsv: the column, by name, that holds a text in every row; other columns
                          than label and id are not read. Default NULL: the columns are features */
+    const char *kept; /* tables: columns, by name, with commas between, that are no features and stay with
+                         their example (sis_data_kept). Default NULL */
 } sis_data_opt;
 
 /* Every default. */
@@ -193,6 +195,9 @@ const char *sis_data_label(const sis_data *data, size_t i);
 
 /* The same as a number: 1, or 0 if there is no label or it is no finite number. */
 int sis_data_label_number(const sis_data *data, size_t i, double *out);
+
+/* The kept columns of example i, as a JSON object of texts; NULL if there are none. */
+const char *sis_data_kept(const sis_data *data, size_t i);
 
 /* One line on how the file was taken ("3 of 5 images fitted to 28 x 28 pixels"); NULL: as it is. */
 const char *sis_data_note(const sis_data *data);

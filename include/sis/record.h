@@ -28,6 +28,9 @@ size_t sis_record_value(const sis_record *record, int feature, size_t k);
 
 /* The feature that is a column of this name; -1: the record has no columns, or none of this name. */
 int sis_record_column(const sis_record *record, const char *name);
+/* The text of a column that is kept and is no feature, cut to size; "missing" if the cell was empty. 1, or 0:
+ * there is no such column. */
+int sis_record_kept(const sis_record *record, const char *name, char *text, size_t size);
 
 /* What a value is called beside its feature, "own" of "housing=own"; NULL: it has no name of its
  * own. */

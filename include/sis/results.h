@@ -97,6 +97,7 @@
  *     feature_map     for each value the number of its feature, -1 = never masked; absent if each
  *                     value is a feature (there are then n_features values)
  *     label           text: what the example really is
+ *     columns         object: columns of the table that are no features (--keep-columns), as texts
  *     words           text for each feature
  *     unit            text: what a feature is, where its kind does not say it: "sentence", "token"
  *     text            the whole of it as it was written
@@ -184,6 +185,7 @@ typedef struct sis_drawing {
     const int *by_feature;          /* (n_values) with feature_map: the values, sorted by feature, so that those of
                                        one are found quickly; sis_record_parse makes it. NULL: they are searched */
     const char *label;
+    const char *columns; /* JSON object of the columns that are kept and are no features, as texts */
     size_t n_words;
     const char *const *words; /* (n_words) */
     const char *unit, *text;
@@ -194,7 +196,7 @@ typedef struct sis_drawing {
         full_length; /* of a sequence that was cropped or padded around its middle; 0: it was not */
     size_t n_human;
     const int *human; /* (n_human) */
-    void *reserved[8];
+    void *reserved[7];
 } sis_drawing;
 
 /* The prompt of a record of a language model. */

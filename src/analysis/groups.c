@@ -113,10 +113,12 @@ static void name_cut(const sis_groups *g, double x, char *text, size_t size, dou
 /* What group a record is of. */
 static int name_group(const sis_groups *g, const sis_record *r, char *text, size_t size,
                       double *place) {
-    char number[SIS_NUMBER_SIZE], *end;
+    char number[SIS_NUMBER_SIZE], kept[200], *end;
     int f = sis_record_column(r, g->column);
     const char *was = f >= 0 ? sis_record_was(r, f, number) : NULL;
-    if (f < 0 && strcmp(g->column, "label") == 0)
+    if (f < 0 && sis_record_kept(r, g->column, kept, sizeof kept))
+        was = kept;
+    else if (f < 0 && strcmp(g->column, "label") == 0)
         was = r->drawing.label;
     if (!was)
         return sis__fail(SIS_E_OPTION, "--by: record \"%s\" has no column \"%s\"", r->id,

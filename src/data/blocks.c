@@ -197,6 +197,11 @@ static const char *get_label(const sis_data *data, size_t i) {
     return b ? b->ops->label(b, i) : NULL;
 }
 
+static const char *get_kept(const sis_data *data, size_t i) {
+    const sis_data *b = hold(data, &i);
+    return b ? b->ops->kept(b, i) : NULL;
+}
+
 static const int *get_human(const sis_data *data, size_t i, size_t *n) {
     const sis_data *b = hold(data, &i);
     return b ? b->ops->human(b, i, n) : NULL;
@@ -239,6 +244,7 @@ static int take_kind(blocks *d) {
         return sis_data_error(&d->base);
     const sis__data_ops *own = first->ops;
     d->base.kind = first->kind;
+    d->ops.kept = own->kept ? get_kept : NULL;
     d->ops.human = own->human ? get_human : NULL;
     d->ops.text = own->text ? get_text : NULL;
     d->ops.words = own->words ? get_words : NULL;

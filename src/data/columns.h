@@ -25,6 +25,7 @@ typedef enum sis__column_type {
     SIS__COLUMN_IGNORE, /* not used */
     SIS__COLUMN_ID,
     SIS__COLUMN_LABEL,
+    SIS__COLUMN_KEPT, /* not a feature; its text stays with the example */
 } sis__column_type;
 
 /* A column being read: its distinct cells so far. */

@@ -16,6 +16,7 @@
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/utf8.h"
@@ -26,8 +27,10 @@
 
 /* What rows are called, and what they are. */
 typedef struct {
-    size_t label, id;         /* columns; SIZE_MAX: none */
-    sis__strings labels, ids; /* so far */
+    size_t label, id;               /* columns; SIZE_MAX: none */
+    int keeps;                      /* some columns are kept */
+    sis__strings labels, ids, kept; /* so far; kept: a JSON object per row */
+    sis__buf row;                   /* the object of the current row, without its end */
 } table_names;
 
 typedef struct {
@@ -278,6 +281,30 @@ static int keep_label(table *t) {
     return sis__buf_error(&t->of.labels.text);
 }
 
+/* Add the cell to the kept columns of its row. */
+static int keep_aside(table *t, size_t column) {
+    t->codes[t->used + column] = 0;
+    if (t->of.row.len == 0)
+        sis__buf_char(&t->of.row, '{');
+    sis__json_text(&t->of.row, t->names[column], sis__cells_text(&t->in));
+    return sis__buf_error(&t->of.row);
+}
+
+/* Store the kept columns of a row that has been read. */
+static int end_row(table *t) {
+    t->used += t->width;
+    t->height++;
+    if (!t->of.keeps)
+        return SIS_OK;
+    sis__buf_char(&t->of.row, '}');
+    sis__buf_char(&t->of.row, '\0');
+    int error = sis__buf_error(&t->of.row);
+    if (error == SIS_OK)
+        sis__strings_add(&t->of.kept, t->of.row.data);
+    sis__buf_clear(&t->of.row);
+    return error == SIS_OK ? sis__buf_error(&t->of.kept.text) : error;
+}
+
 /* Store the cell as text. */
 static int keep_text(table *t, size_t column, int number, int absent) {
     sis__column *c = &t->columns[column];
@@ -322,6 +349,8 @@ static int keep_cell(table *t, size_t column) {
     t->numbers[t->used + column] = number ? v : truth >= 0 ? (double)truth : (double)NAN;
     if (type == SIS__COLUMN_LABEL && !t->all_types)
         return keep_label(t);
+    if (type == SIS__COLUMN_KEPT && !t->all_types)
+        return keep_aside(t, column);
     if (type == SIS__COLUMN_IGNORE && !t->all_types) {
         t->codes[t->used + column] = 0;
         return SIS_OK;
@@ -338,6 +367,8 @@ static int keep_cell(table *t, size_t column) {
 static void drop_rows(table *t) {
     sis__strings_release(&t->of.labels);
     sis__strings_release(&t->of.ids);
+    sis__strings_release(&t->of.kept);
+    sis__buf_release(&t->of.row);
     free(t->numbers);
     free(t->codes);
     t->numbers = NULL;
@@ -349,7 +380,7 @@ static void drop_rows(table *t) {
 /* Room for another row. */
 static int reserve_row(table *t) {
     size_t held = t->used * (sizeof *t->numbers + (t->columns ? sizeof *t->codes : 0)) +
-                  t->of.labels.text.len + t->of.ids.text.len;
+                  t->of.labels.text.len + t->of.ids.text.len + t->of.kept.text.len;
     int code =
         sis__marks_add(&t->marks, (sis__mark){t->height, t->in.row_offset, t->in.row_line}, held);
     if (code > 0)
@@ -377,16 +408,14 @@ static int read_row(table *t) {
         return code;
     if (column != t->width)
         return ragged(t, column);
-    t->used += t->width;
-    t->height++;
-    return SIS_OK;
+    return end_row(t);
 }
 
 /* Start to collect cells by column, if anything but numbers is allowed. */
 static int begin_columns(table *t) {
     const sis_data_opt *o = t->opt;
     t->of.label = t->of.id = SIZE_MAX;
-    if (!o->categorical && !o->label && !o->id && !o->types && !o->categories && !o->names &&
+    if (!o->categorical && !o->label && !o->id && !o->kept && !o->types && !o->categories && !o->names &&
         !t->all_types && !has_index(t))
         return SIS_OK;
     if (!(t->columns = SIS_NEW(sis__column, t->width)))
@@ -397,6 +426,7 @@ static int begin_columns(table *t) {
     for (size_t k = 0; code == SIS_OK && k < t->width; k++) {
         t->of.label = t->columns[k].type == SIS__COLUMN_LABEL ? k : t->of.label;
         t->of.id = t->columns[k].type == SIS__COLUMN_ID ? k : t->of.id;
+        t->of.keeps |= t->columns[k].type == SIS__COLUMN_KEPT;
     }
     return code;
 }
@@ -412,9 +442,7 @@ static int keep_first(table *t) {
         if (code == SIS_OK)
             code = keep_cell(t, k);
     }
-    t->used += t->width;
-    t->height++;
-    return code;
+    return code == SIS_OK ? end_row(t) : code;
 }
 
 static int read_rows(table *t) {
@@ -478,6 +506,8 @@ static int take_rows(table *t, sis_data **out) {
         code = finish_texts(&t->of.labels, sis__data_set_labels, *out);
     if (code == SIS_OK && t->of.id != SIZE_MAX)
         code = finish_texts(&t->of.ids, sis__data_set_ids, *out);
+    if (code == SIS_OK && t->of.keeps)
+        code = finish_texts(&t->of.kept, sis__data_set_kept, *out);
     return code;
 }
 
@@ -552,7 +582,8 @@ static int take_blocks(table *t, sis_data **out) {
                        .complete = 1,
                        .layout = t->layout,
                        .of.label = t->of.label,
-                       .of.id = t->of.id};
+                       .of.id = t->of.id,
+                       .of.keeps = t->of.keeps};
     sis__marks marks = t->marks;
     t->path = NULL;
     t->names = NULL;

@@ -226,6 +226,10 @@ const char *sis_data_label(const sis_data *data, size_t i) {
     return data->ops->label ? data->ops->label(data, i) : NULL;
 }
 
+const char *sis_data_kept(const sis_data *data, size_t i) {
+    return data->ops->kept ? data->ops->kept(data, i) : NULL;
+}
+
 int sis_data_label_number(const sis_data *data, size_t i, double *out) {
     const char *label = sis_data_label(data, i);
     return label && sis__cell_number(label, out) && isfinite(*out);
@@ -265,6 +269,7 @@ typedef struct {
     double divisor;      /* of every value */
     const char **labels; /* (count), one allocation, owned; NULL: none */
     const char **ids;    /* the same */
+    const char **kept;   /* the same */
 } row_data;
 
 static int row_values(const sis_data *data, size_t i, double *out) {
@@ -281,6 +286,11 @@ static int row_values(const sis_data *data, size_t i, double *out) {
 static const char *row_label(const sis_data *data, size_t i) {
     const row_data *d = (const row_data *)data;
     return d->labels && i < d->rows.dims[0] ? d->labels[i] : NULL;
+}
+
+static const char *row_kept(const sis_data *data, size_t i) {
+    const row_data *d = (const row_data *)data;
+    return d->kept && i < d->rows.dims[0] ? d->kept[i] : NULL;
 }
 
 static const char *row_id(const sis_data *data, size_t i) {
@@ -301,6 +311,7 @@ static void row_free(sis_data *data) {
     sis__packed_release(&d->rows);
     free(d->labels);
     free(d->ids);
+    free(d->kept);
     free(d);
 }
 
@@ -310,6 +321,10 @@ void sis__data_divide(sis_data *data, double divisor) {
 
 void sis__data_set_labels(sis_data *data, const char **labels) {
     ((row_data *)data)->labels = labels;
+}
+
+void sis__data_set_kept(sis_data *data, const char **kept) {
+    ((row_data *)data)->kept = kept;
 }
 
 void sis__data_set_ids(sis_data *data, const char **ids) {
@@ -322,6 +337,7 @@ int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, cons
                                       .shape = row_shape,
                                       .id = row_id,
                                       .label = row_label,
+                                      .kept = row_kept,
                                       .free = row_free};
     row_data *data = SIS_NEW(row_data, 1);
     char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);

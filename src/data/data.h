@@ -19,6 +19,7 @@ typedef struct sis__data_ops {
     const size_t *(*shape)(const sis_data *data, size_t i, size_t *rank);
     const char *(*id)(const sis_data *data, size_t i);              /* NULL: numbers */
     const char *(*label)(const sis_data *data, size_t i);           /* NULL: none */
+    const char *(*kept)(const sis_data *data, size_t i);            /* NULL: none */
     const int *(*human)(const sis_data *data, size_t i, size_t *n); /* NULL: none */
     const char *(*text)(const sis_data *data, size_t i);   /* NULL: no texts, no sequences */
     size_t (*full_length)(const sis_data *data, size_t i); /* NULL: no sequences */
@@ -88,6 +89,7 @@ int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, cons
  * example, as one allocation owned by the data set. */
 void sis__data_divide(sis_data *data, double divisor);
 void sis__data_set_labels(sis_data *data, const char **labels);
+void sis__data_set_kept(sis_data *data, const char **kept);
 void sis__data_set_ids(sis_data *data, const char **ids);
 
 /* Set labels from a file (labels.c). */

@@ -105,6 +105,7 @@ static const char *type_name(const sis__column *c) {
     int category = sis__column_is_category(c);
     return c->type == SIS__COLUMN_ID                                ? "id"
            : c->type == SIS__COLUMN_LABEL                           ? "label"
+           : c->type == SIS__COLUMN_KEPT                            ? "kept"
            : c->type == SIS__COLUMN_IGNORE || (category && c->full) ? "ignore"
            : category                                               ? "category"
                                                                     : "number";

@@ -65,8 +65,8 @@ static int set_type(const finder *f, const char *name, sis__column_type type) {
 
 /* ---- Lists --------------------------------------------------------------------------------- */
 
-/* The next name in a comma-separated list; names that contain commas are matched as a whole. */
-static int set_categories(const finder *f, const char *list) {
+/* Set the type of all columns of a comma-separated list; names that contain commas are matched as a whole. */
+static int set_types(const finder *f, const char *list, const char *option, sis__column_type type) {
     char name[1024];
     for (size_t n; *list; list += n + (list[n] == ',')) {
         n = strcspn(list, ",");
@@ -77,12 +77,11 @@ static int set_categories(const finder *f, const char *list) {
         }
         if (n == 0 || n >= sizeof name)
             return sis__fail(SIS_E_ARGUMENT,
-                             "%s: --categorical: expected names separated by commas, "
-                             "found \"%.60s\"",
-                             f->path, list);
+                             "%s: %s: expected names separated by commas, found \"%.60s\"",
+                             f->path, option, list);
         memcpy(name, list, n);
         name[n] = '\0';
-        int error = set_type(f, name, SIS__COLUMN_CATEGORY);
+        int error = set_type(f, name, type);
         if (error != SIS_OK)
             return error;
     }
@@ -98,7 +97,8 @@ static const struct {
              {"category", SIS__COLUMN_CATEGORY},
              {"ignore", SIS__COLUMN_IGNORE},
              {"id", SIS__COLUMN_ID},
-             {"label", SIS__COLUMN_LABEL}};
+             {"label", SIS__COLUMN_LABEL},
+             {"kept", SIS__COLUMN_KEPT}};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* The column whose name the line begins with; SIZE_MAX: none. */
@@ -124,7 +124,7 @@ static int is_title(const char *line) {
 
 /* Does the line say that a column is not a feature? Then the column may be missing. */
 static int is_aside(const char *line) {
-    static const char *const aside[] = {"ignore", "id", "label"};
+    static const char *const aside[] = {"ignore", "id", "label", "kept"};
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
         for (const char *at = strstr(line, aside[i]); at; at = strstr(at + 1, aside[i])) {
             char before = at == line ? 'x' : at[-1], behind = at[strlen(aside[i])];
@@ -151,8 +151,8 @@ static int take_line(const finder *f, const sis__lines *l) {
             return SIS_OK;
         }
     return sis__fail(SIS_E_FORMAT,
-                     "%s, line %zu: expected number, category, ignore, id or "
-                     "label after the name of the column, found \"%s\"",
+                     "%s, line %zu: expected number, category, ignore, id, label or "
+                     "kept after the name of the column, found \"%s\"",
                      l->source.name, l->number, sis__cell_excerpt(word, excerpt));
 }
 
@@ -199,7 +199,9 @@ int sis__columns_types(sis__column *columns, size_t n, const char *path, const s
     char name[SIS__EXCERPT_SIZE];
     int error = opt->types ? read_types(&f, opt->types) : SIS_OK;
     if (error == SIS_OK && opt->categories)
-        error = set_categories(&f, opt->categories);
+        error = set_types(&f, opt->categories, "--categorical", SIS__COLUMN_CATEGORY);
+    if (error == SIS_OK && opt->kept)
+        error = set_types(&f, opt->kept, "--keep-columns", SIS__COLUMN_KEPT);
     if (error == SIS_OK && opt->label)
         leave_out(&f, SIS__COLUMN_LABEL);
     if (error == SIS_OK && opt->id)

@@ -256,15 +256,14 @@ static int check_by_feature(const sis_record *r, int code) {
 }
 
 /* Text that is written verbatim must be JSON on one line. */
-static int check_provenance(const sis_record *r, int code) {
+static int check_object(const char *name, const char *text, int code) {
     json_t *root;
-    if (!r->provenance)
+    if (!text)
         return SIS_OK;
-    int result =
-        sis__json_read(r->provenance, strlen(r->provenance), "how results were made", &root);
+    int result = sis__json_read(text, strlen(text), "an object", &root);
     if (result == SIS_E_FORMAT || (result == SIS_OK && !json_is_object(root)) ||
-        strchr(r->provenance, '\n'))
-        result = sis__fail(code, "field \"provenance\": expected a JSON object on one line");
+        strchr(text, '\n'))
+        result = sis__fail(code, "field \"%s\": expected a JSON object on one line", name);
     json_decref(root);
     return result;
 }
@@ -282,7 +281,9 @@ static int check_record(const sis_record *r, int code) {
     if (result == SIS_OK)
         result = check_guarantee(r, code);
     if (result == SIS_OK)
-        result = check_provenance(r, code);
+        result = check_object("provenance", r->provenance, code);
+    if (result == SIS_OK)
+        result = check_object("columns", r->drawing.columns, code);
     if (result == SIS_OK)
         result = check_subsets(r, code);
     if (result == SIS_OK)
@@ -413,6 +414,13 @@ static void put_collection(sis__buf *b, const sis_record *r, int with_trace) {
     sis__json_number(b, "seconds", c->seconds < 1e9 ? round(c->seconds * 1e6) / 1e6 : c->seconds);
 }
 
+static void put_object(sis__buf *b, const char *name, const char *text) {
+    if (!text)
+        return;
+    sis__json_name(b, name);
+    sis__buf_str(b, text);
+}
+
 static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_text(b, "kind", r->drawing.kind);
     sis__json_counts(b, "shape", r->drawing.shape, r->drawing.rank);
@@ -428,6 +436,7 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_texts(b, "value_names", r->drawing.value_names, r->drawing.n_values);
     sis__json_ints(b, "feature_map", r->drawing.feature_map, r->drawing.n_values);
     sis__json_text(b, "label", r->drawing.label);
+    put_object(b, "columns", r->drawing.columns);
     sis__json_texts(b, "words", r->drawing.words, r->drawing.n_words);
     sis__json_text(b, "unit", r->drawing.unit);
     sis__json_text(b, "text", r->drawing.text);
@@ -458,10 +467,7 @@ static void put_origin(sis__buf *b, const sis_record *r) {
     snprintf(number, sizeof number, "%zu", r->row);
     if (r->has_row && strcmp(number, r->id) != 0)
         sis__json_count(b, "row", r->row);
-    if (r->provenance) {
-        sis__json_name(b, "provenance");
-        sis__buf_str(b, r->provenance);
-    }
+    put_object(b, "provenance", r->provenance);
 }
 
 int sis_record_format(const sis_record *record, int with_trace, char **line, size_t *n) {
@@ -702,6 +708,17 @@ static void take_examples(sis__fields *f, sis_record *r) {
         sis__fields_pair(f, "distances", n, "subsets", g->n_examples);
 }
 
+/* An object as text, or NULL. */
+static char *take_object(sis__fields *f, const char *name) {
+    const json_t *object = sis__find_field(f, name, SIS__OPTIONAL);
+    if (object && !json_is_object(object))
+        sis__fields_wrong(f, name, "an object", object);
+    char *text = json_is_object(object) ? sis__json_dump(object, JSON_COMPACT) : NULL;
+    if (json_is_object(object) && !text)
+        f->code = SIS_E_NOMEM;
+    return text;
+}
+
 static void take_drawing(sis__fields *f, sis_record *r) {
     size_t n;
     r->drawing.kind = sis__take_text(f, "kind", SIS__OPTIONAL);
@@ -722,6 +739,7 @@ static void take_drawing(sis__fields *f, sis_record *r) {
     if (r->drawing.feature_map)
         sis__fields_pair(f, "feature_map", n, "values", r->drawing.n_values);
     r->drawing.label = sis__take_text(f, "label", SIS__OPTIONAL);
+    r->drawing.columns = take_object(f, "columns");
     r->drawing.words = sis__take_texts(f, "words", &r->drawing.n_words);
     r->drawing.unit = sis__take_text(f, "unit", SIS__OPTIONAL);
     r->drawing.text = sis__take_text(f, "text", SIS__OPTIONAL);
@@ -754,13 +772,7 @@ static void take_prompted(sis__fields *f, sis_record *r) {
 static void take_origin(sis__fields *f, sis_record *r) {
     r->has_row = sis__find_field(f, "row", SIS__OPTIONAL) != NULL;
     sis__take_count(f, "row", SIS__OPTIONAL, &r->row);
-    const json_t *provenance = sis__find_field(f, "provenance", SIS__OPTIONAL);
-    if (!provenance)
-        return;
-    if (!json_is_object(provenance))
-        sis__fields_wrong(f, "provenance", "an object", provenance);
-    else if (!(r->provenance = sis__json_dump(provenance, JSON_COMPACT)))
-        f->code = SIS_E_NOMEM;
+    r->provenance = take_object(f, "provenance");
 }
 
 int sis_record_parse(const char *line, size_t n, sis_record *out) {
@@ -812,6 +824,7 @@ void sis_record_release(sis_record *record) {
                                  record->drawing.names,
                                  record->drawing.feature_map,
                                  record->drawing.label,
+                                 record->drawing.columns,
                                  record->drawing.words,
                                  record->drawing.sequence,
                                  record->drawing.human,

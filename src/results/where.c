@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "results/fields.h"
 
 typedef enum { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST } relation;
 static const struct {
@@ -291,14 +292,28 @@ int sis_record_column(const sis_record *r, const char *name) {
     return -1;
 }
 
+int sis_record_kept(const sis_record *r, const char *name, char *text, size_t size) {
+    json_t *root = NULL;
+    if (!r->drawing.columns ||
+        sis__json_read(r->drawing.columns, strlen(r->drawing.columns), "columns", &root) != SIS_OK)
+        return 0;
+    const char *value = json_string_value(json_object_get(root, name));
+    if (value)
+        snprintf(text, size, "%s", *value ? value : "missing");
+    json_decref(root);
+    return value != NULL;
+}
+
 /* A column by its number if it has one, else by its word. Errors have no values, and nothing holds of them. */
 static int holds_of_column(const condition *c, const sis_record *r) {
-    char number[SIS_NUMBER_SIZE], *end;
+    char number[SIS_NUMBER_SIZE], kept[512], *end;
     size_t count;
     if (r->collection.status == SIS_STATUS_ERROR)
         return 0;
     int f = sis_record_column(r, c->column);
     const char *was = f >= 0 ? sis_record_was(r, f, number) : NULL;
+    if (!was && sis_record_kept(r, c->column, kept, sizeof kept))
+        was = kept;
     if (!was)
         return sis__fail(SIS_E_OPTION,
                          "--where: \"%s\" is neither a field (example or id, label, "

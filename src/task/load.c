@@ -160,6 +160,7 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     int words = sis__task_has_words(t);
     r->drawing.kind = kind ? kind : words ? "text" : sis_data_kind(data);
     r->drawing.label = sis_data_label(data, e->row);
+    r->drawing.columns = sis_data_kept(data, e->row);
     if (!t->encoding.pieces.items &&
         !t->encoding.prompts.items) { /* numbers of pieces say nothing */
         r->drawing.shape = record_shape(t, e, &r->drawing.rank);

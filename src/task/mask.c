@@ -38,14 +38,15 @@ static int make_rows(sis_task *t, size_t n, size_t width) {
  * not; texts may be in a file without columns. */
 static int read_beside(const char *path, const sis_data_opt *wanted, sis_data **out) {
     int error = SIS_E_ARGUMENT;
-    for (int without = 0; error == SIS_E_ARGUMENT && without < 8; without++) {
+    for (int without = 0; error == SIS_E_ARGUMENT && without < 16; without++) {
         sis_data_opt opt = *wanted;
         if (((without & 1) && !opt.id) || ((without & 2) && !opt.label) ||
-            ((without & 4) && !opt.text))
+            ((without & 4) && !opt.text) || ((without & 8) && !opt.kept))
             continue;
         opt.id = without & 1 ? NULL : opt.id;
         opt.label = without & 2 ? NULL : opt.label;
         opt.text = without & 4 ? NULL : opt.text;
+        opt.kept = without & 8 ? NULL : opt.kept;
         opt.labels = NULL;
         error = sis_data_read(path, &opt, out);
     }

@@ -166,7 +166,7 @@ int sis__task_seed_open(sis_task *t) {
         return SIS_OK;
     sis_columns columns;
     sis_data_opt opt = e->read;
-    opt.label = opt.id = NULL; /* they may be there or not */
+    opt.label = opt.id = opt.kept = NULL; /* they may be there or not */
     int error = sis_columns_read(file, &opt, &columns);
     if (error != SIS_OK) /* whatever is wrong with it is said when the mask is made */
         return error == SIS_E_NOMEM ? error : SIS_OK;

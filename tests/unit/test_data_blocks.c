@@ -56,6 +56,7 @@ static void same_example(const sis_data *a, const sis_data *b, size_t i) {
     size_t n[2];
     assert_string_equal(sis_data_id(a, i, numbers[0]), sis_data_id(b, i, numbers[1]));
     same_text(sis_data_label(a, i), sis_data_label(b, i));
+    same_text(sis_data_kept(a, i), sis_data_kept(b, i));
     same_text(sis_data_text(a, i), sis_data_text(b, i));
     same_text(sis_data_sequence(a, i), sis_data_sequence(b, i));
     assert_int_equal(sis_data_full_length(a, i), sis_data_full_length(b, i));
@@ -158,6 +159,10 @@ static const file_kind kinds[] = {
     {.name = "e.txt", .header = "\n", .lines = {"\n", " \n", "a %d\n"}},
     {.name = "e.tsv", .header = "pos\tvery good\n", .lines = {"neg\t\n", "pos\tvery good %d\n"}},
     {.name = "e.jsonl", .header = "", .lines = {"{\"text\":\"\"}\n", "{\"text\":\"a %d\"}\n"}},
+    {.name = "kept.csv",
+     .header = "v,sex,where\n",
+     .lines = {"1,f,\"a \"\"%d\"\"\"\n", "2,m,\n", "3,,b\\%d\n"},
+     .opt = {.kept = "where,sex"}},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -268,7 +268,7 @@ static void types_are_what_options_say(void **state) {
     sis_data_free(data);
     folder_text("t.txt", "a b  numeric\n");
     refused_with(table, &opt,
-                 "t.txt, line 1: expected number, category, ignore, id or label "
+                 "t.txt, line 1: expected number, category, ignore, id, label or kept "
                  "after the name of the column, found \"numeric\"");
     folder_text("t.txt", "a b  number\nab  number\n");
     refused_with(table, &opt, "c.csv has no column \"ab  number\"");
