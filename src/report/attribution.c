@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a method attributes to a feature, as a colour: orange for what raises the score, blue for what
- * lowers it, the stronger the more.
+ * The attribution of a feature as a background colour: orange if it raises the score, blue if it
+ * lowers it. Larger attributions have stronger colours.
  */
 #include <math.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures: the original, and beside it each subset. What was chosen must be seen whether it is ink
- * or the absence of ink, so chosen pixels are orange where the picture is bright and blue where it
- * is dark; the rest is a ghost of the original that shows on light and on dark paper. Chosen pixels
- * of colour pictures keep their colours.
+ * Cards of images: the original, then each subset. Chosen pixels are orange if the image is bright
+ * there and blue if it is dark; the rest is a faint copy that is visible on light and dark
+ * backgrounds. Chosen pixels of colour images keep their colours.
  */
 #include <math.h>
 #include <stdint.h>
@@ -21,13 +20,13 @@ static int is_coloured(const sis__report_example *e) {
     return e->at.channels >= 3;
 }
 
-/* Red, green or blue of a pixel; a grey picture has one channel for all. */
+/* The red, green or blue value of a pixel; a grey image has one channel for all. */
 static double channel(const sis__report_example *e, size_t pixel, size_t c) {
     size_t k = is_coloured(e) ? c : 0;
     return e->record.drawing.values[sis__pixel_value(e, pixel) + k * e->at.channel_step];
 }
 
-/* From the range of the picture's values, at least 0 to 1, to 0..1. */
+/* Maps the range of the image's values, at least 0 to 1, to 0..1. */
 typedef struct {
     double low, scale;
 } range;
@@ -38,7 +37,7 @@ static range find_range(const sis_record *r) {
         low = fmin(low, r->drawing.values[v]);
         high = fmax(high, r->drawing.values[v]);
     }
-    return (range){low, 1 / (high / 2 - low / 2) / 2}; /* halves: the difference may overflow */
+    return (range){low, 1 / (high / 2 - low / 2) / 2}; /* halved to avoid overflow */
 }
 
 static double normal(const range *a, double v) {
@@ -58,7 +57,7 @@ static void paint_ghost(const sis__report_example *e, const range *a, size_t pix
     for (size_t c = 0; c < 3; c++)
         grey += normal(a, channel(e, pixel, c)) / 3;
     rgba[0] = rgba[1] = rgba[2] = 128;
-    rgba[3] = (unsigned char)(24 + 16 * lrint(5 * grey)); /* few levels: small files */
+    rgba[3] = (unsigned char)(24 + 16 * lrint(5 * grey)); /* few levels make small files */
 }
 
 static void paint_chosen(const sis__report_example *e, const range *a, size_t pixel,
@@ -134,7 +133,7 @@ int sis__thumb_image(sis__buf *b, const sis__report_example *e, size_t k) {
     return add_picture(b, e, k, "subset");
 }
 
-/* How many subsets are drawn: each is a picture of all pixels. */
+/* The number of subsets drawn: each is an image with all pixels. */
 static size_t pictures_of(const sis__report_example *e) {
     enum { MIN = 8, MAX = 200, PIXELS = 1 << 22 };
     size_t fit = PIXELS / sis__pixels(e), n = e->record.collection.n_subsets;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables, and inputs of which nothing but numbers is known: the features of each subset by rank, their
- * values against those of all examples and against what they look like when masked, or become to lose the
- * decision, with what the method attributes to them; below it, folded, the whole input.
+ * Cards of tables and of unstructured numbers: the features of each subset by rank, with their
+ * attributions. Each value is compared with the values of all examples and with its masked value,
+ * or the value that loses the decision. The whole input follows, folded.
  */
 #include <math.h>
 #include <stdint.h>
@@ -23,10 +23,10 @@ static void add_name(sis__buf *b, const char *name) {
 /* The columns of a table of features. */
 typedef struct {
     const sis__report_example *e;
-    const sis__population *among; /* NULL: too few to speak of */
-    double max;                  /* attribution; 0: there are none */
+    const sis__population *among; /* NULL: too few records to compare with */
+    double max;                  /* largest attribution; 0: no attributions */
     int changed;                  /* subsets have values that lose the decision */
-    const char *other;            /* what the values beside those of the input are; NULL: none */
+    const char *other;            /* heading of the masked or changed values; NULL: none */
 } columns;
 
 static columns find_columns(const sis__report_example *e, const sis__population *p) {
@@ -39,8 +39,8 @@ static columns find_columns(const sis__report_example *e, const sis__population 
                                        : NULL};
 }
 
-/* Several categories at once are a mixture: what is most of it, and how many there are. A mask of
- * zeros is none of them. */
+/* Several nonzero categories are a mixture: add the largest one and their number. All zeros means
+ * no category. */
 static void add_mixture(sis__buf *b, const sis_record *r, const double *values, int feature,
                         size_t count) {
     size_t best = sis_record_value(r, feature, 0), others = 0;
@@ -59,7 +59,7 @@ static void add_mixture(sis__buf *b, const sis_record *r, const double *values, 
         sis__buf_printf(b, ", %zu in all", others);
 }
 
-/* The values of a feature: the category it is, "0.5", "0.5 0.1 0.9", "mostly own, 3 in all",
+/* Add the values of a feature: its category, "0.5", "0.5 0.1 0.9", "mostly own, 3 in all",
  * "none". */
 static void add_values(sis__buf *b, const sis_record *r, const double *values, int feature) {
     size_t count, shown;
@@ -86,9 +86,10 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
         sis__buf_str(b, " \xE2\x80\xA6");
 }
 
-/* ---- Against the others ---------------------------------------------------------------------- */
+/* ---- Comparison with other examples ---------------------------------------------------------- */
 
-/* Least to most as a line, half of all as a box, this value and the masked one as marks. */
+/* Minimum to maximum as a line, the middle half as a box, this value and the masked one as
+ * marks. */
 static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) {
     const sis_record *r = &c->e->record;
     const sis__numbers *all = &c->among->numbers[feature];
@@ -97,7 +98,7 @@ static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) 
     double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
     double at[4] = {q[0], q[1], value, r->drawing.mask ? r->drawing.mask[v] : NAN};
     sis__numbers_range(all, &low, &high);
-    for (int k = 2; k < 4; k++) { /* fmin and fmax pass over NaN */
+    for (int k = 2; k < 4; k++) { /* fmin and fmax ignore NaN */
         low = fmin(low, at[k]);
         high = fmax(high, at[k]);
     }
@@ -126,7 +127,7 @@ static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) 
             100 - 100 * sis__population_below(c->among, feature, nextafter(value, INFINITY)));
 }
 
-/* Of categories: how many are it. */
+/* For categories: the share of records with this category. */
 static void add_share(sis__buf *b, const columns *c, int feature, size_t count) {
     const sis_record *r = &c->e->record;
     for (size_t k = 0; k < count; k++) {
@@ -175,7 +176,7 @@ static void add_attribution(sis__buf *b, const columns *c, double v) {
     sis__buf_str(b, "</span></td>");
 }
 
-/* `other`: the values that it has instead, masked or changed; NULL: not known. */
+/* `other`: the masked or changed values; NULL: unknown. */
 static void add_row(sis__buf *b, const columns *c, int feature, const double *other,
                     const sis__choice *choice) {
     const sis_record *r = &c->e->record;
@@ -224,7 +225,7 @@ static void add_subset(sis__buf *b, const columns *c, size_t k) {
     sis__buf_str(b, "</tbody>\n");
 }
 
-/* All features, those of subsets in the subset's colour. */
+/* Add all features; those of subsets have the subset's colour. */
 static int add_whole(sis__buf *b, const columns *c) {
     const sis_record *r = &c->e->record;
     size_t n = r->collection.n_features;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and sequences: the whole of it with the features of each subset in that subset's colour,
- * the more important the stronger, and below it each subset by itself: words by rank, bases as the
- * pattern they form.
+ * Cards of texts and sequences: the whole input with the features of each subset in the subset's
+ * colour, stronger if more important. Below it each subset: words by rank, bases as a pattern.
  *
- * Of a long text, the words around the subsets come first, and the whole of it can be opened.
+ * A long text is shortened to the words around the subsets; a click opens the whole text.
  *
- * Every word and base is an element, so that the script can mark others for another threshold.
+ * Every word and base is an element, so that the script can mark features for another threshold.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,9 @@
 
 enum { BLOCK = 10, WORD_MAX = 60, SENTENCE_MAX = 2000, LISTED_MAX = 40, PATTERN_MAX = 400 };
 
-/* ---- What a person marked -------------------------------------------------------------------- */
+/* ---- Human annotations ----------------------------------------------------------------------- */
 
-/* The features a person marked, sorted. */
+/* The features that a person marked, sorted. */
 static int sort_human(const sis_record *r, int **out) {
     *out =
         (int *)sis__copy(r->drawing.human, r->drawing.human ? r->drawing.n_human : 0, sizeof **out);
@@ -36,7 +35,7 @@ static int is_human(const sis_record *r, const int *human, int feature) {
            bsearch(&feature, human, r->drawing.n_human, sizeof *human, sis__by_int) != NULL;
 }
 
-/* What is needed to mark features: released whatever marks_make returned. */
+/* Lookup tables for marking features; release them even if marks_make() fails. */
 typedef struct {
     sis__choices choices;
     int *human;
@@ -53,14 +52,14 @@ static void marks_release(marks *m) {
     free(m->human);
 }
 
-/* A passage of a list: a block of its own, whose first line is its title if there is more than that. */
+/* The class of a passage, which is a block. Its first line is the title if more lines follow. */
 static const char *passage_class(const sis_record *r, const char *text) {
     if (!r->prompted || !r->drawing.unit || strcmp(r->drawing.unit, "passage") != 0)
         return "";
     return strchr(text, '\n') ? "passage titled" : "passage";
 }
 
-/* <i>text</i>, or <mark> if it was chosen. */
+/* Add <i>text</i>, or <mark> if the feature was chosen. */
 static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int feature,
                        const char *text) {
     const sis__choice *choice = sis__choices_find(&m->choices, feature);
@@ -75,7 +74,7 @@ static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int fea
     sis__buf_printf(b, "</%s>", tag);
 }
 
-/* What the method attributes to each feature, `text` of them between gaps. */
+/* Add a feature coloured by its attribution. */
 static void add_attributed(sis__buf *b, double v, double max, const char *text) {
     sis__buf_str(b, "<i");
     sis__attribution_style(b, v, max);
@@ -109,7 +108,7 @@ static const char *many(const sis_record *r) {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* What a subset is called in the list: a passage by its title. */
+/* Add a feature of a subset to its list; a passage is listed by its title. */
 static void add_item(sis__buf *b, const sis_record *r, const char *text) {
     char *line = strndup(text, r->prompted ? strcspn(text, "\n") : strlen(text));
     if (line)
@@ -135,7 +134,7 @@ static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k
     sis__buf_str(b, "</span></li>\n");
 }
 
-/* The next n characters. */
+/* Skip n characters. */
 static const char *skip(const char *at, size_t n) {
     uint32_t c;
     while (n-- > 0 && *at)
@@ -143,7 +142,7 @@ static const char *skip(const char *at, size_t n) {
     return at;
 }
 
-/* What lies between two features: from `at` to `end`. */
+/* Add the text between two features, from `at` to `end`. */
 static void add_gap(sis__buf *b, const char *at, const char *end) {
     sis__buf gap;
     sis__buf_init(&gap);
@@ -155,7 +154,7 @@ static void add_gap(sis__buf *b, const char *at, const char *end) {
     sis__buf_release(&gap);
 }
 
-/* The parts of a prompt that are never left out. */
+/* Add the parts of a prompt that are never masked. */
 static void add_fixed(sis__buf *b, const char *text) {
     if (!text || !*text)
         return;
@@ -164,8 +163,8 @@ static void add_fixed(sis__buf *b, const char *text) {
     sis__buf_str(b, "</span>");
 }
 
-/* A text, its features marked: as it was written, or the words with blanks between. keep (n_words):
- * only these, and an ellipsis for the others; NULL: all. */
+/* Add a text with its features marked: the original text, or the words separated by blanks. keep
+ * (n_words): show only these words, with an ellipsis for the others; NULL: all. */
 static void add_words(sis__buf *b, const sis_record *r, const marks *m, const unsigned char *keep) {
     const int *spans = r->drawing.spans;
     size_t n = r->drawing.n_words, character = 0;

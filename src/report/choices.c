@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking up what a feature was chosen for. Costs memory for what the subsets hold, whatever number
- * of features a record claims to have.
+ * Looks up the subset of a feature. Memory is proportional to the size of the subsets, not to the
+ * number of features that a record claims.
  */
 #include <stdlib.h>
 

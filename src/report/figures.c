@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of all figures, and the two ways they come out: inside the page, where the caption is
- * text of the page, and as files, where title and caption are drawn below the plot.
+ * The list of all figures, and their output: in the page, where the caption is HTML, or as files,
+ * where title and caption are drawn below the plot.
  */
 #include "report/figures.h"
 
@@ -37,7 +37,8 @@ static size_t evaluations(const sis_report *report) {
     return report->n_evaluations;
 }
 
-/* Families of drawings: how many there are of this report, and what makes number k. */
+/* Families of drawings: the number of drawings in this report, and the function that makes number
+ * k. */
 typedef struct {
     const char *section; /* of the page: "spread", "histories"; NULL: only in files */
     size_t (*count)(const sis_report *report);
@@ -168,7 +169,7 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
     return code != SIS_OK ? code : sis__buf_error(&d->caption);
 }
 
-/* Make and add number k of a family; 1 if there was something to show. */
+/* Make and add number k of a family; 1 if it is not empty. */
 static int add_made(sis__buf *b, const sis_report *report, const family *f, size_t k) {
     sis__drawing d = {0};
     int made = f->make(report, k, &d), code = made > 0 && !d.dull ? add_figure(b, &d) : made;
@@ -192,7 +193,7 @@ int sis__page_figures(sis__buf *b, const sis_report *report, const char *section
 
 static const double CAPTION = 11, LEADING = 16;
 
-/* The end of the line that begins at `text` and is not wider than `width`. */
+/* The length of the first line of `text` that fits `width`. */
 static size_t line_length(const char *text, double width) {
     size_t last = 0, n = 0;
     double used = 0;
@@ -208,7 +209,7 @@ static size_t line_length(const char *text, double width) {
     return n;
 }
 
-/* Draw the caption from y on if there is a pen; the number of its lines. */
+/* Draw the caption from y on, if there is a pen; returns the number of lines. */
 static size_t draw_caption(sis__pen *pen, const char *text, double width, double y) {
     size_t lines = 0;
     while (*text) {

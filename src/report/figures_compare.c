@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of a comparison of two models: how they decide, how each scores the subsets of the other,
- * whose subsets joint clusters hold, and pictures on which the two see different things.
+ * Figures of a comparison of two models: their decisions, how each scores the subsets of the other,
+ * the share of each in joint clusters, and images whose subsets differ.
  */
 #include <math.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 enum { DIFFERENCES_MAX = 8, SUBSETS_MAX = 4 };
 
-/* A and B are green and pink, since blue and orange are what pixels are. */
+/* A and B are green and pink; blue and orange are used for pixels. */
 static int side_colour(size_t side) {
     return sis__series_colour(2 + side);
 }
@@ -52,7 +52,7 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
-/* The scores of the side's own subsets, if the report has all of them. */
+/* Add the scores of the side's own subsets, if the report has all of them. */
 static int add_own(const sis_report *report, const sis_side *side, sis__numbers *out) {
     size_t run = sis__side_run(report, side);
     int code = SIS_OK;
@@ -67,7 +67,7 @@ static int add_own(const sis_report *report, const sis_side *side, sis__numbers 
     return code;
 }
 
-/* Column 2 * scorer: its own subsets; the next: the other's. */
+/* Column 2 * scorer holds its own subsets, the next column the other's. */
 static int add_columns(const sis_report *report, const sis__compared *c, size_t scorer,
                        sis__drawing *d) {
     sis__series *own = &d->plot.series[2 * scorer], *other = own + 1;
@@ -78,7 +78,7 @@ static int add_columns(const sis_report *report, const sis__compared *c, size_t 
     own->colour = side_colour(scorer);
     other->colour = side_colour(!scorer);
     int code = add_own(report, &c->found.sides[scorer], &own->x);
-    if (code == SIS_OK && own->x.n == 0) { /* the same box, but not the same density */
+    if (code == SIS_OK && own->x.n == 0) { /* quantiles give the same box, but no density */
         d->plot.violin = 0;
         code = sis__numbers_add_finite(&own->x, c->found.cross[scorer].own_quantiles,
                                        c->found.cross[scorer].n_quantiles);
@@ -176,7 +176,7 @@ int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d) {
 
 /* ---- Differences ----------------------------------------------------------------------------- */
 
-/* The example of a side if it is a picture. */
+/* The example of a side if it is an image. */
 static const sis__report_example *picture_of(const sis_report *report, size_t i) {
     const sis__report_example *e = i == SIZE_MAX ? NULL : &report->examples[i];
     return e && e->look == SIS__IMAGE ? e : NULL;

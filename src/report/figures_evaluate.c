@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of an evaluation: the paper's plots of rationales, method by method.
+ * Figures of an evaluation: the paper's plots of rationales, by method.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static size_t methods_shown(const sis_evaluation *e) {
     return e->n_methods < SIS__GROUPS_MAX ? e->n_methods : SIS__GROUPS_MAX;
 }
 
-/* The finite ones of one measure of a method's rationales. */
+/* Add the finite values of one measure of a method's rationales. */
 static int add_measured(sis__numbers *out, const sis_evaluated_method *m, int measure) {
     int code = SIS_OK;
     for (size_t j = 0; j < m->n && code == SIS_OK; j++)
@@ -37,7 +37,7 @@ static void describe(const sis_evaluation *e, sis__drawing *d, const char *what)
                     what);
 }
 
-/* One measure as boxes, method by method. */
+/* Add one measure as boxes, one per method. */
 static int add_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int measure) {
     int code = sis__drawing_series(d, methods_shown(e), 0);
     sis__drawing_number(d, k);
@@ -54,7 +54,7 @@ static int add_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int mea
 /* A figure that shows one measure. */
 typedef struct {
     const char *name, *title, *y, *what;
-    const char *below; /* of decisions "<=", if it differs */
+    const char *below; /* for decisions "<=", if different */
 } boxes;
 
 static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure,
@@ -99,7 +99,7 @@ MAKE_BOXES(token_f1, TOKEN_F1, "token-f1", "Token F1 against marks of people.", 
            NULL)
 #undef MAKE_BOXES
 
-/* The score of a rationale, and of what a person marked of its example. */
+/* Values for dots: the score of a rationale, and of its example's human annotation. */
 static double score_of(const sis_evaluation *e, const sis_rated *r) {
     (void)e;
     return r->measures[SIS_MEASURE_SCORE];
@@ -109,7 +109,7 @@ static double qhs_of(const sis_evaluation *e, const sis_rated *r) {
     return r->example < e->n_examples ? e->examples[r->example].qhs : NAN;
 }
 
-/* A dot for each rationale that has both numbers, a series for each method. */
+/* One dot per rationale that has both numbers, one series per method. */
 static int make_dots(const sis_evaluation *e, sis__drawing *d, int x_measure,
                      double (*second)(const sis_evaluation *e, const sis_rated *r)) {
     d->chart = sis__plot_scatter;

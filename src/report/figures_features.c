@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What subsets are made of, over all examples: which features, words or pieces of sequence are in how
- * many of them, with the values they had; and where in a picture or a sequence they lie. Once by results
- * file or class, once by right and wrong.
+ * The content of subsets over all examples: how many subsets contain each feature, word or piece of
+ * sequence, and with which values; and the positions in an image or a sequence. Grouped by results
+ * file or class, and by right and wrong decisions.
  *
  * The counts are those of `sis summary`.
  */
@@ -26,10 +26,10 @@ enum { ROWS = 20, ROWS_MAX = 200, FEATURES_MAX = 10000 };
 
 typedef enum { BY_CLASS, BY_RIGHT } division;
 
-/* Which series an example belongs to; SIZE_MAX: none. */
+/* Maps an example to its series; SIZE_MAX: none. */
 typedef struct {
     int by_run, by_right;
-    size_t n, outputs[SIS__COLOURS]; /* the last stands for all others, too */
+    size_t n, outputs[SIS__COLOURS]; /* the last also stands for all others */
     int others;
 } groups;
 
@@ -113,7 +113,7 @@ static int is_wanted(const sis__report_example *e) {
            e->record.collection.n_features > 0;
 }
 
-/* Of group k, or of all groups for SIZE_MAX. */
+/* Summarise group k, or all groups for SIZE_MAX. */
 static int summarise(const sis_report *report, const groups *g, size_t k, sis_summary **out,
                      size_t *n) {
     int code = sis_summary_new(out);
@@ -152,7 +152,7 @@ static void write_words(const sis_summary *s, size_t i, sis__value_row *row) {
     size_t used = 0, last = SIZE_MAX, before = SIZE_MAX;
     for (size_t shown = 0; shown < item.n_words && used + 1 < sizeof row->words; shown++) {
         size_t best = SIZE_MAX, max = 0, n;
-        for (size_t k = 0; k < item.n_words; k++) { /* the next behind the last one */
+        for (size_t k = 0; k < item.n_words; k++) { /* the next most frequent */
             sis_summary_word(s, i, k, &n);
             if ((n < last || (n == last && before != SIZE_MAX && k > before)) && n > max) {
                 best = k;
@@ -172,7 +172,7 @@ static void write_words(const sis_summary *s, size_t i, sis__value_row *row) {
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Which row each feature of a run is, by its name in the run's first table. */
+/* Map each feature of a run to its row, by its name in the run's first table. */
 static int map_features(const sis_report *report, const sis__drawing *d, size_t run, int **rows,
                         size_t *n) {
     char name[512];
@@ -197,7 +197,7 @@ static int map_features(const sis_report *report, const sis__drawing *d, size_t 
     return SIS_OK;
 }
 
-/* The only number that the feature is; NaN: it is something else. */
+/* The value of a feature with a single number, else NaN. */
 static double number_of(const sis_record *r, size_t feature) {
     size_t count, v = sis_record_values(r, (int)feature, &count);
     return r->drawing.values && count == 1 ? r->drawing.values[v] : NAN;
@@ -287,7 +287,7 @@ static void describe(sis__drawing *d, const sis_summary *all, size_t n) {
             "minimum to maximum, box with the middle half).");
 }
 
-/* By right and wrong says all that one class does. */
+/* With one class, the figure by right and wrong shows everything. */
 static int is_enough(const sis_report *report, const groups *g) {
     return !g->by_right && g->n == 1 && has_both(report);
 }
@@ -316,7 +316,7 @@ static int make_features(const sis_report *report, division by, const char *name
     return code == SIS_OK ? n > 0 : code;
 }
 
-/* Sentences of prompts hardly ever occur twice. */
+/* Sentences of prompts rarely repeat. */
 static int are_sentences(const sis_report *report) {
     for (size_t i = 0; i < report->n; i++)
         if (!report->examples[i].record.prompted)
@@ -334,9 +334,9 @@ int sis__make_features_right(const sis_report *report, size_t k, sis__drawing *d
     return has_both(report) ? make_features(report, BY_RIGHT, "features-by-right", ROWS, d) : 0;
 }
 
-/* ---- Places ---------------------------------------------------------------------------------- */
+/* ---- Positions ------------------------------------------------------------------------------- */
 
-/* Of sequences: the positions of chosen bases. */
+/* Sequences: the positions of chosen bases. */
 static int add_positions(sis__series *s, const sis_collection *c) {
     int code = SIS_OK;
     for (size_t k = 0; k < c->n_subsets; k++)
@@ -370,7 +370,7 @@ int sis__make_positions(const sis_report *report, size_t k, sis__drawing *d) {
     return code == SIS_OK ? 1 : code;
 }
 
-/* Of pictures of one size: how many of them chose each pixel. */
+/* Images of one size: how often each pixel was chosen. */
 typedef struct {
     size_t n, pixels;
     double *counts;
@@ -387,7 +387,7 @@ static int add_heat(heat *h, const sis__report_example *e) {
     return code;
 }
 
-/* The more often, the stronger; what never was is a light grey. */
+/* Stronger if more frequent; light grey if never chosen. */
 static unsigned char *paint_heat(const heat *h) {
     unsigned char *rgba = (unsigned char *)sis__alloc_raw(h->pixels, 4);
     double max = 1e-9;
@@ -402,7 +402,7 @@ static unsigned char *paint_heat(const heat *h) {
     return rgba;
 }
 
-/* One picture of the group; nothing if it has no member of that size. */
+/* Add one image for the group, unless it has no member of that size. */
 static int add_group(const sis_report *report, const groups *g, size_t k,
                      const sis__report_example *like, sis__drawing *d) {
     heat h = {.pixels = sis__pixels(like)};
@@ -466,7 +466,7 @@ int sis__make_places_right(const sis_report *report, size_t k, sis__drawing *d) 
     return has_both(report) ? make_places(report, BY_RIGHT, "places-by-right", d) : 0;
 }
 
-/* ---- One for all ----------------------------------------------------------------------------- */
+/* ---- Summary figure -------------------------------------------------------------------------- */
 
 int sis__make_summary(const sis_report *report, size_t rows, sis__drawing *d) {
     size_t max = rows == 0 ? ROWS : rows < ROWS_MAX ? rows : ROWS_MAX;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and sequences with the features of each subset in that subset's colour, the more important
- * the stronger; what a person marked is underlined. Words are laid out by their estimated width and
- * drawn in the middle of it, so that colours fit whatever the reader's font is; bases have cells of
- * equal width.
+ * Texts and sequences with the features of each subset in the subset's colour, stronger if more
+ * important; human annotations are underlined. A word is centred in its estimated width, so that
+ * the coloured box fits any font. Bases have cells of equal width.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ static int is_passage(const sis__report_example *e) {
     return e->look == SIS__TEXT || e->look == SIS__DNA;
 }
 
-/* ---- Which examples -------------------------------------------------------------------------- */
+/* ---- Choosing examples ----------------------------------------------------------------------- */
 
 static int is_taken(const sis__drawing *d, const sis__report_example *e) {
     for (size_t i = 0; i < d->n_shown; i++)
@@ -82,7 +81,7 @@ void sis__example_title(const sis_report *report, const sis__report_example *e, 
 
 /* ---- One passage ----------------------------------------------------------------------------- */
 
-/* Where the next word goes; the pen is NULL to measure only. */
+/* The position of the next word; the pen is NULL to measure only. */
 typedef struct {
     sis__pen *pen;
     const sis__report_example *e;
@@ -97,7 +96,7 @@ static int is_human(const sis_record *r, size_t feature) {
     return 0;
 }
 
-/* A word, or a base, in a box of that width. */
+/* Write a word or a base in a box of that width. */
 static void write_piece(writer *w, size_t feature, const char *text, double width, double gap) {
     if (w->x + width > WIDTH - EDGE && w->x > EDGE) {
         w->x = EDGE;
@@ -118,7 +117,7 @@ static void write_piece(writer *w, size_t feature, const char *text, double widt
     w->x += width + gap;
 }
 
-/* As wide as the widest usual font makes it. */
+/* The width in the widest common font. */
 static double word_width(const char *word) {
     double width = sis__text_width(word, SIZE) + 4;
     for (; *word; word++)
@@ -150,7 +149,7 @@ static void write_bases(writer *w) {
     }
 }
 
-/* Title, the whole input, and a gap below; w->y moves on. */
+/* Write title and input, with a gap below; advances w->y. */
 static int write_example(writer *w, const char *title) {
     const sis_collection *c = &w->e->record.collection;
     char line[160];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of pictures and motifs: examples with their subsets in rows, clusters in rows, logos.
+ * Figures of images and motifs: examples with their subsets in rows, clusters in rows, logos.
  */
 #include <math.h>
 #include <stdint.h>
@@ -77,7 +77,7 @@ int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
     d->pictures.first_name = "original";
     d->pictures.other_name = d->pictures.columns > 3   ? "subsets, in the order found"
                              : d->pictures.columns > 2 ? "subsets"
-                                                       : "subset"; /* what there is place for */
+                                                       : "subset"; /* short enough for the column */
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     sis__drawing_caption_first(d, d->pictures.rows);
     sis__buf_str(&d->caption, " Chosen pixels are orange if bright and blue if dark.");
@@ -90,7 +90,7 @@ static int is_picture(const sis_report *report, const sis__member *m) {
     return report->examples[m->example].look == SIS__IMAGE;
 }
 
-/* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 %
+/* "3 (57)": number and size. With several results files also the share of the first: "3 (57), 80 %
  * cnn". */
 static void name_cluster(const sis__cluster *c, char *name) {
     int n = c->found.number
@@ -142,21 +142,21 @@ int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d) 
     return made;
 }
 
-/* The motif that the cluster's matrix is most like, if both can be laid over one another. */
+/* The best matching motif of the cluster's matrix, if they can be aligned. */
 static const sis_found_match *match_of(const sis__cluster *c) {
     const sis_found_match *m = c->found.n_matches ? &c->found.matches[0] : NULL;
     return m && m->n_matrix && c->found.n_matrix && fabs(m->offset) <= 1000 ? m : NULL;
 }
 
-/* Columns in front of the n of one, so that it lies over the other, which begins `offset` columns
- * behind it; *all is then how many both have together. */
+/* The number of empty columns before a motif of n columns to align it with one that begins `offset`
+ * columns later; *all is the number of columns of both together. */
 static size_t columns_before(double offset, size_t n, size_t other, size_t *all) {
     size_t before = offset < 0 ? (size_t)-offset : 0, behind = offset > 0 ? (size_t)offset : 0;
     *all = before + n > behind + other ? before + n : behind + other;
     return before;
 }
 
-/* Numbers (n, 4) with empty columns before and behind, times `scale`, as what is drawn. */
+/* Set the drawing's counts: numbers (n, 4) times `scale`, padded with empty columns. */
 static int lay_out(sis__drawing *d, const double *numbers, size_t n, size_t before, size_t all,
                    double scale) {
     d->counts = SIS_NEW(double, 4 * all);
@@ -188,7 +188,7 @@ int sis__make_match_logo(const sis__cluster *c, sis__drawing *d) {
     return 1;
 }
 
-/* Of what the clusters' file says, as much room as the motif beside it needs. */
+/* Counts from the clusters' file, padded to align with the known motif. */
 static int count_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
     const sis_found_match *m = match_of(c);
     size_t all;

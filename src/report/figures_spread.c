@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distributions and histories: from examples to series of numbers.
+ * Figures of distributions and score histories: collects numbers of examples as series.
  *
- * Examples are put in groups: by results file if there are several, otherwise by what was decided,
- * if that differs, otherwise all in one. More groups than a plot can hold become one.
+ * Examples are grouped by results file if there are several, else by decision if decisions differ,
+ * else all in one group. If there are more groups than a plot can hold, they become one.
  */
 #include <math.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static int is_explained(const sis__report_example *e) {
     return e->record.collection.status == SIS_STATUS_EXPLAINED;
 }
 
-/* Add the output, keeping them sorted; 0 if there is no room. */
+/* Insert the output in order; 0 if there is no room. */
 static int note_output(groups *g, size_t output) {
     size_t at = 0;
     while (at < g->n && g->outputs[at] < output)
@@ -45,7 +45,7 @@ static int note_output(groups *g, size_t output) {
     return 1;
 }
 
-/* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
+/* The outputs of all decisions, ascending; 0 if there are more than SIS__GROUPS_MAX. */
 static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_MAX]) {
     groups g = {.by = BY_OUTPUT};
     for (size_t i = 0; i < report->n; i++)
@@ -73,7 +73,7 @@ static size_t group_of(const groups *g, const sis__report_example *e) {
     return 0;
 }
 
-/* What the output is called by the first example of it. */
+/* Name the output as in its first example. */
 static void name_output(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
     for (size_t i = 0; i < report->n; i++)
         if (report->examples[i].record.question.target == output) {
@@ -82,7 +82,7 @@ static void name_output(const sis_report *report, size_t output, char name[SIS__
         }
 }
 
-/* Series with the names of the groups. */
+/* Make series with the names of the groups. */
 static int make_series(const sis_report *report, const groups *g, sis__drawing *d) {
     int code = sis__drawing_series(d, g->n, 0);
     for (size_t k = 0; code == SIS_OK && k < g->n; k++)
@@ -99,7 +99,7 @@ static const char *group_label(const groups *g) {
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
-/* The thresholds of the runs, each once. */
+/* Mark each distinct threshold of the runs. */
 static void mark_thresholds(const sis_report *report, sis__drawing *d) {
     int several = 0;
     for (size_t i = 1; i < report->n_runs; i++)
@@ -157,7 +157,7 @@ static int describe(sis__drawing *d) {
     return code;
 }
 
-/* ---- What is counted of each example --------------------------------------------------------- */
+/* ---- Numbers of an example ------------------------------------------------------------------- */
 
 static int add_sizes(sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
@@ -177,7 +177,7 @@ static int add_score(sis__series *s, const sis__report_example *e) {
     return isfinite(score) ? sis__numbers_add(&s->x, score) : SIS_OK;
 }
 
-/* The scores of the first file stand for all. */
+/* The scores of the first file represent all files. */
 static int add_first_score(sis__series *s, const sis__report_example *e) {
     return e->run == 0 ? add_score(s, e) : SIS_OK;
 }
@@ -201,13 +201,13 @@ static int collect(const sis_report *report, const groups *g, sis__drawing *d,
     return code;
 }
 
-/* All in one group, or in one a file: for histograms, where too many colours say nothing. */
+/* One group, or one per file: more colours make a histogram unreadable. */
 static groups few_groups(const sis_report *report) {
     groups g = find_groups(report);
     return g.by == BY_RUN && g.n <= SIS__COLOURS ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
-/* Are all numbers of all series the same? A plot of them would say less than a word. */
+/* Are all numbers of all series equal? A plot would show nothing. */
 static int is_one_value(const sis__drawing *d) {
     const sis__numbers *first = NULL;
     for (size_t k = 0; k < d->plot.n; k++)
@@ -229,7 +229,8 @@ static int finish(sis__drawing *d, int code, int (*chart)(sis__pen *, const sis_
 
 /* ---- Makers ---------------------------------------------------------------------------------- */
 
-/* Do all results files hold the same scores of the same examples, for other thresholds say? */
+/* Do all results files have the same scores of the same examples (for example, with other
+ * thresholds)? */
 static int are_same_scores(const sis_report *report) {
     size_t n = report->n_runs ? report->n / report->n_runs : 0;
     for (size_t i = n; i < report->n; i++) {
@@ -347,7 +348,7 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
     return code == SIS_OK ? 1 : code;
 }
 
-/* Are there decisions for high scores and for low ones? */
+/* Are there decisions for high and for low scores? */
 static int goes_both_ways(const sis_report *report) {
     for (size_t i = 1; i < report->n; i++)
         if (!report->examples[i].record.question.below !=
@@ -356,7 +357,7 @@ static int goes_both_ways(const sis_report *report) {
     return 0;
 }
 
-/* Lines of the same kind from all stored walks. */
+/* Collect one line from each stored walk. */
 static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
     if (!(d->plot.series = SIS_NEW(sis__series, n)))
         return SIS_E_NOMEM;
@@ -419,7 +420,7 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
 
 /* ---- Decisions ------------------------------------------------------------------------------- */
 
-/* Explained examples of that output, of one run or (SIZE_MAX) of all. */
+/* Count the explained examples of that output, in one run or (SIZE_MAX) in all. */
 static size_t count_decided(const sis_report *report, size_t output, size_t run) {
     size_t n = 0;
     for (size_t i = 0; i < report->n; i++) {
@@ -457,7 +458,7 @@ int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
 
-/* Sizes of first subsets at a threshold, of the examples that have one there. */
+/* Sizes of first subsets at a threshold, for the examples that have one there. */
 static int sizes_at(const sis_report *report, double threshold, sis__numbers *out) {
     int code = SIS_OK;
     out->n = 0;
@@ -471,7 +472,7 @@ static int sizes_at(const sis_report *report, double threshold, sis__numbers *ou
     return code;
 }
 
-/* The quartiles at each threshold of the grid at which half of the walks have a subset. */
+/* Add the quartiles at each threshold of the grid where half of the walks have a subset. */
 static int add_quartiles(const sis_report *report, const double *grid, size_t n_grid, size_t walks,
                          sis__drawing *d) {
     static const double quantiles[] = {0.25, 0.5, 0.75};

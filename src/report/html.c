@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text for HTML. The same escape serves text and attributes: all five characters that mean
- * something in either are written as references, so there is no place where the wrong one of two
- * functions could be used. No data are ever written into scripts or styles but numbers.
+ * Escapes text for HTML. One function serves text and attributes: it escapes all five characters
+ * that are special in either. Scripts and styles contain no data except numbers.
  *
- * A character that reverses the direction of what follows could make a page say what is not there
- * ("U+202E" before "0.1"); it is shown instead of obeyed, as are control characters.
+ * Characters that reverse the text direction could change what a page seems to say ("U+202E" before
+ * "0.1"). They are shown as code points, and so are control characters.
  */
 #include "report/html.h"
 
@@ -89,7 +88,7 @@ void sis__plain_text(sis__buf *b, const char *text) {
 void sis__html_number(sis__buf *b, double v) {
     if (isnan(v))
         sis__buf_str(b, "\xE2\x80\x93");
-    else if (v > 0.9999 && v < 1) /* sure, but not certain */
+    else if (v > 0.9999 && v < 1) /* close to 1, but not 1 */
         sis__buf_str(b, "&gt;0.9999");
     else
         sis__buf_printf(b, "%s%.*g", v < 0 ? "\xE2\x88\x92" : "", fabs(v) < 1000 ? 4 : 6, fabs(v));
@@ -114,7 +113,7 @@ void sis__html_plural(sis__buf *b, size_t n, const char *noun) {
     sis__buf_printf(b, " %s%s", noun, n == 1 ? "" : "s");
 }
 
-/* ---- Pictures -------------------------------------------------------------------------------- */
+/* ---- Images ---------------------------------------------------------------------------------- */
 
 void sis__html_base64(sis__buf *b, const unsigned char *bytes, size_t n) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -131,10 +130,10 @@ void sis__html_base64(sis__buf *b, const unsigned char *bytes, size_t n) {
     }
 }
 
-/* A picture in as few bytes a pixel as its colours need. */
+/* An image with as few bytes per pixel as its colours need. */
 typedef struct {
     png_image image;
-    unsigned char *pixels; /* one byte each: grey, or the number of a colour */
+    unsigned char *pixels; /* one byte each: grey, or palette index */
     unsigned char colours[256][4];
     size_t n_colours;
 } packed;
@@ -146,7 +145,7 @@ static int is_grey(const unsigned char *rgba, size_t n) {
     return 1;
 }
 
-/* The number of the colour, made if it is new; 256 if there are too many. */
+/* The palette index of the colour, added if new; 256 if there are too many. */
 static size_t find_colour(packed *p, const unsigned char *rgba) {
     size_t k = 0;
     while (k < p->n_colours && memcmp(p->colours[k], rgba, 4) != 0)
@@ -156,7 +155,7 @@ static size_t find_colour(packed *p, const unsigned char *rgba) {
     return k;
 }
 
-/* 1: the pixels are packed; 0: there are too many colours. */
+/* 1: the pixels are packed; 0: too many colours. */
 static int pack(packed *p, const unsigned char *rgba, size_t n) {
     if (is_grey(rgba, n)) {
         p->image.format = PNG_FORMAT_GRAY;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Letters: one page for each example, in words, filled into a template. sis/report.h says what a
- * template may hold. Records of the same id make one letter: its reasons come from subsets, what would
- * change the decision from contrasts. Everything that comes from records is escaped.
+ * Letters: one page for each example, filled into a template. sis/report.h documents templates.
+ * Records of the same id make one letter: reasons come from subsets, changes of the decision from
+ * contrasts. All data from records are escaped.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@
 #include "report/report.h"
 
 typedef struct {
-    const sis_record *reason; /* subsets, or why there are none; NULL: there is no such record */
-    const sis_record *change; /* contrasts; the same */
+    const sis_record *reason; /* subsets, or why there are none; NULL: no such record */
+    const sis_record *change; /* contrasts, likewise */
 } letter;
 
 typedef struct {
@@ -36,7 +36,7 @@ static const sis_record *any_of(const letter *l) {
 
 /* ---- Features in words ----------------------------------------------------------------------- */
 
-/* A number with as many digits as it takes to tell it from others, six at least. */
+/* At least six digits, more if needed to distinguish the number. */
 static void put_number(sis__buf *b, double v) {
     char text[40], *end;
     for (int digits = 6; digits <= 17; digits++) {
@@ -47,7 +47,7 @@ static void put_number(sis__buf *b, double v) {
     sis__html_text(b, text);
 }
 
-/* The value of a feature in these values. */
+/* Add the value of a feature in these values. */
 static void put_value(sis__buf *b, const sis_record *r, const double *values, int feature) {
     size_t count, first = sis_record_values(r, feature, &count);
     const char *category = count ? sis_record_category(r, values, feature) : NULL;
@@ -74,7 +74,7 @@ static const double *changed_values(const sis_record *r, size_t k) {
     return g && k < g->n_examples ? g->examples + k * r->drawing.n_values : NULL;
 }
 
-/* Subset k: a row for each feature with its value, of a contrast also the new one. */
+/* Subset k: one row per feature with its value; for a contrast also the new value. */
 static void put_subset(sis__buf *b, const sis_record *r, size_t k) {
     const sis_subset *s = &r->collection.subsets[k];
     const double *changed = changed_values(r, k);
@@ -157,7 +157,7 @@ static void put_reasons_are(sis__buf *b, const sis_record *r) {
                         r->collection.n_subsets);
 }
 
-/* What holds of the subsets, and what that means. */
+/* State the guarantee of the subsets and what it means. */
 static void put_proof(sis__buf *b, const sis_record *r) {
     char promise[160];
     if (!r || !r->collection.n_subsets)
@@ -247,7 +247,7 @@ static int put_column(sis__buf *b, const sis_record *r, const char *name) {
     return SIS_OK;
 }
 
-/* One field of a letter. */
+/* Add one field of a letter. */
 static int put_field(page *p, const char *name) {
     sis__buf *b = p->b;
     const letter *l = p->now;
@@ -298,7 +298,7 @@ static int put_field(page *p, const char *name) {
 
 enum { NAME = 200, NESTED = 8 };
 
-/* The next {{name}} from `at` on: its name, and where it begins and ends. 0: there is none. */
+/* Find the next {{name}}: its name, begin and end. 0: none. */
 static int next_tag(const char *at, const char *end, char name[NAME], const char **from,
                     const char **to) {
     for (; at + 1 < end; at++) {
@@ -318,7 +318,7 @@ static int next_tag(const char *at, const char *end, char name[NAME], const char
     return 0;
 }
 
-/* Where the section that begins at `at` ends: its closing tag. */
+/* Find the closing tag of the section that begins at `at`. */
 static int find_close(const char *at, const char *end, const char *name, const char **from,
                       const char **to) {
     char tag[NAME];
@@ -336,7 +336,7 @@ static int find_close(const char *at, const char *end, const char *name, const c
 
 static int fill(page *p, const char *at, const char *end, int depth);
 
-/* {{#letters}}: once for each; {{#name}}: if the field is not empty. */
+/* {{#letters}}: repeated for each letter; {{#name}}: shown if the field is not empty. */
 static int fill_section(page *p, const char *name, const char *at, const char *end, int depth) {
     int error = SIS_OK;
     if (strcmp(name, "letters") == 0 && !p->now) {
@@ -381,7 +381,7 @@ static int fill(page *p, const char *at, const char *end, int depth) {
 
 /* ---- Letters --------------------------------------------------------------------------------- */
 
-/* Records by id, in the order in which ids come first. A second record of a kind is refused. */
+/* Group records by id, in order of first appearance. A second record of a kind is an error. */
 static int list_letters(const sis_report *report, letter *letters, size_t *n) {
     sis__names ids = {0};
     int error = SIS_OK;

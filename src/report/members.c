@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters, comparisons and evaluations come in. The subsets that they speak of are found among the
- * examples by id and by the file they are from: the same path, or the same name in another folder.
- * Those that are not there, and subsets that an example does not have, are counted in a cluster's
- * size only.
+ * Adds clusters, comparisons and evaluations to a report. Their subsets are matched to examples by
+ * id and by source file: the same path, or the same name in another folder. Subsets without a
+ * match count only in the size of a cluster.
  *
- * Examples are sorted by id once a finding, then each is a binary search.
+ * Examples are sorted by id once per added file; each lookup is a binary search.
  */
 #include <math.h>
 #include <stdint.h>
@@ -41,8 +40,8 @@ void sis__html_stem(sis__buf *b, const char *path, size_t max) {
     free(copy);
 }
 
-/* 2: the same path, or none was given; 1: the same name; 0: another file. Findings are UTF-8, names
- * of files need not be. */
+/* 2: the same path, or none was given; 1: the same name; 0: another file. Results are UTF-8; file
+ * names need not be. */
 static int same_source(const char *found, const char *wanted) {
     if (!wanted || sis__utf8_same(found, wanted))
         return 2;
@@ -60,7 +59,7 @@ static int sort_examples(const sis_report *report, sis__ids *ids) {
     return code;
 }
 
-/* The example of that id from that file, any file if it is NULL. SIZE_MAX: it is not there. */
+/* The example of that id from that file, or from any file if NULL. SIZE_MAX: not found. */
 static size_t find_example(const sis_report *report, const sis__ids *ids, const char *id,
                            const char *source) {
     size_t best = SIZE_MAX;
@@ -85,7 +84,7 @@ static sis__member find_member(const sis_report *report, const sis__ids *ids, co
 
 /* ---- Clusters -------------------------------------------------------------------------------- */
 
-/* The members that are among the examples. */
+/* Find the members that are among the examples. */
 static int find_members(const sis_report *report, const sis__ids *ids, sis__cluster *c) {
     if (!(c->members = SIS_NEW(sis__member, c->found.n_members)))
         return SIS_E_NOMEM;
@@ -98,7 +97,7 @@ static int find_members(const sis_report *report, const sis__ids *ids, sis__clus
     return SIS_OK;
 }
 
-/* What belongs to no cluster is one more. */
+/* Subsets outside of all clusters form one more cluster. */
 static int find_clusters(const sis_report *report, const sis__ids *ids, sis__clusters *set) {
     const sis_clustering *found = &set->found;
     int code = SIS_OK;
@@ -206,7 +205,7 @@ size_t sis__side_run(const sis_report *report, const sis_side *side) {
     return best;
 }
 
-/* The stem of what tells both sides apart: their models, otherwise their results. */
+/* The stem of the name that distinguishes the sides: the models, else the results. */
 void sis__side_name(const sis__compared *c, size_t side, char *text, size_t size) {
     const sis_side *s = c->found.sides;
     const char *stems[2];

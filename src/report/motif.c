@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which motif a cluster of sequence subsets shows. Every member is a few bases at places of its own
- * sequence; it is shifted over the reference, the cluster's medoid, to where most bases agree, and
- * counted there. Columns are those of the reference and four on either side.
+ * The motif of a cluster of sequence subsets. Each member is shifted over the reference, the
+ * cluster's medoid, to where most bases agree, and counted there. The columns are those of the
+ * reference plus four on either side.
  *
- * Costs the length of both patterns for each shift, and as many shifts as they can overlap.
+ * Time: the length of both patterns for each shift, times the number of overlapping shifts.
  */
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { COLUMNS_MAX = 48, MARGIN = 4 };
 
-/* Bases of a subset by their place, '\0' where nothing is chosen. */
+/* The bases of a subset by position, '\0' if not chosen. */
 typedef struct {
     char bases[COLUMNS_MAX];
     int length;
@@ -37,7 +37,7 @@ static pattern read_pattern(const sis_report *report, const sis__member *m) {
     return p;
 }
 
-/* Agreement of the two if p begins `shift` columns after the reference. */
+/* The agreement if p begins `shift` columns after the reference. */
 static int agreement(const pattern *reference, const pattern *p, int shift) {
     int sum = 0;
     for (int i = 0; i < p->length; i++) {
@@ -77,7 +77,7 @@ int sis__motif_count(const sis_report *report, const sis__cluster *c, double **c
     *n = 0;
     if (c->n_members == 0 || report->examples[reference->example].look != SIS__DNA)
         return SIS_OK;
-    if (c->found.matrix && c->found.n_matrix) { /* whoever found the cluster has laid it out */
+    if (c->found.matrix && c->found.n_matrix) { /* the clustering is already aligned */
         *counts = (double *)sis__copy(c->found.matrix, c->found.n_matrix, sizeof **counts);
         *n = *counts ? c->found.n_matrix / 4 : 0;
         return *counts ? SIS_OK : SIS_E_NOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The page as a whole. Its security policy allows the one script below by its hash and no other,
- * and no request of any kind: should a text ever get through as markup, it still could do nothing.
+ * The whole page. Its content security policy allows only the script below, by its hash, and no
+ * requests: even if text got through as markup, it could do nothing.
  */
 #include "report/page.h"
 
@@ -17,7 +17,7 @@ static unsigned nibble(char c) {
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
-/* The hash of the script, given in hexadecimal, in base 64. */
+/* Add the script's hash in base64, converted from hexadecimal. */
 static void add_script_hash(sis__buf *b) {
     unsigned char bytes[32];
     for (size_t i = 0; i < sizeof bytes; i++)
@@ -26,7 +26,7 @@ static void add_script_hash(sis__buf *b) {
     sis__html_base64(b, bytes, sizeof bytes);
 }
 
-/* Are all results of the same model? */
+/* Do all results have the same model? */
 static int is_one_model(const sis_report *report) {
     for (size_t i = 0; i < report->n_runs; i++)
         if (report->runs[i].mixed || strcmp(report->examples[report->runs[i].first].record.model,
@@ -35,7 +35,7 @@ static int is_one_model(const sis_report *report) {
     return report->n_runs > 0;
 }
 
-/* The title given, or one from what the records say. */
+/* Add the given title, or one made from the records. */
 static void add_title(sis__buf *b, const sis_report *report, const char *title) {
     if (title && *title)
         sis__html_clip(b, title, 200);
@@ -43,7 +43,7 @@ static void add_title(sis__buf *b, const sis_report *report, const char *title) 
         sis__buf_printf(b, "Decisions in %zu results files", report->n_runs);
     else {
         const char *model = report->examples[report->runs[0].first].record.model,
-                   *behind = strchr(model, '#'); /* a model behind an address */
+                   *behind = strchr(model, '#'); /* a model at an address */
         sis__buf_str(b, "Decisions of ");
         if (!(behind && behind[1]) && strncmp(model, "cmd:", 4) != 0 && strchr(model, ':') &&
             strchr(model, '/'))
@@ -81,7 +81,7 @@ static void add_banner(sis__buf *b, const sis_report *report, const char *title)
     sis__buf_str(b, "</bdi></h1>\n");
 }
 
-/* The figures of a section that is nothing but figures. */
+/* Add a section that has only figures. */
 static int add_plots(sis__buf *b, const sis_report *report, const char *id) {
     size_t before = b->len;
     sis__buf_str(b, "<div class=\"plots\">\n");
@@ -117,7 +117,7 @@ static const struct {
 };
 enum { N_SECTIONS = sizeof SECTIONS / sizeof *SECTIONS };
 
-/* Section i and the link to it; neither if there is nothing in it. */
+/* Add section i and the link to it, unless it is empty. */
 static int add_section(sis__buf *body, sis__buf *links, const sis_report *report, size_t i,
                        size_t examples) {
     const char *id = SECTIONS[i].id, *title = SECTIONS[i].title;
@@ -136,7 +136,7 @@ static int add_section(sis__buf *body, sis__buf *links, const sis_report *report
     return code;
 }
 
-/* The sections and, before them, links to those that are there. */
+/* Add links to the sections that are not empty, then the sections. */
 static int add_sections(sis__buf *b, const sis_report *report, size_t examples) {
     sis__buf body;
     int code = SIS_OK;
@@ -152,7 +152,7 @@ static int add_sections(sis__buf *b, const sis_report *report, size_t examples) 
     return code;
 }
 
-/* Heading, tabs, sections, and the script that moves between them. */
+/* Add heading, tabs, sections and the script that switches between them. */
 static int add_whole(sis__buf *b, const sis_report *report, const sis_page_opt *opt) {
     add_banner(b, report, opt->title);
     int code = add_sections(b, report, opt->examples);

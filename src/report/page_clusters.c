@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their
- * motif beside the most frequent patterns, with members below; words as the patterns with how often
- * each is there; tables as the features that members share, with the range of their values. And where
- * members are from, if they are from several files. They come in the order of the file, which sis
- * cluster writes by size.
+ * The section of clusters. Images are shown as a row of members; sequences as a motif beside the
+ * most frequent patterns, with members below; words as patterns with counts; tables as shared
+ * features with the range of their values. With several files, the source of members is shown.
+ * Clusters keep the order of the file, which sis cluster sorts by size.
  */
 #include <math.h>
 #include <stdint.h>
@@ -20,7 +19,7 @@
 
 enum { ROW_MAX = 15, PATTERNS_MAX = 8, CLUSTERS_MAX = 100, LOOKS_MAX = 200 };
 
-/* How its members are drawn; as a list if that is not known. */
+/* How its members are drawn; a list if unknown. */
 static sis__look look_of(const sis_report *report, const sis__cluster *c) {
     return c->n_members ? report->examples[c->members[0].example].look : SIS__LIST;
 }
@@ -29,7 +28,7 @@ static int is_in_run(const sis_report *report, const sis__member *m, const size_
     return !run || report->examples[m->example].run == *run;
 }
 
-/* How a member looks in a line, and how many look like that. */
+/* The text of a member, and the number of members with this text. */
 typedef struct {
     sis__buf text;
     size_t count;
@@ -57,7 +56,7 @@ static int count_look(sis__buf *text, look_alike *seen, size_t *n) {
     return SIS_OK;
 }
 
-/* Different looks once each, the most frequent first. */
+/* Add each distinct text once, the most frequent first. */
 static int add_lines(sis__buf *b, const sis_report *report, const sis__cluster *c,
                      const size_t *run) {
     look_alike *seen = SIS_NEW(look_alike, LOOKS_MAX);
@@ -93,7 +92,7 @@ static int add_lines(sis__buf *b, const sis_report *report, const sis__cluster *
     return code;
 }
 
-/* Members spread evenly over those of the cluster that are of the run, or over all. */
+/* Add members of the run (or of all runs), evenly spaced. */
 static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c,
                    const size_t *run) {
     size_t n = 0, at = 0, shown = 0;
@@ -143,11 +142,11 @@ static void add_patterns(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "</ul>\n");
 }
 
-/* ---- Tables: what members share --------------------------------------------------------------- */
+/* ---- Tables: shared features ----------------------------------------------------------------- */
 
 enum { SHARED_MAX = 8, CATEGORIES_MAX = 3 };
 
-/* A set of features that members are, and the values of each: a range, or categories. */
+/* A set of features shared by members, with the values of each: a range, or categories. */
 typedef struct {
     size_t n, count;
     int features[SHARED_MAX]; /* sorted */
@@ -165,7 +164,7 @@ static void add_word(shared *s, size_t k, const char *word) {
     }
 }
 
-/* The value of feature k of the set, as this member has it. */
+/* Add this member's value of feature k of the set. */
 static void add_value(shared *s, size_t k, const sis_record *r) {
     size_t count, v = sis_record_values(r, s->features[k], &count);
     const char *word =
@@ -226,7 +225,7 @@ static void add_shared_feature(sis__buf *b, const shared *s, size_t k) {
     sis__buf_str(b, "</small></bdi>");
 }
 
-/* Members by the features they are, with the ranges of their values. 1: there was something. */
+/* Add members by their set of features, with ranges of values. 1: something was added. */
 static int add_ranges(sis__buf *b, const sis_report *report, const sis__cluster *c) {
     shared *sets = SIS_NEW(shared, LOOKS_MAX);
     size_t n = 0, rest = 0;
@@ -268,7 +267,7 @@ static void add_shares(sis__buf *b, const sis__cluster *c) {
     }
 }
 
-/* A drawing that was made; releases it. */
+/* Add a drawing and release it. */
 static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
     int code = made;
     if (made > 0) {
@@ -280,7 +279,7 @@ static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
     return code;
 }
 
-/* "FOXA1 MA0148.4 p 2e-9, q 1e-6" for each known motif that the cluster is like. */
+/* "FOXA1 MA0148.4 p 2e-9, q 1e-6" for each known motif that matches the cluster. */
 static void add_matches(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "<div class=\"matches\"><p class=\"soft\">Known motifs like this one; the first is drawn below "
                     "it:</p><ul>");
@@ -298,7 +297,7 @@ static void add_matches(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "</ul></div>\n");
 }
 
-/* The logo of the cluster over that of the motif it is most like. */
+/* Add the logo of the cluster above that of its best matching motif. */
 static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c) {
     sis__drawing d = {0};
     sis__buf_str(b, "<div class=\"logos\">");
@@ -363,7 +362,7 @@ static int add_cluster(sis__buf *b, const sis_report *report, const sis__cluster
     return code;
 }
 
-/* The largest cluster of DNA of all sets. 0: there is none. */
+/* Find the largest cluster of DNA in all sets. 0: none. */
 static int find_largest(const sis_report *report, const sis__clusters **set, size_t *at) {
     *set = NULL;
     for (size_t s = 0; s < report->n_sets; s++)
@@ -395,7 +394,7 @@ int sis__page_logo(sis__buf *b, const sis_report *report) {
     return code;
 }
 
-/* Subsets of one word each: the words, and how many subsets each is. */
+/* For subsets of one word each: the words, and the number of subsets of each. */
 static void add_counts(sis__buf *b, const sis__clusters *set) {
     sis__html_plural(b, set->found.n, "subset");
     sis__buf_str(b, ", each of one word. Number of subsets with each word:</p>\n<ul class=\"patterns\" "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two models side by side: how often they decide alike, whether the subsets of one are enough for
- * the other, which clusters their subsets form together, and the examples on which they see
- * different things. A is green and B pink wherever they are.
+ * The section of comparisons of two models: how often their decisions agree, whether the subsets of
+ * one suffice for the other, their joint clusters, and the examples whose subsets differ. A is
+ * always green, B always pink.
  */
 #include <math.h>
 #include <stdint.h>
@@ -88,7 +88,7 @@ static void add_models(sis__buf *b, const sis__compared *c) {
 
 /* ---- Joint clusters -------------------------------------------------------------------------- */
 
-/* A bar of two parts, and what they are in words. */
+/* Add a bar of two parts, described in words. */
 static void add_shares(sis__buf *b, const sis__compared *c, const sis__cluster *cluster) {
     sis__buf_str(b, "<div class=\"bars\" aria-hidden=\"true\">");
     for (size_t k = 0; k < 2; k++)
@@ -128,7 +128,7 @@ static int add_joint(sis__buf *b, const sis_report *report, const sis__compared 
 
 /* ---- Differences ----------------------------------------------------------------------------- */
 
-/* What the comparison itself says of subsets whose records are not here. */
+/* Add patterns from the comparison for subsets whose records are missing. */
 static void add_patterns(sis__buf *b, const sis_difference *f, size_t side) {
     sis__buf_str(b, "<ul class=\"patterns\">");
     for (size_t i = 0; i < f->n_patterns[side] && i < PATTERNS_MAX; i++) {

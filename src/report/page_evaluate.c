@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Methods side by side: the plots of an evaluation, and its medians and p-values as a table.
+ * The section of evaluations: plots by method, and a table of medians and p-values.
  */
 #include <math.h>
 
@@ -50,7 +50,7 @@ static void add_row(sis__buf *b, const sis_evaluated_method *m, int k) {
     sis__html_clip(b, m->name, 40);
     sis__buf_str(b, "</bdi></th>");
     sis__buf_str(b, "<td>");
-    sis__html_number(b, quantity_of(m, k)->median); /* scores near 1 are not 1 */
+    sis__html_number(b, quantity_of(m, k)->median); /* scores near 1 must not show as 1 */
     sis__buf_str(b, "</td>");
     add_cell(b, quantity_of(m, k)->rank_sum_p);
     add_cell(b, quantity_of(m, k)->signed_rank_p);
@@ -68,7 +68,7 @@ static void add_table(sis__buf *b, const sis_evaluation *e) {
     sis__buf_str(b, "</tbody></table></div>\n");
 }
 
-/* Pearson's r of the marked share and the quality of what people marked. */
+/* Pearson's r between the marked share and the quality of the human annotation. */
 static void add_correlations(sis__buf *b, const sis_evaluation *e) {
     for (size_t i = 0; i < e->n_methods && i < SIS__GROUPS_MAX; i++) {
         const sis_evaluated_method *m = &e->methods[i];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The examples, a card each: what was decided, the input, its subsets. All cards are in the page;
- * the script shows twenty at a time, and a page without scripts, or on paper, shows them all.
+ * The section of examples. Each has a card with its decision, the input and its subsets. The page
+ * contains all cards; the script shows twenty at a time. Without scripts, or in print, all are
+ * shown.
  */
 #include <math.h>
 #include <stdint.h>
@@ -40,7 +41,7 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     }
 }
 
-/* What a feature is called, and of a table what it is: housing=own, income=52000. */
+/* The name of a feature, with its value in tables: housing=own, income=52000. */
 static void name_cell(const sis__report_example *e, int feature, char *text, size_t size) {
     const sis_record *r = &e->record;
     char number[SIS_NUMBER_SIZE];
@@ -89,7 +90,7 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     }
     if (!sis__output_is_plain(r)) {
         sis__output_name(r, output, sizeof output);
-        sis__buf_printf(b, " for %s<b><bdi>", /* a number alone would say little */
+        sis__buf_printf(b, " for %s<b><bdi>", /* a bare number needs a noun */
                         strspn(output, "0123456789") == strlen(output) ? "class " : "");
         sis__html_clip(b, output, 60);
         sis__buf_str(b, "</bdi></b>");
@@ -97,8 +98,8 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     sis__buf_str(b, "</p>\n");
 }
 
-/* What was found, and what there is without it: "3 sufficient subsets, verified. Everything masked 0.09, only the
- * subsets masked 0.19" */
+/* The result and the scores without it: "3 sufficient subsets, verified. Everything masked 0.09,
+ * only the subsets masked 0.19" */
 static void add_found(sis__buf *b, const sis_record *r) {
     char text[160];
     sis_record_found(r, text, sizeof text);
@@ -120,7 +121,7 @@ static void add_found(sis__buf *b, const sis_record *r) {
     sis__buf_str(b, "</p>\n");
 }
 
-/* Why there is nothing to see. */
+/* Tell why there is no subset. */
 static void add_reason(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char reason[256], advice[256];
@@ -164,13 +165,13 @@ static void add_label(sis__buf *b, const sis_record *r) {
     int digit = (label[0] == '0' || label[0] == '1') && !label[1];
     int named = digit && r->question.n_outputs == 1 && target &&
                 strspn(target, "0123456789.") < strlen(target);
-    /* 1 and 0 stand for what the output is called */
+    /* labels 1 and 0 mean the named output */
     sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>", named && *label == '0' ? "not " : "");
     sis__html_clip(b, named ? target : label, 40);
     sis__buf_str(b, "</bdi></span>");
 }
 
-/* Which example, what kind of answer, and the answer. */
+/* The example, the kind of answer, and the answer. */
 static void add_heading(sis__buf *b, const sis_report *report, const sis__report_example *e) {
     const sis_record *r = &e->record;
     sis__buf_str(b, "<header><p class=\"whose\"><bdi>");
@@ -210,7 +211,7 @@ int sis__card_body(sis__buf *b, const sis__report_example *e, const sis__populat
     }
 }
 
-/* The attributes that the script sorts and filters by. */
+/* Add the attributes that the script sorts and filters by. */
 static void add_order(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     int right = sis_record_is_right(r);
@@ -245,7 +246,7 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
     return code;
 }
 
-/* ---- The bar above them ---------------------------------------------------------------------- */
+/* ---- Controls -------------------------------------------------------------------------------- */
 
 static void add_status_filter(sis__buf *b, const sis_report *report, const sis__layout *layout) {
     int counts[SIS_N_STATUSES] = {0};
@@ -271,7 +272,7 @@ static void add_run_filter(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "</select></label>\n");
 }
 
-/* Outputs, if there are several in the results, by number. */
+/* A filter by output, if there are several, sorted by number. */
 static void add_class_filter(sis__buf *b, const sis_report *report) {
     enum { MAX = 1000 };
     size_t first[MAX], n = 0, highest = 0;
@@ -299,7 +300,7 @@ static void add_class_filter(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "</select></label>\n");
 }
 
-/* Right and wrong, if there are both. */
+/* A filter by right and wrong, if there are both. */
 static void add_right_filter(sis__buf *b, const sis_report *report) {
     size_t counts[2] = {0};
     for (size_t i = 0; i < report->n; i++) {
@@ -361,7 +362,7 @@ static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *la
                     "text\"></label>\n</div>\n</form>\n");
 }
 
-/* The legend of colours, once for each kind of example. */
+/* Add the legend of colours, once for each kind of example. */
 static void add_legend(sis__buf *b, const sis_report *report) {
     int seen[5] = {0}, human = 0, grey = 0, attributed = 0;
     sis_raster raster;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decisions and reasons by group of examples: shares with their intervals, as tables.
+ * The section of groups: tables of decisions and reasons by group, with confidence intervals.
  */
 #include "report/page.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which examples are on the page, in which order: those of the first results file as they come, each
- * with what other files say of the same input beside it.
+ * Selects and orders the examples on the page: those of the first results file in order, each next
+ * to the same input in other files.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "base/mem.h"
 #include "report/page.h"
 
-/* Is example i among the `max` of n that are drawn? They are spread evenly. */
+/* Is example i among the `max` of n that are shown? They are evenly spaced. */
 static int is_drawn(size_t i, size_t n, size_t max) {
     return max == 0 || max >= n || (i + 1) * max / n > i * max / n;
 }
 
-/* Are both of the same input? */
+/* Do both have the same input? */
 static int is_same(const sis__report_example *a, const sis__report_example *b) {
     const sis_record *x = &a->record, *y = &b->record;
     if (a->look != b->look || x->collection.n_features != y->collection.n_features ||
@@ -32,7 +32,7 @@ static int is_same(const sis__report_example *a, const sis__report_example *b) {
                   x->drawing.n_values * sizeof *x->drawing.values) == 0;
 }
 
-/* leader[i]: the first example of that input. Of the examples of one file each leads itself. */
+/* leader[i]: the first example of the same input. With one file, each example leads itself. */
 static int find_leaders(const sis_report *report, size_t *leader) {
     const char **names = SIS_NEW(const char *, report->n);
     sis__ids ids = {0};
@@ -58,7 +58,7 @@ static int find_leaders(const sis_report *report, size_t *leader) {
     return code;
 }
 
-/* Leaders that are drawn, in order, each followed by those it leads. */
+/* Order the shown leaders, each followed by its group. */
 static void lay_out(const sis_report *report, const size_t *leader, size_t max, size_t *next,
                     sis__layout *out) {
     size_t groups = 0, group = 0;
@@ -66,7 +66,7 @@ static void lay_out(const sis_report *report, const size_t *leader, size_t max, 
         groups += leader[i] == i;
         next[i] = SIZE_MAX;
     }
-    for (size_t i = report->n; i-- > 0;) /* a list of each leader's, in order */
+    for (size_t i = report->n; i-- > 0;) /* builds a linked list for each leader, in order */
         if (leader[i] != i) {
             next[i] = next[leader[i]];
             next[leader[i]] = i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first thing on the page: of DNA the logo of the largest cluster; how many decisions, how many of them explained, by how much; then a
- * table with a column of facts for each results file.
+ * The overview: for DNA the logo of the largest cluster; the numbers of decisions and explanations,
+ * the sizes of subsets; then a table with one column of facts for each results file.
  */
 #include <math.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void add_tile(sis__buf *b, size_t number, const char *what, const char *f
     sis__buf_str(b, "</small></div>\n");
 }
 
-/* Sizes of all subsets: features, and their share of the input. */
+/* The median size of all subsets: in features, and as a share of the input. */
 static int median_size(const sis_report *report, double *size, double *share) {
     sis__numbers sizes = {0}, shares = {0};
     int code = SIS_OK;
@@ -136,7 +136,7 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* The meaning of --mask in words. */
+/* Describe --mask in words. */
 static void add_masking(sis__buf *b, const char *masking, int text) {
     static const char *const words[][2] = {
         {"own", "the model's masked word"},    {"pad", "padding"},
@@ -163,7 +163,7 @@ static void add_masking(sis__buf *b, const char *masking, int text) {
     sis__buf_str(b, "</bdi>");
 }
 
-/* "its mean in train.csv" of mean:train.csv, which the first record of a file may tell; 1: said. */
+/* "its mean in train.csv" for mean:train.csv, if the first record of a file tells. 1: added. */
 static int add_made_mask(sis__buf *b, const sis_record *r) {
     static const char *const words[][2] = {{"mean", "its mean"},
                                            {"median", "its median"},
@@ -190,7 +190,7 @@ static int add_made_mask(sis__buf *b, const sis_record *r) {
     return said;
 }
 
-/* The masked values of the first features of a table: "income 145.7, home owner, ...". */
+/* Add the masked values of the first features of a table: "income 145.7, home owner, ...". */
 static void add_some_masked(sis__buf *b, const sis__report_example *e) {
     enum { SOME = 4 };
     sis_record masked = e->record;
@@ -215,7 +215,7 @@ static void add_some_masked(sis__buf *b, const sis__report_example *e) {
         sis__buf_str(b, ", \xE2\x80\xA6");
 }
 
-/* Masks of several values: where they are from, or between what they lie. */
+/* Describe a mask of several values: its source, or its range. */
 static void add_varied_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     double low = INFINITY, high = -INFINITY;
@@ -236,7 +236,7 @@ static void add_varied_mask(sis__buf *b, const sis__report_example *e) {
         add_some_masked(b, e);
 }
 
-/* What masked features look like, by what the record holds. */
+/* Describe the mask from the content of the record. */
 static void add_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     int constant = 1;
@@ -277,7 +277,7 @@ static void add_cost(sis__buf *b, const sis__report_run *run) {
     sis__buf_printf(b, ", %.3g %s", run->seconds * (brief ? 1000 : 1), brief ? "ms" : "s");
 }
 
-/* What features outside a subset are, of a proof. */
+/* For a proof: describe the values that features outside a subset may take. */
 static void add_domain(sis__buf *b, const sis_record *r) {
     if (!r->question.domain || strcmp(r->question.domain, "any") == 0) {
         sis__buf_str(b, "any value");
@@ -367,7 +367,7 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
     sis__buf_str(b, "</dd>");
 }
 
-/* Is the fact the same of every run? */
+/* Is the fact equal in all runs? */
 static int is_shared(const sis_report *report, int fact) {
     sis__buf first, other;
     int same = 1;
@@ -384,7 +384,7 @@ static int is_shared(const sis_report *report, int fact) {
     return same;
 }
 
-/* The facts of one run that are shared, or those that are not. */
+/* Add the facts of one run: the shared ones, or the others. */
 static void add_facts(sis__buf *b, const sis_report *report, size_t run, const int *shared,
                       int wanted) {
     sis__buf_str(b, "<dl class=\"facts\">\n");
@@ -398,7 +398,7 @@ static void add_facts(sis__buf *b, const sis_report *report, size_t run, const i
     sis__buf_str(b, "</dl>\n");
 }
 
-/* The common settings of all files, then a box for each file with its own. */
+/* Add the settings shared by all files, then a box for each file with its own. */
 static void add_runs(sis__buf *b, const sis_report *report) {
     int shared[N_FACTS], common = 0;
     for (int f = 0; f < N_FACTS; f++)
@@ -435,7 +435,7 @@ static int add_insight(sis__buf *b, const sis_report *report) {
     return code;
 }
 
-/* The claim of each kind of subset. */
+/* Explain the claim of each kind of subset. */
 static void add_meanings(sis__buf *b, int kinds) {
     static const struct {
         int kind;

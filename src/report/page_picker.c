@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the threshold picker knows: a hundred or so thresholds, and for each example with a stored
- * walk the size of its first subset at each, and its features by rank. The comparison with the
- * threshold is made here, by the rule of the library, and not again by the script.
+ * Data of the threshold picker: about a hundred thresholds and, for each example with a stored
+ * walk, the size of its first subset at each threshold and its features by rank. The library's
+ * rule compares scores with thresholds here, so the script need not.
  *
  *     {"t":[0.1,0.2],"x":[{"k":[0,3,1,5],"o":[12,7,9,4,2]}]}
  *
- * k holds pairs: from threshold number 0 on 3 features, from number 1 on 5; 0 features: even the
- * masked input is decided; -1: the input itself is not. f, if it is there, is the feature of each pixel. Numbers
- * only, so nothing in it can end the script element it stands in.
+ * k holds pairs: 3 features from threshold number 0 on, 5 from number 1 on. 0 features: the masked
+ * input is decided; -1: the whole input is not. f, if present, is the feature of each pixel. The
+ * data are numbers only, so they cannot end the script element.
  */
 #include <math.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@
 
 enum { STEPS = 100 };
 
-/* From the least that a stored walk ends at to the most that its input reaches, or the other way
- * round: the thresholds at which there is something to read. */
+/* The range of useful thresholds: between the extreme scores of whole inputs and of the ends of
+ * stored walks. */
 static int find_range(const sis_report *report, double *low, double *high) {
     *low = INFINITY;
     *high = -INFINITY;
@@ -60,7 +60,7 @@ int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid) {
     return SIS_OK;
 }
 
-/* Sizes where they change; the largest of them. */
+/* Add the sizes where they change; returns the largest. */
 static size_t add_sizes(sis__buf *b, const sis__report_example *e, const double *grid,
                         size_t n_grid) {
     size_t before = 0, largest = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What pens share: colours, shorthand, and a guess at how wide a text is.
+ * Shared by all pens: colours, shorthand, and estimates of text width.
  */
 #include "report/pen.h"
 
@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Okabe and Ito's palette, without the yellow that is lost on white paper and the black of the
- * ink. */
+/* The palette of Okabe and Ito, without yellow (illegible on white) and black (used for ink). */
 const unsigned char *sis__colour_rgb(int colour) {
     static const unsigned char table[][3] = {
         [SIS__INK] = {28, 30, 34},        [SIS__SOFT] = {92, 99, 110},

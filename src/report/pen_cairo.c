@@ -127,7 +127,7 @@ static void draw_line(sis__pen *p, const double *xy, size_t n, const sis__ink *i
     take_colour(a, ink->colour, ink->opacity, ink->rgb);
     cairo.set_line_width(a->cr, ink->width > 0 ? ink->width : 1);
     cairo.set_dash(a->cr, dashes, ink->dashed ? 2 : 0, 0);
-    cairo.new_path(a->cr); /* where the last text ended is no beginning */
+    cairo.new_path(a->cr); /* drop the current point left by the last text */
     trace(a, xy, n);
     cairo.stroke(a->cr);
 }
@@ -219,7 +219,7 @@ int sis__pen_cairo(double width, double height, sis_figure_format format, sis__p
                                                 PNG_SCALE * (int)ceil(height));
     else
         a->surface = cairo.pdf_surface_create_for_stream(append, &a->pdf, width, height);
-    if (format == SIS_FIGURE_PDF) /* no time in it: the same bytes every day */
+    if (format == SIS_FIGURE_PDF) /* no date, so that output is reproducible */
         cairo.pdf_surface_set_metadata(a->surface, CREATE_DATE, "2000-01-01T00:00:00Z");
     a->cr = cairo.create(a->surface);
     if (format == SIS_FIGURE_PNG)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pen that writes SVG: the same bytes on every machine. Coordinates have two digits after the
- * point.
+ * A pen that writes SVG, with the same bytes on every machine. Coordinates have two decimals.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@ typedef struct {
     sis__buf out;
 } svg;
 
-/* "12.5", "-0.25", "3"; what is beyond any paper stays on its edge. */
+/* "12.5", "-0.25", "3"; values far off the paper are clamped. */
 static void add_number(sis__buf *b, double v) {
     char text[32];
     double bounded = isnan(v) ? 0 : fmin(1e6, fmax(-1e6, v));

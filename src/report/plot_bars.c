@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bars: a value each, with its number; those of several series beside each other or stacked.
+ * Bar charts with printed values; several series are side by side or stacked.
  */
 #include <math.h>
 #include <stdio.h>
@@ -37,8 +37,8 @@ static void number_text(const sis__plot *a, double v, char *text, size_t size) {
         sis__format(text, size, "%.6g", v);
 }
 
-/* From `low` up to low + v; the number is inside a stacked bar if there is room for it, and on top
- * of others. */
+/* Draw a bar from `low` to low + v. The number is inside a stacked bar if it fits, else above the
+ * bar. */
 static void draw_bar(const sis__frame *f, const sis__plot *a, size_t series, double x, double half,
                      double low, double v) {
     double top = sis__frame_y(f, low + v), bottom = sis__frame_y(f, low);

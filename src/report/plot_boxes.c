@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Box plots, with or without the density beside them (violins); bars where there is nothing to spread.
+ * Box plots, optionally with density (violins); bars where the values do not vary.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { DOTS_MAX = 200, DENSITY_POINTS = 48, SAMPLE_MAX = 2000 };
 
 /* ---- Densities ------------------------------------------------------------------------------- */
 
-/* How wide the bells are that a density is the sum of: Silverman's rule. */
+/* The bandwidth of the density estimate: Silverman's rule. */
 static double bell_width(const sis__numbers *v) {
     double mean = 0, square = 0, n = (double)v->n;
     for (size_t i = 0; i < v->n; i++)
@@ -82,7 +82,7 @@ static void draw_box(const sis__frame *f, const sis__numbers *v, double x, doubl
         }
 }
 
-/* Levels across some of the boxes, with their words above the frame. */
+/* Horizontal lines across some of the boxes, labelled above the frame. */
 static void draw_levels(const sis__frame *f, const sis__plot *a) {
     for (size_t i = 0; i < a->n_marks; i++) {
         const sis__mark *m = &a->marks[i];
@@ -96,7 +96,7 @@ static void draw_levels(const sis__frame *f, const sis__plot *a) {
     }
 }
 
-/* Where half or more have one value there is no box and no density to see: a bar of that height. */
+/* If at least half of the values are equal, a box and a density show nothing: draw a bar. */
 static int is_bar(const sis__plot *a, const sis__numbers *v) {
     return a->whole && sis__numbers_quantile(v, 0.25) == sis__numbers_quantile(v, 0.75);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A row for each feature: a bar of how often it was chosen, in parts by group, and beside it the values
- * it had then, over the spread of all values that it has.
+ * One row per feature: a bar of how often it was chosen, stacked by group, and beside it its values
+ * when chosen, over the range of all its values.
  */
 #include <math.h>
 #include <stdio.h>
@@ -85,12 +85,12 @@ static void end_text(sis__pen *p, double x, double y, double v, sis__anchor anch
     sis__pen_text(p, x, y + 4, text, (sis__letters){10, anchor, SIS__SOFT, 0, 0});
 }
 
-/* An end of the line beyond which there are only few values, far away. */
+/* Marks an end of the line beyond which there are only a few distant values. */
 static void draw_far(sis__pen *p, double from, double to, double y) {
     sis__pen_line(p, from, y, to, y, (sis__ink){.colour = SIS__SOFT, .opacity = 0.5, .dashed = 1});
 }
 
-/* Least to most as a line, half of all as a box, their middle as a stroke. */
+/* Minimum to maximum as a line, the middle half as a box, the median as a stroke. */
 static void draw_spread(sis__pen *p, const strip *s, const sis__numbers *all, double y) {
     double a = strip_x(s, sis__numbers_quantile(all, 0.25));
     double b = strip_x(s, sis__numbers_quantile(all, 0.75));
@@ -115,7 +115,7 @@ static void draw_dots(sis__pen *p, const strip *s, const sis__plot *a, const sis
     double opacity = fmax(0.15, fmin(0.65, 4 / sqrt((double)n + 1)));
     for (size_t k = 0; k < a->n; k++)
         for (size_t i = 0; i < r->held[k].n && i < DOTS_MAX; i++) {
-            double aside = (double)((i * 7 + k * 3) % 9) - 4; /* so that equal values are seen */
+            double aside = (double)((i * 7 + k * 3) % 9) - 4; /* separates equal values */
             sis__pen_dot(p, strip_x(s, r->held[k].items[i]), y + aside, 2.6,
                          (sis__ink){.colour = sis__legend_colour(a, k), .opacity = opacity});
         }
@@ -143,7 +143,7 @@ static void draw_values(sis__pen *p, const sis__plot *a, const sis__value_row *r
     sis__pen_text(p, left, y + 4, text, (sis__letters){SMALL, SIS__START, SIS__SOFT, 0, 0});
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- The plot -------------------------------------------------------------------------------- */
 
 static void draw_axis(const sis__frame *f) {
     char text[32];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What plots stand in: axes with round ticks, a light grid, labels, a legend.
+ * The frame of a plot: axes with round ticks, a light grid, labels, a legend.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,9 +51,9 @@ static void tick_text(double v, double step, char *text, size_t size) {
     sis__format(text, size, "%s%.6g", shown < 0 ? "\xE2\x88\x92" : "", fabs(shown));
 }
 
-/* The number of the last tick; ticks are at first + k * step. */
+/* The index of the last tick; ticks are at first + k * step. */
 static int last_tick(const sis__plot_axis *a) {
-    double end = fmax(a->low, a->high); /* an axis may run backwards */
+    double end = fmax(a->low, a->high); /* an axis may be reversed */
     double n = a->step > 0 ? floor((end - a->first) / a->step + 1e-6) : -1;
     return n > 50 ? 50 : (int)n;
 }
@@ -93,9 +93,8 @@ static void draw_y(const sis__frame *f) {
 
 /* ---- Names under the axis -------------------------------------------------------------------- */
 
-/* Few names stand level, each under its place: on two lines if one is too short for them, in
- * smaller letters if these are too, and cut if even they would be too small to read. Many stand
- * upright. */
+/* A few names are horizontal, each below its tick: on two lines if one is too short, in smaller
+ * letters if that is not enough, and cut if letters become too small. Many names are vertical. */
 
 static int is_level(const sis__plot_axis *a, size_t k) {
     return a->n_names <= NAMES_LEVEL || strlen(a->names[k]) < 4;
@@ -105,7 +104,7 @@ static double name_width(const sis__frame *f) {
     return (f->right - f->left) / (double)f->x.n_names - 10;
 }
 
-/* Where a name goes on below: after the blank, '-' or '_' that makes both lines shortest, or
+/* Where to break a name: after the blank, '-' or '_' that makes the longer line shortest, or
  * nowhere. */
 static size_t find_break(const char *name) {
     size_t n = strlen(name), best = n, shortest = n;
@@ -128,7 +127,7 @@ static void name_lines(const sis__frame *f, size_t k, char lines[2][NAME_SIZE]) 
     snprintf(lines[1], NAME_SIZE, "%s", name + at);
 }
 
-/* The size of letters at which every name fits under its place, if that can still be read. */
+/* The size of letters at which every name fits below its tick, if still readable. */
 static double name_size(const sis__frame *f) {
     double widest = 1;
     char lines[2][NAME_SIZE];
@@ -160,7 +159,7 @@ static void draw_names(const sis__frame *f) {
     }
 }
 
-/* Room for a second line of names, or for names that stand upright. */
+/* The height of a second line of names, or of vertical names. */
 static double name_room(const sis__frame *f) {
     double room = 0;
     char lines[2][NAME_SIZE];
@@ -215,8 +214,8 @@ void sis__marks_draw(const sis__frame *f, const sis__plot *a) {
 
 /* ---- Legend ---------------------------------------------------------------------------------- */
 
-/* Is there anything of the series in the plot? Bars hold a number for each, which may be 0. Colours that mean something
- * are always told. */
+/* Does the plot contain the series? Bars have a number for each, possibly 0. Colours with a meaning
+ * are always listed. */
 static int is_drawn(const sis__plot *a, size_t k) {
     const sis__numbers *v = &a->series[k].x;
     for (size_t i = 0; a->n_bars && i < v->n; i++)
@@ -225,7 +224,7 @@ static int is_drawn(const sis__plot *a, size_t k) {
     return a->stacked || a->series[k].colour || (!a->n_bars && v->n > 0);
 }
 
-/* One colour needs no legend. */
+/* A single colour needs no legend. */
 static int has_legend(const sis__plot *a) {
     size_t n = 0;
     for (size_t k = 0; k < a->n; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histograms: at most sixty bins of a round width, series stacked.
+ * Histograms: at most sixty bins of a round width, with stacked series.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static int count(const sis__plot *a, bins *b) {
     find_range(a, &low, &high);
     sis__plot_axis fit = sis__plot_axis_fit("", low, high, 30, a->whole);
     b->width = fit.step;
-    /* Whole numbers: bins of 1 to 5, 6 to 10, ..., with edges between numbers. */
+    /* Integers: bins of 1 to 5, 6 to 10, ..., with edges between integers. */
     double first = fmax(fit.low, fmin(low, fit.high)), last = fmax(fit.low, fmin(high, fit.high));
     b->low = a->whole ? floor((first - 1) / b->width) * b->width + 0.5 : fit.low;
     last = a->whole ? last + 0.5 : fit.high;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sequence logos. The letters are drawn here, as polygons in a unit square that are stretched to
- * their share of a column: fonts cannot be stretched alike by every reader, and do not fill a box.
+ * Sequence logos. Letters are polygons in a unit square that are stretched to their share of a
+ * column: SVG viewers stretch fonts differently, and glyphs do not fill their box.
  */
 #include <math.h>
 
@@ -40,7 +40,7 @@ static void letter_t(outline *o) {
     add_all(o, xy, 8);
 }
 
-/* A ring that is open on the right: out along one edge and back along the other. */
+/* A ring open on the right: along the outer edge and back along the inner one. */
 static void ring(outline *o, double from, double to) {
     for (int i = 0; i < ARC; i++) {
         double at = from + (to - from) * i / (ARC - 1);
@@ -72,7 +72,7 @@ static void draw_bar_of_g(sis__pen *p, double x, double y, double w, double h, s
     sis__pen_shape(p, xy, 6, ink);
 }
 
-/* Letter number 0..3 of ACGT in a box. */
+/* Draw letter number 0..3 of ACGT in a box. */
 static void draw_letter(sis__pen *p, int letter, double x, double y, double w, double h) {
     static void (*const outlines[])(outline *) = {letter_a, letter_c, letter_g, letter_t};
     static const int colours[] = {SIS__FIRST + 2, SIS__FIRST, SIS__FIRST + 4, SIS__FIRST + 1};
@@ -91,7 +91,7 @@ static void draw_letter(sis__pen *p, int letter, double x, double y, double w, d
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* Bits: two minus the entropy minus what few sequences pretend to know. */
+/* Bits: two minus the entropy minus the small-sample correction. */
 static double information(const double *counts, double total) {
     double bits = 2 - 3 / (2 * log(2) * total);
     for (int b = 0; b < 4; b++)
@@ -100,7 +100,7 @@ static double information(const double *counts, double total) {
     return fmax(0, bits);
 }
 
-/* Letters of a column from the rarest, at the bottom, to the most frequent. */
+/* Draw the letters of a column, the rarest at the bottom, the most frequent on top. */
 static void draw_column(const sis__frame *f, const double *counts, double x, double w) {
     double total = counts[0] + counts[1] + counts[2] + counts[3], bottom = 0;
     int order[4] = {0, 1, 2, 3};

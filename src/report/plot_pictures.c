@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of small pictures, drawn as squares: one area for each colour of a picture, runs of equal
- * pixels joined. Colours are rounded to sixteen levels a channel first, which the eye does not see
- * and which keeps files small; pictures wider than 64 pixels are drawn with every second, third,
- * ... pixel.
+ * Rows of small images, drawn as squares: one area for each colour of an image, with runs of equal
+ * pixels joined. To keep files small, colours are first rounded to sixteen levels per channel, an
+ * invisible change. Images wider than 64 pixels are drawn with every second, third, ... pixel.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,9 +31,9 @@ void sis__pictures_size(const sis__pictures *a, double *width, double *height) {
     *height = ceil(HEAD + (double)a->rows * (cell_of(a) + GAP) + 4);
 }
 
-/* ---- One picture ----------------------------------------------------------------------------- */
+/* ---- One image ------------------------------------------------------------------------------- */
 
-/* The picture on white, in few colours. */
+/* The pixel on white, with its colour rounded. */
 static unsigned rounded(const unsigned char *rgba) {
     unsigned out = 0;
     for (int c = 0; c < 3; c++) {
@@ -70,7 +69,7 @@ static size_t find_strips(const sis__picture *a, size_t stride, strip *out) {
     return n;
 }
 
-/* The strips of one colour as one area. */
+/* Draw the strips of one colour as one area. */
 static void draw_colour(sis__pen *p, const strip *s, size_t n, double *xy, size_t *parts) {
     unsigned char rgb[3] = {(unsigned char)(s->colour >> 16), (unsigned char)(s->colour >> 8),
                             (unsigned char)s->colour};
@@ -107,10 +106,9 @@ static int draw_picture(sis__pen *p, const sis__picture *a, double cell, double 
     return code;
 }
 
-/* ---- All of them ----------------------------------------------------------------------------- */
+/* ---- All images ------------------------------------------------------------------------------ */
 
-/* A name over the columns from `first` on, no wider than up to `end`, or (0) the edge of the
- * paper. */
+/* Draw a name above the columns from `first` up to `end`, or (0) to the edge of the paper. */
 static void draw_head(sis__pen *p, const char *name, double left, size_t first, size_t end) {
     char text[80];
     double x = left + (double)first * (CELL + GAP);

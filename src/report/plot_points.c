@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plots of y over x: scatter, with the density of crowded places, bundles of lines, and bands.
+ * Plots of y over x: scatter plots, with density where crowded; many lines; bands.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,13 +24,13 @@ static void draw_levels(const sis__frame *f, const sis__plot *a, sis__anchor anc
         double y = sis__frame_y(f, a->marks[i].at);
         sis__pen_line(f->pen, f->left, y, f->right, y,
                       (sis__ink){.colour = SIS__INK, .width = 1.5, .dashed = 1});
-        double by = y - 5 < f->top + 8 ? 13 : -5; /* at the upper edge below the line */
+        double by = y - 5 < f->top + 8 ? 13 : -5; /* below the line at the upper edge */
         sis__pen_text(f->pen, anchor == SIS__END ? f->right - 4 : f->left + 4, y + by,
                       a->marks[i].text, (sis__letters){11, anchor, SIS__INK, 0, 0});
     }
 }
 
-/* Whole numbers from low to high, with room for a dot at both ends. */
+/* Integers from low to high, with room for a dot at both ends. */
 static sis__plot_axis fit_whole(const char *label, span x) {
     double room = fmax(0.5, (x.high - x.low) / 40);
     if (!(x.low >= 0 && x.high < 1e9))
@@ -44,7 +44,7 @@ static sis__plot_axis fit_whole(const char *label, span x) {
 
 /* ---- Scatter --------------------------------------------------------------------------------- */
 
-/* The cell of a grid over the frame that a point is in. */
+/* The grid cell of a point. */
 static size_t cell_of(const sis__frame *f, double x, double y) {
     double across = (sis__frame_x(f, x) - f->left) / (f->right - f->left) * ACROSS;
     double down = (sis__frame_y(f, y) - f->top) / (f->bottom - f->top) * DOWN;
@@ -52,8 +52,8 @@ static size_t cell_of(const sis__frame *f, double x, double y) {
     return (size_t)fmax(0, fmin(DOWN - 1, down)) * ACROSS + column;
 }
 
-/* Dots. Those of whole numbers that would lie over one another stand side by side, as far as the next
- * whole number leaves room. */
+/* Draw dots. Integer dots that would overlap are placed side by side, within the distance to the
+ * next integer. */
 static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
     static const double STEP = 4.5;
     double opacity = fmax(0.08, fmin(0.7, 12 / sqrt((double)n + 1)));
@@ -69,7 +69,7 @@ static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
         }
 }
 
-/* Cells with more than a few points by their density, the other points as dots. */
+/* Draw crowded cells by their density, the other points as dots. */
 static void draw_density(const sis__frame *f, const sis__series *s) {
     size_t counts[ACROSS * DOWN] = {0}, max = 0;
     double w = (f->right - f->left) / ACROSS, h = (f->bottom - f->top) / DOWN;
@@ -113,11 +113,11 @@ int sis__plot_scatter(sis__pen *p, const sis__plot *a) {
     return SIS_OK;
 }
 
-/* ---- Bundles --------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 enum { MEDIAN_POINTS = 101 };
 
-/* The value of a line at a share of its length, between its points by proportion. */
+/* The value of a line at a fraction of its length, by linear interpolation. */
 static double value_at(const sis__numbers *v, double share) {
     double at = share * (double)(v->n - 1);
     size_t i = (size_t)at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values that the features of tables have over all records of a results file, decided or not: what
- * the value of one example is held against.
+ * The values of table features over all records of a results file, decided or not. Cards compare an
+ * example with these.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static int add_record(sis__population *p, const sis_record *r) {
     return code;
 }
 
-/* Over the tables of the run that have the columns of its first. */
+/* Uses the tables of the run that have the same columns as its first. */
 static int make_one(const sis_report *report, size_t run, sis__population *p) {
     int code = SIS_OK;
     for (size_t i = report->runs[run].first; code == SIS_OK && i < report->n; i++) {

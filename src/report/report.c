@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records come in. Each becomes an example: the record itself, which is what it takes to draw it,
- * and what is kept of its trace. The records of one results file are a run, counted as they come.
+ * Adds records to a report. Each becomes an example: the record, and a summary of its trace. The
+ * records of one results file are a run, counted as they are added.
  *
- * How an example looks is decided by what it has: words, a sequence, values in the shape of a
- * picture, any values, or nothing but the numbers of its features.
+ * An example is drawn by what it contains: words, a sequence, values in the shape of an image,
+ * other values, or only the numbers of its features.
  */
 #include "report/report.h"
 
@@ -52,7 +52,7 @@ void sis_report_free(sis_report *report) {
     free(report);
 }
 
-/* ---- How it looks ---------------------------------------------------------------------------- */
+/* ---- Choosing the view ----------------------------------------------------------------------- */
 
 static sis__look find_look(sis__report_example *e) {
     const sis_record *r = &e->record;
@@ -143,7 +143,7 @@ const char *sis__subset_word(const sis_report *report) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* The run of that source, made if it is not there. NULL: no memory. */
+/* Find or add the run of that source. NULL: out of memory. */
 static sis__report_run *find_run(sis_report *report, const char *source) {
     for (size_t i = report->n_runs; i-- > 0;)
         if (strcmp(report->runs[i].source, source) == 0)
@@ -190,7 +190,7 @@ static void count_record(const sis_report *report, sis__report_run *run,
     run->threshold_low = fmin(run->threshold_low, r->question.threshold);
     run->threshold_high = fmax(run->threshold_high, r->question.threshold);
     if (sis_record_masked_name(r)) {
-        run->masked_low = fmin(run->masked_low, c->masked_score); /* fmin passes over NaN */
+        run->masked_low = fmin(run->masked_low, c->masked_score); /* fmin ignores NaN */
         run->masked_high = fmax(run->masked_high, c->masked_score);
     }
     if (run->first < report->n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The way of a decision as a bar: from everything masked through each subset and the threshold to the
- * whole input. Its numbers stand in the text above it, and what the marks mean above the cards. The same elements and
- * classes are made by the script of the live page.
+ * A bar of scores: everything masked, each subset, the threshold, the whole input. The text above
+ * it has the numbers, and the section's legend explains the marks. The script of the live page
+ * makes the same elements and classes.
  */
 #include <math.h>
 
@@ -12,7 +12,7 @@
 
 enum { SUBSETS_MAX = 12 };
 
-/* What lies where: 0 to 1 if all scores do, otherwise from the least to the most. */
+/* The scale: 0 to 1 if it holds all scores, else minimum to maximum. */
 typedef struct {
     double low, high;
 } scale;
@@ -40,7 +40,7 @@ static scale find_scale(const sis_record *r) {
 }
 
 static double place(const scale *s, double v) {
-    double share = (v / 2 - s->low / 2) / (s->high / 2 - s->low / 2); /* halves do not overflow */
+    double share = (v / 2 - s->low / 2) / (s->high / 2 - s->low / 2); /* halved to avoid overflow */
     return 100 * fmax(0, fmin(1, share));
 }
 

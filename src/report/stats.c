@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Order statistics: everything a box plot or a summary wants to know.
+ * Order statistics for box plots and summaries.
  */
 #include "report/stats.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A growing list of numbers, and what plots say about one.
+ * A growing list of numbers, and its statistics for plots.
  */
 #ifndef SIS_REPORT_STATS_H
 #define SIS_REPORT_STATS_H
@@ -13,19 +13,18 @@ typedef struct sis__numbers {
 } sis__numbers;
 
 int sis__numbers_add(sis__numbers *v, double x);
-int sis__numbers_add_finite(sis__numbers *v, const double *from, size_t n); /* all but NaN, ... */
+int sis__numbers_add_finite(sis__numbers *v, const double *from, size_t n); /* skips NaN, ... */
 void sis__numbers_release(sis__numbers *v);
 void sis__numbers_sort(sis__numbers *v);
 
-/* The q-quantile (0..1) of sorted numbers, between neighbours by proportion; NaN if there are
- * none. */
+/* The q-quantile (0..1) of sorted numbers, by linear interpolation; NaN if there are none. */
 double sis__numbers_quantile(const sis__numbers *sorted, double q);
 
-/* The range that shows sorted numbers: all of them, but those that are farther from the middle half than three times its
- * width. */
+/* The range for plotting sorted numbers: excludes those farther from the middle half than three
+ * times its width. */
 void sis__numbers_range(const sis__numbers *sorted, double *low, double *high);
 
-/* A step of 1, 2 or 5 times a power of ten that is at least `step`. */
+/* The smallest step of 1, 2 or 5 times a power of ten that is at least `step`. */
 double sis__round_step(double step);
 
 #endif

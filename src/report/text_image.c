@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures in half blocks, two rows of pixels to a line: the input, and beside it each subset lit
- * on the darkened input. Without colours a pixel is there or not: bright ones of the input, chosen
- * ones of a subset.
+ * Images in half blocks, two rows of pixels per line: the input, then each subset bright on the
+ * darkened input. Without colours a pixel is on or off: bright pixels of the input, chosen ones of
+ * a subset.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -18,13 +18,13 @@ enum { INDENT = 6, GAP = 2 };
 
 typedef struct {
     const sis__text *p;
-    sis_raster at; /* where values lie */
+    sis_raster at; /* layout of the values */
     double low, high;
     int *places;
-    size_t owed; /* spaces that are printed only if something follows on the line */
+    size_t owed; /* pending spaces, printed before further text on the line */
 } picture;
 
-/* 0 if the record is no picture, or one that does not fit. */
+/* 0 if the record is no image, or one that does not fit. */
 static int picture_init(picture *f, const sis__text *p) {
     const sis_record *r = p->r;
     *f = (picture){.p = p, .low = INFINITY, .high = -INFINITY};
@@ -38,7 +38,7 @@ static int picture_init(picture *f, const sis__text *p) {
     return f->at.columns + INDENT <= p->width;
 }
 
-/* 0 to 1: how bright one channel of a pixel is. */
+/* The brightness of one channel of a pixel, 0 to 1. */
 static double brightness(const picture *f, size_t y, size_t x, size_t c) {
     const double *values = f->p->r->drawing.values;
     double v = values[y * f->at.row_step + x * f->at.column_step + c * f->at.channel_step];
@@ -89,7 +89,7 @@ static int pixel_set(const picture *f, size_t frame, size_t y, size_t x) {
     return sum >= 0.5 * (double)f->at.channels;
 }
 
-/* Print what has been owed and then this. */
+/* Print pending spaces, then this. */
 __attribute__((format(printf, 2, 3))) static void put(picture *f, const char *format, ...) {
     char text[128];
     va_list args;
@@ -132,7 +132,7 @@ static void put_title(picture *f, size_t frame) {
     f->owed += f->at.columns - n;
 }
 
-/* Frames beside each other. */
+/* Print frames side by side. */
 static void print_frames(picture *f, size_t from, size_t to) {
     f->owed = INDENT;
     for (size_t k = from; k < to; k++, f->owed += GAP)

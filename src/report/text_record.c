@@ -8,8 +8,8 @@
  *           late_payments = 0       masked 1.9
  *           income        = 52000   masked 31250.4
  *
- * Features without names are shown by their number, those of an image by row and column. Texts, DNA
- * and images are drawn instead, with what was chosen marked in place.
+ * Features without names are shown by number, those of an image by row and column. Texts, DNA and
+ * images are drawn with the chosen features marked in place.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ void sis__text_paint(const sis__text *p, const char *style, const char *format, 
     sis__buf_str(p->out, p->opt->colour ? "\033[0m" : "");
 }
 
-/* A word of ours and a text from elsewhere, made safe, in one style. */
+/* Print our own word and an external text, made safe, in one style. */
 static void paint_word(const sis__text *p, const char *style, const char *word, const char *text) {
     if (p->opt->colour)
         sis__buf_printf(p->out, "\033[%sm", style);
@@ -51,7 +51,7 @@ static void paint_word(const sis__text *p, const char *style, const char *word, 
 }
 
 int sis__text_colour(size_t k, size_t rank, size_t n) {
-    /* Orange, blue, green, yellow, red, purple: told apart by people who see fewer colours too. */
+    /* Orange, blue, green, yellow, red, purple: distinguishable by colour-blind readers. */
     static const unsigned char shades[][3] = {{208, 215, 223}, {39, 117, 153},  {35, 78, 157},
                                               {184, 227, 230}, {203, 210, 224}, {134, 177, 183}};
     return shades[k % (sizeof shades / sizeof *shades)][n ? 3 * rank / n : 0];
@@ -70,8 +70,9 @@ static void feature_label(const sis_record *r, int feature, char *text, size_t s
                     at % r->drawing.shape[1]);
 }
 
-/* How many values from number k of a feature on are one column of categories, of which exactly one is
- * 1: home=none, home=own, home=rent. That one is *category. 0: they are none. */
+/* The number of values from number k of a feature on that encode one categorical column, with
+ * exactly one value 1: home=none, home=own, home=rent. *category is the one with value 1. 0:
+ * none. */
 static size_t category_column(const sis_record *r, const double *values, int feature, size_t k,
                               size_t count, const char **category) {
     size_t n = 0, ones = 0, stem = 0;
@@ -90,8 +91,8 @@ static size_t category_column(const sis_record *r, const double *values, int fea
     return n > 1 && ones == 1 ? n : 0;
 }
 
-/* The values of a feature: the category it is, or "0.5", "[0.5 0.1 0.9]" or, of named ones, "own
- * 0.7, rent 0.3", at most four of them; of several columns "own, 0.3". */
+/* The values of a feature: its category, "0.5", "[0.5 0.1 0.9]" or, if named, "own 0.7, rent 0.3",
+ * at most four; for several columns "own, 0.3". */
 static void values_text(const sis_record *r, const double *values, int feature, char *text,
                         size_t size) {
     size_t count, first = sis_record_values(r, feature, &count), shown = 0, k = 0;
@@ -119,7 +120,7 @@ static void values_text(const sis_record *r, const double *values, int feature, 
     sis__format(text + n, size - n, "%s%s", k < count ? " ..." : "", bare ? "]" : "");
 }
 
-/* Numbers worth showing: those of a text are only ids. */
+/* Should values be shown? Those of a text are only ids. */
 static int has_values(const sis_record *r) {
     return r->drawing.values && !r->drawing.words;
 }
@@ -134,7 +135,7 @@ static void print_padded(const sis__text *p, const char *text, size_t width) {
     sis__buf_printf(p->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
-/* name = value   masked value, in columns of these widths. */
+/* Print name = value   masked value, in columns of these widths. */
 static void print_feature(const sis__text *p, int feature, size_t label_width, size_t value_width,
                           const double *becomes) {
     const sis_record *r = p->r;
@@ -213,12 +214,12 @@ static void print_subset(const sis__text *p, size_t k) {
 
 /* ---- The decision ---------------------------------------------------------------------------- */
 
-/* Models trained on numbered classes have numbers for labels, which alone would say little. */
+/* Numbered classes have numbers for labels, which need a noun. */
 static int is_number(const char *label) {
     return *label && strspn(label, "0123456789") == strlen(label);
 }
 
-/* "score 0.91 >= 0.8", or "ahead by 2.1" if a class is to stay on top. */
+/* "score 0.91 >= 0.8", or "ahead by 2.1" if a class must stay on top. */
 static void print_score(const sis__text *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
@@ -244,12 +245,12 @@ static void print_decision(const sis__text *p) {
     }
 }
 
-/* Drawn as what it is, if it can be. */
+/* Draw the input by its kind. 0: it has no drawing. */
 static int draw(const sis__text *p) {
     return !p->opt->lines && (sis__text_words(p) || sis__text_dna(p) || sis__text_image(p));
 }
 
-/* The answer of a language model, how far its scores can be trusted, and what they cost. */
+/* Print the answer of a language model, the reliability of its scores, and their cost. */
 static void print_prompted(const sis__text *p) {
     const sis_prompted *q = p->r->prompted;
     if (!q)
@@ -262,7 +263,7 @@ static void print_prompted(const sis__text *p) {
     sis__buf_char(p->out, '\n');
 }
 
-/* The scores without the subsets and with everything masked. */
+/* Print the scores without the subsets and with everything masked. */
 static void print_scores(const sis__text *p) {
     char rest[160];
     print_prompted(p);

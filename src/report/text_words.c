@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and DNA with what was chosen marked in place.
+ * Texts and DNA with the chosen features marked in place.
  *
  *     A [wonderful]1, [moving]1 film. I [loved]2 every minute.
  *
  *     TTGGCCACTAGGGGGCGCTATTAC
  *     ..111111.1111111.1......
  *
- * Of a text of more than a hundred words only those around what was chosen are shown.
+ * A text of more than a hundred words is shortened to the words around the chosen ones.
  *
- * On a terminal the marks are colours, a hue for each subset, darker the more important; what a
- * person marked is underlined (_so_ where there are no colours).
+ * On a terminal the marks are colours: one hue per subset, darker if more important. Human
+ * annotations are underlined (_so_ without colours).
  */
 #include <math.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ static int is_human(const sis__text *p, const int *places, size_t feature) {
     return places[2 * p->r->collection.n_features + feature];
 }
 
-/* Begin what marks a feature in colour. */
+/* Begin the colour of a feature. */
 static void begin_mark(const sis__text *p, const int *places, size_t feature) {
     const sis_collection *c = &p->r->collection;
     int k = places[feature];
@@ -71,7 +71,7 @@ static void end_mark(const sis__text *p, const int *places, size_t feature) {
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
-/* Marks around a word where there is no colour: "[", "]1". */
+/* Marks around a word without colours: "[", "]1". */
 static void plain_marks(const sis__text *p, const int *places, size_t i, char before[4],
                         char after[32]) {
     int human = !p->opt->colour && is_human(p, places, i),
@@ -83,7 +83,7 @@ static void plain_marks(const sis__text *p, const int *places, size_t i, char be
         sis__format(after, 32, "%s", human ? "_" : "");
 }
 
-/* As many characters of a word as fit. */
+/* Print as many characters of a word as fit. */
 static void print_word(const sis__text *p, const char *word, size_t room) {
     if (!word[sis__columns_fitting(word, room)]) {
         sis__buf_safe(p->out, word);
@@ -97,28 +97,28 @@ static void print_word(const sis__text *p, const char *word, size_t room) {
     free(part);
 }
 
-/* The feature of what is never left out: the rest of a prompt. */
+/* The feature of text that is never masked: the rest of a prompt. */
 static const size_t FIXED = SIZE_MAX - 1;
 
-/* A run of the text without white space, in a feature or between two. */
+/* A piece of text without white space, in a feature or between two. */
 typedef struct {
     const char *text;
     size_t n;
     size_t feature;  /* SIZE_MAX: none; FIXED */
-    int first, last; /* of its feature */
-    int apart;       /* there is white space before it */
-    int lines;       /* line ends in it, of prompts; else 0 */
+    int first, last; /* is it the first, the last piece of its feature? */
+    int apart;       /* follows white space */
+    int lines;       /* line ends before it, in prompts; else 0 */
 } part;
 
 typedef struct {
     part *items;
     size_t n, room;
-    int apart;       /* white space since the last */
-    int keeps_lines; /* lines end where the text has them */
-    int lines;       /* line ends since the last */
+    int apart;       /* white space since the last piece */
+    int keeps_lines; /* line ends of the text are kept */
+    int lines;       /* line ends since the last piece */
 } parts;
 
-/* Cut n bytes of the text, a feature or what lies before one, at white space. */
+/* Split n bytes of the text, a feature or the text before one, at white space. */
 static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
     size_t before = all->n;
     for (size_t at = 0, end; at < n; at = end) {
@@ -146,7 +146,7 @@ static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
     return 1;
 }
 
-/* The bytes of the next n characters. */
+/* The length in bytes of the next n characters. */
 static size_t bytes_of(const char *text, size_t n) {
     size_t at = 0;
     uint32_t c;
@@ -155,7 +155,8 @@ static size_t bytes_of(const char *text, size_t n) {
     return at;
 }
 
-/* A long part of a prompt that is never left out: its end, which is next to the text, or its beginning. */
+/* Shorten a long fixed part of a prompt: keep its end, which is next to the text, or its
+ * beginning. */
 static int add_fixed(parts *all, const char *text, int tail) {
     enum { MAX = 400 };
     size_t n = text ? strlen(text) : 0, cut = n > MAX ? n - MAX : 0;
@@ -168,7 +169,7 @@ static int add_fixed(parts *all, const char *text, int tail) {
     return !cut || tail || add_parts(all, "...", 3, FIXED);
 }
 
-/* The whole text as it was written, or the words with blanks between. */
+/* Split the whole original text, or the words separated by blanks. */
 static int cut_text(const sis_record *r, parts *all) {
     int whole = r->drawing.text && r->drawing.spans && r->drawing.n_spans == 2 * r->drawing.n_words,
         good = 1;
@@ -189,8 +190,8 @@ static int cut_text(const sis_record *r, parts *all) {
     return good && whole ? add_parts(all, at, strlen(at), SIZE_MAX) : good;
 }
 
-/* Replace every run of parts that an excerpt leaves out by one part "...". What is in no feature belongs
- * to the word before it. */
+/* Replace every run of parts outside the excerpt by one part "...". Text in no feature belongs to
+ * the word before it. */
 static void leave_out(const unsigned char *keep, parts *all) {
     size_t n = 0, word = 0;
     int cut = 0;
@@ -210,7 +211,7 @@ static void leave_out(const unsigned char *keep, parts *all) {
     all->n = n;
 }
 
-/* A prompt: what is fixed around the text. */
+/* A prompt: the text and the fixed parts around it. */
 static int cut_all(const sis_record *r, parts *all) {
     if (!r->prompted)
         return cut_text(r, all);
@@ -219,7 +220,7 @@ static int cut_all(const sis_record *r, parts *all) {
            add_fixed(all, r->prompted->after, 0);
 }
 
-/* The marks around a part if there are no colours. */
+/* Print the marks around a part if there are no colours. */
 static void part_marks(const sis__text *p, const int *places, const part *x, char before[4],
                        char after[32]) {
     before[0] = after[0] = '\0';
@@ -260,7 +261,7 @@ static void print_part(const sis__text *p, const int *places, const part *x, siz
     free(text);
 }
 
-/* Columns from part i to the next white space. */
+/* The width in columns from part i to the next white space. */
 static size_t run_columns(const sis__text *p, const int *places, const parts *all, size_t i) {
     size_t n = part_columns(p, places, &all->items[i]);
     while (++i < all->n && !all->items[i].apart)
@@ -298,7 +299,7 @@ static void print_passage(const sis__text *p, const int *places) {
     free(all.items);
 }
 
-/* A passage by its first line, which is its title. */
+/* Print a passage by its title, which is its first line. */
 static void print_item(const sis__text *p, const char *word, size_t room) {
     char *line = strndup(word, strcspn(word, "\n"));
     if (line)
@@ -306,7 +307,7 @@ static void print_item(const sis__text *p, const char *word, size_t room) {
     free(line);
 }
 
-/* The words of a subset, most important first. */
+/* Print the words of a subset, most important first. */
 static void print_list(const sis__text *p, size_t k) {
     const sis_subset *s = &p->r->collection.subsets[k];
     const char *unit = sis_record_unit(p->r);
@@ -382,8 +383,8 @@ static void print_bases(const sis__text *p, const int *places) {
     }
 }
 
-/* The known motif that a subset is most like: its letters as a matrix of one sequence, searched for as
- * clusters search for theirs. */
+/* Print the best matching known motif of a subset: its letters form a matrix of one sequence,
+ * searched like the matrix of a cluster. */
 static void print_known(const sis__text *p, size_t k) {
     sis_motif matrix;
     double *numbers = NULL;
@@ -411,7 +412,7 @@ static void print_known(const sis__text *p, size_t k) {
     free(letters);
 }
 
-/* TGGCCACNAGG: from the first base of the subset to its last, N where it leaves gaps. */
+/* TGGCCACNAGG: from the first base of the subset to the last, with N in gaps. */
 static void print_motif(const sis__text *p, const int *places, size_t k) {
     const sis_subset *s = &p->r->collection.subsets[k];
     size_t from = SIZE_MAX, to = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept of a trace. A trace of 784 pixels has 784 scores, but only those that are better
- * than all scores of smaller suffixes can ever answer "which is the smallest suffix that reaches
- * this threshold?". These steps, and the order as far as they go, answer it for every threshold
- * exactly; for drawing, a hundred points of the history do.
+ * Summarizes a trace. A trace of 784 pixels has 784 scores, but only a score better than those of
+ * all smaller suffixes can answer "which is the smallest suffix that reaches this threshold?".
+ * These steps, and the order up to the last of them, answer it exactly for every threshold. A
+ * hundred points of the history suffice for drawing.
  */
 #include "report/report.h"
 
