@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clustering without a matrix against clustering with one, both on one thread, in seconds of its
- * own time.
+ * Clustering with the library's indexes against clustering with a distance matrix, both on one
+ * thread, in processor seconds.
  *
- * The plain version computes the distance of every pair once, by definition, and keeps the matrix.
- * Of a set of 100,000 points that would take hours and 40 GB, so it computes some rows of the
- * matrix and the time of all of them is the time of these, scaled; the pairs of a row are all
- * computed, and half of them are counted. Whether the answers are the same is checked first: every
- * label on a part of the points that is small enough for a matrix, and on the whole set whether
- * each point of those rows is core.
+ * The plain version computes the distance of every pair once, by definition, and stores the matrix.
+ * For 100,000 points this would take hours and 40 GB. So it computes some rows of the matrix and
+ * scales their time to all rows. All pairs of a row are computed, and half of them are counted.
+ * Before the measurement, results are compared: every label on a part of the points that is small
+ * enough for a matrix, and on the whole set whether each point of the computed rows is core.
  *
  * Last, a million sets of words: time and memory.
  */
@@ -27,7 +26,7 @@
 
 enum { PART = 2000, TEXT_MAX = 48, PIXELS_MAX = 40, WORDS_MAX = 8 };
 
-/* A point as the plain version has it. */
+/* A point of the plain version. */
 typedef struct {
     int n;
     int items[2 * PIXELS_MAX]; /* words ascending, letters, or rows and columns */
@@ -51,8 +50,7 @@ static void die(const char *what) {
 
 /* ---- Points ---------------------------------------------------------------------------------- */
 
-/* What models look for in images: parts of a few strokes, here and there, and pixels around
- * them. */
+/* Random images: parts of a few strokes at random positions, and pixels around them. */
 static void make_pixels(sis__rng *r, plain_point *p) {
     size_t stroke = sis__rng_below(r, 40), y = 4 + stroke % 5 * 4, x = 4 + stroke / 5 * 3;
     int taken[28][28] = {{0}}, wanted = 10 + (int)sis__rng_below(r, 31), n = 0;
@@ -82,7 +80,7 @@ static int by_number(const void *a, const void *b) {
     return *(const int *)a - *(const int *)b;
 }
 
-/* Words of a language: some are everywhere, most are rare, and some go together. */
+/* Random words: some are frequent, most are rare, and some occur together. */
 static void make_words(sis__rng *r, plain_point *p) {
     int wanted = 1 + (int)sis__rng_below(r, WORDS_MAX), topic = (int)sis__rng_below(r, 200);
     p->n = 0;
@@ -99,8 +97,8 @@ static void make_words(sis__rng *r, plain_point *p) {
     qsort(p->items, (size_t)p->n, sizeof *p->items, by_number);
 }
 
-/* What models look for in DNA: sites of a few motifs, now and then with another base, with gaps
- * where the base did not matter; and chance. */
+/* Random DNA: sites of a few motifs, sometimes with another base, with gaps where the base did not
+ * matter; and random strings. */
 static void make_letters(sis__rng *r, plain_point *p) {
     static const char *const motifs[] = {"TGGCCACCAGGGGGCGCTA", "GCTGAGTCAGCA", "CCGGAAGTGACGT",
                                          "TTGCATAACAAT", "CACGTGACCGGA"};
@@ -198,7 +196,7 @@ static sis_points *add_points(const contest *c, const plain_point *p, size_t n) 
     return points;
 }
 
-/* Of the processor, so that others on the machine do not matter; only for one thread. */
+/* Processor time, so that other work on the machine does not matter. Only for one thread. */
 static double own_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -219,7 +217,7 @@ static double cluster(const contest *c, const sis_points *points, int jobs, sis_
 
 /* ---- With a matrix --------------------------------------------------------------------------- */
 
-/* DBSCAN as it is written down, on a matrix of distances. */
+/* Textbook DBSCAN on a distance matrix. */
 static void matrix_dbscan(const contest *c, const plain_point *p, size_t n, int *labels) {
     double *m = malloc(n * n * sizeof *m);
     size_t *stack = malloc((n + 1) * sizeof *stack), *near = calloc(n, sizeof *near);
@@ -253,7 +251,7 @@ static void matrix_dbscan(const contest *c, const plain_point *p, size_t n, int 
     free(near);
 }
 
-/* Are all labels of the first points the same? */
+/* 1 if all labels of the first points are the same. */
 static void check_part(const contest *c, const plain_point *p) {
     int labels[PART];
     sis_clusters found;
@@ -270,7 +268,8 @@ static void check_part(const contest *c, const plain_point *p) {
     sis_points_free(points);
 }
 
-/* Seconds for the rows of the matrix, and whether their points are core where they should be. */
+/* Seconds for the rows of the matrix. Also checks that their points are core where they should be.
+ */
 static double time_rows(const contest *c, const plain_point *p, const sis_clusters *found) {
     double seconds = 0;
     for (size_t k = 0; k < c->rows; k++) {
@@ -287,7 +286,7 @@ static double time_rows(const contest *c, const plain_point *p, const sis_cluste
     return seconds;
 }
 
-/* ---- The contest ----------------------------------------------------------------------------- */
+/* ---- Measurement ----------------------------------------------------------------------------- */
 
 static plain_point *make_points(const contest *c) {
     plain_point *p = calloc(c->n, sizeof *p);

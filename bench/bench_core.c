@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the core itself costs, with a model that costs next to nothing: a sum over 1,024 features.
- * Beside it a straightforward version in the manner of the published numpy code, which rebuilds the
- * whole batch of masked copies at every step. Both run one backward selection over the same input
- * in the same run; the model's own time is taken out of both.
+ * Overhead of the core, measured with a model that costs almost nothing: a sum over 1,024 features.
+ * It is compared with a plain version like the published numpy code, which rebuilds the whole batch
+ * of masked copies at every step. Both run one backward selection over the same input in the same
+ * run. The model's own time is subtracted from both.
  */
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static int sum(void *ctx, const double *rows, size_t n, size_t width, double *sc
     return 0;
 }
 
-/* Rebuild the batch at every step: one copy of the input for each feature left, masks applied. */
+/* Rebuild the batch at every step: one copy of the input for each remaining feature, masks applied.
+ */
 static void plain_backselect(const double *x, const double *z, int *order) {
     double *batch = malloc(sizeof(double) * N * N), *scores = malloc(sizeof(double) * N);
     unsigned char masked[N] = {0};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The five networks of the paper, as trained (models/): how fast is our plain forward, how fast do
- * walks score masked copies, and how fast is ONNX Runtime, all on the same cores in the same run.
+ * Speed of the paper's five trained networks (models/): our full passes, walks over masked copies,
+ * and ONNX Runtime, all on the same cores in the same run.
  *
  *     bench_net [--jobs N] [--seconds S] [NAME...]
  *
- * For each model, first the collections of several inputs are audited by full passes. Then backward
- * selections of several inputs run on all cores (set-up and the full passes that settle close calls
- * included), full passes in batches, and ONNX Runtime, if node finds onnxruntime-node (make bench
- * installs it into the build folder).
+ * For each model, full passes first audit the collections of several inputs. Then three things run
+ * on all cores: backward selections of several inputs (including set-up and the full passes that
+ * decide between close candidates), full passes in batches, and ONNX Runtime, if node finds
+ * onnxruntime-node (make bench installs it into the build folder).
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,13 +25,13 @@
 
 enum { INPUTS = 64, AUDITED = 2, WORDS = 120, SIDE = 28, BASES = 101 };
 
-/* What a model is asked with, and what the design wants of it. */
+/* A model with its input and the target of the design. */
 typedef struct {
     const char *name, *file;
     size_t n_values, n_features;
     size_t batch; /* rows of one call of plain passes and of ONNX Runtime */
     double times; /* walk evaluations per second over ONNX Runtime's, at least */
-    int slow;     /* a whole selection by full passes takes minutes */
+    int slow;     /* if set, a whole selection by full passes takes minutes */
 } subject;
 
 static const subject subjects[] = {
@@ -77,7 +77,7 @@ static void draw_words(sis__rng *r, double *x, size_t n) {
         x[v] = (double)(1 + sis__rng_below(r, 999));
 }
 
-/* What a missing value looks like, and which feature it belongs to; then the inputs. */
+/* Makes the mask and the feature map, then the inputs. */
 static void fill(bench *b, sis__rng *r) {
     size_t n = b->s->n_values, carried;
     const float *mask = sis_net_mask(sis_model_net(&b->model), &carried);
@@ -133,8 +133,8 @@ static int select_one(void *ctx, size_t item, int worker) {
 }
 
 /* Evaluations per second of backward selections on all cores, one each at a time: the best of
- * several rounds, as for the others, since other work may disturb some. *each is seconds of one on
- * one core. */
+ * several rounds, because other work may disturb some. *each is the seconds of one selection on one
+ * core. */
 static double walk_rate(bench *b, int jobs, double seconds, double *each) {
     double best = 0, end = sis__seconds() + seconds;
     for (int round = 0; round < 3 || sis__seconds() < end; round++) {
@@ -169,7 +169,7 @@ static double plain_rate(const bench *b, int jobs, double seconds) {
     return best;
 }
 
-/* Rows per second of ONNX Runtime; NaN if it is not there. */
+/* Rows per second of ONNX Runtime; NaN if it is not installed. */
 static double ort_rate(const subject *s, const char *path, int jobs, double seconds) {
     char command[4096];
     double rate = NAN;
@@ -183,24 +183,25 @@ static double ort_rate(const subject *s, const char *path, int jobs, double seco
     return rate;
 }
 
-/* ---- Are walks right? ------------------------------------------------------------------------ */
+/* ---- Correctness of walks ---------------------------------------------------------------------
+ */
 
-/* The first subsets of input i at the score halfway between input and mask. Walks decide the order,
- * full passes what is reported. */
+/* The first subsets of input i at the score halfway between input and mask. Walks decide the order;
+ * reported scores are those of full passes. */
 static int collect_halfway(const bench *b, size_t i, sis_opt *opt, sis_collection *out) {
     sis_input in = input_of(b, i);
     sis_opt_init(opt);
-    opt->threshold = 0; /* which everything reaches: only the two scores are wanted */
+    opt->threshold = 0; /* reached by every input: only the two scores are needed */
     if (sis_collect(&b->model, &in, opt, out) != 0)
         return 0;
     opt->threshold = (out->score + out->masked_score) / 2;
     opt->below = out->score < out->masked_score;
-    opt->max_subsets = 2; /* a selection each, some of which take seconds */
+    opt->max_subsets = 2; /* one selection each, some take seconds */
     sis_collection_release(out);
     return sis_collect(&b->model, &in, opt, out) == 0 && out->status == SIS_STATUS_EXPLAINED;
 }
 
-/* Does every claim of the collection hold by full passes? */
+/* 1 if full passes confirm every claim of the collection. */
 static int holds(const bench *b, size_t i, const sis_opt *opt, const sis_collection *c) {
     sis_input in = input_of(b, i);
     sis_audit audit;
@@ -209,7 +210,7 @@ static int holds(const bench *b, size_t i, const sis_opt *opt, const sis_collect
     return held;
 }
 
-/* Do full passes alone find the same first subset? */
+/* 1 if full passes alone find the same first subset. */
 static int found_again(const bench *b, size_t i, const sis_opt *opt, const sis_collection *c) {
     sis_input in = input_of(b, i);
     sis_opt exact = *opt;
@@ -224,8 +225,8 @@ static int found_again(const bench *b, size_t i, const sis_opt *opt, const sis_c
     return same;
 }
 
-/* The collections of several inputs of every model are audited; where a selection by full passes
- * takes seconds and not minutes, the first subset of one is also found again by it. */
+/* Audits the collections of several inputs. If a selection by full passes takes seconds, not
+ * minutes, it also compares the first subset of one input with that of full passes. */
 static int walks_agree(const bench *b) {
     int same = 1;
     for (size_t i = 0; same && i < AUDITED; i++) {

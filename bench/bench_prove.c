@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Minimal subsets that hold for every value of all other features, for each instance of the models
- * of a published benchmark of formal explanations: their size and time beside what was published.
+ * Size and time of minimal subsets that hold for every value of all other features, for each
+ * instance of the models of a published benchmark of formal explanations, next to the published
+ * sizes and times.
  *
  *     bench_prove [--smallest SECONDS [INSTANCES]] [FOLDER] [NAME...]
  *
- * The default is the folder beside the checkout and all its models. --smallest looks for subsets of the
- * fewest features instead, SECONDS an instance at most, for INSTANCES of each model (all).
+ * The default is the folder beside the checkout and all its models. --smallest looks for subsets of
+ * the fewest features instead, for at most SECONDS an instance and INSTANCES of each model
+ * (default: all).
  *
  * FOLDER holds NAME.json (XGBoost), NAME.csv (instances) and NAME.xreason.tsv (size, seconds).
  */
@@ -47,7 +49,7 @@ static void fail(const char *name) {
     exit(1);
 }
 
-/* The decision of a row: the highest output, or the side of 0 of a single one. */
+/* The decision of a row: the highest output, or the sign of a single output. */
 static sis__prove_question decision_of(const model *m, double *row) {
     const sis__forest *f = &m->b.forest;
     double sums[64];
@@ -64,7 +66,7 @@ static sis__prove_question decision_of(const model *m, double *row) {
     return q;
 }
 
-/* A subset of the fewest features; *proved: there is none with fewer. */
+/* A subset of the fewest features; *proved: no subset has fewer. */
 static int find_smallest(sis__sets *sets, const int *order, unsigned char *kept, int *proved) {
     sis__family none = {.n_features = sets->o->n_features}, contrasts = none;
     int found, minimal;
@@ -123,7 +125,7 @@ static int open_one(model *m, const char *folder, const char *name) {
     return error ? error : sis_data_read(path, NULL, &m->rows);
 }
 
-/* Sizes and seconds of the published explanations, added up. */
+/* Sums of the sizes and seconds of the published explanations. */
 static void read_published(const char *folder, const char *name, size_t n, double *size,
                            double *seconds) {
     char path[4096], line[256];
@@ -141,7 +143,7 @@ static void read_published(const char *folder, const char *name, size_t n, doubl
         fclose(f);
 }
 
-/* {instances, size, published size} are added to `all`. */
+/* Adds {instances, size, published size} to `all`. */
 static void run_one(const char *folder, const char *name, double all[3]) {
     model m = {0};
     double size = 0, worst = 0, cpu = 0, published, published_seconds;

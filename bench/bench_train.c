@@ -4,10 +4,10 @@
  *
  *     bench_train [--jobs N] [--seconds S] [NAME...]
  *
- * Some batches of 128 rows are trained, S seconds of each network (5), with the paper's loss and
- * optimiser; an epoch is 60,000 images, 50,000 sequences, or 25,000 texts of 60 to 500 words, 220
- * on average. Beside seconds on the clock stand processor seconds divided by threads: what an epoch
- * takes where nobody else uses the cores.
+ * Trains each network on batches of 128 rows for S seconds (5), with the paper's loss and
+ * optimiser. An epoch is 60,000 images, 50,000 sequences, or 25,000 texts of 60 to 500 words, 220
+ * on average. Prints seconds by the clock, and processor seconds divided by threads: the time of an
+ * epoch on idle cores.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const subject subjects[NAMES] = {{"mnist-cnn", 60000, 70},
                                         {"text-cnn", 25000, 0},
                                         {"text-lstm", 25000, 0}};
 
-/* Lengths of reviews: many short ones, a tail that is cut at 500. */
+/* Lengths of reviews: many short ones, and a tail that is cut at 500. */
 static size_t words_of(sis__rng *r) {
     double u = sis__rng_uniform(r);
     size_t n = 60 + (size_t)(140 * u / (1.02 - u));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Small encoders as PyTorch exports them (bench/transformer.py): how fast are plain passes, and
- * walks whose masked tokens stay in the sequence or leave it, beside ONNX Runtime's batches of the
- * best length; one core each, in seconds of processor time, by turns. With --cores N all have so many: ONNX
- * Runtime as threads of a session, we as texts that are explained at once; then seconds are those of the clock.
+ * Speed of small encoders exported by PyTorch (bench/transformer.py): full passes, and walks whose
+ * masked tokens stay in the sequence or leave it, compared with ONNX Runtime's best batch. One core
+ * each, in processor seconds, by turns. --cores N gives N cores to each side: ONNX Runtime uses
+ * them as threads of a session, we explain N texts at once, and seconds are those of the clock.
  *
  *     bench_transformer [--seconds S] [--cores N] [--folder MODELS] [NAME...]
  *
- * MODELS is where transformer.py has written them before; without it, it is asked to do so first.
- * For each model scores are compared with ONNX Runtime's, and the order of one selection with that of
- * full passes. Skipped without python3-torch; without ONNX Runtime ($SIS_ORT, or what make bench
- * installs) there are no ratios.
+ * MODELS is a folder that transformer.py has written; without it, transformer.py is run first. For
+ * each model, scores are compared with ONNX Runtime's, and the order of one selection with that of
+ * full passes. Skipped without python3-torch. Without ONNX Runtime ($SIS_ORT, or the one that make
+ * bench installs) there are no ratios.
  */
 #include <math.h>
 #include <pthread.h>
@@ -31,8 +31,7 @@ enum { BATCH = 64, WORDS = 500, PADDING = 0 }; /* BATCH: rows of a call at most 
 enum { MAX_CORES = 64 };
 static int cores = 1;
 
-/* Of processor time, which is what passes on an idle machine: other work does not count. Of several
- * cores it is the time that passes. */
+/* Processor time, so that other work does not count; for several cores, time by the clock. */
 static double seconds_of_work(void) {
     struct timespec t;
     clock_gettime(cores > 1 ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -77,7 +76,7 @@ static int net_margins(const sis_net *net, const bench *b, size_t n, double *mar
     return error;
 }
 
-/* Rows a second of one call with n rows. */
+/* Rows a second in one call with n rows. */
 static double pass_rate(const bench *b, size_t n, double *scores) {
     double began = seconds_of_work();
     const sis_net *net = sis_model_net(&b->model);
@@ -88,7 +87,7 @@ static double pass_rate(const bench *b, size_t n, double *scores) {
     return error == 0 ? (double)n / (seconds_of_work() - began) : NAN;
 }
 
-/* As many rows in a call as are best. */
+/* The best number of rows in a call. */
 static size_t best_batch(const bench *b) {
     double scores[BATCH * 2], best = 0;
     size_t rows = 4;
@@ -101,8 +100,8 @@ static size_t best_batch(const bench *b) {
     return rows;
 }
 
-/* Rows a second of calls one after the other. As long as a walk takes: the speed of a busy machine
- * changes within seconds, and the best moment of short calls is not what a walk can have. */
+/* Rows a second in repeated calls, for as long as a walk takes: the speed of a busy machine changes
+ * within seconds, so the best of short calls would be too good. */
 static double calls_rate(const bench *b, size_t rows, double seconds, double *scores) {
     double began = seconds_of_work();
     size_t n = 0;
@@ -112,7 +111,7 @@ static double calls_rate(const bench *b, size_t rows, double seconds, double *sc
     return (double)n / (seconds_of_work() - began);
 }
 
-/* One selection: 0 if it was made. */
+/* One selection; 0 on success. */
 static int select_all(const bench *b) {
     sis_input in = {.values = b->rows, .mask = b->mask, .n_values = b->length};
     sis_opt opt;
@@ -131,7 +130,7 @@ static void *select_in_thread(void *ctx) {
     return select_all(ctx) == 0 ? ctx : NULL;
 }
 
-/* Masked copies a second of selections, as many at once as there are cores. */
+/* Masked copies a second of selections, one at a time on each core. */
 static double walk_rate(bench *b) {
     double began = seconds_of_work(), p = (double)b->length;
     pthread_t threads[MAX_CORES];
@@ -147,7 +146,7 @@ static double walk_rate(bench *b) {
     return fine ? cores * p * (p + 1) / 2 / (seconds_of_work() - began) : NAN;
 }
 
-/* Does a selection mask in the order that full passes would choose? */
+/* 1 if a selection masks features in the order of full passes. */
 static int same_order(const bench *b) {
     sis_input in = {.values = b->rows, .mask = b->mask, .n_values = b->length};
     sis_trace t[2] = {{0}, {0}};
@@ -178,7 +177,7 @@ static void set_mask(bench *b, int removes) {
         b->mask[i] = removes ? PADDING : SIS_TOKEN_MASK;
 }
 
-/* The best of several rounds, in each of which all have their turn. */
+/* The best of several rounds; all sides take turns in each. */
 static int measure(bench *own, bench *ort, double seconds, rates *best) {
     double scores[2][BATCH * 2] = {{0}}, end = seconds_of_work() + seconds;
     size_t rows[2] = {best_batch(own), ort ? best_batch(ort) : 0};
@@ -251,7 +250,7 @@ static int run(const subject *s, const char *folder, double seconds) {
     return !agree;
 }
 
-/* The models in a new folder; 0: they cannot be made. */
+/* Makes the models in a new folder; 0: they cannot be made. */
 static int make_models(char *folder) {
     char command[4096];
     if (!mkdtemp(folder))

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Other people's models: masked copies a second of a backward selection as `sis explain` makes it,
- * of our full passes in batches, and of ONNX Runtime in batches of the best length, but no longer
- * than what is left to ask in a step; one core each, in seconds of processor time,
- * by turns.
+ * Masked copies a second on published models: by a backward selection as `sis explain` makes it, by
+ * our full passes in batches, and by ONNX Runtime in its best batch, which has no more rows than a
+ * step asks about. One core each, in processor seconds, by turns.
  *
  *     bench_zoo [--seconds S] [--folder ZOO] [NAME...]
  *
- * ZOO holds index.tsv, NAME.onnx and NAME.json (one recorded input). S is what each side is given of
- * a model, by default 1. A selection that takes longer is broken off, and what is left of it counted
- * at the rate of the steps behind the first, in which nothing is known yet. NAME: only models whose
- * name has that in it. ONNX Runtime is $SIS_ORT, or what `make bench` installed.
+ * ZOO holds index.tsv, NAME.onnx and NAME.json (one recorded input). Each side gets S seconds (1)
+ * for a model. A selection that takes longer is stopped, and the rest is extrapolated from the rate
+ * of the steps after the first one, which computes everything. NAME selects models whose name
+ * contains it. ONNX Runtime is $SIS_ORT, or the one that `make bench` installed.
  */
 #include <math.h>
 #include <stdint.h>
@@ -29,7 +28,7 @@
 #include "net/walk/walk.h"
 #include "support_zoo.h"
 
-/* Of processor time, which is what passes on an idle machine: other work does not count. */
+/* Processor time, so that other work does not count. */
 static double seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -38,11 +37,11 @@ static double seconds(void) {
 
 enum { TURNS = 2, MODELS = 256, ROWS = 256 };
 
-/* What is expected of the median of a kind. */
+/* The expected median of a family. */
 typedef enum { CONVOLUTIONS, RECURRENT, TREES, OTHERS, KINDS } kind;
 static const struct {
     const char *name;
-    size_t min;  /* features of those that count */
+    size_t min;  /* minimum number of features of the models that count */
     double wanted; /* times ONNX Runtime */
 } kinds[] = {{"convolutional", 500, 30}, {"recurrent", 1, 5}, {"trees", 50, 20}, {"others", 1, 1}};
 
@@ -54,11 +53,11 @@ typedef struct {
     size_t n[KINDS], below, slower, models;
 } bench;
 
-/* What one model did. */
+/* Measurements of one model. */
 typedef struct {
-    double walk, plain, ort; /* masked copies a second; NaN: not there */
+    double walk, plain, ort; /* masked copies a second; NaN: not measured */
     double selection;        /* seconds */
-    int whole;               /* of one that came to its end */
+    int whole;               /* of a selection that was not stopped */
     char rule[32];
 } rates;
 
@@ -66,14 +65,15 @@ typedef struct {
 
 typedef struct {
     sis_walk *walk;
-    double end;                /* when to break off */
-    double looked;             /* when the clock was last looked at */
-    double n_live;             /* features that can change something */
-    double first_at, first;    /* when the first step was over, and copies until then */
+    double end;                /* when to stop */
+    double looked;             /* when the clock was last read */
+    double n_live;             /* features whose masking can change something */
+    double first_at, first;    /* time at the end of the first step, and copies until then */
     double seen, last_at, all; /* the same now; of the whole selection */
 } progress;
 
-/* Looks at the processor's clock now and then, since that takes as long as some selections' steps. */
+/* Reads the processor clock only now and then, because that takes as long as a step of some
+ * selections. */
 static int watch(void *ctx, const sis_progress *p) {
     progress *g = ctx;
     double seen =
@@ -104,8 +104,7 @@ static double count_live(const zoo_model *m) {
     return n;
 }
 
-/* Seconds of a whole selection that began then and was broken off: what is left, at the present
- * rate. */
+/* Estimated seconds of a whole selection that was stopped: the rest at the present rate. */
 static double whole(const progress *g, double began) {
     if (g->seen > g->first && g->first > 0)
         return g->first_at - began +
@@ -113,7 +112,7 @@ static double whole(const progress *g, double began) {
     return (g->last_at - began) * g->all / fmax(g->seen, 1);
 }
 
-/* Seconds of one selection, NaN if it fails; *ended: it was not broken off. */
+/* Seconds of one selection, NaN if it fails; *ended: it was not stopped. */
 static double select_once(const zoo_model *m, double end, char rule[32], int *ended) {
     double live = count_live(m), began = seconds();
     progress g = {.end = end,
@@ -137,8 +136,8 @@ static double select_once(const zoo_model *m, double end, char rule[32], int *en
     return error == 0 ? now - began : error == SIS_E_CANCELLED ? whole(&g, began) : (double)NAN;
 }
 
-/* As many as there is time for; the best, since other work may disturb some. One that was broken off
- * counts only if none came to its end: its first steps need not be like the rest. */
+/* The best of as many selections as there is time for, because other work may disturb some. A
+ * stopped selection counts only if none ended: its first steps may differ from the rest. */
 static void time_walk(const zoo_model *m, double given, rates *r) {
     double end = seconds() + given, live = count_live(m);
     for (int i = 0; i == 0 || (i < 1000 && seconds() < end); i++) {
@@ -165,7 +164,8 @@ static double *make_rows(const zoo_model *m) {
     return rows;
 }
 
-/* Seconds of calls with n rows, and, where a whole selection is wanted, with n - 1 and so on. */
+/* Seconds of calls with n rows; if a whole selection is wanted, also with n - 1, n - 2 and so on.
+ */
 static double time_calls(const sis_model *model, const zoo_model *m, const double *rows, size_t n,
                          int whole_selection, double *scores) {
     double began = seconds();
@@ -175,9 +175,9 @@ static double time_calls(const sis_model *model, const zoo_model *m, const doubl
     return seconds() - began;
 }
 
-/* Rows a second, as many in a call as a step of a selection asks about and at most ROWS; the best of
- * several rounds, each of calls for as long as a selection takes (`round`): the best moment of a busy
- * machine is not what a longer one can have. */
+/* Rows a second, with as many rows in a call as a step of a selection asks about, at most ROWS. The
+ * best of several rounds; each round makes calls for as long as a selection takes (`round`),
+ * because short calls would pick the best moment of a busy machine. */
 static double time_rows(const sis_model *model, const zoo_model *m, const double *rows,
                         double given, double round) {
     double *scores = calloc(ROWS * model->n_outputs, sizeof *scores), best = 0;
@@ -190,7 +190,7 @@ static double time_rows(const sis_model *model, const zoo_model *m, const double
         done += small ? (double)(n * (n + 1)) / 2 : (double)n;
         spent += took;
         if (i < 3 || spent >= round || (rounds == 0 && seconds() >= end)) {
-            best = fmax(rounds > 0 ? best : 0, done / spent); /* the first calls do more */
+            best = fmax(rounds > 0 ? best : 0, done / spent); /* the first calls do extra work */
             rounds += i >= 3;
             done = spent = 0;
         }

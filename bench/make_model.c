@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * make_model NAME FILE.onnx [SEED [KEY=VALUE...]]: write one of the paper's networks with random
- * weights, and metadata if there are any.
+ * weights and the given metadata.
  */
 #include <stdio.h>
 #include <stdlib.h>

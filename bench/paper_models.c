@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See paper_models.h. The architectures are the library's; weights are drawn here so that
- * activations keep their scale from layer to layer and scores spread, as they do after training.
+ * See paper_models.h. The architectures are the library's. Weights are drawn so that activations
+ * keep their scale from layer to layer and scores spread, as after training.
  */
 #include "paper_models.h"
 
@@ -13,11 +13,11 @@
 
 #include "base/rng.h"
 
-/* ---- Two that are no architecture of the library --------------------------------------------- */
+/* ---- Two networks that are not architectures of the library --------------------------------- */
 
 static float zeros[256];
 
-/* Two inputs: the sigmoid of the sum of x times w. */
+/* Two inputs: sigmoid(sum of x * w). */
 static void two(sis_net_builder *b) {
     sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 2}});
     sis_net_add_input(b, "w", 0, &(sis_net_shape){2, {0, 2}});
@@ -27,7 +27,7 @@ static void two(sis_net_builder *b) {
     sis_net_add_node(b, "Sigmoid", "s", "y");
 }
 
-/* The layers of tiny-dna over (length, 4), as Keras has them. */
+/* The layers of tiny-dna over (length, 4), as Keras writes them. */
 static void dna_last(sis_net_builder *b) {
     sis_net_add_input(b, "x", 0, &(sis_net_shape){3, {0, 20, 4}});
     sis_net_add_node(b, "Transpose", "x", "t");
@@ -110,7 +110,7 @@ static double variance(const sis_net_param *p) {
         return 1 / (double)p->shape.dims[2];
     for (size_t d = 1; d < p->shape.rank; d++)
         inputs *= (double)p->shape.dims[d];
-    if (p->shape.rank == 3 && p->shape.dims[1] == 4) /* one base of four is there */
+    if (p->shape.rank == 3 && p->shape.dims[1] == 4) /* one base of four is present */
         inputs /= 4;
     return 2 / inputs;
 }

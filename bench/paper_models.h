@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The five networks of the paper with random weights: what benchmarks and tests run where the
- * values do not matter.
+ * The five networks of the paper with random weights, for benchmarks and tests in which the values
+ * do not matter.
  */
 #ifndef SIS_BENCH_PAPER_MODELS_H
 #define SIS_BENCH_PAPER_MODELS_H
@@ -10,8 +10,8 @@
 
 #include <sis/net.h>
 
-/* "mnist-cnn", "mnist-mlp", "dna-cnn", "text-cnn", "text-lstm", and "tiny-dna", "tiny-text" and
- * "tiny-lstm" of the same make but small; ended by NULL. */
+/* "mnist-cnn", "mnist-mlp", "dna-cnn", "text-cnn", "text-lstm", and small versions of them,
+ * "tiny-dna", "tiny-text" and "tiny-lstm"; ended by NULL. */
 extern const char *const paper_models[];
 
 /* A network of that name; SIS_E_ARGUMENT if there is none. */
