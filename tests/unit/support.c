@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See support.h. The linker's --wrap sends the malloc family of everything linked statically into a
- * test through here; shared libraries keep their own.
+ * See support.h. The linker's --wrap redirects the malloc family of all statically linked code to
+ * the functions here. Shared libraries keep their own.
  */
 #include "support.h"
 
@@ -19,8 +19,7 @@
 static atomic_long countdown; /* allocations until the failure; 0 = off */
 static atomic_int forever_after, failed;
 
-/* Where allocations come from, in their order, of all runs that were watched: hashes of the calls
- * that lead to each. */
+/* Hashes of the call stacks of all allocations so far, in order, over all watched runs. */
 static struct {
     atomic_int on;
     pthread_mutex_t lock;
@@ -41,7 +40,7 @@ static void note_calls(void) {
     void *frames[32];
     uint64_t hash = 0;
     int n = backtrace(frames, 32);
-    for (int k = 2; k < n; k++) /* without this function and its caller */
+    for (int k = 2; k < n; k++) /* skips this function and its caller */
         hash = hash * 0x9e3779b97f4a7c15U + (uintptr_t)frames[k];
     pthread_mutex_lock(&seen.lock);
     if (seen.n == seen.max) {
@@ -95,7 +94,7 @@ int allocation_failed(void) {
     return atomic_load(&failed);
 }
 
-/* The n-th allocation failed (from 1), if the run got there. */
+/* Runs fn with the n-th allocation (from 1) failing, if the run gets that far. */
 static void run_without(long n, int (*fn)(void *ctx), void *ctx) {
     fail_allocation(n, n % 2 == 0);
     int result = fn(ctx);
@@ -114,7 +113,7 @@ static int is_worth_failing(size_t i) {
 }
 
 long with_failing_allocations(int (*fn)(void *ctx), void *ctx) {
-    assert_int_equal(fn(ctx), SIS_OK); /* what is made once and kept is made here */
+    assert_int_equal(fn(ctx), SIS_OK); /* allocates what is made once and kept */
     size_t first = seen.n;
     atomic_store(&seen.on, 1);
     int result = fn(ctx);
@@ -128,7 +127,7 @@ long with_failing_allocations(int (*fn)(void *ctx), void *ctx) {
     return (long)n + 1;
 }
 
-/* At the end of the program, for the sanitized twins. */
+/* Frees memory at the end of the program, for the sanitized builds. */
 __attribute__((destructor)) static void forget_calls(void) {
     free(seen.calls);
 }

@@ -23,7 +23,7 @@ static int add_words(sis_points *p, sis__rng *r, size_t spread) {
     return sis_points_add_words(p, words, n);
 }
 
-/* Mutants of one of three strings, of 13, 70 or 30 letters, or anything. */
+/* Mutations of one of three strings of 13, 70 or 30 letters, or a random string. */
 static int add_letters(sis_points *p, sis__rng *r, size_t spread) {
     static const size_t lengths[] = {13, 70, 30};
     char text[ITEMS];

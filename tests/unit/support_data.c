@@ -43,7 +43,7 @@ const char *folder_path(const char *name) {
 
 const char *folder_write(const char *name, const void *bytes, size_t n) {
     const char *path = folder_path(name);
-    unlink(path); /* a file that is cut and written again waits for the disk, a new one does not */
+    unlink(path); /* truncating and rewriting a file waits for the disk, a new file does not */
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
     assert_true(n == 0 || fwrite(bytes, n, 1, f) == 1);

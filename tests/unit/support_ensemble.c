@@ -16,7 +16,7 @@ static void grow_leaf(ensemble *e, const ensemble_shape *s, int64_t tree, int64_
     }
 }
 
-/* A node with everything below it. */
+/* Adds a node and its subtree. */
 static int64_t grow(ensemble *e, const ensemble_shape *s, int64_t tree, int64_t *next, size_t depth,
                     sis__rng *r) {
     static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",

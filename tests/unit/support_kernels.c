@@ -49,7 +49,7 @@ static void naive_gemm_packed(const sis__packed_product *p) {
         }
 }
 
-/* Result (i, j) of a plane for one filter. */
+/* Result (i, j) of one filter on a plane. */
 static float naive_pixel(const sis__depthwise *p, const float *x, const float *w, float start,
                          size_t i, size_t j) {
     float total = 0;
@@ -270,7 +270,7 @@ static float naive_max_of(const float *x, size_t n) {
     return best;
 }
 
-/* Window (z, y, x): its largest value, and its sum. */
+/* The maximum of window (z, y, x), and its sum. */
 static void naive_window(const sis__pooled *p, const size_t *o, float *max, double *sum) {
     const float *x =
         p->x + o[0] * p->stride[0] * p->slice + o[1] * p->stride[1] * p->line + o[2] * p->stride[2];

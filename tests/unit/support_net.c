@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See support_net.h. The families are the paper's five models in small, and what else the operators
- * make possible.
+ * See support_net.h. The families are small versions of the paper's five models, and networks for
+ * other operators.
  */
 #include "support_net.h"
 
@@ -25,7 +25,7 @@ float *random_floats(sis__rng *r, size_t n, double size) {
 
 void add_random(sis_net_builder *b, const char *name, const sis_net_shape *shape, sis__rng *r,
                 double size) {
-    static float v[1 << 15]; /* the tests of failing allocations come through here */
+    static float v[1 << 15]; /* static, because tests of failing allocations call this */
     size_t n = 1;
     for (size_t d = 0; d < shape->rank; d++)
         n *= shape->dims[d];
@@ -59,7 +59,7 @@ static int build_mlp(unsigned seed, sis_net **out) {
     return sis_net_build(b, out);
 }
 
-/* As PyTorch and Keras write dense layers. */
+/* Dense layers as PyTorch and Keras write them. */
 static int build_dense(unsigned seed, sis_net **out) {
     sis__rng r;
     sis_net_builder *b = start(seed, &r);
@@ -288,7 +288,7 @@ static int build_trees(unsigned seed, sis_net **out) {
     return sis_net_build(b, out);
 }
 
-/* Exported for a batch of one: Reshape to (1, ...), a batch axis of 1. */
+/* A network exported for one row: Reshape to (1, ...), a batch axis of 1. */
 static int build_fixed(unsigned seed, sis_net **out) {
     sis__rng r;
     sis_net_builder *b = start(seed, &r);
@@ -304,7 +304,7 @@ static int build_fixed(unsigned seed, sis_net **out) {
     return sis_net_build(b, out);
 }
 
-/* What cannot be batched: a mean over everything, rows included. */
+/* A network whose rows cannot be batched: a mean over everything, rows included. */
 static int build_mixing(unsigned seed, sis_net **out) {
     sis__rng r;
     sis_net_builder *b = start(seed, &r);
@@ -368,7 +368,7 @@ struct Sis__Onnx__Model *recorded_model(const char *name) {
         if (strcmp(strtok_r(line, " ", &rest), name) != 0)
             continue;
         char *hex = strtok_r(NULL, " ", &rest);
-        unsigned char *bytes = (unsigned char *)hex; /* in place: half as many */
+        unsigned char *bytes = (unsigned char *)hex; /* decoded in place: half as many bytes */
         for (n = 0; hex[2 * n]; n++) {
             unsigned v;
             assert_int_equal(sscanf(hex + 2 * n, "%2x", &v), 1);

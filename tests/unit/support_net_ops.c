@@ -15,7 +15,7 @@ static void param(sis_net_builder *b, const char *name, const sis_net_shape *s) 
     add_random(b, name, s, &rng, 0.6);
 }
 
-/* A parameter of numbers well above zero. */
+/* A parameter with values well above zero. */
 static void positive(sis_net_builder *b, const char *name, size_t n) {
     float v[64];
     for (size_t i = 0; i < n; i++)
@@ -88,7 +88,7 @@ static void gemm(sis_net_builder *b) {
     sis_net_attr_float(b, "beta", 1.3f);
 }
 
-static void gemm_turned(sis_net_builder *b) { /* the whole of x is one row */
+static void gemm_turned(sis_net_builder *b) { /* all of x is one row */
     param(b, "w", SHAPE(4, 3));
     param(b, "q", SHAPE(2, 1));
     NODE("Gemm", "x w q", "y");
@@ -219,7 +219,7 @@ static void batch_norm(sis_net_builder *b) {
     NODE("BatchNormalization", "x s p m v", "y");
 }
 
-/* Operators that the standard has given up. */
+/* Operators that the standard has removed. */
 static void old_broadcasting(sis_net_builder *b) {
     param(b, "p", SHAPE(3));
     NODE("Mul", "x p", "y"); /* p along the channels */
@@ -356,7 +356,7 @@ static void gru_linear(sis_net_builder *b) {
     NODE("Mul", "h s", "y");
 }
 
-/* y = f(x) side by side, for functions of one input that are smooth around 0. */
+/* Functions of one input that are smooth around 0, their results side by side. */
 static void add_functions(sis_net_builder *b, const char *const *names, size_t n) {
     char out[32], list[512] = "";
     for (size_t i = 0; i < n; i++) {
@@ -380,7 +380,7 @@ static void gelu_tanh(sis_net_builder *b) {
     sis_net_attr_text(b, "approximate", "tanh");
 }
 
-/* Functions with steps. */
+/* Step functions. */
 static void bounded_functions(sis_net_builder *b) {
     float four = 4;
     sis_net_add_param(b, "four", SHAPE(1), &four);
@@ -497,7 +497,7 @@ static void columns(sis_net_builder *b) {
     NODE("ml.FeatureVectorizer", "a d", "y");
 }
 
-/* What ONNX Runtime's optimizer writes. */
+/* Operators that ONNX Runtime's optimizer writes. */
 static void lowered_operators(sis_net_builder *b) {
     param(b, "w", SHAPE(3, 2));
     param(b, "v", SHAPE(4, 3));
@@ -512,7 +512,7 @@ static void lowered_operators(sis_net_builder *b) {
     NODE("Tanh", "d", "y");
 }
 
-/* The same over the axis in front of the rows of a matrix. */
+/* The same over the axis before the rows of a matrix. */
 static void fused_batches(sis_net_builder *b) {
     param(b, "w", SHAPE(2, 4, 3));
     NODE("ms.FusedMatMul", "x w", "a");

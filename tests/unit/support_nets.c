@@ -21,8 +21,8 @@ int chance(sis__rng *r, double p) {
     return sis__rng_uniform(r) < p;
 }
 
-/* A network under construction: the name of the tensor that comes last, and its shape (channels
- * first, one to three spatial axes). */
+/* A network under construction: the name of its last tensor, and its shape (channels first, one
+ * to three spatial axes). */
 typedef struct {
     sis_net_builder *b;
     sis__rng *r;
@@ -39,7 +39,7 @@ static sketch sketch_of(sis__rng *r, size_t channels, size_t spatial, const size
     return s;
 }
 
-/* A new name, kept until the next call but three. */
+/* A new name, valid for the next three calls. */
 static const char *fresh(sketch *s) {
     static char names[4][16];
     char *name = names[s->n % 4];
@@ -68,7 +68,7 @@ static void ints_attr(sketch *s, const char *name, const size_t *v, size_t n) {
     sis_net_attr_ints(s->b, name, list, n);
 }
 
-/* Spatial axes after a window of `reach` with pads and stride. */
+/* Spatial axes after a window of size `reach` with pads and stride. */
 static void slide(sketch *s, const size_t *kernel, const size_t *stride, const size_t *dilation,
                   const size_t *pads) {
     for (size_t d = 0; d < s->spatial; d++) {
@@ -174,7 +174,7 @@ static void add_dense(sketch *s, size_t inputs, size_t outputs) {
         append(s, "Add", b);
 }
 
-/* The end: scores of a few classes, or one. */
+/* The last layers: scores of a few classes, or one score. */
 static int finish(sketch *s, size_t inputs, sis_net **out) {
     if (chance(s->r, 0.5)) {
         size_t hidden = between(s->r, 3, inputs > 1000 ? 8 : 20);
@@ -219,7 +219,7 @@ static int build_image(sis__rng *r, sis_net **out) {
     return finish_flat(&s, out);
 }
 
-/* Enough positions that the dense layer is a long sum. */
+/* Many positions, so that the dense layer is a long sum. */
 static int build_wide_image(sis__rng *r, sis_net **out) {
     size_t size[2] = {16, between(r, 14, 18)};
     sketch s = sketch_of(r, 1, 2, size);
@@ -369,7 +369,7 @@ static int build_branches(sis__rng *r, sis_net **out) {
     return finish_flat(&s, out);
 }
 
-/* An operator without a rule in the middle: the front ends there. */
+/* An operator without a rule in the middle: the walk ends there. */
 static int build_middle(sis__rng *r, sis_net **out) {
     size_t size[2] = {between(r, 9, 12), between(r, 9, 12)};
     sketch s = sketch_of(r, 1, 2, size);
@@ -393,7 +393,7 @@ static int build_middle(sis__rng *r, sis_net **out) {
     return finish_flat(&s, out);
 }
 
-/* Flat rows that a Reshape folds into an image; scaled; channels last and back again. */
+/* Flat rows that a Reshape turns into an image; scaled; channels moved last and back. */
 static int build_exported(sis__rng *r, sis_net **out) {
     size_t size[2] = {between(r, 9, 12), between(r, 9, 12)};
     sketch s = sketch_of(r, 1, 2, size);
@@ -424,7 +424,7 @@ static int build_exported(sis__rng *r, sis_net **out) {
     return finish_flat(&s, out);
 }
 
-/* Convolutions between quantised values, as quantisers write them. */
+/* Convolutions between quantised values, as quantisation tools write them. */
 static int build_quantised(sis__rng *r, sis_net **out) {
     size_t size[2] = {between(r, 9, 12), between(r, 9, 12)};
     sketch s = sketch_of(r, 1, 2, size);

@@ -46,7 +46,7 @@ void subject_init(subject *s, sis_net *net, int embedded, size_t n, double *x, d
                            .walk_new = walk_new};
 }
 
-/* Number the features that occur without gaps. */
+/* Renumber the used features without gaps. */
 static void renumber(subject *s) {
     int *number = (int *)calloc(s->n_values + 1, sizeof *number), next = 0;
     assert_non_null(number);
@@ -162,7 +162,7 @@ static void check_probe(const subject *s, sis_walk *w, const unsigned char *mask
         compare(w, margins[i], full, d);
         if (same && isnan(present))
             present = full_margin(s, masked, -1);
-        if (same) /* then a full pass must see no difference at all */
+        if (same) /* a full pass must then give exactly the same margin */
             assert_true(full == present);
     }
     free(margins);

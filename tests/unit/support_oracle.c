@@ -44,9 +44,9 @@ double function_value(const function *f, const double *x) {
         return y + f->w[0] * x[0];
     case NETWORK:
         return network_value(f, x);
-    case TABLE: /* any set function at all */
+    case TABLE: /* an arbitrary set function */
         return table_value(f, x, 1e9);
-    default: /* and one full of ties */
+    default: /* one with many ties */
         return table_value(f, x, 4);
     }
 }
@@ -87,7 +87,7 @@ double present_value(const problem *p, const unsigned char *present) {
     return function_value(&p->f, row);
 }
 
-/* f(x_S): S as flags of what is masked. */
+/* f(x_S); S is the set of features that are not masked. */
 static double masked_value(const problem *p, const unsigned char *masked) {
     double row[MAX];
     for (size_t i = 0; i < p->f.n; i++)

@@ -11,7 +11,7 @@
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
 
-/* Texts as their numbers. */
+/* Texts as the numbers that stand for them. */
 static int number_texts(plain_pass *p, size_t i, const char *const *texts, size_t n) {
     int64_t *ids = calloc(n + 1, sizeof *ids);
     int error = ids ? SIS_OK : SIS_E_NOMEM;

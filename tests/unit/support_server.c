@@ -10,7 +10,7 @@
 
 static char base[64];
 
-/* A child whose stdin ends with us; its first line of stdout. */
+/* Start a child whose stdin closes when this process ends; read its first line of stdout. */
 static int start(char *line, int size) {
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0)

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "support.h"
 
-/* Sizes that a sanitized run gets through. */
+/* Sizes small enough for a sanitized run. */
 static void small_arch(sis_arch *a, const char *name) {
     assert_int_equal(sis_arch_init(a, name), 0);
     if (a->words) {
@@ -29,7 +29,7 @@ static void small_arch(sis_arch *a, const char *name) {
     a->dropout[0] = a->dropout[1] = 0;
 }
 
-/* One row of what the architecture takes, with random contents. */
+/* A random row of the architecture's input. */
 static void fill_row(const sis_arch *a, sis__rng *r, float *row, size_t width) {
     size_t words = a->words ? 1 + sis__rng_below(r, a->inputs) : 0;
     if (a->words && sis__rng_below(r, 3)) /* mostly short ones */

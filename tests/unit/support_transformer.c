@@ -12,13 +12,13 @@
 #include "support_net.h"
 #include "support_nets.h"
 
-/* Names are made of the present layer's number. */
+/* Names contain the number of the current layer. */
 typedef struct {
     const encoder *e;
     sis_net_builder *b;
     sis__rng *r;
     size_t layer;
-    char x[24]; /* the tensor that was made last */
+    char x[24]; /* the tensor that was added last */
     int made;
 } draft;
 
@@ -26,7 +26,7 @@ static void name_next(draft *d) {
     snprintf(d->x, sizeof d->x, "t%d", ++d->made);
 }
 
-/* A node whose other inputs stand in `format`, where %s is the last tensor. */
+/* Add a node whose other inputs are in `format`; %s is the last tensor. */
 static void node(draft *d, const char *op, const char *format) {
     char inputs[96];
     snprintf(inputs, sizeof inputs, format, d->x);
@@ -94,7 +94,7 @@ static void normalise(draft *d, const char *what) {
     node(d, "Add", more);
 }
 
-/* The same of the sum with `before`, as one operator of ONNX Runtime. */
+/* Normalise the sum with `before`, as one operator of ONNX Runtime. */
 static void normalise_sum(draft *d, const char *before, const char *what) {
     char g[24], s[24], more[96];
     snprintf(g, sizeof g, "g%s%zu", what, d->layer);
@@ -105,7 +105,7 @@ static void normalise_sum(draft *d, const char *before, const char *what) {
     node(d, "ms.SkipLayerNormalization", more);
 }
 
-/* (rows, length, width) -> (rows, heads, length, size), or the last two the other way round. */
+/* (rows, length, width) -> (rows, heads, length, size), or with the last two axes swapped. */
 static void split_heads(draft *d, int turned) {
     node(d, "Reshape", "%s split");
     node(d, "Transpose", "%s");
@@ -157,7 +157,7 @@ static void gelu(draft *d) {
         node(d, "Mul", "%s half");
 }
 
-/* Behind the present tensor and what was there before it. */
+/* Add the tensor `before`, as a residual connection does. */
 static void add_to(draft *d, const char *before) {
     char more[64];
     snprintf(more, sizeof more, "%%s %s", before);
@@ -207,7 +207,7 @@ static void add_constants(draft *d) {
     sis_net_add_ints(d->b, "first", &(sis_net_shape){0, {0}}, &first);
 }
 
-/* 0 where a token is, -10000 where there is none, (rows, 1, 1, length). */
+/* 0 at tokens, -10000 at padding, (rows, 1, 1, length). */
 static void add_mask(draft *d) {
     const int64_t axes[] = {1, 2};
     size_t length = d->e->fixed ? d->e->length : 0;

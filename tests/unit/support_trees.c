@@ -288,7 +288,7 @@ char *made_xgboost(const made_forest *f, int binary, size_t *n) {
     return bytes;
 }
 
-/* Left if it is below the condition; right if it is a category of the set. */
+/* Left if the value is below the condition; right if it is a category of the set. */
 static int xgboost_left(const made_node *n, float x) {
     if (isnan(x))
         return n->default_left;
@@ -318,7 +318,7 @@ void made_xgboost_sums(const made_forest *f, const double *row, double *sums) {
 
 /* ---- LightGBM -------------------------------------------------------------------------------- */
 
-/* Splits and leaves have numbers of their own there. */
+/* LightGBM numbers splits and leaves separately. */
 static void number_nodes(const made_tree *t, int *number) {
     int splits = 0, leaves = 0;
     for (int i = 0; i < t->n; i++)
@@ -353,7 +353,7 @@ static double value_of(const made_tree *t, int i, const int *number) {
     return t->nodes[i].value;
 }
 
-/* A threshold, or the number of the set among those of the splits so far. */
+/* A threshold, or the index of the category set among those of the splits so far. */
 static double threshold_of(const made_tree *t, int i, const int *number) {
     int sets = 0;
     (void)number;
@@ -435,7 +435,7 @@ char *made_lightgbm(const made_forest *f, size_t *n) {
     return bytes;
 }
 
-/* Left if it is not above the threshold, or a category of the set. */
+/* Left if the value is not above the threshold, or is a category of the set. */
 static int lightgbm_left(const made_node *n, double x) {
     if (n->categorical)
         return !isnan(x) && (int)x >= 0 && (int)x < MADE_CATEGORIES && n->set >> (int)x & 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over a network held against its full passes. See support_nets.h.
+ * Compares walks over a network with its full passes. See support_nets.h.
  */
 #include "support_nets.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- Cases --------------------------------------------------------------------------------- */
 
-/* Features: each value; runs of neighbours; at random. Some values belong to none. */
+/* Feature maps: each value; runs of neighbours; at random. Some values belong to no feature. */
 static size_t draw_features(int *of, size_t n, sis__rng *r) {
     size_t way = sis__rng_below(r, 4), run = between(r, 2, 6), used = 0;
     for (size_t i = 0; i < n; i++)
@@ -35,7 +35,7 @@ static size_t draw_features(int *of, size_t n, sis__rng *r) {
     return used;
 }
 
-/* Words are features, with all of their vector. */
+/* Words are features, each with its whole vector. */
 static size_t draw_words(int *of, size_t n, size_t dim, sis__rng *r) {
     int used = 0;
     for (size_t i = 0; i < n; i += dim) {
@@ -69,7 +69,7 @@ void walk_case_init(walk_case *c, sis_net *net, int embedded, sis__rng *r) {
         if (!ids && chance(r, 0.2))
             c->x[i] = 0;
     }
-    if (chance(r, 0.4)) /* a few shades: features that are alike */
+    if (chance(r, 0.4)) /* few shades, so that features are equal */
         for (size_t i = 0; i < n; i++)
             c->x[i] = rint(c->x[i]);
     c->n_features =
@@ -156,7 +156,7 @@ static void compare(const sis_walk *w, double walked, double full, walk_seen *se
     seen->probes++;
 }
 
-/* Who answers the present margin must leave it as it is in full passes too. */
+/* If a walk returns the present margin, full passes must leave it unchanged too. */
 static void compare_unchanged(double walked, double full, double now, double full_now,
                               walk_seen *seen) {
     if (walked != now)
@@ -166,7 +166,7 @@ static void compare_unchanged(double walked, double full, double now, double ful
         fail_msg("said to change nothing, but %.17g became %.17g", full_now, full);
 }
 
-/* Some of what is left, ascending; at least one. */
+/* Some of the remaining features, ascending; at least one. */
 static size_t draw_left(const walk_case *c, const unsigned char *masked, sis__rng *r, double part,
                         int *list) {
     size_t n = 0;

@@ -15,9 +15,9 @@
 
 #include "base/rng.h"
 
-enum { CHANNELS = 4 }; /* at most: colours, bases */
+enum { CHANNELS = 4 }; /* maximum: colours, bases */
 
-/* The only input of numbers in a record, or NULL. */
+/* The input of a record if it is the only one and numeric, else NULL. */
 static json_t *one_input(zoo_model *m, json_t *root) {
     json_t *inputs = json_object_get(root, "inputs");
     void *first = json_object_iter(inputs);
@@ -42,7 +42,8 @@ static double *first_row(const json_t *input, size_t *n) {
     return row;
 }
 
-/* Axes of a row that count something, and where channels are: 0 none, 1 in front, -1 behind. */
+/* Number of axes of a row with a size other than 1, and where channels are: 0 none, 1 first, -1
+ * last. */
 static int channels_of(const sis_net *net, size_t *channels) {
     sis_net_shape s, dims = {0};
     sis_net_input_shape(net, &s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rationales on motifs: by hand, and against section S2.3 of the paper written out with full
- * matrices.
+ * Alignment of rationales with motifs, against hand-computed values and against section S2.3 of the
+ * paper computed with full matrices.
  */
 #include "support_data.h"
 
@@ -11,10 +11,10 @@
 
 #include "base/rng.h"
 
-/* A, then G: GATC would be its own reverse complement, this is not. */
+/* A, then G. Unlike GATC, it differs from its reverse complement. */
 static const double AG[8] = {1, 0, 0, 0, 0, 0, 1, 0};
 static const sis_motif SMALL = {"X1", "AG", 2, AG, AG};
-static const double HIT = 0.9925, MISS = 0.0025; /* after one per cent of uniform bases */
+static const double HIT = 0.9925, MISS = 0.0025; /* with one per cent of uniform bases mixed in */
 
 static sis_alignment align(const sis_motif *m, const char *sequence, const int *features,
                            size_t n) {
@@ -36,9 +36,9 @@ static void a_site_diverges_little(void **state) {
     assert_int_equal(at.reverse, 0);
     assert_close(at.likelihood, 2 * log(HIT) + 4 * log(0.25));
     assert_close(at.divergence, -2 * log(HIT));
-    at = align(&SMALL, "TTAGTT", more, 3); /* a base beside the motif costs log 4 */
+    at = align(&SMALL, "TTAGTT", more, 3); /* a base outside the motif costs log 4 */
     assert_close(at.divergence, -2 * log(HIT) + log(4));
-    at = align(&SMALL, "TTAGTT", one, 1); /* so does not knowing one inside it */
+    at = align(&SMALL, "TTAGTT", one, 1); /* so does an unknown base inside it */
     assert_int_equal(at.start, 2);
     assert_close(at.divergence, -log(HIT) + log(0.25) - (log(HIT) + 3 * log(MISS)) / 4);
 }
@@ -50,7 +50,7 @@ static void the_other_strand_counts(void **state) {
     assert_int_equal(at.start, 0);
     assert_int_equal(at.reverse, 1);
     assert_close(at.divergence, -2 * log(HIT));
-    at = align(&SMALL, "TTT", miss, 3); /* T is a hit there, of C T */
+    at = align(&SMALL, "TTT", miss, 3); /* T matches the reverse complement, C T */
     assert_int_equal(at.start, 0);
     assert_int_equal(at.reverse, 1);
     assert_close(at.likelihood, log(MISS) + log(HIT) + log(0.25));

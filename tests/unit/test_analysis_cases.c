@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recorded cases: distances by definition and labels by scikit-learn's DBSCAN on them, as
- * tests/dbscan_cases.py writes them. With a file as argument: that one instead.
+ * Recorded cases: distances by definition, and the labels of scikit-learn's DBSCAN on them, as
+ * tests/dbscan_cases.py writes them. An argument names another file of cases.
  */
 #include "driver.h"
 #include "support.h"
@@ -30,7 +30,7 @@ static char *next(reader *r) {
     return r->line;
 }
 
-/* One point from its text. */
+/* Parse one point. */
 static int add_point(sis_points *p, char *text) {
     const char *words[ITEMS];
     int places[2 * ITEMS];
@@ -64,7 +64,7 @@ static void check_labels(const reader *r, const sis_points *p, double eps, size_
     for (char *at = strtok(labels, " "); at; at = strtok(NULL, " "))
         expected[n++] = atoi(at);
     assert_int_equal(n, sis_points_count(p));
-    for (int variant = 0; variant < 3; variant++) { /* with threads; with hardly any memory */
+    for (int variant = 0; variant < 3; variant++) { /* with threads; with very little memory */
         sis_cluster_opt opt;
         sis_clusters found;
         sis_cluster_opt_init(&opt);
@@ -119,7 +119,7 @@ static void cases_are_as_recorded(void **state) {
         char copy[LINE];
         memcpy(copy, head, LINE);
         check_case(&r, copy);
-        head = feof(r.file) ? NULL : r.line; /* the line that ended the distances */
+        head = feof(r.file) ? NULL : r.line; /* the line after the distances */
     }
     fclose(r.file);
     printf("%zu cases, %zu distances\n", r.cases, r.distances);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters against the oracle on random points of every distance: labels, core points, neighbours,
- * medoids and k-distances, for any number of threads and any memory; and with allocations that
- * fail.
+ * Clusters against an oracle, on random points of every distance: labels, core points, neighbours,
+ * medoids and k-distances, for any number of threads and any memory; and with failing allocations.
  */
 #include "support_analysis.h"
 
@@ -27,7 +26,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The distance at a place in the order of all. */
+/* The quantile `at` of all distances. */
 static double quantile(const double *m, size_t n, double at) {
     double *sorted = (double *)malloc(n * n * sizeof *sorted);
     assert_non_null(sorted);
@@ -50,7 +49,7 @@ static void same_clusters(const sis_clusters *found, const int *labels, const do
     }
 }
 
-/* The member with the least sum, if the cluster is small enough to look at all. */
+/* The medoid is the member with the smallest sum, if the cluster is small enough to check all. */
 static void check_medoids(const sis_clusters *c, const double *m) {
     for (size_t k = 0; k < c->n_clusters; k++) {
         double best = INFINITY, medoid = 0;
@@ -94,13 +93,13 @@ static void labels_are_those_of_the_oracle(void **state) {
             double *m = distance_matrix(p);
             double eps = quantile(m, N, places[round]);
             check_points(p, m, eps, 1 + sis__rng_below(&r, 7));
-            check_points(p, m, nextafter(eps, 0), 3); /* just not within eps */
+            check_points(p, m, nextafter(eps, 0), 3); /* just above eps */
             free(m);
             sis_points_free(p);
         }
 }
 
-/* Images so large that fields are computed place by place, and so large that they are not kept. */
+/* Images so large that fields are computed pixel by pixel, or not stored. */
 static void large_images_are_clustered_too(void **state) {
     static const int factors[] = {8, 200};
     sis__rng r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Groups of examples: shares, their intervals, and which example is in which group.
+ * Groups of examples: shares, their intervals, and the group of each example.
  */
 #include "support.h"
 
@@ -31,7 +31,7 @@ static void intervals_are_wilsons(void **state) {
     assert_true(isnan(none.share) && none.low == 0 && none.high == 1);
 }
 
-/* An applicant; subset: "[]", or features of the only one. */
+/* An applicant; subset: "[]", or the features of the only subset. */
 static int add(sis_groups *g, double age, int female, const char *status, const char *subset) {
     char line[1024];
     sis_record r = {0};
@@ -103,7 +103,7 @@ static void numbers_are_cut_into_ranges(void **state) {
         assert_int_equal(sis_groups_at(g, i).examples, sizes[i]);
     }
     sis_groups_free(g);
-    assert_int_equal(sis_groups_new("age", &g), 0); /* each number is a group, in their order */
+    assert_int_equal(sis_groups_new("age", &g), 0); /* each number is a group, in ascending order */
     assert_int_equal(add_some(g), 0);
     assert_int_equal(sis_groups_sort(g, &n, &features), 0);
     assert_int_equal(n, 5);
@@ -122,7 +122,7 @@ static void what_cannot_be_grouped_is_refused(void **state) {
     assert_int_equal(add_some(g), SIS_E_OPTION);
     assert_message_has("sex is not a number");
     sis_groups_free(g);
-    assert_int_equal(sis_groups_new("age:5,3", &g), 0); /* no cuts, so a column of that name */
+    assert_int_equal(sis_groups_new("age:5,3", &g), 0); /* not ascending, so it is a column name */
     assert_int_equal(add_some(g), SIS_E_OPTION);
     sis_groups_free(g);
     assert_int_equal(sis_groups_new("age", &g), 0);

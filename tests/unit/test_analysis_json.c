@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters, comparisons and evaluations: what is written reads back as itself, to the byte; what is
- * absent has its default; no memory is reported.
+ * JSON of clusters, comparisons and evaluations: reading and writing again gives the same bytes,
+ * absent fields have their defaults, and failed allocations are reported.
  */
 #include "support.h"
 
@@ -13,7 +13,7 @@
 
 #include <sis/analysis.h>
 
-/* ---- Things that are all there ---------------------------------------------------------------- */
+/* ---- Complete objects ------------------------------------------------------------------------- */
 
 static const sis_member members[] = {{.id = "a\xFF", .source = "x.jsonl"},
                                      {.id = "b \"q\"", .subset = 3, .source = "y.jsonl"},
@@ -140,7 +140,8 @@ static int evaluation_again(const char *text, size_t n, char **out, size_t *m) {
     return code;
 }
 
-/* Read, written again, it is the same; cut off anywhere it is refused. Takes the text. */
+/* Read and written again, the text is the same; truncated anywhere, it is refused. Frees the
+ * text. */
 static void assert_stable(char *text, size_t n, again read_again) {
     char *twice;
     size_t m;
@@ -161,7 +162,7 @@ static void clusters_read_back(void **state) {
     assert_int_equal(sis_clustering_format(&clustering, &text, &n), SIS_OK);
     assert_int_equal(sis_clustering_parse(text, n, &c), SIS_OK);
     assert_true(c.n == 4 && c.min_size == 2 && c.eps == 0.1 && c.n_clusters == 2 && c.n_noise == 1);
-    assert_string_equal(c.clusters[0].members[0].id, "a\xEF\xBF\xBD"); /* mended */
+    assert_string_equal(c.clusters[0].members[0].id, "a\xEF\xBF\xBD"); /* UTF-8 fixed */
     assert_true(c.clusters[0].shares[1].share == 2.0 / 3 && c.clusters[0].core == 1);
     assert_null(c.clusters[1].medoid.id);
     assert_null(c.clusters[1].members[0].source);
@@ -210,7 +211,7 @@ static void evaluations_read_back(void **state) {
         }
     assert_true(e.methods[0].rationales[0].motif_start == 12 && e.methods[0].rationales[0].reverse);
     assert_true(e.methods[1].rationales[0].motif_start == -1 && e.examples[0].below);
-    assert_true(isnan(e.methods[0].summary.quantities[1].rank_sum_p)); /* against itself */
+    assert_true(isnan(e.methods[0].summary.quantities[1].rank_sum_p)); /* first method */
     assert_true(e.methods[1].summary.quantities[1].rank_sum_p == 0.01 && e.n_draws == 3);
     assert_true(e.methods[0].summary.n_cuts == 0 && e.methods[1].summary.n_cuts == 3);
     assert_true(e.methods[1].summary.curves[SIS_CURVE_SUFFICIENCY][1] == -0.2);
@@ -220,7 +221,7 @@ static void evaluations_read_back(void **state) {
     assert_stable(text, n, evaluation_again);
 }
 
-/* ---- Odd ones ---------------------------------------------------------------------------------- */
+/* ---- Unusual objects -------------------------------------------------------------------------- */
 
 static void what_is_absent_has_its_default(void **state) {
     (void)state;
@@ -244,7 +245,7 @@ static void what_is_absent_has_its_default(void **state) {
     char *text;
     size_t n;
     assert_int_equal(evaluation_again(nobodys, strlen(nobodys), &text, &n), SIS_OK);
-    assert_non_null(strstr(text, "\"rationales\":[{\"subset\":0}]")); /* of no example */
+    assert_non_null(strstr(text, "\"rationales\":[{\"subset\":0}]")); /* without an example */
     free(text);
     assert_int_equal(sis_clustering_parse(other, strlen(other), &c), SIS_E_FORMAT);
     assert_int_equal(sis_clustering_parse("{\"clusters\":[]\0}", 16, &c), SIS_E_FORMAT);
@@ -256,7 +257,7 @@ static void what_is_absent_has_its_default(void **state) {
         assert_int_equal(sis_clustering_parse(line, (size_t)m, &c), SIS_E_FORMAT);
         assert_non_null(strstr(sis_error_detail(), "clusters[0].matrix"));
     }
-    sis_clustering_release(&c); /* harmless */
+    sis_clustering_release(&c); /* allowed after a failure */
 }
 
 static int make_all(void *ctx) {

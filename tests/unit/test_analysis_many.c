@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What many records say, by the library alone: clusters with patterns and shares, comparisons of two
- * files and their models, pairs of records, evaluations of methods.
+ * Analysis of many records by the library alone: clusters with patterns and shares, comparisons of
+ * two files and their models, pairs of records, evaluations of methods.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "support_command.h"
 
-/* A row of three numbers, of which the first subset is the first two. */
+/* Rows of three numbers; the first subset has the first two. */
 static const char *const A[] = {
     "{\"sis\":1,\"id\":\"x\",\"model\":\"sh "
     "a.sh\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\","
@@ -118,10 +118,10 @@ static void models_score_the_subsets_of_each_other(void **state) {
     assert_int_equal(c.decisions[SIS_DECISION_SAME], 1);
     assert_int_equal(c.decisions[SIS_DECISION_NEITHER], 1);
     assert_true(c.cross[0].n == 1 && c.cross[0].scores[0] == 1 && c.cross[0].sufficient == 0);
-    assert_true(c.cross[1].scores[0] == 0); /* the first is masked */
+    assert_true(c.cross[1].scores[0] == 0); /* the first feature is masked */
     assert_int_equal(c.n_explained, 1);
     assert_string_equal(c.differences[0].patterns[1][0], "b=1 c=1");
-    assert_non_null(c.joint.no_eps); /* two subsets have no curve */
+    assert_non_null(c.joint.no_eps); /* two subsets are too few for a curve */
     sis_comparison_release(&c);
     opt.clustering.target_index = "1";
     assert_int_equal(sis_compare(sides, &opt, &c), SIS_E_ARGUMENT);
@@ -141,7 +141,7 @@ static void methods_are_tested_against_the_first(void **state) {
     assert_int_equal(sis_evaluate(files, 2, &opt, &e), 0);
     assert_int_equal(e.n_shared, 2);
     assert_int_equal(e.n_examples, 1);           /* the other is not explained */
-    assert_string_equal(e.methods[0].name, "a"); /* both are of sis: called by their files */
+    assert_string_equal(e.methods[0].name, "a"); /* both methods are sis, so files name them */
     assert_true(e.methods[1].summary.quantities[SIS_QUANTITY_LENGTH].median == 2);
     assert_true(e.methods[1].summary.quantities[SIS_QUANTITY_LENGTH].signed_rank_p == 1);
     assert_true(isnan(e.methods[1].summary.quantities[SIS_QUANTITY_IMPORTANCE].median));
@@ -156,7 +156,7 @@ static void methods_are_tested_against_the_first(void **state) {
 
 /* ---- Parts of a run -------------------------------------------------------------------------- */
 
-/* A file of one record: row `row` of two, made by the second or first of two shards. */
+/* A file with one record, row `row` of two, made by the second or first of two shards. */
 static void write_part(const char *path, size_t row, const char *shard) {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -222,7 +222,7 @@ static void parts_of_a_run_are_merged_in_order(void **state) {
     assert_null(strstr(l.provenance_json, "shard"));
     sis_lines_release(&l);
     assert_true(with_failing_allocations(merge_parts, &p) > 10);
-    write_part(p.paths[1], 1, "1/2"); /* the example of the first file again */
+    write_part(p.paths[1], 1, "1/2"); /* the example of the first file is there twice */
     assert_int_equal(sis_lines_add(&l, p.paths[0]), 0);
     assert_int_equal(sis_lines_add(&l, p.paths[1]), 0);
     assert_int_equal(sis_lines_sort(&l, none_is_missing, NULL), SIS_E_FORMAT);

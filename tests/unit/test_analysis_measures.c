@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of inputs, importance, hot decks and robustness, on models small enough to know the
- * answers.
+ * Parts of inputs, importance, hot decks and robustness, on models small enough that the results
+ * are known.
  */
 #include "support_data.h"
 
@@ -28,7 +28,7 @@ static int weigh(void *ctx, const double *rows, size_t n, size_t width, double *
 
 static const sis_model LINEAR = {.size = sizeof LINEAR, .predict = weigh, .n_outputs = 2};
 
-/* Ones, masked by zeros: a score is the sum of the weights of what is left. */
+/* Ones, masked by zeros: the score is the sum of the weights of the present values. */
 static const double ONES[WIDTH] = {1, 1, 1, 1, 1, 1}, ZEROS[WIDTH] = {0};
 static const sis_input PLAIN = {.values = ONES, .mask = ZEROS, .n_values = WIDTH};
 
@@ -146,7 +146,7 @@ static void values_come_from_the_same_place(void **state) {
         assert_int_equal((int)mask[i] % 10, i % WIDTH);
         seen[(int)mask[i] / 10 - 1]++;
     }
-    for (size_t k = 0; k < 3; k++) /* 600 each, give or take five deviations */
+    for (size_t k = 0; k < 3; k++) /* 600 each, within five standard deviations */
         assert_in_range(seen[k], 500, 700);
     sis_deck_free(deck);
 }
@@ -166,12 +166,12 @@ static void whole_rows_are_lent(void **state) {
         assert_memory_equal(mask + s * WIDTH, LENT[lender], sizeof LENT[lender]);
         seen[lender]++;
     }
-    for (size_t k = 0; k < 3; k++) /* 100 each, give or take five deviations */
+    for (size_t k = 0; k < 3; k++) /* 100 each, within five standard deviations */
         assert_in_range(seen[k], 59, 141);
     sis_deck_free(deck);
 }
 
-/* Of a linear model and whole rows: the score is the mean over three rows, and its error is known. */
+/* Linear model and whole rows: the score is the mean over three rows, and its error is known. */
 static void fresh_draws_have_a_mean_and_an_error(void **state) {
     (void)state;
     enum { N = 4000 };
@@ -221,7 +221,7 @@ static void values_come_from_anywhere(void **state) {
     for (size_t i = 0; i < N; i++) {
         const double *row = mask + 4 * i;
         assert_true(row[0] == 1 && row[3] == 4); /* never masked */
-        assert_true(row[2] == row[1] + 2);       /* the values of a feature stay together */
+        assert_true(row[2] == row[1] + 2);       /* the values of a feature are drawn together */
         second += (int)row[1] % 10 == 2;
     }
     assert_in_range(second, 150, 250);
@@ -281,7 +281,7 @@ static void study_draws_examples_and_features(void **state) {
     }
     for (size_t v = 0; v < WIDTH; v++)
         assert_true(seen[v] > 100);
-    assert_in_range(same, 260, 410); /* a third lends to itself */
+    assert_in_range(same, 260, 410); /* a third takes its own value */
     sis_deck_free(deck);
 }
 
@@ -305,8 +305,8 @@ static void neighbours_lie_around(void **state) {
 
 /* ---- Robustness ---------------------------------------------------------------------------- */
 
-/* Ones and minus ones in the deck: features 1 and 3 have 10 by themselves and are enough if what
- * the deck puts elsewhere does not take it away. */
+/* The deck has ones and minus ones. Features 1 and 3 score 10 alone; they stay sufficient unless
+ * values drawn elsewhere lower the score. */
 static void rationales_are_tried_with_other_things_around(void **state) {
     (void)state;
     enum { SAMPLES = 400 };
@@ -323,9 +323,9 @@ static void rationales_are_tried_with_other_things_around(void **state) {
     robust.deck = deck;
     assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_OK);
     assert_true(r.around == 1 + 2 + 4 + 8 + 16 && r.around_holds == 1);
-    assert_true(r.deck_holds > 0.4 && r.deck_holds < 0.6); /* feature 5 decides: 32 up or down */
+    assert_true(r.deck_holds > 0.4 && r.deck_holds < 0.6); /* feature 5 decides: plus or minus 32 */
     assert_true(fabs(r.deck - 10) < 10);
-    assert_true(r.half_holds == 1); /* nothing that is put back takes anything away */
+    assert_true(r.half_holds == 1); /* unmasked features never lower the score */
     assert_true(fabs(r.half - (10 + 53 / 2.0)) < 5);
     opt.threshold = 40;
     robust.height = 0;
@@ -370,7 +370,7 @@ static void cuts_are_rounded_up(void **state) {
                              (size_t)ceil((double)n * sis_cut_percent(k) / 100 - 1e-9));
 }
 
-/* A model that is no sum, so that what is left and what is masked do not add up. */
+/* A nonlinear model, so that scores of a part and of its complement do not add up. */
 static int twist(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -387,7 +387,8 @@ static int twist(void *ctx, const double *rows, size_t n, size_t width, double *
 enum { MANY = 137 };
 static const sis_model TWISTED = {.size = sizeof TWISTED, .predict = twist, .n_outputs = 1};
 
-/* One row by hand: features of `order` up to n as they are (or masked), all others the other way. */
+/* One row by hand: the first n features of `order` present and all others masked, or the
+ * reverse. */
 static double score_by_hand(const sis_input *in, const double *mask, const int *order, size_t n,
                             int without) {
     double row[MANY], score;
@@ -464,7 +465,7 @@ static void rankings_are_worth_what_rows_by_hand_say(void **state) {
     }
 }
 
-/* Ones that count are in the rationale; each of ten others takes the score below 1 if it is back. */
+/* Feature 0 is the rationale; each of ten others lowers the score below 1 if it is unmasked. */
 static int spoil(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -489,7 +490,7 @@ static void stability_is_how_often_no_spoiler_comes_back(void **state) {
     sis_part part = {&in, own, 1, 0};
     sis_opt opt = decision(1);
     assert_int_equal(sis_stability_measure(&model, &part, &opt, DRAWS, 3, held), SIS_OK);
-    for (size_t k = 0; k < SIS_N_CUTS; k++) { /* 100 others, r of them without one of the ten */
+    for (size_t k = 0; k < SIS_N_CUTS; k++) { /* r of 100 others, none of the ten */
         double chance = 1, low, high;
         for (size_t i = 0; i < (size_t)sis_cut_percent(k); i++)
             chance *= (90.0 - (double)i) / (100.0 - (double)i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From records to points, strings to matrices, matrices to motifs; and the lanes of the edit
- * distance against the table.
+ * From records to points, strings to matrices, matrices to motifs; and the vector lanes of the edit
+ * distance against the plain table.
  */
 #include "support_analysis.h"
 
@@ -27,7 +27,7 @@ static sis_record record(void) {
     return r;
 }
 
-/* The distance of a subset of one record and that of another. */
+/* The distance between a subset of one record and one of another. */
 static double between(sis_distance d, const sis_record *a, const sis_record *b) {
     sis_points *p;
     double found;
@@ -58,7 +58,7 @@ static void letters_run_from_first_to_last(void **state) {
     (void)state;
     r.drawing.sequence = "aCxGTA";
     assert_int_equal(sis_subset_letters(&r, 0, &letters, &n), 0);
-    assert_string_equal(letters, "ANNNT"); /* x is no base */
+    assert_string_equal(letters, "ANNNT"); /* x is not a base */
     assert_int_equal(n, 5);
     free(letters);
     assert_int_equal(sis_subset_letters(&r, 1, &letters, &n), SIS_E_FORMAT);
@@ -111,7 +111,7 @@ static void pixels_are_found_in_every_layout(void **state) {
     r.drawing.shape = flat;
     r.drawing.rank = 2;
     r.drawing.feature_map = NULL;
-    r.collection.n_features = 7; /* more than the image has */
+    r.collection.n_features = 7; /* more pixels than the image has */
     assert_int_equal(sis_subset_pixels(&r, 0, &places, &none, &n), SIS_E_FORMAT);
 }
 
@@ -186,7 +186,7 @@ static void check_lanes(const sis__lanes *lanes, sis__rng *r, unsigned length, s
     for (size_t i = 0; i < n; i++)
         text[i] = (uint8_t)sis__rng_below(r, 5);
     for (size_t k = 0; k < SIS__LANES; k++)
-        for (size_t i = 0; i < length; i++) { /* half of the lanes are like the text */
+        for (size_t i = 0; i < length; i++) { /* half of the lanes resemble the text */
             patterns[k][i] =
                 k % 2 && i < n && sis__rng_below(r, 6) ? text[i] : (uint8_t)sis__rng_below(r, 5);
             masks64[patterns[k][i] * SIS__LANES + k] |= (uint64_t)1 << i;
@@ -217,7 +217,7 @@ static void lanes_are_the_table(void **state) {
             check_lanes(*lanes, &r, length, 1 + sis__rng_below(&r, 149));
 }
 
-/* Letters beyond the eight that lanes have. */
+/* More letters than the eight that lanes support. */
 static void many_letters_are_compared_too(void **state) {
     static const char *const strings[] = {"the quick brown fox", "the quick brown ox",
                                           "a quick brown fox", "jumps over", "jumps ever"};
@@ -246,7 +246,7 @@ static void strings_are_laid_over_one_another(void **state) {
     double *numbers;
     (void)state;
     assert_int_equal(sis_motif_learn(strings, 4, "x", NULL, &m, &numbers), 0);
-    assert_int_equal(m.length, 7); /* G and C at the ends are only in one string each */
+    assert_int_equal(m.length, 7); /* G and C at the ends are in only one string each */
     for (size_t k = 0; k < 7; k++) {
         double sum = 0, best = 0;
         size_t at = 0;
@@ -310,8 +310,8 @@ static void windows_of_subsets_are_the_sequence_around_them(void **state) {
 enum { SITES = 60, FLANK = 20, LENGTH = 80 };
 static const char whole_site[] = "GGCGCTGTCCATGGTGCTGA";
 
-/* Sequences at random with a site on either strand, of which a subset has six bases in one of two
- * places; without `planted`, there are these six alone. */
+/* Random sequences with a site on either strand; subsets have six of its bases in one of two
+ * places. Without `planted`, only these six are there. */
 typedef struct {
     char sequences[SITES][LENGTH + 1], *strings[SITES], *windows[SITES];
     int reverse[SITES];
@@ -359,7 +359,7 @@ static void free_sites(planted_sites *p) {
     }
 }
 
-/* The likeliest bases of a motif. */
+/* The most likely bases of a motif. */
 static void likeliest(const sis_motif *m, char *out) {
     for (size_t k = 0; k < m->length; k++) {
         size_t best = 0;
@@ -420,7 +420,7 @@ static void nothing_is_found_where_there_is_no_more_than_the_subsets(void **stat
     sites.n = n;
     assert_int_equal(sis_motif_learn_sites(&sites, "x", turned, &m, &numbers), 0);
     likeliest(&m, found);
-    assert_true(m.length <= 8); /* one column in a hundred is taken by chance */
+    assert_true(m.length <= 8); /* one column in a hundred is significant by chance */
     assert_true(strstr(found, "CTGTCC") || strstr(found, "GGACAG"));
     free(numbers);
     sites.background[2] = 0;
@@ -456,15 +456,15 @@ static void motifs_are_found_on_either_strand(void **state) {
     free(found);
     sis_motif_compare(&matrix, &matrix, &same);
     assert_true(!same.reverse && same.offset == 0);
-    /* one column of 1 against 0.99 + 0.0025, six times; the N against itself is nothing */
+    /* six columns of 1 against 0.99 + 0.0025; N against itself adds 0 */
     assert_true(fabs(same.divergence - 6 * log(1 / 0.9925)) < 1e-12);
 }
 
-/* ---- Chances --------------------------------------------------------------------------------- */
+/* ---- p-values -------------------------------------------------------------------------------- */
 
 enum { MOTIFS = 24, LONGEST = 9, SHUFFLES = 4000 };
 
-/* Motifs of random columns, some sharp and some not. */
+/* Motifs of random columns, some sharp and some flat. */
 typedef struct {
     sis_motif items[MOTIFS];
     double numbers[MOTIFS][4 * LONGEST];
@@ -486,7 +486,7 @@ static void draw_motifs(some_motifs *s, sis__rng *r) {
     s->set = (sis_motifs){.n = MOTIFS, .items = s->items};
 }
 
-/* A motif of n columns, each drawn from all of the set and of its other strand. */
+/* A motif of n columns, each drawn from all columns of the set on both strands. */
 static sis_motif shuffle(const some_motifs *s, size_t n, sis__rng *r, double *p) {
     size_t total = 0;
     for (size_t k = 0; k < MOTIFS; k++)
@@ -501,7 +501,7 @@ static sis_motif shuffle(const some_motifs *s, size_t n, sis__rng *r, double *p)
     return (sis_motif){"y", "y", n, p, p};
 }
 
-/* p-values are the shares of shuffled motifs that are as near. */
+/* p-values equal the share of random motifs that are as close. */
 static void chances_are_those_of_shuffled_motifs(void **state) {
     static some_motifs s;
     sis__rng r;
@@ -523,7 +523,8 @@ static void chances_are_those_of_shuffled_motifs(void **state) {
                 near += m.divergence <= found[k].divergence + 0.01;
             }
             double share = (double)near / SHUFFLES;
-            /* places are taken as independent of each other, which makes p too large: valid, and of the right size */
+            /* positions are treated as independent, so p is an upper bound of the right
+             * magnitude */
             if (share > 1.1 * found[k].p + 0.015 || found[k].p > 3 * share + 0.02)
                 fail_msg("p %g, but %g of shuffled motifs are as near", found[k].p, share);
         }
@@ -547,7 +548,7 @@ static void chances_are_those_of_shuffled_motifs(void **state) {
     }
 }
 
-/* The plain definition, and both strands of random strings through the index. */
+/* The plain definition, and both strands of random strings with the index. */
 static void both_strands_are_near(void **state) {
     sis__rng r;
     sis_cluster_opt opt;
@@ -578,7 +579,7 @@ static void both_strands_are_near(void **state) {
             assert_int_equal(sis_points_add_letters(both, text[i], n), 0);
             assert_int_equal(sis_points_add_letters(one, text[i], n), 0);
         }
-        for (size_t i = 0; i < N; i++) { /* the strings again, turned */
+        for (size_t i = 0; i < N; i++) { /* the strings again, reverse-complemented */
             size_t n = strlen(text[i]);
             sis_dna_turn(text[i], n);
             assert_int_equal(sis_points_add_letters(one, text[i], n), 0);

@@ -74,7 +74,7 @@ static void arrays_of_any_type_grow(void **state) {
     free(names);
 }
 
-/* The fewest of 15 to 17 digits that read back, by printf. */
+/* The shortest of 15 to 17 digits that reads back as the same number, by printf. */
 static void assert_written(sis__buf *b, double v) {
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
@@ -160,8 +160,8 @@ static void json_strings_are_escaped_and_valid_utf8(void **state) {
     sis__buf_release(&b);
 }
 
-/* Every sequence of up to four bytes that is UTF-8 decodes to the character it was made of; of all
- * others the first byte stands for U+FFFD. */
+/* Every valid UTF-8 sequence of up to four bytes decodes to its character; the first byte of any
+ * other sequence decodes to U+FFFD. */
 static void every_character_reads_back(void **state) {
     (void)state;
     for (uint32_t c = 1; c <= 0x10FFFF; c++) {
@@ -275,7 +275,7 @@ static void parallel_runs_each_item_once_and_reports_the_first_failure(void **st
     }
 }
 
-/* The examples of the standard, and every way to cut a text into two. */
+/* The examples of the standard, and every split of a text into two parts. */
 static void digests_are_those_of_the_standard(void **state) {
     static const char abc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     static const char none[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -311,7 +311,7 @@ static void digests_are_those_of_the_standard(void **state) {
     assert_false(sis__sha256_file("/", text));
 }
 
-/* Of every number of 16 bits: itself, and what lies half way to the next one. */
+/* For every 16-bit number: the number itself, and the midpoint to the next one. */
 static void floats_of_16_bits_are_the_nearest_ones(void **state) {
     (void)state;
     for (unsigned bits = 0; bits < 0x10000; bits++) {
@@ -360,7 +360,7 @@ static void files_are_replaced_whole_or_stay(void **state) {
     assert_int_equal(sis__replace_all(path, "two", 3), 0);
     expect_text(path, "two");
     assert_int_equal(remove(path), 0);
-    assert_int_equal(sis__replace_begin(&r, path), 0); /* two that begin where there is none */
+    assert_int_equal(sis__replace_begin(&r, path), 0); /* two writers, no file yet */
     assert_int_equal(sis__replace_begin(&other, path), 0);
     fputs("first", r.file);
     fputs("second", other.file);
@@ -371,7 +371,7 @@ static void files_are_replaced_whole_or_stay(void **state) {
     assert_int_equal(sis__replace_begin(&r, folder), SIS_E_IO);
     sis__replace_end(&r, SIS_E_IO);
     assert_int_equal(remove(path), 0);
-    assert_int_equal(remove(folder), 0); /* nothing is left in it */
+    assert_int_equal(remove(folder), 0); /* fails unless the folder is empty */
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/platform.c: the side of this system and the portable one do the same. The portable one is
- * compiled here, under other names.
+ * base/platform.c: the native and the portable version do the same. The portable one is compiled
+ * here, under other names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void cores_are_counted(void **state) {
     (void)state;
     EACH_SIDE(s) assert_in_range((*s)->cores(), 1, 1 << 20);
     assert_true(native.cores() <=
-                portable.cores()); /* this process may have fewer than there are */
+                portable.cores()); /* this process may be bound to fewer */
 }
 
 static void pipes_and_sockets_are_closed_by_exec(void **state) {
@@ -182,10 +182,10 @@ static void children_are_ended(void **state) {
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
         sis__children_remove(child[i]);
     }
-    assert_int_equal(waitpid(child[2], &status, WNOHANG), 0); /* not ours any more */
+    assert_int_equal(waitpid(child[2], &status, WNOHANG), 0); /* not ended: it was removed */
     kill(child[2], SIGKILL);
     assert_int_equal(waitpid(child[2], &status, 0), child[2]);
-    sis__children_end(); /* none */
+    sis__children_end(); /* no child is left */
 }
 
 int main(void) {

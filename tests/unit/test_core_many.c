@@ -19,7 +19,7 @@ enum { INPUTS = 200 };
 static double values[INPUTS][MAX], masks[MAX];
 static sis_input inputs[INPUTS];
 
-/* Inputs of different lengths for one network. */
+/* Inputs of different lengths for one model. */
 static void fill(function *f, sis__rng *r) {
     problem p;
     do
@@ -33,7 +33,7 @@ static void fill(function *f, sis__rng *r) {
     }
 }
 
-/* A function of as many values as it is given, without state. */
+/* A stateless function of any number of values. */
 static int any_length(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     function f = *(const function *)ctx;
     f.n = width;
@@ -42,7 +42,7 @@ static int any_length(void *ctx, const double *rows, size_t n, size_t width, dou
     return 0;
 }
 
-/* Fill the inputs, and the function of a model that several threads may ask. */
+/* Fill the inputs, and make a model that several threads may call. */
 static sis_model shared_model(uint64_t seed, function *f) {
     sis__rng r;
     sis__rng_init(&r, seed);
@@ -118,7 +118,7 @@ static void nan_fails_one_input_and_a_broken_model_stops_all(void **state) {
         opt.jobs = jobs;
         listener l = {0};
         assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_E_MODEL);
-        assert_int_equal(l.next, 50); /* all before it, none after it */
+        assert_int_equal(l.next, 50); /* all examples before it, none after it */
         assert_message_has("example 50: ");
         assert_non_null(strstr(l.text.data, "\n7 error 0\n"));
         sis__buf_release(&l.text);
@@ -149,7 +149,7 @@ static void progress_is_told_and_can_cancel(void **state) {
 }
 
 typedef struct {
-    double first, last; /* of the work that is done, 0..1 */
+    double first, last; /* the share of the work that is done, 0..1 */
     size_t calls, back, steps, evaluations, inputs_done;
 } history;
 
@@ -173,7 +173,7 @@ static void assert_from_0_to_1(const history *h, size_t n, size_t steps) {
     assert_true(h->steps >= steps);
 }
 
-/* The middle of the work is near where half of the selection is, with one subset and with all. */
+/* Half of the reported work is near half of the selection, for one subset and for all. */
 static void progress_runs_from_0_to_1(void **state) {
     (void)state;
     function f;
@@ -214,7 +214,7 @@ static void progress_runs_from_0_to_1(void **state) {
     sis__buf_release(&l.text);
 }
 
-/* As often as 20 times a second, and at the end, by any number of threads. */
+/* Reported at most 20 times a second and at the end, for any number of threads. */
 static void progress_is_not_told_too_often(void **state) {
     (void)state;
     function f;
@@ -250,7 +250,7 @@ static void the_caller_can_stop(void **state) {
     sis_model m = shared_model(24, &f);
     m.worker_new = NULL;
     sis_opt opt = decision(2);
-    opt.jobs = 4; /* one thread all the same: the model has no worker_new */
+    opt.jobs = 4; /* one thread only: the model has no worker_new */
     listener l = {.stop_at = 5};
     assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_E_IO);
     assert_int_equal(l.next, 5);
@@ -305,7 +305,7 @@ static void plain_scores_are_the_model_s(void **state) {
     assert_string_equal(sis_error_detail(), "example 1: it has no values");
 }
 
-/* ctx: how many inputs may be done before it is enough. */
+/* Cancels after more than *ctx inputs. */
 static int enough(void *ctx, const sis_progress *p) {
     assert_int_equal(p->inputs, INPUTS);
     assert_int_equal(p->inputs_done, p->evaluations);

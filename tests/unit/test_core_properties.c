@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the paper proves, on thousands of random functions: Propositions 1 and 2, Examples 1 to 4,
- * and agreement with its procedures written down plainly (support_oracle.c).
+ * The paper's claims on thousands of random functions: Propositions 1 and 2, Examples 1 to 4, and
+ * agreement with a plain version of its procedures (support_oracle.c).
  */
 #include "support.h"
 
@@ -41,7 +41,7 @@ static void collections_agree_with_the_plain_procedures(void **state) {
             sis_collection_release(&c);
         }
     }
-    assert_true(explained > ROUNDS / 4); /* the test tests something */
+    assert_true(explained > ROUNDS / 4); /* enough cases were explained */
     assert_true(several > ROUNDS / 20);
 }
 
@@ -70,7 +70,7 @@ static void propositions_1_and_2_hold(void **state) {
                 assert_true(present_value(&p, in) < p.threshold);
                 in[s->features[i]] = 1;
             }
-            /* The smallest of all sufficient sets its backward selection went through. */
+            /* The smallest sufficient set of its backward selection. */
             assert_int_equal(sis_trace_find(&s->trace, p.threshold, 0), s->n);
         }
         if (c.status == SIS_STATUS_EXPLAINED)
@@ -133,15 +133,15 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
         for (size_t k = 0; k < c.n_subsets; k++)
             for (size_t i = 0; i < c.subsets[k].n; i++) {
                 int f = c.subsets[k].features[i];
-                if (k == 0) /* the largest terms, the largest first */
+                if (k == 0) /* the largest terms first */
                     assert_true(terms[f] == sorted[i]);
-                assert_true(terms[f] > 0); /* no zero coefficient, no wrong sign */
+                assert_true(terms[f] > 0); /* no coefficient is zero or has the wrong sign */
                 if (c.subsets[k].n == 1)
                     seen[f] = 1;
             }
-        /* Every feature that suffices alone is a subset alone. The paper claims it of all linear
-         * models, but negative terms among the rest can end the search first (terms 2, 2, -2 at
-         * threshold 1: after the first subset the rest scores 0). */
+        /* Every feature that suffices alone is a subset of its own. The paper claims this for
+         * all linear models, but negative terms among the rest can end the search first (terms
+         * 2, 2, -2 at threshold 1: after the first subset the rest scores 0). */
         for (size_t i = 0; i < g.n; i++)
             if (helpful && c.status == SIS_STATUS_EXPLAINED && tanh(g.b0 + terms[i]) >= threshold) {
                 assert_true(seen[i]);
@@ -161,8 +161,8 @@ typedef struct {
     int and;
 } gates;
 
-/* A group is worth its level when all its values are there (1), almost nothing otherwise; masking
- * more of it is a little worse each time. */
+/* A group scores its level if all its values are present (1), and almost nothing otherwise; each
+ * further masked value lowers the score a little. */
 static int gates_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     const gates *g = (const gates *)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -185,7 +185,7 @@ static void random_gates(gates *g, sis__rng *r, size_t n, int and) {
         g->group_of[v] = v < g->groups ? (int)v : (int)sis__rng_below(r, g->groups + 1) - 1;
         g->level[v] = 0;
     }
-    for (size_t v = n - 1; v > 0; v--) { /* shuffle who is where */
+    for (size_t v = n - 1; v > 0; v--) { /* shuffle the positions */
         size_t w = sis__rng_below(r, v + 1);
         int t = g->group_of[v];
         g->group_of[v] = g->group_of[w];
@@ -283,7 +283,7 @@ static void example_4_returns_what_is_nearer_to_the_pattern_than_its_mask(void *
             x[v] = (double)sis__rng_below(&r, 9);
             z[v] = (double)sis__rng_below(&r, 9);
             if (fabs(x[v] - p.c[v]) ==
-                fabs(z[v] - p.c[v])) /* the paper has strict inequality only */
+                fabs(z[v] - p.c[v])) /* the paper assumes strict inequality */
                 x[v] = z[v];
             nearer += p.in[v] && fabs(x[v] - p.c[v]) < fabs(z[v] - p.c[v]);
         }
@@ -291,8 +291,8 @@ static void example_4_returns_what_is_nearer_to_the_pattern_than_its_mask(void *
         sis_input in = {.values = x, .mask = z, .n_values = n};
         sis_opt opt;
         sis_opt_init(&opt);
-        /* Features that are farther than their mask only help when masked, so the paper's claim is
-         * about inputs that have none; give those their mask's value. */
+        /* Masking features that are farther than their mask only raises the score. The paper's
+         * claim is about inputs without such features, so set these to their mask. */
         for (size_t v = 0; v < n; v++)
             if (fabs(x[v] - p.c[v]) > fabs(z[v] - p.c[v]))
                 x[v] = z[v];
@@ -339,7 +339,7 @@ static void a_trace_answers_every_other_threshold(void **state) {
                 assert_int_equal(size, 0);
             }
         }
-        assert_int_equal(p.f.rows, rows); /* nothing was evaluated for that */
+        assert_int_equal(p.f.rows, rows); /* this took no evaluation */
         sis_trace_release(&t);
         sis_walk_free(w);
     }

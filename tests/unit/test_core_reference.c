@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Behaviours pinned by the published numpy implementation, and the cases in which it fails.
+ * Behaviours of the published numpy implementation, and the cases in which it fails.
  */
 #include "support.h"
 
@@ -45,8 +45,8 @@ static void sum_of_four_gives_order_values_and_subset(void **state) {
     assert_true(fabs(c.score - 1.5) < 1e-12);
     assert_true(c.masked_score == 0);
     assert_true(fabs(c.rest_score - 0.2) < 1e-12);
-    /* 4+3+2+1 probes, the input, the rest; then input, mask, subset and rest again; then these and
-     * the subset without each of its two features, three times */
+    /* 4+3+2+1 probes, the input, the rest; then input, mask, subset and rest again; then these
+     * and the subset without each of its two features, three times */
     assert_int_equal(c.evaluations, 12 + 4 + 3 * 6);
     sis_collection_release(&c);
 }
@@ -62,7 +62,7 @@ static void columns_as_features_give_two_subsets(void **state) {
     assert_int_equal(c.n_features, 3);
     assert_int_equal(c.n_subsets, 2);
     assert_features(&c.subsets[0], 1, (int[]){1});
-    assert_features(&c.subsets[1], 2, (int[]){2, 0}); /* 0.7 + 0.3: equality suffices */
+    assert_features(&c.subsets[1], 2, (int[]){2, 0}); /* 0.7 + 0.3: equality is enough */
     sis_collection_release(&c);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collections that end early: a cap on subsets, a stop at the first drop, and models whose answers
- * lead nowhere.
+ * Collections that end early: a limit on subsets, a stop at the first drop, and models with
+ * inconsistent answers.
  */
 #include "support.h"
 
@@ -27,7 +27,7 @@ static void a_cap_on_subsets_keeps_the_first_ones(void **state) {
     sis_collection_release(&c);
 }
 
-/* Masking 0 first costs much and pays later: a local minimum on the way. */
+/* The score first drops and then recovers as features are masked: a local minimum. */
 static int dip(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     static const double by_count[] = {1.0, 0.4, 0.9, 0.95, 0.1}; /* masked features -> score */
     (void)ctx;
@@ -73,7 +73,8 @@ static void early_stops_rank_and_verify_what_they_leave(void **state) {
     }
 }
 
-/* Is what a limit left the beginning of the whole, and its bound sufficient? */
+/* Asserts that the collection cut by a limit is the beginning of the whole one, and that its
+ * bound is sufficient. */
 static void assert_begins(const sis_collection *cut, const sis_collection *whole) {
     assert_true(cut->n_subsets <= whole->n_subsets && cut->score == whole->score);
     for (size_t k = 0; k < cut->n_subsets; k++) {
@@ -111,7 +112,7 @@ static void limits_leave_the_beginning_and_a_sufficient_bound(void **state) {
     assert_true(cut > 100);
 }
 
-/* A model that is no function of its input: an error, never a crash or a claim. */
+/* A nondeterministic model gives an error, never a crash or a claim. */
 static int fickle(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     sis__rng *r = (sis__rng *)ctx;
     (void)rows, (void)width;
@@ -139,7 +140,8 @@ static void a_model_that_changes_its_mind_is_survived(void **state) {
     }
 }
 
-/* Half of the features decide, and so does the mask, but not when it is asked for the first time. */
+/* Half of the features reach the threshold. So does the mask, but not the first time it is
+ * scored. */
 typedef struct {
     size_t asked;
 } second_thoughts;

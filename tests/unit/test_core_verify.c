@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Audits of collections, true and false ones, and the exhaustive test for smaller subsets.
+ * Audits of true and false collections, and the exhaustive test for smaller subsets.
  */
 #include "support.h"
 
@@ -119,7 +119,7 @@ the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot(void *
     sis_audit_release(&audit);
 }
 
-/* Against every subset counted out. */
+/* Compared with an enumeration of all subsets. */
 static void the_exhaustive_test_misses_nothing(void **state) {
     (void)state;
     sis__rng r;
@@ -159,11 +159,11 @@ static void the_exhaustive_test_misses_nothing(void **state) {
     assert_true(found > 0);
 }
 
-/* ---- Models that are no functions ------------------------------------------------------------ */
+/* ---- Nondeterministic models ----------------------------------------------------------------- */
 
-/* The sum of a row, and on top of it: `noise` times a number that changes from call to call, for rows
- * whose first value is not 0; `rounding` of it if several rows are asked together; `rare` for every
- * seventh row; `other` times the first value of the row before in the batch. */
+/* The sum of a row, plus: `noise` times a number that changes from call to call, for rows whose
+ * first value is not 0; a relative `rounding` if several rows are scored together; `rare` for
+ * every seventh row; `other` times the first value of the row before in the batch. */
 typedef struct {
     double noise, rounding, rare, other;
     size_t calls, rows;
@@ -198,16 +198,16 @@ static void a_model_that_answers_differently_is_not_explained(void **state) {
     } cases[] = {
         {{0}, 4, SIS_OK, ""},
         {{.noise = 1e-3}, 4, SIS_E_UNSTABLE, "another score for the same row (1"},
-        {{.noise = 1e-3}, 20, SIS_E_UNSTABLE, "is dropout left on"}, /* not decided at all */
-        {{.noise = 1e-9}, 4.5, SIS_OK, ""},                          /* a server's last digit */
-        {{.rounding = 1e-5}, 4.5, SIS_OK, ""},                       /* and that of a batch */
-        /* too much for rounding, whatever is decided */
+        {{.noise = 1e-3}, 20, SIS_E_UNSTABLE, "is dropout left on"}, /* not decided */
+        {{.noise = 1e-9}, 4.5, SIS_OK, ""},                          /* last digit of a server */
+        {{.rounding = 1e-5}, 4.5, SIS_OK, ""},                       /* last digits of a batch */
+        /* more than rounding, whatever the decision */
         {{.rounding = 1e-3}, 4.5, SIS_E_UNSTABLE, "(5.005, then 5)"},
-        /* the subset 5 is enough in a batch and not alone */
+        /* the subset 5 is enough in a batch but not alone */
         {{.rounding = 1e-5}, 5.00002, SIS_E_UNSTABLE, "(5.00005, then 5)"},
-        /* the subset 5 + 4, without 4, is not enough by less than batches differ */
+        /* the subset 5 + 4 without 4 misses the threshold by less than batches differ */
         {{.rounding = 1e-5}, 5.00008, SIS_E_UNSTABLE, "too much for a score of 5.00005"},
-        /* four answers are the same by chance; alone they are always the same */
+        /* four answers agree by chance; single rows always agree */
         {{.rare = 1}, 4, SIS_E_UNSTABLE, "for the same row"},
         {{.other = 0.1}, 4, SIS_E_UNSTABLE, "for the same row"},
         /* at the threshold, a batch may round to the other side */

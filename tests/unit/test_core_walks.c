@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks: the batch walk under any memory budget, features of several values, hot-deck samples,
- * walks of a model's own that round differently, links, failing models and failing allocations.
+ * Walks: the batch walk with any memory budget, features of several values, hot-deck samples, a
+ * model's own walk that rounds differently, links, failing models and failing allocations.
  */
 #include "support.h"
 
@@ -40,12 +40,12 @@ static void the_memory_budget_and_batch_size_change_nothing(void **state) {
     }
 }
 
-/* A model that has rows of its own: sometimes it keeps them and answers others. */
+/* A model that provides the rows itself. Sometimes it keeps them and provides others. */
 typedef struct {
     problem *p;
     int (*predict)(void *ctx, const double *rows, size_t n, size_t width, double *scores);
     void *ctx;
-    double *rows; /* the ones that are in use */
+    double *rows; /* the rows in use */
     double *kept[64];
     size_t n_kept, asked;
 } own_rows;
@@ -119,7 +119,7 @@ static void rows_may_be_the_models_own(void **state) {
     assert_true(kept > 200);
 }
 
-/* Rows must be what they claim: x on present features, z on masked ones, also after resets. */
+/* Rows must have x at present features and z at masked ones, also after resets. */
 typedef struct {
     const double *x, *z;
     const int *map;
@@ -139,7 +139,7 @@ static int check_rows(void *ctx, const double *rows, size_t n, size_t width, dou
             }
             assert_true(is_x || is_z);
             if (known[f])
-                assert_int_equal(present[f], is_x); /* a feature is masked as a whole */
+                assert_int_equal(present[f], is_x); /* all values of a feature are masked */
             known[f] = 1;
             present[f] = is_x;
             scores[i] += row[v] * (1 + f % 3);
@@ -211,7 +211,7 @@ static void nan_values_may_mean_missing(void **state) {
     sis_collection_release(&c);
 }
 
-/* ---- A walk of the model's own, that rounds differently -------------------------------------- */
+/* ---- A model's own walk that rounds differently ---------------------------------------------- */
 
 typedef struct {
     sis_walk walk;
@@ -304,7 +304,7 @@ static void a_rough_walk_gives_the_collections_of_full_passes(void **state) {
     assert_true(explained > 300);
 }
 
-/* Far off, and says that it is exact. */
+/* A wrong walk that claims to be exact. */
 static int lying_new(void *ctx, const sis_input *in, size_t memory, sis_walk **out) {
     int error = rough_new(ctx, in, memory, out);
     if (error == SIS_OK) {
@@ -373,7 +373,7 @@ static void margins_rank_where_scores_saturate(void **state) {
     sis_trace t;
     assert_int_equal(sis_walk_new(&p.model, &in, &opt, &w), SIS_OK);
     assert_int_equal(sis_backselect(w, &opt, &t), SIS_OK);
-    const int order[] = {0, 2, 1}; /* although every score is exactly 1 */
+    const int order[] = {0, 2, 1}; /* every score is exactly 1 */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(t.order[i], order[i]);
         assert_true(t.scores[i] == 1.0);
@@ -432,8 +432,8 @@ static void means_of_a_constant_column_are_that_constant(void **state) {
     assert_true(isnan(sis_mean_get(&mean[2]))); /* missing values are left out */
 }
 
-/* The sum of whole numbers k below 2^53 is exact in 128 bits. No double is nearer to sum / n than the
- * mean is: in units of 2^-40 the mean and half a unit in its last place are whole, too. */
+/* The sum of integers k below 2^53 is exact in 128 bits. No double is nearer to sum / n than the
+ * mean: in units of 2^-40, the mean and half a unit in its last place are integers. */
 static void means_are_the_nearest_doubles(void **state) {
     (void)state;
     enum { COLUMNS = 40, ROWS = 5000 };
@@ -443,7 +443,7 @@ static void means_are_the_nearest_doubles(void **state) {
         sis_mean mean = {0};
         __int128 sum = 0;
         for (int i = 0; i < ROWS; i++) {
-            /* of very different sizes, both signs, around zero or not */
+            /* very different sizes, both signs, around zero or not */
             int64_t k = (int64_t)(sis__rng_next(&rng) >> (11 + sis__rng_below(&rng, 40)));
             k = c % 2 && sis__rng_below(&rng, 2) ? -k : k;
             double x = (double)k;
@@ -592,7 +592,7 @@ static void a_large_image_needs_no_gigabytes(void **state) {
     size_t max = 0;
     for (int i = 0; i < WIDTH; i++) {
         map[i] = i / 3;
-        x[i] = i / 3 % 500 == 0; /* the rest equals its mask */
+        x[i] = i / 3 % 500 == 0; /* the other values equal their mask */
     }
     sis_model m = {.size = sizeof m, .predict = wide_sum, .ctx = &max, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = WIDTH, .feature_of = map};

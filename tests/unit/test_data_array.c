@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arrays that are no data sets: masks, feature maps, and what we write ourselves.
+ * Arrays that are not data sets: masks, feature maps, and the arrays that sis writes.
  */
 #include "support_data.h"
 
@@ -39,7 +39,7 @@ static void feature_maps_are_checked(void **state) {
     (void)state;
     const struct {
         float numbers[4];
-        const char *part; /* NULL: fine */
+        const char *part; /* NULL: accepted */
     } cases[] = {
         {{0, 0, 1, -1}, NULL},
         {{1, 2, 0, 3}, NULL},

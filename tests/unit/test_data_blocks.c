@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files that are larger than the memory they may take: every format says the same of its examples
- * whether all are held or a few, in whatever order and by however many threads they are asked for,
- * and memory does not grow with the number of examples.
+ * Files larger than their memory limit. Every format returns the same examples whether all or a few
+ * are in memory, in any order and for any number of threads. Memory does not grow with the number
+ * of examples.
  */
 #include "support_data.h"
 
@@ -19,7 +19,7 @@
 #include <sis/task.h>
 #include <sis/text.h>
 
-/* ---- Two data sets that are the same --------------------------------------------------------- */
+/* ---- Comparison of two data sets ------------------------------------------------------------- */
 
 static void same_text(const char *a, const char *b) {
     assert_int_equal(a == NULL, b == NULL);
@@ -69,7 +69,7 @@ static void same_example(const sis_data *a, const sis_data *b, size_t i) {
     same_values(a, b, i);
 }
 
-/* What all examples share. */
+/* Compares the properties that all examples share. */
 static void same_names(const sis_data *a, const sis_data *b) {
     int maps[2][64] = {{0}};
     size_t n = sis_data_names(a) ? sis_data_width(a, 0) : 0, f = sis_data_features(a, 0, NULL);
@@ -84,7 +84,7 @@ static void same_names(const sis_data *a, const sis_data *b) {
         assert_string_equal(sis_data_feature_names(a)[k], sis_data_feature_names(b)[k]);
 }
 
-/* In order, backwards, and by leaps. */
+/* In order, backwards, and with jumps. */
 static void same_data(const sis_data *a, const sis_data *b) {
     size_t n = sis_data_count(a);
     assert_int_equal(sis_data_count(b), n);
@@ -200,7 +200,7 @@ static const char *write_kind(const file_kind *k, size_t n) {
     return path;
 }
 
-/* ---- Claims ---------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void blocks_hold_what_the_file_does(void **state) {
     static const size_t memories[] = {1, 2000, 20000};
@@ -231,7 +231,7 @@ static void labels_beside_the_file_stay(void **state) {
     remove(folder_path("a.target"));
 }
 
-/* What can be read only once, and what is packed. */
+/* Pipes and compressed files. */
 static void pipes_and_packed_files_are_copied(void **state) {
     (void)state;
     for (size_t k = 0; k < KINDS; k++) {
@@ -242,7 +242,7 @@ static void pipes_and_packed_files_are_copied(void **state) {
         remove(pipe);
         assert_int_equal(mkfifo(pipe, 0600), 0);
         pid_t child = strcmp(strrchr(name, '.'), ".tsv") == 0 ? -1 : fork();
-        if (child == 0) { /* a .tsv is looked at before it is read */
+        if (child == 0) { /* a .tsv is inspected before it is read */
             FILE *f = fopen(pipe, "w");
             fputs(text, f);
             fclose(f);
@@ -266,7 +266,7 @@ static void pipes_and_packed_files_are_copied(void **state) {
     }
 }
 
-/* A file with a mistake is refused in the same words. */
+/* A file with an error is refused with the same message. */
 static void compare_reading(const char *path) {
     sis_data *all, *some;
     char said[512] = "";
@@ -304,7 +304,7 @@ static void mistakes_are_the_same(void **state) {
     assert_message_has("row 2, column \"k\": unknown category \"z\"; expected x, y");
 }
 
-/* Each thread has its examples while it looks at them. */
+/* A thread that reads examples with a step. */
 typedef struct {
     const sis_data *data;
     size_t step;
@@ -384,8 +384,8 @@ static void failing_allocations_are_reported(void **state) {
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 #ifndef __SANITIZE_ADDRESS__
-/* Kilobytes at the most that a process takes to open a task about n examples. Ids of the file's own take 16
- * bytes each. */
+/* Peak memory, in kilobytes, of a process that opens a task with n examples. Ids from the file
+ * take 16 bytes each. */
 static long peak_of(const file_kind *k, size_t n) {
     struct rusage used;
     int status;
@@ -439,7 +439,7 @@ int main(void) {
         cmocka_unit_test(threads_have_blocks_of_their_own),
         cmocka_unit_test(a_file_that_changes_is_an_error),
         cmocka_unit_test(failing_allocations_are_reported),
-#ifndef __SANITIZE_ADDRESS__ /* there what is freed stays */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer keeps freed memory */
         cmocka_unit_test(memory_does_not_grow_with_examples),
 #endif
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables with words in them: columns of categories, each one feature, and columns of labels.
+ * Tables with words: columns of categories, each one feature, and columns of labels.
  */
 #include "support_data.h"
 
@@ -96,7 +96,7 @@ static void categories_can_be_those_of_a_model(void **state) {
     sis_data_free(data);
     static const char *const numbers[] = {"x", "x=1"};
     const double columns[] = {1, 3};
-    opt.names = numbers; /* columns that are called so, and no category of one */
+    opt.names = numbers; /* x=1 is a column, not a category of x */
     opt.n_names = 2;
     assert_int_equal(open_with("x,y,x=1\n1,9,3\n", &opt, &data), 0);
     assert_int_equal(sis_data_values(data, 0, row), 0);
@@ -104,7 +104,7 @@ static void categories_can_be_those_of_a_model(void **state) {
     sis_data_free(data);
     static const char *const longer[] = {"x", "x=1=A", "x=1=B"};
     const double words[] = {5, 0, 1}, one[] = {1, 0};
-    opt.names = longer; /* categories of the column x=1, none of x */
+    opt.names = longer; /* categories of the column x=1, not of x */
     opt.n_names = 3;
     assert_int_equal(open_with("x,x=1\n5,B\n6,A\n", &opt, &data), 0);
     assert_int_equal(sis_data_values(data, 0, row), 0);
@@ -112,7 +112,7 @@ static void categories_can_be_those_of_a_model(void **state) {
     assert_int_equal(sis_data_features(data, 0, NULL), 2);
     assert_string_equal(sis_data_feature_names(data)[1], "x=1");
     sis_data_free(data);
-    opt.names = longer + 1; /* and of x, where that has the words */
+    opt.names = longer + 1; /* categories of x, if x has these words */
     opt.n_names = 2;
     assert_int_equal(open_with("x,x=1\n1=A,7\n1=B,8\n", &opt, &data), 0);
     assert_int_equal(sis_data_values(data, 0, row), 0);
@@ -147,7 +147,7 @@ static void categories_have_a_limit(void **state) {
     free(text);
 }
 
-/* Labels are no categories: prices, or names, may all be different. */
+/* Labels are not categories: prices or names may all be different. */
 static void labels_have_no_limit(void **state) {
     (void)state;
     sis_data_opt opt;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables: quoting, line ends, headers, numbers; what is wrong with a table and where.
+ * Tables: quoting, line ends, headers, numbers; errors and their positions.
  */
 #include "support_data.h"
 
@@ -63,7 +63,7 @@ static void tables_are_read_whatever_ends_their_lines(void **state) {
         holds(table("t.csv", texts[i]), "a|b|c", 6, numbers);
     holds(table("t.TSV", "a\tb\tc\n1\t2\t3\n-4.5\t6e2\t.25\n"), "a|b|c", 6, numbers);
     holds(table("u.tsv", "a,b\n1\n"), "a,b", 1, numbers);
-    holds(table("w.csv", "\xEF\xBC\xA1\n1\n"), "\xEF\xBC\xA1", 1, numbers); /* begins like a mark */
+    holds(table("w.csv", "\xEF\xBC\xA1\n1\n"), "\xEF\xBC\xA1", 1, numbers); /* similar to a BOM */
     holds(table("w.csv", "\xEF\xBF\xBD\n1\n"), "\xEF\xBF\xBD", 1, numbers);
 }
 
@@ -208,7 +208,7 @@ static void excerpts_are_short_and_plain(void **state) {
     (void)state;
     char out[SIS__EXCERPT_SIZE], text[200];
     assert_string_equal(sis__cell_excerpt("caf\xC3\xA9\n\x7F\xC2\x9B", out), "caf\xC3\xA9???\x9B");
-    for (size_t pad = 0; pad < 4; pad++) { /* three bytes a character, cut at each of them */
+    for (size_t pad = 0; pad < 4; pad++) { /* three bytes a character, cut after each byte */
         memset(text, 'x', pad);
         for (size_t i = 0; i < 40; i++)
             memcpy(text + pad + 3 * i, "\xE2\x82\xAC", 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DNA: FASTA, tables of sequences, motifs, shuffles and what is made up.
+ * DNA: FASTA, tables of sequences, motifs, shuffles and generated sequences.
  */
 #include "support_data.h"
 
@@ -283,8 +283,8 @@ static void shuffles_keep_every_pair(void **state) {
     assert_int_equal(sis_dna_shuffle("", 1, out), SIS_E_ARGUMENT);
 }
 
-/* ACAGATACA has as pairs AC CA AG GA AT TA AC CA: A first and last, and the four loops CACGAT in
- * any order, the two C alike: 12 sequences, each as often as the others. */
+/* ACAGATACA has the pairs AC CA AG GA AT TA AC CA: A is first and last, with the four loops
+ * CACGAT in any order. The two C are equal: 12 sequences, all equally likely. */
 static void shuffles_are_even(void **state) {
     (void)state;
     enum { ROUNDS = 12000 };
@@ -303,10 +303,10 @@ static void shuffles_are_even(void **state) {
     }
     assert_int_equal(n, 12);
     for (size_t k = 0; k < 12; k++)
-        assert_in_range(counts[k], 850, 1150); /* 1000, five deviations of 30 */
+        assert_in_range(counts[k], 850, 1150); /* 1000, within five standard deviations of 30 */
 }
 
-/* ---- Made up --------------------------------------------------------------------------------- */
+/* ---- Generated sequences --------------------------------------------------------------------- */
 
 static void motifs_are_planted_on_either_strand(void **state) {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What examples are called: by a column or field that the caller names, in every format that has
- * such.
+ * Ids of examples: from a column or field that the caller names, in every format that has columns
+ * or fields.
  */
 #include "support_data.h"
 
@@ -15,7 +15,8 @@ static int open_by(const char *name, const char *text, const sis_data_opt *opt, 
     return sis_data_read(folder_text(name, text), opt, out);
 }
 
-/* The ids of the two examples of a file, if column `id` (NULL: not said) holds them. */
+/* Checks the ids of the two examples of a file. `id` names the column that holds them; NULL:
+ * none. */
 static void called(const char *name, const char *text, const char *id, const char *first,
                    const char *second) {
     sis_data *data;
@@ -43,7 +44,7 @@ static void every_format_with_columns_has_ids(void **state) {
     (void)state;
     called("a.csv", "case,age\n A-1 ,3\n\"B, 2\",4\n", "case", "A-1", "B, 2");
     called("a.csv", "age,case\n3,12\n4,007\n", "case", "12", "007");
-    /* Who needs them to differ has to look. */
+    /* Duplicate ids are accepted; callers that need unique ids check them. */
     called("a.csv", "age,case\n3,12\n4,12\n", "case", "12", "12");
     called("a.csv", "age,case\n3,12\n4,007\n", NULL, "0", "1");
     called("a.tsv", "case\tage\nA\t3\nB\t4\n", "case", "A", "B");
@@ -94,7 +95,7 @@ static void ids_of_a_table_are_no_feature(void **state) {
     assert_message_has("column \"risk\" cannot be both the id and the label");
 }
 
-/* More than there may be categories. */
+/* More ids than the limit on categories. */
 static void there_may_be_any_number_of_ids(void **state) {
     (void)state;
     sis_data *data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * IDX arrays and what is gzipped: images with their labels, every type, every way to be damaged.
+ * IDX arrays and gzipped files: images with their labels, every type, every kind of damage.
  */
 #include "support_data.h"
 
@@ -18,7 +18,7 @@ static const unsigned char images[] = {0, 0, 8, 3,  0,   0,   0,   2,   0, 0, 0,
                                        0, 3, 0, 51, 102, 153, 204, 255, 1, 2, 3, 4, 5, 6};
 static const unsigned char labels[] = {0, 0, 8, 1, 0, 0, 0, 2, 7, 9};
 
-/* Write bytes gzipped, as `members` one after the other. */
+/* Write bytes gzipped, in `members` members. */
 static const char *folder_gzip(const char *name, const void *bytes, size_t n, size_t members) {
     const char *path = folder_path(name);
     for (size_t k = 0; k < members; k++) {

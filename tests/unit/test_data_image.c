@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * JPEG files, folders of images, labels from a file, arrays taken for images, other sizes; and
- * files that are damaged or none of these. Without libjpeg JPEG is refused, and the rest is tested.
+ * JPEG files, folders of images, labels from a file, arrays as images, resizing; damaged files and
+ * files of other formats. Without libjpeg, JPEG is refused, and the rest is tested.
  */
 #include "support_data.h"
 
@@ -17,8 +17,8 @@
 #include "base/rng.h"
 #include "data/image.h"
 
-/* 5 x 3 pixels: red 40 x, green 80 y, blue 200, the highest quality; the same in grey, in several
- * passes; the same in the colours of printers. */
+/* 5 x 3 pixels: red 40 x, green 80 y, blue 200, at the highest quality; the same in grey,
+ * progressive; the same in CMYK. */
 static const unsigned char colour_jpg[] = {
     0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10, 0x4a, 0x46, 0x49, 0x46, 0x00, 0x01, 0x01, 0x00, 0x00, 0x01,
     0x00, 0x01, 0x00, 0x00, 0xff, 0xdb, 0x00, 0x43, 0x00, 0x02, 0x01, 0x01, 0x01, 0x01, 0x01, 0x02,
@@ -77,7 +77,7 @@ static const unsigned char cmyk_jpg[] = {
     0x4b, 0x00, 0x00, 0x3f, 0x00, 0x5a, 0x57, 0xb6, 0xa6, 0x83, 0x45, 0x86, 0xe1, 0xb7, 0xc2, 0x90,
     0xd0, 0x0f, 0xff, 0xd9};
 
-/* What another reader makes of these. */
+/* Pixels of these images as another decoder reads them. */
 static const unsigned char colours[] = {1,   0,   202, 39,  1,   198, 81,  0,   199, 121, 0,   201,
                                         162, 1,   201, 1,   79,  205, 40,  80,  201, 81,  79,  202,
                                         121, 79,  203, 161, 79,  203, 2,   161, 200, 40,  163, 197,
@@ -85,7 +85,7 @@ static const unsigned char colours[] = {1,   0,   202, 39,  1,   198, 81,  0,   
 static const unsigned char greys[] = {23,  34,  47,  59,  70,  70,  82, 94,
                                       107, 118, 118, 129, 142, 154, 165};
 
-/* Is this build without libjpeg? */
+/* 1 if this build lacks libjpeg. */
 static int no_jpeg(void) {
     sis_data *data;
     int code = sis_data_read(folder_write("try.jpg", grey_jpg, sizeof grey_jpg), NULL, &data);
@@ -143,7 +143,7 @@ static void damaged_jpeg_is_said(void **state) {
     data_refused(folder_write("d.jpg", huge, sizeof huge), SIS_E_FORMAT, "61440 x 61440 pixels");
 }
 
-/* One scan after the other, each of almost no bytes, over all pixels again. */
+/* Many scans of almost no bytes, each over all pixels. */
 static void endless_passes_are_refused(void **state) {
     (void)state;
     static unsigned char file[1 << 16];
@@ -249,7 +249,7 @@ static void other_folders_are_refused(void **state) {
     data_refused(path, SIS_E_FORMAT, "more than 16 deep");
     unlink(folder_path("empty/loop"));
     assert_int_equal(symlink("nowhere", folder_path("empty/README")), 0);
-    data_refused(path, SIS_E_FORMAT, "a folder without images"); /* it is none, wherever it leads */
+    data_refused(path, SIS_E_FORMAT, "a folder without images"); /* its name is not an image's */
     unlink(folder_path("empty/README"));
     assert_int_equal(symlink("nowhere", folder_path("empty/x.png")), 0);
     data_refused(path, SIS_E_IO, "cannot open ");
@@ -373,14 +373,14 @@ static void arrays_may_be_images(void **state) {
 
 /* ---- Other sizes --------------------------------------------------------------------------- */
 
-/* One line as a function: pixel k from k to k + 1, between middles a straight line. */
+/* A line of pixels as a function: pixel k covers k to k + 1; linear between centres. */
 static double line_at(const double *in, size_t n, double x) {
     double at = fmin(fmax(x - 0.5, 0), (double)(n - 1));
     size_t k = (size_t)at < n - 1 ? (size_t)at : n - 1, next = k + 1 < n ? k + 1 : k;
     return in[k] + (at - (double)k) * (in[next] - in[k]);
 }
 
-/* Every new pixel cut into n pieces, each inside one old pixel. */
+/* Each new pixel is cut into n pieces, each inside one old pixel. */
 static double slow_pixel(const double *in, size_t n, size_t i, size_t m) {
     double sum = 0;
     if (m >= n)

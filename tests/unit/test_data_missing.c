@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Absent values, types of columns, files without a header.
+ * Missing values, column types, files without a header.
  */
 #include "support_data.h"
 
@@ -63,7 +63,7 @@ static void a_column_with_a_blank_stays_one_of_numbers(void **state) {
     data = opened(holes, &opt);
     row_is(data, 2, (const double[]){4, NAN, NAN, 7}, 4);
     sis_data_free(data);
-    data = opened("a,w\n1,none\n2,x\n", &opt); /* a word, unlike in a column of numbers */
+    data = opened("a,w\n1,none\n2,x\n", &opt); /* a word, but missing in a column of numbers */
     row_is(data, 0, (const double[]){1, 1, 0}, 3);
     sis_data_free(data);
     opt.categorical = 0;
@@ -73,7 +73,8 @@ static void a_column_with_a_blank_stays_one_of_numbers(void **state) {
     sis_data_free(data);
 }
 
-/* What pandas.get_dummies and OneHotEncoder make of missing words: nothing, or the last column. */
+/* Missing words as pandas.get_dummies and OneHotEncoder encode them: all zeros, or the last
+ * column. */
 static void missing_words_are_what_the_model_was_trained_on(void **state) {
     (void)state;
     static const char *const without[] = {"w=y", "w=x", "a"}, *const with[] = {"a", "w_x", "w_nan"};
@@ -99,7 +100,7 @@ static void missing_words_are_what_the_model_was_trained_on(void **state) {
     row_is(data, 2, (const double[]){3, 0, 1}, 3);
     assert_int_equal(sis_data_features(data, 0, NULL), 2);
     sis_data_free(data);
-    opt.names = NULL; /* the model has names for none, only a number of values */
+    opt.names = NULL; /* the model has no names, only a number of values */
     opt.n_values = 2;
     refused_with(table, &opt, "the cell is empty");
     opt.missing = SIS_MISSING_NAN;
@@ -116,8 +117,8 @@ static void missing_words_are_what_the_model_was_trained_on(void **state) {
     }
 }
 
-/* Numbers as categories are sorted as numbers; true and false are numbers, unless they are said or
- * named to be categories; the longest column that fits is meant by column_category. */
+/* Numeric categories are sorted as numbers; true and false are numbers unless they are declared
+ * or named as categories; column_category refers to the longest column name that fits. */
 static void columns_are_what_encoders_make_of_them(void **state) {
     (void)state;
     static const char table[] = "z,b,z_b\n10,True,u\n9,false,v\n";
@@ -205,7 +206,7 @@ static void files_without_a_header_are_seen(void **state) {
     assert_string_equal(sis_data_names(data)[1], "c1");
     row_is(data, 0, (const double[]){5, 2.5}, 2);
     sis_data_free(data);
-    data = opened("0,1,2\n3,4,5\n", &opt); /* what a header is called that nobody wrote */
+    data = opened("0,1,2\n3,4,5\n", &opt); /* pandas writes this header for unnamed columns */
     assert_int_equal(sis_data_count(data), 1);
     assert_string_equal(sis_data_names(data)[2], "2");
     sis_data_free(data);
@@ -327,7 +328,7 @@ static void columns_are_described(void **state) {
                               "w       category        1         2  y 2, x 1\n"
                               "b       number          2         2  5 to 7\n");
     sis_columns_release(&c);
-    sis_data_opt opt; /* the lines are a file of types */
+    sis_data_opt opt; /* the output is a file of types */
     sis_data_opt_init(&opt);
     opt.types = folder_text("t.txt", text);
     opt.missing = SIS_MISSING_NAN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * .npy files: every type, order and version; shapes that lie; files cut, spoiled or made up.
+ * .npy files: every type, order and version; wrong shapes; truncated, damaged and hostile files.
  */
 #include "support_data.h"
 
@@ -191,7 +191,7 @@ static const struct {
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", SIS_E_FORMAT,
      "impossibly large"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (18446744073709551617,)}", SIS_E_FORMAT,
-     "impossibly large"}, /* 1, if it went round */
+     "impossibly large"}, /* 1 if it overflowed */
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", SIS_E_FORMAT,
      "impossibly large"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296)}", SIS_E_FORMAT,
@@ -326,9 +326,9 @@ static void pipes_are_read_and_cannot_promise_more_than_they_bring(void **state)
     assert_message_has("needs 8000000000000000 bytes of numbers, found 200000");
 }
 
-/* ---- Hostile ------------------------------------------------------------------------------- */
+/* ---- Hostile files ------------------------------------------------------------------------- */
 
-/* Whatever is in the file: a data set whose values can be read, or a code and a line. */
+/* Any content gives a data set whose values can be read, or an error code and a message. */
 static void use_hostile(const char *path) {
     sis_data *data;
     int code = sis_data_read(path, NULL, &data);

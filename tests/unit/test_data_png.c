@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * PNG images: grey and colour, and files that are damaged, huge or not images at all.
+ * PNG images: grey and colour, and files that are damaged, huge or not images.
  */
 #include "support_data.h"
 
@@ -14,7 +14,7 @@
 #include <sis/data.h>
 #include <sis/files.h>
 
-/* Write an image of that format, its bytes counting up in steps of 10. */
+/* Write an image of that format; its bytes increase in steps of 10. */
 static const char *image_file(const char *name, unsigned format, unsigned width, unsigned height) {
     png_image image = {
         .version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = format};
@@ -62,8 +62,7 @@ static void images_are_read(void **state) {
     sis_data_free(data);
 }
 
-/* Numbers of 16 bits in a row, grey or colours, as other programs write them: nothing is said of
- * gamma. */
+/* 16-bit pixels, grey or colour, as other programs write them, without gamma. */
 static const char *deep_file(int type, unsigned width, const unsigned char *bytes) {
     const char *path = folder_path("deep.png");
     FILE *f = fopen(path, "wb");
@@ -98,7 +97,7 @@ static void refused(const char *path, const char *part) {
     data_refused(path, SIS_E_FORMAT, part);
 }
 
-/* A file whose header promises that many pixels, with nothing behind it. */
+/* A file whose header announces that many pixels, without data. */
 static const char *promise(unsigned width, unsigned height) {
     unsigned char b[41] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n', 0, 0, 0, 13, 'I', 'H', 'D',
                            'R',  0,   0,   0,   0,    0,    0,    0,    0, 8, 0, 0,  0,   0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts: words and where they stand, lines, labelled lines, JSON Lines.
+ * Texts: words and their positions, lines, labelled lines, JSON Lines.
  */
 #include "support_data.h"
 
@@ -137,7 +137,7 @@ static void lines_are_texts(void **state) {
     assert_string_equal(sis_data_text(data, 0), "one line");
     assert_string_equal(sis_data_text(data, 2), "three");
     sis_data_free(data);
-    data = open_as("a.txt", "\none\n \nthree\n\n\n", NULL); /* blank lines, but for the last */
+    data = open_as("a.txt", "\none\n \nthree\n\n\n", NULL); /* blank lines, except the last */
     assert_int_equal(sis_data_count(data), 4);
     assert_string_equal(sis_data_text(data, 0), "");
     assert_string_equal(sis_data_text(data, 2), " ");
@@ -191,7 +191,7 @@ static void labels_stand_before_texts(void **state) {
     sis_data_free(data);
     static const sis_data_opt tables[] = {
         {.size = sizeof *tables, .categorical = 1},
-        {.size = sizeof *tables, .categories = "b"}}; /* have these */
+        {.size = sizeof *tables, .categories = "b"}}; /* options of tables */
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         assert_int_equal(
             sis_data_read(folder_text("a.tsv", "a\tb\n1\tnew york\n2\tbonn\n"), &tables[i], &data),
@@ -205,10 +205,10 @@ static void labels_stand_before_texts(void **state) {
             &(sis_data_opt){.size = sizeof(sis_data_opt), .categorical = 2, .categories = "b"},
             &data),
         0);
-    assert_string_equal(sis_data_kind(data), "text"); /* words, if it is a table */
+    assert_string_equal(sis_data_kind(data), "text"); /* a table would have words here */
     sis_data_free(data);
     sis_data_opt opt = {
-        .size = sizeof opt, .no_header = 1, .label = "2"}; /* only a table has these */
+        .size = sizeof opt, .no_header = 1, .label = "2"}; /* options of tables only */
     assert_int_equal(sis_data_read(folder_text("a.tsv", "1\t2\tsetosa\n3\t4\tx\n"), &opt, &data),
                      0);
     assert_string_equal(sis_data_kind(data), "table");
@@ -375,7 +375,7 @@ static int read_once(void *ctx) {
     return code;
 }
 
-/* Texts of a table, all of it in memory or not. */
+/* Texts of a table, in memory or read in blocks. */
 static int read_column(const char *path, size_t memory, sis_data **out) {
     sis_data_opt opt;
     sis_data_opt_init(&opt);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokenizers: tokens, their places and words by hand; byte pairs against the obvious way to join
- * them; files that are damaged or ask for what is not known. Skipped, but for its message, where
- * the library was built without libutf8proc.
+ * Tokenizers: tokens, their positions and words by hand; byte pairs against a plain merge; damaged
+ * and unsupported files. Without libutf8proc, only the message is tested.
  */
 #include "support_data.h"
 
@@ -48,7 +47,7 @@ static void assert_ids(const sis_tokenizer *t, const char *text, size_t max, con
     sis_tokens_release(&tokens);
 }
 
-/* The words of a text as it is written, with bars between. */
+/* The words of a text as written, separated by bars. */
 static void assert_words(const sis_tokenizer *t, const char *text, const char *want) {
     sis_tokens tokens = {0};
     char got[1024] = "";
@@ -88,7 +87,7 @@ static void wordpieces_are_the_longest_that_fit(void **state) {
     assert_null(sis_tokenizer_word(t, 17));
     sis_tokenizer_free(t);
     t = open_text("twice.txt", "[UNK]\n[CLS]\n[SEP]\nfilm\na\nfilm\nfilm\n");
-    assert_ids(t, "a film", 0, "1 4 6 2"); /* of lines that are alike the last */
+    assert_ids(t, "a film", 0, "1 4 6 2"); /* the last of duplicate lines wins */
     sis_tokenizer_free(t);
     t = open_text("cased.txt", "[UNK]\n[CLS]\n[SEP]\nFilm\nfilm\n");
     assert_ids(t, "Film film FILM", 0, "1 3 4 0 2");
@@ -161,11 +160,11 @@ static void other_files_are_refused(void **state) {
     assert_int_equal(sis_tokenizer_read(folder_path("absent"), &t), SIS_E_IO);
 }
 
-/* ---- Joining --------------------------------------------------------------------------------- */
+/* ---- Merging --------------------------------------------------------------------------------- */
 
 enum { LETTERS = 3, PAIRS = 24, LONGEST = 40 };
 
-/* Tokens of the letters a b c, and random pairs of those that are there already. */
+/* Tokens of the letters a b c, and random pairs of existing tokens. */
 typedef struct {
     char words[LETTERS + PAIRS][64];
     int left[PAIRS], right[PAIRS];
@@ -209,7 +208,7 @@ static sis_tokenizer *write_pairs(const pairs *p) {
     return open_text("p.json", text);
 }
 
-/* The pair of the lowest rank, the leftmost, again and again. */
+/* Merges the leftmost pair of the lowest rank until none is left. */
 static size_t join_slowly(const pairs *p, int *ids, size_t n) {
     for (;;) {
         size_t best = p->n, at = 0;
@@ -261,7 +260,7 @@ static void joining_is_as_the_obvious_way(void **state) {
     }
 }
 
-/* A million letters without a blank end in time. */
+/* A million letters without a blank take bounded time. */
 static void long_words_take_no_time(void **state) {
     (void)state;
     if (!is_built())

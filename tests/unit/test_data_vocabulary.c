@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Vocabularies: which words they have, what becomes of texts, and JSON.
+ * Vocabularies: their words, encoded texts, and JSON.
  */
 #include "support_data.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A host program may set any locale: what is read and written is the same in all of them. The
- * locales are built into the test's own folder, because few systems have them installed.
+ * Reading and writing do not depend on the locale of the host program. The test builds the locales
+ * into its own folder, because few systems have them installed.
  */
 #include "support_data.h"
 
@@ -37,7 +37,7 @@ static void add_numbers(sis__buf *b) {
     sis__buf_str(b, sis_error_detail());
 }
 
-/* A boosted tree of LightGBM: left of 0.5 it adds 0.75, right -1.25. */
+/* A LightGBM tree: 0.75 left of 0.5, -1.25 right of it. */
 static void add_lightgbm(sis__buf *b) {
     static const char text[] = "tree\nversion=v3\nnum_class=1\nnum_tree_per_iteration=1\n"
                                "max_feature_idx=0\nobjective=binary sigmoid:1.5\n"
@@ -65,7 +65,7 @@ static int add_figure(void *ctx, const sis_figure *figure) {
     return add_bytes(ctx, figure->bytes, figure->n);
 }
 
-/* The record as it comes back from a file, in every form. */
+/* A record read back from a file, in every output format. */
 static void add_forms(sis__buf *b, const sis_record *record) {
     char *line, *page;
     size_t n;
@@ -99,7 +99,7 @@ static void add_records(sis__buf *b, const sis_task_opt *o) {
     must(sis_task_open(o, &t));
     while ((got = sis_task_next(t, &r)) == 1) {
         r.collection.seconds = 0;
-        r.provenance = NULL; /* names the folder */
+        r.provenance = NULL; /* contains the folder's name */
         add_forms(b, &r);
     }
     must(got);
@@ -146,7 +146,7 @@ static int enter(const char *source, const char *charset) {
     snprintf(name, sizeof name, "%s.%s", source, charset);
     snprintf(command, sizeof command, "localedef -c -i %s -f %s '%s' >/dev/null 2>&1", source,
              charset, folder_path(name));
-    if (system(command) == -1) /* warnings count as failures: setlocale() tells */
+    if (system(command) == -1) /* localedef also fails on warnings, so setlocale() decides */
         return 0;
     setenv("LOCPATH", folder_path("."), 1);
     if (setlocale(LC_ALL, name))
@@ -194,13 +194,13 @@ static void letters_are_those_of_ascii(void **state) {
     assert_false(sis__same_start("Inf", "INFINITY", 4));
     assert_false(sis__is_alpha('\xE4'));
     assert_true(sis__lower('\xC4') == '\xC4');
-    for (char c = 0; c < 127; c++) { /* the test runs in the locale "C" here */
+    for (char c = 0; c < 127; c++) { /* in the locale "C" */
         assert_int_equal(sis__is_alpha(c), c >= 'A' && strchr("@[\\]^_`{|}~", c) == NULL);
         assert_true(sis__upper(sis__lower(c)) == sis__upper(c));
     }
 }
 
-/* Locales are folders within the folder. */
+/* Locales are subfolders of the test folder. */
 static int remove_all(void **state) {
     char command[2048];
     snprintf(command, sizeof command, "rm -rf '%s'/*.UTF-8", folder_path("."));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The Carlini-Wagner attack: on a linear network, whose nearest point on the other side is known;
- * on the shipped perceptron; and what it must refuse.
+ * on the shipped MLP; and unsupported inputs.
  */
 #include "support.h"
 
@@ -58,7 +58,7 @@ static void the_change_is_the_smallest_on_a_linear_network(void **state) {
         assert_int_equal(sis_attack(net, x, 1, &target, &opt, &r), SIS_OK);
         assert_true(r.reached);
         double nearest = (confidence - lead) / sqrt(square);
-        assert_true(nearest > 0.1); /* and inside the box, which is not in the way */
+        assert_true(nearest > 0.1); /* the point is inside the box */
         assert_true(r.distance >= nearest - 1e-6 && r.distance < 1.02 * nearest);
         assert_true(r.lead >= confidence);
         double found = 0;
@@ -90,7 +90,7 @@ static void a_network_of_one_output_has_two_targets(void **state) {
     sis_net_free(net);
 }
 
-/* A target that no point of the box leads to: the input comes back as it was. */
+/* If no point of the box reaches the target, the input is returned unchanged. */
 static void what_cannot_be_reached_is_said(void **state) {
     (void)state;
     const float w[N * 2] = {0.1F, 0, 0.1F, 0, 0.1F, 0, 0.1F, 0, 0.1F, 0, 0.1F, 0};
@@ -109,7 +109,7 @@ static void what_cannot_be_reached_is_said(void **state) {
     sis_net_free(net);
 }
 
-/* ---- The shipped perceptron ------------------------------------------------------------------ */
+/* ---- The shipped MLP ------------------------------------------------------------------------- */
 
 static void digits_are_taken_for_others(void **state) {
     (void)state;
@@ -169,7 +169,7 @@ static void digits_are_taken_for_others(void **state) {
     sis_net_free(net);
 }
 
-/* ---- What can go wrong ----------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static int stop_at_once(void *ctx, const sis_progress *p) {
     (void)ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Contrasts by masks, held against the model itself.
+ * Contrasts by masks, checked with the model itself.
  */
 #include "support.h"
 
@@ -50,7 +50,7 @@ static void draw(example *e, uint64_t seed) {
     e->opt.below = seed % 3 == 0;
 }
 
-/* The decision with these features masked, and the absent ones. */
+/* 1 if the decision holds with these features and the absent ones masked. */
 static int decides(const example *e, const unsigned char *masked) {
     double row[N], score;
     for (size_t j = 0; j < N; j++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods beside SIS on random functions, against the paper's procedures written down plainly:
- * perturbation, FindSIS on an order, lengths, and what a rationale claims.
+ * The methods other than SIS on random functions, against a plain version of the paper's
+ * procedures: perturbation, FindSIS on an order, lengths, and the claims of rationales.
  */
 #include "support.h"
 
@@ -22,7 +22,7 @@ static double prefix_score(const problem *p, const int *order, size_t size) {
     return present_value(p, present);
 }
 
-/* Selection sort: the largest first, the higher number among equals. */
+/* Selection sort: the largest first; among equals the higher number first. */
 static void plain_order(const double *importance, size_t n, int *order) {
     unsigned char taken[MAX] = {0};
     for (size_t k = 0; k < n; k++) {
@@ -61,7 +61,7 @@ static sis_method_opt method(sis_method name, sis_constraint constraint) {
     return how;
 }
 
-/* The rationale is the first features of the order, with their score and that of the rest. */
+/* The rationale has the first features of the order, with their score and that of the rest. */
 static void assert_prefix(const problem *p, const sis_rationale *r, const int *order, size_t size) {
     const sis_collection *c = &r->collection;
     unsigned char rest[MAX];
@@ -168,7 +168,7 @@ static void lengths_are_the_median_of_the_collection(void **state) {
     assert_true(insufficient > ROUNDS / 20);
 }
 
-/* Whatever a rationale claims, an audit finds it true; and finds it false when it is overstated. */
+/* An audit confirms every claim of a rationale, and refutes exaggerated claims. */
 static void orders_found_before_are_taken(void **state) {
     (void)state;
     sis__rng r;
@@ -273,7 +273,7 @@ static void features_may_be_groups_or_absent(void **state) {
     sis_rationale_release(&r);
 }
 
-/* ---- What can go wrong ----------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static int answers_nan(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batched gradient SIS gives subsets that pass the audit, on random networks and of an image too
+ * Batched gradient SIS gives subsets that pass the audit, on random networks and for an image too
  * large for backward selection.
  */
 #include "support.h"
@@ -30,7 +30,7 @@ static sis_method_opt by_gradient(size_t step) {
     return how;
 }
 
-/* Explain the output that the input raises most over the mask, 0.7 (or so) of the way up. */
+/* Explain the output that the input raises most above the mask, at `share` of the difference. */
 static void ask(const sis_model *model, sis_input *input, double share, sis_opt *opt) {
     double scores[64], masked[64];
     sis_input all = {.values = input->mask, .n_values = input->n_values};
@@ -53,7 +53,8 @@ static void assert_holds(const sis_model *model, const sis_input *input, const s
     sis_audit_release(&audit);
 }
 
-/* The order of the first subset ends with it, the last feature first; scores are those of predictions. */
+/* The trace of the first subset ends with its features in reverse order; scores equal
+ * predictions. */
 static void assert_trace(const sis_model *model, const sis_input *input, const sis_opt *opt,
                          const sis_collection *c) {
     const sis_subset *s = &c->subsets[0];
@@ -76,7 +77,7 @@ static void assert_trace(const sis_model *model, const sis_input *input, const s
     free(x);
 }
 
-/* With a trace, both methods whose first subset is not the top of their order. */
+/* Checks the traces of the two methods whose first subset is not the top of their order. */
 static void trace_network(const sis_model *model, const sis_input *input, const sis_opt *opt) {
     static const sis_method methods[] = {SIS_METHOD_GRADIENT, SIS_METHOD_QUICK};
     for (size_t k = 0; k < 2; k++) {
@@ -90,7 +91,7 @@ static void trace_network(const sis_model *model, const sis_input *input, const 
     }
 }
 
-/* What was seen over all networks. */
+/* Counts over all networks. */
 typedef struct {
     size_t explained, several;
     size_t features, exact; /* in first subsets */
@@ -166,7 +167,7 @@ static int keep_history(void *ctx, const sis_progress *p) {
     return 0;
 }
 
-/* It never goes back, is at its half somewhere on the way, and at the end when the work is. */
+/* Progress never decreases, passes one half before the end, and ends at 1. */
 static void assert_honest(const history *h, size_t evaluations) {
     assert_int_equal(h->back, 0);
     assert_true(h->last == 1);
@@ -243,12 +244,12 @@ static void a_photo_takes_seconds(void **state) {
     free(map);
 }
 
-/* ---- A network that has learnt nothing --------------------------------------------------------- */
+/* ---- An untrained network --------------------------------------------------------------------- */
 
 enum { DULL = 48 };
 
-/* Hundreds of pixels are needed of an image on which nothing stands out. Selection among them says
- * how far it is, and keeps to the limits of the whole. */
+/* An image without distinct features needs hundreds of pixels. Selection among them reports
+ * progress and obeys the limits of the whole run. */
 static void a_network_that_has_learnt_nothing_is_no_stall(void **state) {
     (void)state;
     static double x[6 * DULL * DULL];
@@ -290,7 +291,7 @@ static void a_network_that_has_learnt_nothing_is_no_stall(void **state) {
 
 enum { MANY = 600 };
 
-/* How many values are 1, as a share; saturates at `ctx` of them, where slopes vanish. */
+/* The share of values that are 1; saturates at `ctx` of them, where the gradient is zero. */
 static int share(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     double max = *(const double *)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -318,8 +319,8 @@ static int no_slopes(void *ctx, const sis_slopes *s) {
 
 static void subsets_too_large_for_exact_selection_are_minimal(void **state) {
     (void)state;
-    /* Of 600 features the score needs so many, masked all at once: few enough for exact selection
-     * in the end, and still too many. */
+    /* The score needs this many of 600 features. The first numbers allow exact selection at the
+     * end, the last ones are too large for it. */
     static const size_t needed[] = {40, 256, 257, 500};
     double x[2 * MANY] = {0};
     for (size_t v = 0; v < MANY; v++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods on a linear model, where what they must find is known: LIME its coefficients,
- * integrated gradients each product exactly.
+ * The methods on a linear model with known results: LIME finds its coefficients, integrated
+ * gradients each product exactly.
  */
 #include "support.h"
 
@@ -55,7 +55,8 @@ static void lime_finds_the_coefficients_of_a_linear_model(void **state) {
     sis_rationale_release(&r);
 }
 
-/* Random masks may look different from the mask that judges: here they double what is missing. */
+/* The mask of LIME's samples may differ from the mask that scores rationales: here it doubles
+ * missing values. */
 static void lime_may_have_a_mask_of_its_own(void **state) {
     (void)state;
     const double twice[N] = {2, 2, 2, 2, 2, 2, 2, 2, 2};
@@ -79,7 +80,7 @@ static void ig_of_a_linear_model_is_exact(void **state) {
     sis_model model = {
         .size = sizeof model, .predict = linear, .gradient = linear_gradient, .n_outputs = 1};
     sis_input input = {.values = x, .mask = z, .n_values = N, .feature_of = map};
-    sis_opt opt = decision(-3); /* of -2.25; the mask has -5.625 */
+    sis_opt opt = decision(-3); /* the score is -2.25, that of the mask -5.625 */
     sis_method_opt how = method_opt(SIS_METHOD_IG);
     how.steps = 7;
     sis_rationale r;
@@ -94,13 +95,13 @@ static void ig_of_a_linear_model_is_exact(void **state) {
     for (size_t f = 0; f < 6; f++)
         assert_true(fabs(r.attributions[f] - want[f]) < 1e-12);
     assert_true(sis_rationale_error(&r) < 1e-12);
-    for (size_t k = 1; k < r.collection.subsets[0].n; k++) /* in the order of absolute sums */
+    for (size_t k = 1; k < r.collection.subsets[0].n; k++) /* ordered by absolute sums */
         assert_true(size[r.collection.subsets[0].features[k - 1]] >=
                     size[r.collection.subsets[0].features[k]]);
     sis_rationale_release(&r);
 }
 
-/* Several masks: everything is the mean over them. */
+/* With several masks, everything is the mean over them. */
 static void masks_of_several_samples_are_averaged(void **state) {
     (void)state;
     double z[3 * N], want[N] = {0};
@@ -144,13 +145,13 @@ static void top_takes_what_adds_up(void **state) {
     how.constraint = SIS_CONSTRAINT_TOP;
     sis_rationale r;
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
-    /* 3.25, -2.25, 2, -1.5, 1, 0.75 ... : the sums 3.25 reach 2.8 at once */
+    /* 3.25, -2.25, 2, -1.5, 1, 0.75 ... : the first, 3.25, already reaches 2.8 */
     assert_int_equal(r.collection.subsets[0].n, 1);
     assert_int_equal(r.collection.claim, SIS_CLAIM_NOTHING);
     sis_rationale_release(&r);
     const double half[N] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
     input.mask = half;
-    opt.threshold = 2.7; /* of 3.375; the mask's score is 1.9375, and 0.5 at zero */
+    opt.threshold = 2.7; /* the score is 3.375; the mask's 1.9375, that of zero 0.5 */
     for (how.zero_baseline = 0; how.zero_baseline < 2; how.zero_baseline++) {
         assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
         double base = how.zero_baseline ? 0.5 : 1.9375, sum = 0;

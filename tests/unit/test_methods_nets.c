@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Integrated gradients add up on every shipped network, and on networks that look words up.
+ * Attributions of integrated gradients add up on every shipped network, and on networks with
+ * embeddings.
  */
 #include "support.h"
 
@@ -60,7 +61,7 @@ static void close_shipped(shipped *s) {
     free(s->map);
 }
 
-/* Explain the model's own choice by ig and hold the sum against the scores. */
+/* Explain the model's own choice by ig and compare the sum with the scores. */
 static void assert_complete(shipped *s, const char *what) {
     double scores[16], best = 0;
     sis_opt opt = decision(0);
@@ -74,7 +75,7 @@ static void assert_complete(shipped *s, const char *what) {
     sis_rationale r;
     sis_method_opt how = method_opt(SIS_METHOD_IG);
     if (rounds(6) < 6 && (s->model.embed || s->model.n_outputs > 2))
-        how.steps = 100; /* texts and digits take their time */
+        how.steps = 100; /* texts and digits are slow */
     if (sis_explain(&s->model, &s->input, &opt, &how, &r) != SIS_OK)
         fail_msg("%s: %s", what, sis_error_detail());
     assert_int_equal(r.collection.status, SIS_STATUS_EXPLAINED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quick: collections that hold what SIS promises, with few questions.
+ * Quick: collections fulfil the guarantees of SIS with few questions.
  */
 #include "support.h"
 
@@ -12,8 +12,8 @@
 
 enum { WIDTH = 256 };
 
-/* Sums of weighted values, and of products of pairs, which make masking a feature help as often as
- * it hurts. */
+/* Sums of weighted values and of products of pairs. With the products, masking a feature raises
+ * the score as often as it lowers it. */
 typedef struct {
     double weights[WIDTH], pairs[WIDTH];
     size_t rows, requests;
@@ -42,7 +42,7 @@ typedef struct {
     sis_opt opt;
 } example;
 
-/* Half of them never lose a decision by seeing more. */
+/* Half of the examples are monotone: more features never lose the decision. */
 static void draw(example *e, uint64_t seed, size_t width) {
     sis__rng r;
     sis__rng_init(&r, seed);
@@ -107,7 +107,7 @@ static void progress_goes_on_and_never_back(void **state) {
         steps += h.steps;
         sis_rationale_release(&r);
     }
-    assert_true(5 * steps > told); /* it does not stand still */
+    assert_true(5 * steps > told); /* progress advances */
 }
 
 static void collections_hold_what_they_promise(void **state) {
@@ -133,7 +133,7 @@ static void collections_hold_what_they_promise(void **state) {
     assert_true(explained > rounds(600) / 3 && several > rounds(600) / 20);
 }
 
-/* k needles among p features, each of them needed: 2k(1 + log2(p/k)) questions and a few. */
+/* k needed features among p: about 2k(1 + log2(p/k)) questions. */
 static void questions_grow_with_the_logarithm(void **state) {
     (void)state;
     for (size_t k = 1; k <= 16; k *= 2) {
@@ -160,7 +160,7 @@ static void questions_grow_with_the_logarithm(void **state) {
         double max = 2 * (double)k * (1 + log2((double)WIDTH / (double)k)) + 2 * WIDTH;
         assert_true((double)e.t.rows < max);
         sis_rationale_release(&r);
-        how.prefer = SIS_PREFER_PERTURB; /* most of them in one request */
+        how.prefer = SIS_PREFER_PERTURB; /* most questions go in one request */
         e.t.requests = 0;
         assert_int_equal(sis_explain(&e.model, &e.input, &e.opt, &how, &r), SIS_OK);
         assert_int_equal(r.collection.subsets[0].n, k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records of other methods: constraint, attributions and completeness there and back, what they
- * claim, and what is refused.
+ * Records of other methods: constraint, attributions and completeness are written and read back;
+ * their claims; and invalid records.
  */
 #include "support.h"
 
@@ -71,7 +71,7 @@ static void each_method_claims_its_own(void **state) {
     }
 }
 
-/* The record with `from` replaced is refused with a message that holds `part`. */
+/* The record with `from` replaced is refused; the message contains `part`. */
 static void refuse(const char *from, const char *to, const char *part) {
     sample s;
     char line[4096];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weighted ridge regression: at the coefficients found, the slope of what is minimised is zero in
- * all of them and in the intercept; one case is solved by hand.
+ * Weighted ridge regression: the gradient of the objective is zero at the coefficients and the
+ * intercept; one case is solved by hand.
  */
 #include "support.h"
 
@@ -30,7 +30,7 @@ static void one_column_by_hand(void **state) {
     assert_true(fabs(c - 2.6 / 1.3) < 1e-12);
 }
 
-/* Largest slope of the objective, relative to the size of its terms. */
+/* Largest gradient of the objective, relative to the size of its terms. */
 static double slope_left(const sis__ridge *p) {
     double total = 0, base = 0, worst = 0, size = 0;
     double *rest = calloc(p->n, sizeof *rest);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranks, percentiles and tests against worked examples and against values of SciPy 1.10 that were
- * recorded here: mannwhitneyu(x, y), wilcoxon(x, y, correction=True), pearsonr(x, y), numpy's
- * percentile.
+ * Ranks, percentiles and tests against worked examples and recorded values of SciPy 1.10:
+ * mannwhitneyu(x, y), wilcoxon(x, y, correction=True), pearsonr(x, y), numpy's percentile.
  */
 #include "support.h"
 
@@ -12,7 +11,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* Equal but for rounding in the last digits. */
+/* Equal except for rounding in the last digits. */
 static void assert_close(double found, double expected) {
     if (!(fabs(found - expected) <= 1e-12 * fabs(expected)))
         fail_msg("expected %.17g, found %.17g", expected, found);
@@ -158,7 +157,8 @@ static void rank_sum_of_little(void **state) {
     assert_true(isnan(t.p) && isnan(t.statistic));
 }
 
-/* Every order of m and n numbers, counted one by one, against the tail's generating function. */
+/* All orders of m and n numbers, counted one by one, against the generating function of the
+ * tail. */
 static void rank_sum_counts_every_order(void **state) {
     (void)state;
     enum { M = 4, N = 6, ALL = M + N };
@@ -195,13 +195,13 @@ static void signed_rank_of_worked_examples(void **state) {
     const double before[] = {1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30};
     const double after[] = {0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29};
     signed_rank(before, after, 9, 9, 5, 0.0390625, 1);
-    /* Darwin's maize: cross-fertilised plants less their self-fertilised pairs. */
+    /* Darwin's maize: cross-fertilised plants minus their self-fertilised pairs. */
     const double maize[] = {6, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75};
     const double none[15] = {0};
     signed_rank(maize, none, 15, 15, 24, 0.041259765625, 1);
 }
 
-/* Shares of 101 in per cent: all differences are one feature or two, but no two of them have the same bits. */
+/* Percentages of 101 features: all differences are one or two features, but their bits differ. */
 static void rounding_takes_no_ties_apart(void **state) {
     (void)state;
     double x[12], y[12], share_x[12], share_y[12];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The children of `cmd:` models as guests of a process: signals, descriptors, survivors, odd hosts,
- * threads, and no memory.
+ * The child processes of `cmd:` models: signals, descriptors, surviving processes, unusual host
+ * programs, threads, and failing allocations.
  */
 #include "support_command.h"
 
@@ -54,7 +54,7 @@ static size_t open_files(void) {
     return n;
 }
 
-/* A child sees the same files whether it has siblings or not, and leaves none behind. */
+/* A child has the same open files with and without siblings, and none is left open. */
 static void descriptors_are_not_inherited_and_not_lost(void **state) {
     (void)state;
     const char *spec = "cmd:n=$(ls /proc/self/fd | wc -l); " ANSWER_ROWS("'$n'");
@@ -74,7 +74,7 @@ static void descriptors_are_not_inherited_and_not_lost(void **state) {
     assert_int_equal(open_files(), before);
 }
 
-/* Gone, or a zombie that only waits for its parent. */
+/* 1 if the process is gone or a zombie. */
 static int is_running(pid_t pid) {
     char path[64], text[256];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -92,7 +92,7 @@ static void child_processes_end_with_the_model(void **state) {
     (void)state;
     const char *const commands[] = {/* ends by itself, with a child left in the background */
                                     "cmd:sleep 1000 >/dev/null 2>&1 & " ANSWER_ROWS("['$$','$!']"),
-                                    /* ignores the end of its input and polite signals */
+                                    /* ignores the end of its input and SIGTERM */
                                     "cmd:trap '' TERM INT HUP; sleep 1000 & " ANSWER_ROWS(
                                         "['$$','$!']") "; while :; do sleep 1; done"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -111,7 +111,7 @@ static void child_processes_end_with_the_model(void **state) {
     }
 }
 
-/* A host without standard streams, that lets the system collect its children. */
+/* A host without standard streams that ignores SIGCHLD. */
 static void hosts_without_streams_that_ignore_children_work(void **state) {
     (void)state;
     int streams[3], taken = 0;
@@ -162,7 +162,7 @@ static void each_worker_has_a_child_of_its_own(void **state) {
     for (int i = 1; i < 3; i++)
         assert_int_equal(model.worker_new(model.ctx, &c.workers[i]), SIS_OK);
     assert_int_equal(sis__parallel(3, 300, work, &c), SIS_OK);
-    for (int i = 0; i < 3; i++) /* a thread may have come too late for any of the items */
+    for (int i = 0; i < 3; i++) /* a thread may have had no item */
         assert_int_equal(work(&c, 0, i), SIS_OK);
     assert_true(c.pids[0] != c.pids[1] && c.pids[1] != c.pids[2] && c.pids[0] != c.pids[2]);
     for (int i = 1; i < 3; i++)

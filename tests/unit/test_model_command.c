@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models behind `cmd:`: what goes to a child and what comes back, right or wrong. Most children are
- * a line of shell; where volume matters the child is this program itself, started with the name of
- * a behaviour.
+ * Models behind `cmd:`: requests and answers, valid and invalid. Most children are a line of shell.
+ * If volume matters, the child is this program itself, started with the name of a behaviour.
  */
 #include "support_command.h"
 
@@ -27,7 +26,7 @@ static const char *self(const char *behaviour) {
     return spec;
 }
 
-/* ---- What works ------------------------------------------------------------------------------ */
+/* ---- Valid answers --------------------------------------------------------------------------- */
 
 static void rows_become_scores(void **state) {
     (void)state;
@@ -71,7 +70,7 @@ static void numbers_are_sent_without_loss(void **state) {
             uint64_t bits = sis__rng_next(&r);
             memcpy(&rows[i], &bits, sizeof bits);
         } while (!isfinite(rows[i]));
-        if (i % 3 == 0) /* and the same few again and again */
+        if (i % 3 == 0) /* some values repeat */
             rows[i] = (double)(sis__rng_below(&r, 256)) / 255;
     }
     sis_model model = open_model(self("echo"), 30);
@@ -95,7 +94,7 @@ static void a_missing_value_is_null(void **state) {
     sis_model_close(&model);
 }
 
-/* The child knows the two requests that are right and complains of any other. */
+/* The child knows the two correct requests and rejects any other. */
 static void texts_are_sent_in_pieces(void **state) {
     (void)state;
     const sis_piece pieces[] = {{"A ", 2}, {"\"big\" ", 6}, {"caf\303\251\n and more", 6}};
@@ -154,7 +153,7 @@ static void many_rows_are_split_over_requests(void **state) {
     free(rows);
 }
 
-/* It writes 300 kB to stdout and to stderr before it has read more than a part of the request. */
+/* The child writes 300 kB to stdout and stderr before it has read the whole request. */
 static void full_pipes_do_not_deadlock(void **state) {
     (void)state;
     const char *spec =
@@ -175,7 +174,7 @@ static void full_pipes_do_not_deadlock(void **state) {
     free(row);
 }
 
-/* ---- What fails ------------------------------------------------------------------------------ */
+/* ---- Failures -------------------------------------------------------------------------------- */
 
 static void messages_describe_every_failure(void **state) {
     (void)state;
@@ -268,23 +267,23 @@ static void later_rows_are_checked_like_the_first(void **state) {
         assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
         assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), cases[i].code);
         assert_message_has(cases[i].says);
-        /* A bad answer that kept to the protocol is no reason to give the child up. */
+        /* A bad answer in a valid format does not end the child. */
         assert_int_equal(model.predict(model.ctx, rows, 1, 3, scores), SIS_OK);
         assert_true(scores[0] == 8 && scores[1] == 9);
         sis_model_close(&model);
     }
 }
 
-/* The child writes a line too many when its second request has come: too late for anybody who looks
- * before asking. */
+/* The child writes an extra line after its second request has arrived, too late for a check
+ * before the request. */
 static void a_late_extra_line_is_detected(void **state) {
     (void)state;
     const struct {
         const char *child;
-        int believed;                    /* answers before it is noticed */
+        int believed;                    /* accepted answers before detection */
     } cases[] = {{"late '[[5,16]]'", 0}, /* the first answer again */
                  {"late '[[1,2],[1,2],[1,2]]'", 0},
-                 {"late '[[7,7],[7,7]]'", 1}}; /* it happens to have the right length */
+                 {"late '[[7,7],[7,7]]'", 1}}; /* has the right length by chance */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double scores[2], row[3] = {5, 0, 0};
         sis_model model = open_model(self(cases[i].child), 20);
@@ -293,14 +292,14 @@ static void a_late_extra_line_is_detected(void **state) {
             assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK);
         assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_E_MODEL);
         assert_message_has("one line for each");
-        assert_message_has("to stdout"); /* noticed before or after the next answer */
-        assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK); /* by a new child */
+        assert_message_has("to stdout"); /* detected before or after the next answer */
+        assert_int_equal(model.predict(model.ctx, row, 1, 3, scores), SIS_OK); /* new child */
         assert_true(scores[0] == 5);
         sis_model_close(&model);
     }
 }
 
-/* So is one at the last request, before anybody gets to know the scores or the verdict. */
+/* An extra line at the last request is detected before scores or results are returned. */
 static void an_extra_line_at_the_end_is_detected(void **state) {
     (void)state;
     double scores[2], row[3] = {5, 0, 0}, mask[3] = {0};
@@ -313,7 +312,7 @@ static void an_extra_line_at_the_end_is_detected(void **state) {
     assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_MODEL);
     assert_message_has("one line for each");
     sis_model_close(&model);
-    for (int k = 1; k < 16; k++) { /* the stray line comes with request k */
+    for (int k = 1; k < 16; k++) { /* the extra line comes with request k */
         char child[80];
         model = open_model(self("count"), 20);
         assert_int_equal(sis_model_measure(&model, row, 3), SIS_OK);
@@ -332,7 +331,7 @@ static void an_extra_line_at_the_end_is_detected(void **state) {
     }
 }
 
-/* The child answers the length of its request. */
+/* The child answers with the length of its request. */
 static void consecutive_requests_have_different_numbers_of_rows(void **state) {
     (void)state;
     double rows[6] = {0}, scores[4] = {0}, before = (double)strlen("{\"inputs\":[[0,0,0]]}\n");
@@ -347,7 +346,7 @@ static void consecutive_requests_have_different_numbers_of_rows(void **state) {
     sis_model_close(&model);
 }
 
-/* After an answer of the wrong length nobody knows what the next line answers. */
+/* After an answer of the wrong length, later lines cannot be assigned to requests. */
 static void a_child_with_a_wrong_number_of_answers_is_restarted(void **state) {
     (void)state;
     double rows[9] = {0}, scores[6];
@@ -457,7 +456,7 @@ static void an_endless_answer_is_refused(void **state) {
     sis_model_close(&model);
 }
 
-/* The child answers what it was told about threads. */
+/* The child answers with its thread settings. */
 static void children_share_the_cores(void **state) {
     (void)state;
     const char *spec = "cmd:" ANSWER_ROWS("['$OMP_NUM_THREADS','$MKL_NUM_THREADS']");
@@ -502,7 +501,7 @@ static void unknown_specs_list_the_known_kinds(void **state) {
     }
 }
 
-/* ---- Children of volume ---------------------------------------------------------------------- */
+/* ---- Children with large answers ------------------------------------------------------------- */
 
 static int child_echo(void) {
     char *line = NULL;
@@ -516,7 +515,7 @@ static int child_echo(void) {
 }
 
 /* For each row its first value and the length of the line. */
-/* stray: the outputs of a line too many, before answer `at` (from 0); or NULL */
+/* stray: the outputs of an extra line before answer `at` (from 0), or NULL */
 static int child_count(const char *stray, int at) {
     char *line = NULL;
     size_t size = 0;

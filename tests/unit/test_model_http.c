@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models behind HTTP, against a server that keeps to the published protocols and, when asked to,
- * does not.
+ * Models behind HTTP, against a server that follows the published protocols and, on request,
+ * violates them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 
 enum { ROWS = 40, COLUMNS = 8 };
 
-static double rows[ROWS * COLUMNS]; /* of the credit model, as examples/credit.csv has them */
-static double truth[ROWS];          /* and what the model itself says */
+static double rows[ROWS * COLUMNS]; /* for the credit model, as in examples/credit.csv */
+static double truth[ROWS];          /* the model's own scores */
 
 static sis_model_opt options(void) {
     sis_model_opt opt;
@@ -61,7 +61,7 @@ static int set_up(void **state) {
     return bad;
 }
 
-/* ---- What is the same as without a server ---------------------------------------------------- */
+/* ---- Equality with the local model ----------------------------------------------------------- */
 
 static void scores_are_those_of_the_model_itself(void **state) {
     (void)state;
@@ -139,7 +139,7 @@ static void explanations_are_those_of_the_model_itself(void **state) {
                                  "every-3/v1/models/credit", "batch/v2/models/credit"};
     opt.jobs = 3;
     sis_model_opt patient =
-        options(); /* three threads may meet every third request again and again */
+        options(); /* every third request fails, and a thread may hit it repeatedly */
     patient.retries = 20;
     for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
         sis_model model;
@@ -183,7 +183,7 @@ static void texts_are_strings(void **state) {
     sis_model_close(&model);
 }
 
-/* What one handle is told is no business of the others. */
+/* Settings of one handle do not affect the others. */
 static void handles_for_texts_and_numbers_are_independent(void **state) {
     (void)state;
     if (no_server())
@@ -259,7 +259,7 @@ static void shapes_without_a_batch_axis_are_filled(void **state) {
     sis_model_close(&model);
 }
 
-/* Rows that are few values may be long, and what is given goes with each of them. */
+/* Rows of few values may be long as text, and constant inputs are sent with each row. */
 static void requests_too_long_to_be_written_are_refused(void **state) {
     (void)state;
     if (no_server())
@@ -307,7 +307,7 @@ static void rows_fit_a_shape_in_one_way(void **state) {
         {{2, {36, 13}}, 13, 36, 1, 13, 1, 1},
         {{2, {36, 13}}, 468, 1, 2, 36, 1, 0},
         {{2, {4, -1}}, 8, 1, 2, 4, 1, 0},
-        {{3, {5, -1, 3}}, 15, 1, 3, 5, 1, 0}, /* rows are counted elsewhere */
+        {{3, {5, -1, 3}}, 15, 1, 3, 5, 1, 0}, /* the number of rows is another axis */
         {{2, {4, -1}}, 6, 4, 1, 6, 1, 1},
         {{0, {0}}, 1, 1, 0, 0, 1, 0},
         {{2, {-1, 784}}, 783, 0, 0, 0, 0, 0},
@@ -320,7 +320,7 @@ static void rows_fit_a_shape_in_one_way(void **state) {
         {{2, {(1LL << 26) + 1, 4}}, 4, 0, 0, 0, LARGE, 0},
         {{2, {(1LL << 62) + 1, 4}}, 4, 0, 0, 0, LARGE, 0},
         {{1, {1LL << 62}}, 1, 0, 0, 0, LARGE, 0},
-        {{2, {1, 1LL << 30}}, 1 << 30, 1, 1, 1 << 30, 1, 1}, /* the caller has as many */
+        {{2, {1, 1LL << 30}}, 1 << 30, 1, 1, 1 << 30, 1, 1}, /* the caller has that many values */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sis__fit fit;
@@ -342,7 +342,7 @@ static void rows_fit_a_shape_in_one_way(void **state) {
     assert_int_equal(sis__shape_values(&(sis__shape){2, {36, 13}}), 0);
 }
 
-/* The brightest line of an image, wide or high. */
+/* The model finds the brightest row of an image, so its score depends on height and width. */
 static void declared_shapes_fix_free_sizes(void **state) {
     (void)state;
     if (no_server())
@@ -358,7 +358,7 @@ static void declared_shapes_fix_free_sizes(void **state) {
         sis_model_row_shape(&model, &row);
         assert_int_equal(row.rank, 3);
         assert_memory_equal(row.dims, ((size_t[]){1, 0, 0}), 3 * sizeof *row.dims);
-        assert_int_equal(sis_model_measure(&model, image, 6), SIS_E_ARGUMENT); /* no square */
+        assert_int_equal(sis_model_measure(&model, image, 6), SIS_E_ARGUMENT); /* not a square */
         assert_int_equal(sis_model_take_shape(&model, (size_t[]){2, 3}, 2), SIS_OK);
         assert_int_equal(sis_model_take_shape(&model, (size_t[]){3, 2}, 2), SIS_E_ARGUMENT);
         assert_int_equal(sis_model_measure(&model, image, 6), SIS_OK);
@@ -485,7 +485,7 @@ static void refused_connections_are_reported(void **state) {
                      SIS_E_MODEL);
 }
 
-/* ---- What goes wrong ------------------------------------------------------------------------- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 static void every_wrong_answer_is_reported(void **state) {
     (void)state;
@@ -551,7 +551,7 @@ static void every_wrong_answer_is_reported(void **state) {
     }
 }
 
-/* Rows go into the ids, a mask follows from them, the rest is given. */
+/* Rows go into the ids, the mask is derived from them, the rest is given. */
 static void other_inputs_are_derived_or_constant(void **state) {
     (void)state;
     if (no_server())
@@ -561,7 +561,7 @@ static void other_inputs_are_derived_or_constant(void **state) {
     const float three[] = {1, 2, 3};
     sis_net_tensor with[] = {{.name = "scale", .type = SIS_NET_FLOATS, .data = &two}};
     const char *const faults[] = {"ok", "binary"};
-    for (size_t k = 0; k < 4; k++) { /* a number, then an array with axes to spare */
+    for (size_t k = 0; k < 4; k++) { /* a number, then an array with extra axes */
         sis_model_opt opt = options();
         sis_model model;
         double scores[2];

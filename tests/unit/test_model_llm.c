@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Language models: what the tokens of an answer are worth, hostile answers, and no memory. tests/cli/llm.sh has the
- * protocols.
+ * Language models: scores of an answer's tokens, hostile answers, and failing allocations.
+ * tests/cli/llm.sh tests the protocols.
  */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static json_t *load(const char *text) {
     return json;
 }
 
-/* ---- The prompt and the answer, given back --------------------------------------------------- */
+/* ---- Prompt and answer returned by the server (echo) ----------------------------------------- */
 
 typedef struct {
     const char *choice;
@@ -45,7 +45,7 @@ static const echo_case echoes[] = {
      "Oslo'],'text_offset':[0,5,6],'token_logprobs':[null,-1,-0.5],"
      "'top_logprobs':[null,{'?':-1},{' Oslo':-0.5,' Rome':-3}]}}",
      7, 11, 1, 2.5, -0.5},
-    /* two tokens: the least margin counts, the sum has both */
+    /* two tokens: the smallest margin counts; the sum has both */
     {"{'logprobs':{'tokens':['a',' "
      "Os','lo'],'text_offset':[0,1,4],'token_logprobs':[null,-1,-0.25],"
      "'top_logprobs':[null,{' Os':-1,' Ro':-1.5},{'lo':-0.25,'x':-4}]}}",
@@ -54,16 +54,16 @@ static const echo_case echoes[] = {
     {"{'logprobs':{'tokens':['a',' b'],'text_offset':[0,1],'token_logprobs':[null,-2],"
      "'top_logprobs':[null,{' c':-0.5,' b':-2}]}}",
      2, 3, 1, -1.5, -2},
-    /* the seam: 'r: O' begins before the answer and ends in it */
+    /* 'r: O' begins before the answer and ends in it */
     {"{'logprobs':{'tokens':['Answe','r: "
      "O','slo'],'text_offset':[0,5,9],'token_logprobs':[null,-1,-1],"
      "'top_logprobs':[null,{'r: O':-1,'r: R':-2},{'slo':-1,'x':-1.5}]}}",
      8, 12, 2, 0.5, -2},
-    /* tokens behind the answer do not count */
+    /* tokens after the answer do not count */
     {"{'logprobs':{'tokens':['a',' b','.'],'text_offset':[0,1,3],'token_logprobs':[null,-1,-9],"
      "'top_logprobs':[null,{' b':-1,'x':-3},{'y':0}]}}",
      2, 3, 1, 2, -1},
-    /* three byte tokens of one character stand at one place, and all count */
+    /* three byte tokens of one character have the same offset, and all count */
     {"{'logprobs':{'tokens':['a','\\ufffd','\\ufffd','\\ufffd'],'text_offset':[0,1,1,1],"
      "'token_logprobs':[null,-1,-0.5,-0.25],'top_logprobs':[null,{'\\ufffd':-1,'x':-2},{'\\ufffd':-"
      "0.5,'x':-2},"
@@ -74,7 +74,7 @@ static const echo_case echoes[] = {
      "1],"
      "'top_logprobs':[null,{'e':-1,'x':-2},{'\\u0301':-1,'x':-4}]}}",
      3, 5, 2, 1, -2},
-    /* a token that reads the same as the one at hand, but is another one (bytes shown as U+FFFD) */
+    /* another token with the same text (bytes shown as U+FFFD) */
     {"{'logprobs':{'tokens':['a','\\ufffd'],'text_offset':[0,1],'token_logprobs':[null,-3],"
      "'top_logprobs':[null,{'\\ufffd':-1,'x':-5}]}}",
      1, 2, 1, -2, -3},
@@ -110,31 +110,32 @@ typedef struct {
 
 static const generated_case generated[] = {
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", " Oslo", 1, 1.5, -0.5, 0, 0},
-    /* the model writes on; that is no concern of the answer */
+    /* tokens after the answer do not count */
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "},{'token':'.'}]", " Oslo", 1, 1.5, -0.5,
      0, 0},
     /* a longer token that begins with the answer */
     {"[{'token':' Oslofjord','logprob':-0.5," TOP("{'token':' Oslofjord','logprob':-0.5}",
                                                   ROME) "}]",
      " Oslo", 1, 1.5, -0.5, 0, 0},
-    /* it says something else, and the answer is among the alternatives */
+    /* the model says something else, and the answer is among the alternatives */
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", " Rome", 1, -1.5, -2, 0, 0},
-    /* or not: the least one reported is a bound */
+    /* or not: the lowest reported alternative is a bound */
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", " Lima", 1, -1.5, -2, 1, 0},
-    /* a blank first */
+    /* white space first */
     {"[{'token':'\\n','logprob':-0.1," TOP("{'token':'\\n','logprob':-0.1}",
                                            ROME) "},"
                                                  "{'token':'Oslo','logprob':-0.5," TOP(
                                                      "{'token':'Oslo','logprob':-0.5}", ROME) "}]",
      "Oslo", 1, 1.5, -0.5, 0, 0},
-    /* a blank in the first token, which is taken or is not */
+    /* the first token begins with a blank; the answer does not */
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", "Oslo", 1, 1.5, -0.5, 0, 0},
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", "Rome", 1, -1.5, -2, 0, 0},
-    /* the model ends before the answer does: at most half the probability is the answer's */
+    /* the model stops before the end of the answer: its next token has at most half of the
+     * probability */
     {"[{'token':' Oslo','logprob':-0.5," TOP(OSLO, ROME) "}]", " Oslo, Norway", 2,
      -0.6931471805599453, -1.1931471805599453, 1, 1},
     {"[]", " Oslo", 1, -0.6931471805599453, -0.6931471805599453, 1, 1},
-    /* bytes say it, not the text: a half of a character */
+    /* bytes count, not the text: half of a character */
     {"[{'token':'\\ufffd','bytes':[195],'logprob':-1," TOP(
          "{'token':'\\ufffd','bytes':[195],'logprob':-1}",
          "{'token':'\\ufffd','bytes':[196],'logprob':-2}") "},{'token':'\\ufffd','bytes':[169],'"
@@ -163,7 +164,7 @@ static void generated_tokens_are_compared_up_to_the_first_difference(void **stat
     }
 }
 
-/* As /v1/completions answers without echo; the second token is a byte of a character. */
+/* The format of /v1/completions without echo; the second token is a byte of a character. */
 static void lists_of_tokens_are_read_as_generated(void **state) {
     (void)state;
     json_t *json = load("{'tokens':[' a','bytes:\\\\xc3\\\\xa9'],'token_logprobs':[-0.5,-1],"
@@ -233,7 +234,7 @@ static void wrong_answers_are_refused(void **state) {
         "{'logprobs':{'tokens':[1],'text_offset':[0],'token_logprobs':[0],'top_logprobs':[{}]}}",
         "{'logprobs':{'tokens':['x','y'],'text_offset':[0,1],'token_logprobs':[null,'a'],"
         "'top_logprobs':[null,{'y':0}]}}",
-        /* a token without the best other one */
+        /* a token without an alternative */
         "{'logprobs':{'tokens':['x','y'],'text_offset':[0,1],'token_logprobs':[null,-1],"
         "'top_logprobs':[null,{'y':-1}]}}",
         "{'logprobs':{'tokens':['x','y'],'text_offset':[0,1],'token_logprobs':[null,-1],"
@@ -271,7 +272,7 @@ static void wrong_answers_are_refused(void **state) {
     }
 }
 
-/* Parts of good answers, replaced by other values: never a crash, and no score that is no number. */
+/* Valid answers with parts replaced by other values: no crash, and every score is a number. */
 static void damaged_answers_give_numbers_or_errors(void **state) {
     (void)state;
     static const char *const parts[] = {"null", "-1", "0",          "1e308", "'x'",
@@ -309,7 +310,7 @@ static void damaged_answers_give_numbers_or_errors(void **state) {
 
 /* ---- A whole model --------------------------------------------------------------------------- */
 
-static FILE *server; /* its standard input: it ends with this process */
+static FILE *server; /* its standard input, so that it ends with this process */
 static char base[64];
 
 static int start_server(void **state) {
@@ -394,7 +395,7 @@ static void failing_allocations_do_no_harm(void **state) {
     }
 }
 
-/* Two tasks share a connection, each with prompts of its own. */
+/* Two tasks share a connection, each with its own prompts. */
 static void shared_handles_have_separate_prompts(void **state) {
     (void)state;
     if (!base[0])

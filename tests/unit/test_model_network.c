@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ONNX files as models: those that take token ids, whose masked tokens are embeddings, on their own
- * walks and on several threads; and what is wrong with what they are given.
+ * ONNX files as models: token ids with masked tokens as embeddings, by walks and on several
+ * threads; and errors in inputs and masks.
  */
 #include "support.h"
 
@@ -22,7 +22,7 @@
 
 enum { INPUTS = 5 };
 
-/* A network of a family as a model, through a file as a user has it, and rows for it. */
+/* A network of a family as a model, opened from a file, and rows for it. */
 typedef struct {
     sis_model model;
     size_t n; /* values of a row */
@@ -64,7 +64,7 @@ static void subject_close(subject *s) {
     free(s->mask);
 }
 
-/* The middle between the scores of an input and of its mask, in the direction that is decided. */
+/* The midpoint between the scores of an input and of its mask, in the direction of the decision. */
 static sis_opt between(const subject *s, const sis_input *in) {
     sis_opt opt;
     double score, masked;

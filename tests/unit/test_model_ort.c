@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks in ONNX Runtime: the library itself says whether the slots of its table are what ort.c
- * takes them for. Skipped where it is not (tools/install-ort.sh puts it into the build folder).
+ * Networks in ONNX Runtime. The library itself checks that the slots of its function table are
+ * those that ort.c uses. Skipped without the library (tools/install-ort.sh puts it into the build
+ * folder).
  */
 #include <glob.h>
 #include <jansson.h>
@@ -21,7 +22,7 @@
 #include "support_net.h"
 #include "support_transformer.h"
 
-/* The library in the build folder, if nobody has named another. */
+/* Uses the library in the build folder unless $SIS_ORT names another. */
 static int no_library(void) {
     static const char built[] = SIS_BINARY_DIR "/ort/libonnxruntime.so.1";
     sis_model model;
@@ -42,14 +43,14 @@ static sis_model open_spec(const char *spec) {
 
 /* ---- Files made here ------------------------------------------------------------------------- */
 
-/* Of this process alone: the same tests may run sanitized beside it. */
+/* With the process id, because the sanitized test may run at the same time. */
 static const char *file_name(const char *name) {
     static char path[512];
     snprintf(path, sizeof path, "%s/tests/%ld_%s", SIS_BINARY_DIR, (long)getpid(), name);
     return path;
 }
 
-/* One operator from x (rows of dims, a number of them if that is not 0) to y, both of a type. */
+/* One operator from x to y, both of a type; rows: 0 if free. */
 static const char *one_operator_of(int type, const char *op, int64_t rows, size_t rank,
                                    const int64_t *dims) {
     Sis__Onnx__Model model = SIS__ONNX__MODEL__INIT;
@@ -134,7 +135,7 @@ static void margins_are_those_of_our_engine(void **state) {
         char spec[600];
         size_t width;
         if (strcmp(families[k].name, "trees") == 0)
-            continue; /* scores of two classes of which a row has reached one: they have another rule */
+            continue; /* two classes with one score follow another rule */
         sis__rng_init(&r, k);
         assert_int_equal(families[k].build(3, &net), SIS_OK);
         const char *path = file_name("ort_family.onnx");
@@ -143,7 +144,7 @@ static void margins_are_those_of_our_engine(void **state) {
         sis_net_free(net);
         snprintf(spec, sizeof spec, "ort:%s", path);
         sis_model ours = open_spec(path), theirs;
-        if (sis_model_open(spec, NULL, &theirs) != SIS_OK) { /* our writer leaves out a type */
+        if (sis_model_open(spec, NULL, &theirs) != SIS_OK) { /* our writer omits a type */
             assert_message_has("does not match expected type");
             sis_model_close(&ours);
             free(some);
@@ -223,7 +224,7 @@ static void explanations_do_not_depend_on_threads(void **state) {
     free(rows);
 }
 
-/* ---- What our engine lacks ------------------------------------------------------------------- */
+/* ---- Operators that the engine lacks --------------------------------------------------------- */
 
 static void files_with_other_operators_run_in_onnx_runtime_with_a_note(void **state) {
     (void)state;
@@ -271,14 +272,14 @@ static void files_that_neither_engine_runs_are_reported(void **state) {
     sis_model_close(&model);
 }
 
-/* ---- Other people's models ------------------------------------------------------------------- */
+/* ---- Published models ------------------------------------------------------------------------ */
 
 static double number_at(const json_t *list, size_t i) {
     const json_t *v = json_array_get(list, i);
     return json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
 }
 
-/* Scores are probabilities; logarithms of them may have been recorded. */
+/* Scores are probabilities; recorded values may be their logarithms. */
 static int is_recorded(const json_t *wanted, const double *scores, size_t n) {
     int same = json_array_size(wanted) == n, logarithms = same;
     for (size_t i = 0; (same || logarithms) && i < n; i++) {
@@ -289,8 +290,8 @@ static int is_recorded(const json_t *wanted, const double *scores, size_t n) {
     return same || logarithms;
 }
 
-/* Sums of two 8-bit products are cut to 16 bits by processors without instructions for four of them; what was
- * recorded was not. */
+/* Without VNNI, processors cut sums of two 8-bit products to 16 bits; the recorded sums were not
+ * cut. */
 static int saturates(void) {
 #ifdef __x86_64__
     return !__builtin_cpu_supports("avx512vnni");
@@ -299,7 +300,7 @@ static int saturates(void) {
 #endif
 }
 
-/* Is one of the recorded outputs of floating point what was found? They stand in no order. Also if
+/* 1 if one of the recorded floating-point outputs equals the scores (they have no order), or if
  * there is none: lists of dictionaries could not be recorded. */
 static int was_recorded(const json_t *run, const double *scores, size_t n) {
     const char *name;
@@ -315,7 +316,7 @@ static int was_recorded(const json_t *run, const double *scores, size_t n) {
     return !any;
 }
 
-/* 1 if the model has one input and gives what was recorded; 0 if it has several. */
+/* 1 if the model has one input and gives the recorded outputs; 0 if it has several inputs. */
 static int try_model(const char *path, const json_t *run) {
     json_t *inputs = json_object_get(run, "inputs");
     if (json_object_size(inputs) != 1)
@@ -331,7 +332,7 @@ static int try_model(const char *path, const json_t *run) {
     for (size_t i = 0; i < values; i++)
         rows[i] = number_at(data, i);
     int error = sis_model_measure(&model, rows, width);
-    if (error == SIS_E_MODEL) { /* its first axis does not count rows: all is one */
+    if (error == SIS_E_MODEL) { /* the first axis is not rows: all values are one row */
         sis_model_close(&model);
         model = open_spec(spec);
         n = 1;
@@ -416,7 +417,7 @@ static void failing_allocations_do_no_harm(void **state) {
     char spec[600];
     snprintf(spec, sizeof spec, "ort:%s", one_operator("ms.SampleOp", 2, (const int64_t[]){2, 2}));
     assert_true(with_failing_allocations(use_model, spec) > 4);
-    assert_true(with_failing_allocations(use_model, spec + 4) > 4); /* our engine first */
+    assert_true(with_failing_allocations(use_model, spec + 4) > 4); /* the engine of sis first */
 }
 
 /* ---- Several inputs -------------------------------------------------------------------------- */
@@ -444,7 +445,7 @@ static void attention_masks_are_derived_from_ids(void **state) {
     assert_int_equal(sis_model_measure(&other, rows, LENGTH), SIS_OK);
     assert_int_equal(own.predict(own.ctx, rows, N, LENGTH, margins), SIS_OK);
     assert_int_equal(other.predict(other.ctx, rows, N, LENGTH, scores), SIS_OK);
-    assert_non_null(other.link); /* the engine tries lengths that are too long for this one */
+    assert_non_null(other.link); /* the engine tries lengths that are too long for ONNX Runtime */
     for (size_t i = 0; i < N * 2; i++)
         assert_true(fabs((own.link ? own.link(margins[i]) : margins[i]) - other.link(scores[i])) <
                     1e-5);
@@ -592,7 +593,7 @@ static void labels_are_those_of_the_file(void **state) {
     }
 }
 
-/* The brightest line of an image, wide or high. */
+/* The model finds the brightest row of an image, so its score depends on height and width. */
 static void declared_shapes_fix_free_sizes(void **state) {
     (void)state;
     if (no_library())
@@ -616,7 +617,7 @@ static void declared_shapes_fix_free_sizes(void **state) {
     double wide, high;
     void *worker;
     sis_model model = open_spec(spec), other;
-    assert_int_equal(sis_model_measure(&model, image, 6), SIS_E_ARGUMENT); /* no square */
+    assert_int_equal(sis_model_measure(&model, image, 6), SIS_E_ARGUMENT); /* not a square */
     assert_int_equal(sis_model_take_shape(&model, (size_t[]){2, 3}, 2), SIS_OK);
     assert_int_equal(sis_model_take_shape(&model, (size_t[]){3, 2}, 2), SIS_E_ARGUMENT);
     assert_int_equal(sis_model_measure(&model, image, 6), SIS_OK);
@@ -633,7 +634,7 @@ static void declared_shapes_fix_free_sizes(void **state) {
     sis_model_close(&model);
 }
 
-/* Rows are rounded on their way in. */
+/* Rows are rounded to the input's type. */
 static void half_precision_inputs_and_outputs_work(void **state) {
     static const int types[] = {SIS__ONNX__TENSOR__DATA_TYPE__FLOAT16,
                                 SIS__ONNX__TENSOR__DATA_TYPE__BFLOAT16};
@@ -656,7 +657,7 @@ static void half_precision_inputs_and_outputs_work(void **state) {
     }
 }
 
-/* Of 2^62 + 1 rows of 4 values the number of values is 4 again. */
+/* 2^62 + 1 rows of 4 values: the number of values overflows to 4. */
 static void fixed_batches_that_are_too_large_are_refused(void **state) {
     static const int64_t counts[] = {((int64_t)1 << 62) + 1, INT64_MAX, (int64_t)1 << 27};
     const double x[] = {1, -2, 3, -4};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One opened model, many threads: each explains a decision with it and must find what one thread
- * alone finds. Built with ThreadSanitizer too, which sees races that do no harm on the day; so it
- * uses nothing but what is public.
+ * One open model and many threads: each explains a decision and must find what a single thread
+ * finds. Also built with ThreadSanitizer, so it uses only the public API.
  */
 #include "support.h"
 
@@ -15,7 +14,7 @@
 
 enum { MAX_THREADS = 64 };
 
-/* What a thread is given and what it found. */
+/* Input and result of a thread. */
 typedef struct {
     const sis_model *model;
     const sis_input *input;
@@ -55,7 +54,7 @@ static void assert_same(const explanation *a, const explanation *b) {
     }
 }
 
-/* Half way between the score of the input and that of its mask. */
+/* Halfway between the score of the input and that of its mask. */
 static explanation between(const sis_model *model, const sis_input *input) {
     sis_opt opt;
     double scores[2][3] = {{0}};
@@ -71,7 +70,7 @@ static explanation between(const sis_model *model, const sis_input *input) {
                          .below = scores[0][0] < scores[1][0]};
 }
 
-/* The same explanation by n threads at once; every eighth by full passes, if `mixed`. */
+/* The same explanation by n threads at once; if `mixed`, every eighth by full passes. */
 static void explain_together(const sis_model *model, const sis_input *input, size_t n, int mixed) {
     pthread_t threads[MAX_THREADS];
     pthread_barrier_t start;
@@ -166,7 +165,7 @@ static void one_child_serves_many_threads(void **state) {
     const sis_input input = {.values = x, .mask = mask, .n_values = 3};
     sis_model model;
     (void)state;
-    /* Answers the rows it was asked about: three scores each. */
+    /* Answers from the rows: three scores each. */
     assert_int_equal(sis_model_open("cmd:while IFS= read -r line; do printf '%s\\n' "
                                     "\"{\\\"outputs\\\"${line#*inputs\\\"}\"; done",
                                     NULL, &model),
