@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks asked: tokens, margins, folded shapes and constants, free lengths, parameters,
+ * Queries to networks: tokens, margins, folded shapes and constants, free lengths, parameters,
  * descriptions.
  */
 #include "support.h"
@@ -31,7 +31,7 @@ static void token_models_start_at_ids_or_embeddings(void **state) {
         assert_int_equal(sis_net_forward(net, &b, a), 0);
         assert_int_equal(sis_net_forward(net, &e, c), 0);
         assert_memory_equal(a, c, sizeof a);
-        ids[p] = (float)words; /* no such word, in row 1 */
+        ids[p] = (float)words; /* unknown word in row 1 */
         assert_int_equal(sis_net_forward(net, &b, a), SIS_E_ARGUMENT);
         ids[p] = NAN;
         assert_int_equal(sis_net_forward(net, &b, a), SIS_E_ARGUMENT);
@@ -114,7 +114,7 @@ static void a_cast_that_loses_digits_ends_the_search_for_a_link(void **state) {
     sis_net_free(net);
 }
 
-/* A softmax that is not over the scores of a row has no such margins. */
+/* A softmax over another axis than the scores of a row has no margins. */
 static void only_a_softmax_over_all_scores_is_a_link(void **state) {
     (void)state;
     sis_net *net;
@@ -127,7 +127,8 @@ static void only_a_softmax_over_all_scores_is_a_link(void **state) {
     sis_net_free(net);
 }
 
-/* What PyTorch writes for x.view(x.size(0), -1), and Keras for the states of a recurrent layer. */
+/* The nodes that PyTorch writes for x.view(x.size(0), -1), and Keras for the states of a
+ * recurrent layer. */
 static void shape_arithmetic_is_folded(void **state) {
     (void)state;
     sis_net *net;
@@ -176,8 +177,9 @@ static void shape_arithmetic_is_folded(void **state) {
     sis_net_free(net);
 }
 
-/* A convolution of 2 channels (2 filters of 1 x 1, with or without bias) and its normalisation; `shared`: the weights are
- * read twice, so that they must stay. Returns the steps of the plan. */
+/* A convolution of 2 channels (2 filters of 1 x 1, with or without bias) and its normalisation.
+ * `shared`: the weights are read twice, so they must not change. Returns the number of steps of
+ * the plan. */
 static size_t normalized(int bias, int shared, float *y) {
     sis_net *net;
     sis__row_layout *g;
@@ -204,7 +206,7 @@ static size_t normalized(int bias, int shared, float *y) {
     return steps;
 }
 
-/* By hand: sums of (-7, -5.5), after the bias (3, 14.5); scales of 1 and -2; then weights again. */
+/* By hand: sums (-7, -5.5), after the bias (3, 14.5); scales 1 and -2; then weights again. */
 static void a_normalisation_becomes_part_of_a_convolution(void **state) {
     (void)state;
     float y[2];
@@ -269,8 +271,7 @@ static void parameters_can_be_replaced(void **state) {
     sis_net_free(net);
 }
 
-/* Names come from files: what would steer a terminal or begin a line of its own does not get
- * out. */
+/* Names come from files: control characters and line ends are not printed. */
 static void descriptions_print_each_name_on_one_line(void **state) {
     (void)state;
     sis_net_builder *b = sis_net_builder_new("test");

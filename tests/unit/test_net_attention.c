@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attention as exporters spell it becomes one step that reads queries, keys and values where they
- * are, and gives the bits of the operators it stands for.
+ * Attention as exporters write it becomes one step. It reads queries, keys and values in place, and
+ * gives the bits of the operators that it replaces.
  */
 #include "support.h"
 
@@ -15,7 +15,7 @@
 
 enum { HEADS = 2, SIZE = 3, WIDTH = HEADS * SIZE };
 
-/* How q, k and v come out of one product (rows, length, 3 * WIDTH). */
+/* Layouts of q, k and v in one product (rows, length, 3 * WIDTH). */
 typedef enum { BY_SPLIT, BY_GATHER, BY_SLICE, LENGTH_FIRST, N_LAYOUTS } layout;
 typedef enum { NO_MASK, ADDED, FOR_EACH_PAIR, HIDDEN, N_MASKS } masking;
 
@@ -29,7 +29,7 @@ static void turn(sis_net_builder *b, const char *from, const char *to, const int
     sis_net_attr_ints(b, "perm", perm, n);
 }
 
-/* (rows, length, 3, heads, size), turned to (3, rows, heads, length, size) and taken apart. */
+/* (rows, length, 3, heads, size), transposed to (3, rows, heads, length, size) and split. */
 static void take_apart(sis_net_builder *b, layout l) {
     ints(b, "five", (int64_t[]){0, 0, 3, HEADS, SIZE}, 5);
     ints(b, "first", (int64_t[]){0}, 1);
@@ -52,7 +52,7 @@ static void take_apart(sis_net_builder *b, layout l) {
     turn(b, "kt", "k", (int64_t[]){0, 1, 3, 2}, 4);
 }
 
-/* Slices of the last axis, each turned by itself. */
+/* Slices of the last axis, each transposed separately. */
 static void slice_apart(sis_net_builder *b) {
     ints(b, "four", (int64_t[]){0, 0, HEADS, SIZE}, 4);
     ints(b, "last", (int64_t[]){-1}, 1);
@@ -72,7 +72,7 @@ static void slice_apart(sis_net_builder *b) {
     }
 }
 
-/* As PyTorch's own encoder: (length, rows, 3 * width) to (rows * heads, length, size). */
+/* PyTorch's own encoder: (length, rows, 3 * width) to (rows * heads, length, size). */
 static void stand_up(sis_net_builder *b, size_t length) {
     ints(b, "three", (int64_t[]){(int64_t)length, -1, SIZE}, 3);
     ints(b, "last", (int64_t[]){-1}, 1);
@@ -114,7 +114,7 @@ static const char *add_mask(sis_net_builder *b, masking m, size_t length, sis__r
     return "masked";
 }
 
-/* x (rows, length, WIDTH) to y of as many values, or what the first token sees. */
+/* x (rows, length, WIDTH) to y of the same size, or only the output of the first token. */
 static sis_net *build(layout l, masking m, size_t length, int first_alone, sis__rng *r) {
     sis_net_builder *b = sis_net_builder_new("attention");
     sis_net *net;
@@ -152,7 +152,7 @@ static sis_net *build(layout l, masking m, size_t length, int first_alone, sis__
     return net;
 }
 
-/* What comes out, and how many steps of the plan are of each kind. */
+/* The output, and the number of steps of each kind in the plan. */
 typedef struct {
     float *y;
     size_t n, attentions, products, movers;
@@ -206,7 +206,7 @@ static void attention_is_fused_for_all_inputs(void **state) {
                 assert_int_equal(plain.products, 3);
                 assert_int_equal(one.attentions, 1);
                 assert_int_equal(one.products, 1);
-                assert_int_equal(one.movers, l == LENGTH_FIRST); /* of the input */
+                assert_int_equal(one.movers, l == LENGTH_FIRST); /* transposes the input */
                 assert_int_equal(plain.n, one.n);
                 assert_memory_equal(plain.y, one.y, one.n * sizeof *one.y);
                 free(plain.y);
@@ -216,7 +216,7 @@ static void attention_is_fused_for_all_inputs(void **state) {
             }
 }
 
-/* Where one query is read, none of the steps between the products is done for another. */
+/* If one query is read, the steps between the products are computed for that query only. */
 static void masks_are_computed_only_for_slices_that_are_read(void **state) {
     (void)state;
     sis__rng r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A row's result does not depend, to the bit, on how many rows are beside it, where it stands or
- * how many threads work: for a few random networks of every family. Nor on what was asked before:
- * recurrent layers go on from the states of rows that began alike.
+ * The result of a row does not depend, to the bit, on the number of rows in the batch, its position
+ * or the number of threads, for random networks of every family. It does not depend on earlier
+ * calls either: recurrent layers continue from states of rows with the same beginning.
  */
 #include "support.h"
 
@@ -61,7 +61,7 @@ static void rows_do_not_depend_on_their_neighbours(void **state) {
             check_network(&families[i], seed);
 }
 
-/* The check above would also pass if everything ran row by row: it must not. */
+/* The check above would also pass if rows were run one by one, so check that they are not. */
 static void rows_run_together_if_results_are_identical(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
@@ -78,7 +78,7 @@ static void rows_run_together_if_results_are_identical(void **state) {
     }
 }
 
-/* ---- Rows that begin or end alike, in recurrent layers ------------------------------------- */
+/* ---- Rows with equal beginnings or ends, in recurrent layers ------------------------------- */
 
 enum { ALIKE = 9 };
 
@@ -92,7 +92,7 @@ static int build_named(const char *name, sis_net **net) {
     return -1;
 }
 
-/* The scores of one row by a network that has seen no other. */
+/* The scores of one row by a new network. */
 static void score_afresh(const char *name, const float *row, size_t p, float *scores) {
     sis_net *net;
     assert_int_equal(build_named(name, &net), 0);
@@ -100,7 +100,7 @@ static void score_afresh(const char *name, const float *row, size_t p, float *sc
     sis_net_free(net);
 }
 
-/* Rows of the network that are like `base` in front or behind, but for some values. */
+/* Rows that share a beginning or an end with `base`, except for some values. */
 static void make_alike(sis__rng *r, const float *base, float *x, size_t n, size_t p) {
     size_t same = sis__rng_below(r, p + 1), behind = sis__rng_below(r, 2);
     for (size_t i = 0; i < n; i++)
@@ -143,7 +143,8 @@ static void rows_with_a_common_prefix_equal_single_runs(void **state) {
     check_alike("LSTM, batch first");
 }
 
-/* Too dear to be compared with rows run alone, but all rows go into one mean: they must not run together. */
+/* Too expensive to compare with single rows. But a mean mixes all rows, so they must not run as
+ * a batch. */
 static void rows_mixed_by_a_mean_run_one_by_one(void **state) {
     (void)state;
     enum { N = 448 };
@@ -180,8 +181,9 @@ static void rows_mixed_by_a_mean_run_one_by_one(void **state) {
     free(x);
 }
 
-/* What mixes rows without showing it: sums of integers, sums that matter only where values are large, the rows behind
- * the second one. And what only looks like it: a mean over times that stand in front. */
+/* Networks that mix rows in hidden ways: sums of integers, sums that matter only for large
+ * values, rows after the second. And one that only seems to: a mean over time steps on the first
+ * axis. */
 typedef enum { OF_INTEGERS, OF_LARGE_VALUES, OF_LATER_ROWS, OVER_TIMES, N_MIXTURES } mixture;
 
 static sis_net *build_mixture(mixture m) {
@@ -241,8 +243,8 @@ static void rows_that_are_mixed_sometimes_run_one_by_one(void **state) {
     }
 }
 
-/* A plan that keeps every tensor and one that reuses memory, overwrites inputs and fuses steps
- * compute the same. */
+/* A plan that keeps every tensor, and one that reuses memory, overwrites inputs and fuses steps,
+ * give the same results. */
 static void reusing_memory_changes_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
@@ -281,7 +283,7 @@ static void reusing_memory_changes_nothing(void **state) {
     }
 }
 
-/* Several threads call at once, with rows of more lengths than a network keeps plans for. */
+/* Several threads call at once, with rows of more lengths than the cache holds plans. */
 typedef struct {
     const sis_net *net;
     const float *x;
@@ -324,7 +326,7 @@ static void callers_may_share_a_network(void **state) {
     sis_net_free(net);
 }
 
-/* Scores from margins are the scores. */
+/* Scores computed from margins equal the scores. */
 static void margins_and_scores_agree(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
@@ -351,7 +353,7 @@ static void margins_and_scores_agree(void **state) {
     }
 }
 
-/* Terms with a factor 0 are left out of sums, but not where 0 times the other is not 0. */
+/* Terms with a factor 0 are left out of sums, unless the other factor is infinite or NaN. */
 static void zero_times_an_infinite_weight_is_not_a_number(void **state) {
     (void)state;
     enum { IN = 70, OUT = 40 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions and average pools of all geometries against loops over their definition: one to three
- * axes, strides, dilations, padding on either side, groups, maps that fill several blocks.
+ * Convolutions and average pools of all geometries against plain loops: one to three axes, strides,
+ * dilations, padding on either side, groups, maps that fill several blocks.
  */
 #include "support.h"
 
@@ -35,7 +35,7 @@ static int64_t product(const int64_t *d) {
     return d[0] * d[1] * d[2];
 }
 
-/* What output (filter f, o) sees at kernel place k of channel c, or NULL: padding. */
+/* The input value of output (filter f, o) at kernel position k of channel c; NULL: padding. */
 static const float *seen(const geometry *g, const float *x, int64_t c, const int64_t *o,
                          const int64_t *k) {
     int64_t at = c;
@@ -101,7 +101,7 @@ static sis_net *build(const geometry *g, const float *w) {
     return net;
 }
 
-/* The first and the last row alone have the same outputs, to the bit. */
+/* The first and the last row alone give the same outputs, to the bit. */
 static void check_alone(const sis_net *net, const sis_net_batch *all, const float *y,
                         size_t outputs) {
     float *alone = calloc(outputs, sizeof *alone);
@@ -115,8 +115,8 @@ static void check_alone(const sis_net *net, const sis_net_batch *all, const floa
     free(alone);
 }
 
-/* Some rows: a batch that fills vectors, and ones that do not; some outputs of each, all of them if there
- * are few. */
+/* Some rows: a batch that fills vectors, and some that do not. Compares some outputs of each, or
+ * all if they are few. */
 static void check(geometry *g, sis__rng *r) {
     find_out(g);
     int64_t row = g->channels * product(g->in), maps = g->filters ? g->filters : g->channels;
@@ -149,7 +149,7 @@ static void random_convolutions_equal_naive_ones(void **state) {
         geometry g = {.groups = 1 + (int64_t)sis__rng_below(&r, 3),
                       .spatial = 1 + (int64_t)(i % 3)};
         g.channels = g.groups * (1 + (int64_t)sis__rng_below(&r, 5));
-        if (i % 5 == 0) /* enough for examples to be turned */
+        if (i % 5 == 0) /* enough channels for examples as lanes */
             g.channels = g.groups * (20 + (int64_t)sis__rng_below(&r, 30));
         g.filters = i % 5 == 0   ? g.groups * (30 + (int64_t)sis__rng_below(&r, 10))
                     : i % 4 == 3 ? 0
@@ -169,7 +169,7 @@ static void random_convolutions_equal_naive_ones(void **state) {
     }
 }
 
-/* Maps that do not fit into one block: rows of an image, parts of a line, planes of a volume. */
+/* Maps larger than one block: rows of an image, parts of a line, planes of a volume. */
 static void convolutions_of_large_maps_equal_naive_ones(void **state) {
     (void)state;
     geometry all[] = {
@@ -199,11 +199,11 @@ static void convolutions_of_large_maps_equal_naive_ones(void **state) {
         check(&all[i], &r);
 }
 
-/* ---- Constants that are added ---------------------------------------------------------------- */
+/* ---- Added constants ------------------------------------------------------------------------- */
 
 enum { SIDE = 4, FILTERS = 4, MAP = FILTERS * SIDE * SIDE };
 
-/* Scores of a row: Conv, with `how` added to it in nodes of its own; "": given to it as its bias. */
+/* Scores of a row: Conv, with `how` added by nodes of their own; "": as its bias. */
 static void scores_with(const char *how, const sis_net_shape *shape, float *y) {
     sis__rng r;
     sis__rng_init(&r, 12);
@@ -244,7 +244,7 @@ static int build_small(int also_times, sis_net **out) {
     return sis_net_build(b, out);
 }
 
-/* Sums that others read, too, stay what they are. */
+/* Sums that are also read elsewhere keep their value. */
 static void sums_with_other_readers_keep_their_value(void **state) {
     (void)state;
     float y[4];
@@ -257,8 +257,8 @@ static void sums_with_other_readers_keep_their_value(void **state) {
     sis_net_free(net);
 }
 
-/* One for each filter is the bias, to the bit, whichever side it stands on; one for each column, of
- * which there are as many, is not. */
+/* A constant for each filter is the bias, to the bit, on either side. A constant for each column
+ * is not, even if there are as many. */
 static void a_constant_per_filter_becomes_the_bias(void **state) {
     (void)state;
     float bias[MAP], y[MAP], columns[MAP];
@@ -268,7 +268,7 @@ static void a_constant_per_filter_becomes_the_bias(void **state) {
     scores_with("c s", SHAPE(1, FILTERS, 1, 1), y);
     assert_memory_equal(y, bias, sizeof y);
     scores_with("s c", SHAPE(1, 1, SIDE), columns);
-    for (size_t i = 0; i < MAP; i++) /* the same where filter and column have the same number */
+    for (size_t i = 0; i < MAP; i++) /* the same if filter and column have the same number */
         assert_true((fabsf(columns[i] - bias[i]) < 1e-6f) == (i / (SIDE * SIDE) == i % SIDE));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Damaged and hostile models: every truncation and every flipped bit of small files, documents
- * whose parts contradict each other, nesting and sizes meant to exhaust memory. Each must give an
- * error or a network that runs; the sanitized twin of this test sees to the rest.
+ * Damaged and hostile models: every truncation and every flipped bit of small files, documents with
+ * contradictions, nesting and sizes meant to exhaust memory. Each must give an error or a network
+ * that runs; the sanitized build of this test finds memory errors.
  */
 #include "support.h"
 
@@ -16,12 +16,12 @@
 #include "net/plan/net.h"
 #include "support_net.h"
 
-/* Time this process has worked: bounds must hold on a busy machine, and for the sanitized twin. */
+/* Processor time: limits must hold on a busy machine and in the sanitized build. */
 static double cpu_seconds(void) {
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
-enum { LONG = 40 }; /* seconds that nothing here may take; quadratic costs would take far more */
+enum { LONG = 40 }; /* time limit in seconds; quadratic costs would take far more */
 
 /* ---- Damage -------------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ static void flipped_bits_do_no_harm(void **state) {
     for (unsigned w = 0; w < TINY; w++) {
         size_t n;
         char *bytes = tiny_bytes(w, &n);
-        size_t step = 8 * n / rounds(8 * n) | 1; /* odd: bits of every place in a byte */
+        size_t step = 8 * n / rounds(8 * n) | 1; /* odd: reaches every bit of a byte */
         for (size_t bit = 0; bit < 8 * n; bit += step, flips++) {
             bytes[bit / 8] = (char)(bytes[bit / 8] ^ (1 << bit % 8));
             survived += try_bytes(bytes, n) == 0;
@@ -157,7 +157,7 @@ static void random_damage_does_no_harm(void **state) {
             case 0:
                 bytes[at] = (char)sis__rng_next(&r);
                 break;
-            case 1: /* a varint that goes on and on */
+            case 1: /* a varint without end */
                 memset(bytes + at, 0xFF, n - at < 9 ? n - at : 9);
                 break;
             case 2: /* a piece from elsewhere */
@@ -174,7 +174,7 @@ static void random_damage_does_no_harm(void **state) {
 
 /* ---- Contradictions -------------------------------------------------------------------------- */
 
-/* A document to be spoilt: Gemm over x (rows, 4) with w (4, 2), reshaped by s. */
+/* A document to be damaged: Gemm over x (rows, 4) with w (4, 2), reshaped by s. */
 static Sis__Onnx__Model *sound_document(void) {
     sis_net *net;
     void *bytes;
@@ -212,7 +212,7 @@ static void add_byte(Sis__Onnx__Tensor *t) {
     t->raw_data.data = longer;
 }
 
-/* What contradicts the rest of the document: g the graph, w and s its tensors, n its first node. */
+/* Contradictions: g is the graph, w and s its tensors, n its first node. */
 #define WAYS(X)                                                                                    \
     X(w->dims[0] = 5)                                                                              \
     X(w->dims[0] = -4)                                                                             \
@@ -241,13 +241,13 @@ static void add_byte(Sis__Onnx__Tensor *t) {
     X(g->input[0]->type->tensor_type->shape->dim[1]->dim_value = (int64_t)1 << 40)                 \
     X(g->input[0]->type->tensor_type->shape->dim[1]->dim_value = 0)                                \
     X(g->input[0]->type->tensor_type->elem_type = 8)                                               \
-    X(rename_to(&g->input[0]->name, "w")) /* then nothing is fed */                                \
+    X(rename_to(&g->input[0]->name, "w")) /* then there is no input */                             \
     X(rename_to(&g->output[0]->name, "nothing"))
 
 #define COUNT_WAY(change) +1
 enum { N_WAYS = 0 WAYS(COUNT_WAY) };
 
-/* Change the document in that way, and say how. */
+/* Apply one change to the document and return its text. */
 static const char *spoil(Sis__Onnx__Model *d, int way) {
     Sis__Onnx__Graph *g = d->graph;
     Sis__Onnx__Tensor *w = g->initializer[0], *s = g->initializer[1];
@@ -283,7 +283,7 @@ static void contradictions_are_refused(void **state) {
 
 /* ---- Exhaustion ---------------------------------------------------------------------------- */
 
-/* A node in an attribute graph in a node in ...: far deeper than any stack. */
+/* Nested attribute graphs, far deeper than any stack. */
 static void deep_nesting_is_refused(void **state) {
     (void)state;
     enum { LEVELS = 20000 };
@@ -311,7 +311,7 @@ static void deep_nesting_is_refused(void **state) {
     free(bytes);
 }
 
-/* Empty nodes cost two bytes each in the file and a hundred times that in memory. */
+/* Empty nodes take two bytes each in the file and a hundred times that in memory. */
 static void many_empty_nodes_are_bounded(void **state) {
     (void)state;
     enum { NODES = 200000 };
@@ -331,7 +331,7 @@ static void many_empty_nodes_are_bounded(void **state) {
     free(bytes);
 }
 
-/* Long chains of views and of everything else compile in linear time. */
+/* Long chains of views and other operators compile in linear time. */
 static void long_chains_load_quickly(void **state) {
     (void)state;
     double start = cpu_seconds();
@@ -356,7 +356,7 @@ static void long_chains_load_quickly(void **state) {
     assert_true(cpu_seconds() - start < LONG);
 }
 
-/* A window that lies in the padding has the lowest number there is. */
+/* A window that lies in the padding has the lowest float. */
 static void windows_of_padding_are_the_lowest_integer(void **state) {
     (void)state;
     sis_net_builder *b = sis_net_builder_new("padding");
@@ -381,7 +381,7 @@ static void windows_of_padding_are_the_lowest_integer(void **state) {
     sis_net_free(net);
 }
 
-/* Operators whose results are as large as a number in the file says. */
+/* Operators whose output size is a number in the file. */
 static void sizes_from_constants_are_bounded(void **state) {
     (void)state;
     const int64_t huge[] = {(int64_t)1 << 20, (int64_t)1 << 33, INT64_MAX, INT64_MIN, -7};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a model's document may hold beside its graph: values in files beside it, functions of its own,
- * graphs inside nodes.
+ * Parts of a model's document besides its graph: values in other files, functions, and graphs
+ * inside nodes.
  */
 #include "support.h"
 
@@ -67,7 +67,7 @@ static sis_net *product(void) {
     return net;
 }
 
-/* ---- Values beside the model ------------------------------------------------------------------ */
+/* ---- External values -------------------------------------------------------------------------- */
 
 static void add_entry(Sis__Onnx__Tensor *t, const char *key, const char *value) {
     Sis__Onnx__StringStringEntry *e =
@@ -77,7 +77,7 @@ static void add_entry(Sis__Onnx__Tensor *t, const char *key, const char *value) 
     assert_int_equal(sis__proto_append(&t->external_data, &t->n_external_data, e), 0);
 }
 
-/* The product's weights, said to lie at `offset` of a file. */
+/* The weights of the product, declared at `offset` of a file. */
 static Sis__Onnx__Model *outside(const char *file, const char *offset, const char *length) {
     sis_net *net = product();
     Sis__Onnx__Model *doc = document_of(net);
@@ -150,7 +150,7 @@ static void values_may_be_in_external_files(void **state) {
         assert_true(error == SIS_E_FORMAT || error == SIS_E_IO);
         assert_message_has("tensor w");
     }
-    Sis__Onnx__Model *doc = outside("values.bin", "8", "16"); /* in memory there is no beside */
+    Sis__Onnx__Model *doc = outside("values.bin", "8", "16"); /* a model in memory has no folder */
     assert_null(net_of(doc, SIS_E_UNSUPPORTED));
     sis__proto_free(&doc->base);
     unlink(path);
@@ -159,7 +159,7 @@ static void values_may_be_in_external_files(void **state) {
 
 /* ---- Sparse values ----------------------------------------------------------------------------- */
 
-/* A network with sparse weights is one for ONNX Runtime. */
+/* Networks with sparse weights are left to ONNX Runtime. */
 static void sparse_values_are_refused(void **state) {
     (void)state;
     sis_net *net = product();
@@ -205,7 +205,7 @@ static void functions_of_the_file_are_refused(void **state) {
     Sis__Onnx__Model *doc = document_of(net);
     sis_net_free(net);
     Sis__Onnx__Function *f = (Sis__Onnx__Function *)message(&sis__onnx__function__descriptor);
-    f->name = strdup("Relu"); /* it would replace the standard's */
+    f->name = strdup("Relu"); /* it would replace a standard operator */
     assert_int_equal(sis__proto_append(&doc->functions, &doc->n_functions, f), 0);
     assert_null(net_of(doc, SIS_E_UNSUPPORTED));
     assert_message_has("operator Relu is a function of the file");
@@ -249,7 +249,7 @@ static void add_branch(Sis__Onnx__Node *n, const char *name, Sis__Onnx__Graph *g
     a->g = g;
 }
 
-/* n becomes If(condition): x + 2, or x * 10. */
+/* Turns n into If(condition): x + 2, else x * 10. */
 static void make_if(Sis__Onnx__Node *n, const char *condition) {
     free(n->op_type);
     n->op_type = strdup("If");
@@ -268,7 +268,7 @@ static Sis__Onnx__Model *document_built(sis_net_builder *b) {
     return doc;
 }
 
-/* y = If(the width of x is `wide`, or with `by_value` x[0] > 0); declared: 0 if the width is free. */
+/* y = If(the width of x is `wide`; with `by_value`: x[0] > 0). declared: 0 if the width is free. */
 static Sis__Onnx__Model *widths(size_t declared, int64_t wide, int by_value) {
     sis_net_builder *b = sis_net_builder_new("if");
     sis_net_add_input(b, "x", 0, SHAPE(0, declared));
@@ -330,7 +330,7 @@ static void nested_branches_are_inlined(void **state) {
     sis__proto_free(&doc->base);
 }
 
-/* A branch is chosen for one size; rows of another size for which it would be the other are refused. */
+/* A branch is chosen for one size. Rows of a size that needs the other branch are refused. */
 static void branches_refuse_sizes_with_another_condition(void **state) {
     (void)state;
     float x[64] = {1}, y[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks written and read back, with what they carry: metadata, masks, labels; and all of it with
- * failing allocations.
+ * Networks written and read back, with their metadata, masks and labels; and the same with failing
+ * allocations.
  */
 #include "support.h"
 
@@ -52,7 +52,7 @@ static void files_are_written_and_read(void **state) {
     sis_net_free(again);
     assert_int_equal(truncate(path, 100), 0);
     assert_int_equal(sis_net_read(path, &again), SIS_E_FORMAT);
-    assert_message_has(path); /* says which file */
+    assert_message_has(path); /* names the file */
     assert_null(again);
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(sis_net_read(path, &again), SIS_E_FORMAT);
@@ -63,7 +63,7 @@ static void files_are_written_and_read(void **state) {
     sis_net_free(net);
 }
 
-/* ---- What a model carries -------------------------------------------------------------------- */
+/* ---- Metadata, masks, labels ----------------------------------------------------------------- */
 
 static sis_net *round_trip(sis_net *net) {
     void *bytes;
@@ -100,7 +100,7 @@ static void metadata_and_mask_are_saved_with_the_model(void **state) {
     const float *kept = sis_net_mask(net, &n);
     assert_int_equal(n, p);
     assert_memory_equal(kept, mask, p * sizeof *mask);
-    assert_int_equal(sis_net_params(net), params); /* the mask is none */
+    assert_int_equal(sis_net_params(net), params); /* the mask is not a parameter */
     mask[3] = 0.5f;
     assert_int_equal(sis_net_mask_set(net, mask, &shape), 0);
     assert_int_equal(sis_net_meta_set(net, SIS_NET_META_KIND, "picture"), 0);
@@ -131,7 +131,7 @@ static void classifiers_know_their_labels(void **state) {
     sis_net_free(net);
 }
 
-/* Its scores are added up, so there is one output, and it is no class. */
+/* Its scores are summed, so there is one output, which is not a class. */
 static void labels_of_a_classifier_inside_are_not_those_of_the_outputs(void **state) {
     (void)state;
     char label[16];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks that take rows of any length: their walks, and as models; and what walks refuse.
+ * Networks that take rows of any length: their walks, their use as models, and refused walks.
  */
 #include "support.h"
 
@@ -15,7 +15,7 @@
 
 enum { MAX = 40 };
 
-/* Conv, activation, mean over all positions, two scores, and what becomes of them. */
+/* Conv, activation, mean over all positions, two scores, and the last activation. */
 static sis_net *build_pooled(const char *activation, const char *last) {
     sis_net *net;
     sis__rng r;
@@ -36,7 +36,7 @@ static sis_net *build_pooled(const char *activation, const char *last) {
     return net;
 }
 
-/* Ids, any number of them: embedded, a convolution, its maximum. */
+/* Any number of ids: embedding, convolution, maximum. */
 static sis_net *build_tokens(void) {
     sis_net *net;
     sis__rng r;
@@ -69,7 +69,7 @@ static void fill(double *x, double *z, size_t n, unsigned seed) {
     }
 }
 
-/* Margin of output 1 of x with features up to `masked` and one more masked. */
+/* Margin of output 1 of x with features below `masked` and feature `top` masked. */
 static double full_margin(const sis_net *net, const sis_input *in, size_t masked, size_t top) {
     float row[MAX];
     double margins[2];
@@ -109,7 +109,7 @@ static void walks_over_any_length_agree_with_full_passes(void **state) {
     }
 }
 
-/* Explained with the network's own walk and by full passes. */
+/* Explained by the network's own walk and by full passes. */
 static void assert_same_both_ways(const sis_model *model, const sis_input *in) {
     sis_collection fast, slow;
     double scores[2][2] = {{0}};
@@ -246,7 +246,7 @@ static void scores_that_are_not_numbers_are_reported(void **state) {
         sis_walk *w;
         assert_int_equal(sis_net_walk(net, &in, NULL, &w), SIS_OK);
         int error = w->ops->reset(w, masked, &margin);
-        if (error != SIS_OK) { /* the root of a negative number */
+        if (error != SIS_OK) { /* the square root of a negative number */
             assert_int_equal(error, SIS_E_NAN);
             assert_message_has("returned NaN");
             seen++;

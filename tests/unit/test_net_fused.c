@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fused operators of transformers and encoders of categories against their definitions: numbers by
- * tests/fused_numbers.py, or worked out by hand.
+ * Fused operators of transformers and encoders of categories against their definitions: numbers
+ * from tests/fused_numbers.py, or worked out by hand.
  */
 #include "support.h"
 
@@ -43,7 +43,7 @@ static void param(sis_net_builder *b, const char *name, double seed, const sis_n
     free(v);
 }
 
-/* Finish the network and compare what it gives for one row. */
+/* Build the network and compare its output for one row. */
 static void check(sis_net_builder *b, const char *output, const float *row, size_t n,
                   const double *wanted, size_t n_wanted) {
     sis_net *net;
@@ -141,7 +141,7 @@ static void old_broadcasting_aligns_at_its_axis(void **state) {
     check(b, "y", row, 12, want, 12);
 }
 
-/* (3, 4) of each row times (4, 2) and (2, 3), once each side turned round. */
+/* (3, 4) of each row times (4, 2) and (2, 3), with each side transposed once. */
 static void einsum_is_a_product(void **state) {
     (void)state;
     static const float w[] = {1, -2, 3, 0.5f, -1, 4, 2, -3}, v[] = {2, -1, 3, 0.25f, 1, -2};
@@ -233,7 +233,7 @@ static void texts_are_split_at_separators(void **state) {
     sis_net_free(net);
 }
 
-/* x times its sigmoid as a plan that keeps everything computes it, or as one that does it at once. */
+/* x times its sigmoid: by a plan that keeps all tensors, or by one that fuses them. */
 static size_t run_silu(const sis_net *net, int keep, const float *x, float *y) {
     sis__feed feed = {.value = net->input, .rank = 2, .dims = {2, 11}};
     sis__plan_spec spec = {.feeds = &feed,
@@ -264,7 +264,7 @@ static void a_value_times_its_sigmoid_is_one_step(void **state) {
         sis_net_add_input(b, "x", 0, SHAPE(0, 11));
         sis_net_add_node(b, "Sigmoid", "x", "s");
         sis_net_add_node(b, "Mul", k == 0 ? "x s" : "s x", "m");
-        sis_net_add_node(b, "Add", k == 2 ? "m s" : "m m", "y"); /* 2: somebody else reads it */
+        sis_net_add_node(b, "Add", k == 2 ? "m s" : "m m", "y"); /* 2: another reader */
         sis_net_add_output(b, "y");
         assert_int_equal(sis_net_build(b, &net), SIS_OK);
         for (size_t i = 0; i < 22; i++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gradients against central differences: every operator that has one in a small graph of its own
- * (the test fails when an operator of the table is missing here), and whole networks of every
- * family.
+ * Gradients against central differences: each operator with a gradient in its own small graph (the
+ * test fails if an operator of the table is missing here), and whole networks of every family.
  */
 #include "support.h"
 
@@ -18,9 +17,8 @@
 
 static unsigned char covered[SIS__OP_COUNT];
 
-/* Whole networks have kinks (ReLU, maxima) between the two points of a difference, so there four
- * values in five must agree and the rest may only be so far off together; operators always agree.
- */
+/* Whole networks have kinks (ReLU, maxima) between the two points of a difference. So four of
+ * five values must agree, and the total error is limited. Single operators must always agree. */
 static int kinks;
 static double difference, size;
 static size_t checked, off;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks of several inputs: side by side in a row, given, or following from tokens; texts; shapes
- * that depend on values.
+ * Networks with several inputs: side by side in a row, constant, or derived from tokens; texts;
+ * shapes that depend on values.
  */
 #include "support.h"
 
@@ -66,7 +66,7 @@ static void inputs_can_be_constant(void **state) {
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 19 && y[1] == 32);
     sis_net_tensor list = {.type = SIS_NET_FLOATS, .shape = {1, {2}}, .data = given};
-    assert_int_equal(sis_net_set_input(net, "b", &list), 0); /* along the axis that it fits */
+    assert_int_equal(sis_net_set_input(net, "b", &list), 0); /* on the axis of its size */
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 19 && y[1] == 32);
     sis_net_tensor turned = {.type = SIS_NET_FLOATS, .shape = {2, {2, 1}}, .data = given};
@@ -85,7 +85,7 @@ static void inputs_can_be_constant(void **state) {
     sis_net_free(net);
 }
 
-/* Mean of the embeddings of the tokens that the mask lets through. */
+/* Mean of the embeddings of the tokens that the mask shows. */
 static sis_net *masked_mean(void) {
     sis_net *net;
     float matrix[10] = {0, 0, 1, 10, 2, 20, 3, 30, 4, 40};
@@ -211,7 +211,7 @@ static void positions_that_do_not_fit_are_refused(void **state) {
     sis__inputs_release(&inputs);
 }
 
-/* An input of one number a row is a part of it; one number for all rows is not. */
+/* An input with one number for each row is part of the row; one number for all rows is not. */
 static void numbers_are_parts_of_rows(void **state) {
     (void)state;
     sis__model_inputs inputs = {0};
@@ -237,7 +237,7 @@ static void numbers_are_parts_of_rows(void **state) {
     sis__inputs_release(&inputs);
 }
 
-/* The same text is the same number; it survives that the graph is loaded again. */
+/* The same text has the same number, also after the graph is loaded again. */
 static void texts_are_stored_as_numbers(void **state) {
     (void)state;
     sis_net *net = two_inputs();
@@ -265,7 +265,7 @@ static int open_once(void *ctx) {
     return error;
 }
 
-/* As --with and --explain say it to a model. */
+/* The effect of --with and --explain on a model. */
 static void opened_models_take_constant_inputs(void **state) {
     (void)state;
     char path[] = "/tmp/sis-inputs-XXXXXX.onnx";
@@ -292,7 +292,7 @@ static void opened_models_take_constant_inputs(void **state) {
     opt.explain = "b";
     assert_int_equal(sis_model_open(path, &opt, &model), SIS_E_ARGUMENT);
     assert_message_has("no input b");
-    /* Of two values for one input neither is the right one. */
+    /* Two values for one input are an error. */
     float eight = 8;
     sis_net_tensor twice[2] = {with, with};
     twice[1].data = &eight;
@@ -353,7 +353,7 @@ static void inputs_survive_failing_allocations(void **state) {
     sis_net_free(net);
 }
 
-/* Two heads: one of sums, one of products. */
+/* Two outputs: one of sums, one of products. */
 static sis_net *build_heads(void) {
     const float w[] = {1, 2, 3, 4};
     sis_net *net;

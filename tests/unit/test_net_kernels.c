@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels against their naive versions, for every instruction set this machine has: products to the
- * bit and for any shape, functions to a few units in the last place and the same wherever in an
- * array a value stands.
+ * Kernels against their naive versions, for every instruction set of this machine: products to the
+ * bit for any shape; functions to a few units in the last place, and equal at every position of an
+ * array.
  */
 #include "support.h"
 
@@ -22,7 +22,7 @@ static float *fill(sis__rng *r, size_t n) {
     return v;
 }
 
-/* One sum from the first to the last term, with fused steps or with rounded products. */
+/* One sum from the first to the last term, with fused multiply-add or with rounded products. */
 static float sum_of(const float *a, size_t a_col, const float *b, size_t n, size_t k, float c,
                     int fused) {
     for (size_t p = 0; p < k; p++) {
@@ -53,7 +53,7 @@ static void check_product(const sis__kernels *kn, const dims *d, int transposed,
     for (size_t i = 0; i < d->m; i++)
         for (size_t j = 0; j < d->n + 3; j++) {
             size_t at = i * (d->n + 3) + j;
-            if (j >= d->n) { /* between the rows nothing is touched */
+            if (j >= d->n) { /* gaps between rows are unchanged */
                 assert_true(same_bits(c[at], want[at]));
                 continue;
             }
@@ -86,7 +86,7 @@ static void products_are_sums_in_order_to_the_bit(void **state) {
     }
 }
 
-/* Dense layers leave out columns that are 0 in some rows that follow each other, whichever. */
+/* Dense layers skip columns that are 0 in consecutive rows. */
 static void omitted_zeros_change_nothing(void **state) {
     (void)state;
     const dims shapes[] = {{1, 40, 1}, {5, 70, 30}, {12, 64, 256}, {30, 100, 600}, {25, 33, 257}};
@@ -116,8 +116,8 @@ static void omitted_zeros_change_nothing(void **state) {
             }
 }
 
-/* Which zeros are left out depends on the rows beside; what a row sums up to does not, not even the
- * sign of a zero: products too small for any number leave -0 in sums that begin with 0. */
+/* The other rows decide which zeros are skipped, but the sum of a row does not depend on them,
+ * not even the sign of a zero: products that underflow leave -0 in sums that begin with 0. */
 static void sums_do_not_depend_on_other_rows(void **state) {
     (void)state;
     enum { N = 70, K = 2 };
@@ -135,7 +135,7 @@ static void sums_do_not_depend_on_other_rows(void **state) {
     }
 }
 
-/* Both sides packed, starting from given numbers: the same sums again. */
+/* Both sides packed, with initial values: the same sums. */
 static void packed_products_are_the_same(void **state) {
     (void)state;
     const dims shapes[] = {{1, 1, 1},     {5, 70, 3},     {12, 32, 256},
@@ -224,7 +224,8 @@ static void rows_of_kernels_have_separate_sums(void **state) {
     check_parts(&naive_kernels, &shapes[0], 7);
 }
 
-/* Rows that lie anywhere, their terms at offsets, from given numbers or from what is there. */
+/* Rows at arbitrary addresses, their terms at offsets, from initial values or from the present
+ * output. */
 static void placed_products_are_the_same(void **state) {
     (void)state;
     const dims shapes[] = {{1, 1, 1},   {12, 32, 9},  {13, 64, 96}, {40, 16, 3},  {7, 33, 300},
@@ -263,7 +264,7 @@ static void placed_products_are_the_same(void **state) {
             }
 }
 
-/* Columns in lines that lie apart, as maps with padding have them: as if they lay side by side. */
+/* Columns in separate lines, as in maps with padding, give the same results as contiguous ones. */
 static void check_lines(const sis__kernels *kn, size_t line, size_t lines, size_t pitch) {
     enum { M = 17, K = 12, PARTS = 3 };
     size_t n = line * lines, row = lines * pitch;
@@ -281,7 +282,7 @@ static void check_lines(const sis__kernels *kn, size_t line, size_t lines, size_
     }
     sis__pack_left(kn, &(sis__filters){w, M, K / PARTS, PARTS, 1}, left);
     sis__packed_product p = {M, n, K, PARTS, left, b, start, want, n, place, 0, 0};
-    for (size_t j = 0; j < n; j += kn->nr) { /* whole panels: nothing lies behind the last */
+    for (size_t j = 0; j < n; j += kn->nr) { /* whole panels: nothing follows the last */
         sis__packed_product panel = p;
         panel.n = kn->nr;
         panel.b = b + j;
@@ -388,7 +389,7 @@ static void functions_handle_extreme_arguments(void **state) {
     }
 }
 
-/* The same bits wherever in an array a value stands, and however long the array is. */
+/* The same bits at every position of an array of any length. */
 static void functions_do_not_depend_on_the_position(void **state) {
     (void)state;
     sis__rng r;
@@ -429,7 +430,7 @@ static void erf_is_accurate_also_at_extremes(void **state) {
     free(y);
 }
 
-/* The machine's own operations: bits of the naive ones, wherever a value stands. */
+/* Operations of the machine: the bits of the naive ones, at every position. */
 static void rows_are_computed_like_naive_ones(void **state) {
     (void)state;
     sis__rng r;
@@ -455,7 +456,7 @@ static void rows_are_computed_like_naive_ones(void **state) {
     free(b);
 }
 
-/* Within rounding of the naive one; a row does not depend on those beside it, nor on values whose
+/* Within rounding of the naive one; a row does not depend on other rows, nor on values whose
  * exponential is 0. */
 static void softmax_ignores_other_rows_and_zeros(void **state) {
     (void)state;
@@ -485,7 +486,7 @@ static void softmax_ignores_other_rows_and_zeros(void **state) {
         }
 }
 
-/* Moments and what is made of them: to the bit on any machine. */
+/* Moments and normalised values: to the bit on any machine. */
 static void standardised_rows_equal_naive_ones(void **state) {
     (void)state;
     sis__rng r;
@@ -505,8 +506,8 @@ static void standardised_rows_equal_naive_ones(void **state) {
         }
 }
 
-/* Random planes, strides, dilations, paddings: within rounding of the naive one, to the bit where
- * products are fused there, too. */
+/* Random planes, strides, dilations, paddings: within rounding of the naive version; to the bit
+ * if it also fuses products. */
 static void check_depthwise(const sis__kernels *kn, sis__rng *r) {
     sis__depthwise p = {.channels = 1 + sis__rng_below(r, 3), .times = 1 + sis__rng_below(r, 2)};
     p.planes = p.channels * (1 + sis__rng_below(r, 2));
@@ -551,8 +552,8 @@ static void depthwise_convolutions_equal_naive_ones(void **state) {
             check_depthwise(*kn, &r);
 }
 
-/* Random windows in planes that end with them: to the bit, and nothing else is written or (sanitized)
- * read. */
+/* Random windows up to the end of the planes: to the bit, and nothing outside is written or
+ * (sanitized) read. */
 static void check_pooled(const sis__kernels *kn, sis__rng *r, int average) {
     sis__pooled p = {.divisor = 7};
     size_t in[3], out = 1;
@@ -593,7 +594,7 @@ static void pooled_windows_equal_naive_ones(void **state) {
             check_pooled(*kn, &r, (int)(i % 2));
 }
 
-/* Scores (m, n) by products, steps and softmax one by one. */
+/* Scores (m, n) by separate products, steps and softmax. */
 static void attend_by_parts(const sis__kernels *kn, const sis__attention *a, float *scores) {
     float *packed = malloc(sis__packed_size(kn, a->n + a->k, a->n + a->v) * sizeof *packed);
     float *y = calloc(a->m * a->v, sizeof *y);
@@ -671,7 +672,7 @@ static void attention_gives_the_bits_of_its_parts(void **state) {
         check_attention(&naive_kernels, &r);
 }
 
-/* GELU and layer normalisation round after each operator: bits of the single kernels. */
+/* GELU and layer normalisation round after each operator: the bits of the single kernels. */
 static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
     float *x = fill(r, 2 * n), *scale = fill(r, n), *shift = fill(r, n), *y = fill(r, 2 * n);
     float *t = fill(r, n), *want = fill(r, n);
@@ -706,7 +707,7 @@ static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
         kn->add(want, 1, shift, 1, want, n);
         assert_memory_equal(y + row * n, want, n * sizeof *y);
     }
-    kn->add(x, 1, scale, 1, want, n); /* of a sum: in the place of either */
+    kn->add(x, 1, scale, 1, want, n); /* of a sum, in place of either term */
     kn->layer_norm(&l, want, NULL, want, 1);
     kn->layer_norm(&l, x, scale, y, 1);
     assert_memory_equal(y, want, n * sizeof *y);
@@ -804,8 +805,8 @@ static void maxima_of_windows_are_those_of_lines(void **state) {
     free(x);
 }
 
-/* The logarithm of what is left of a softmax: as exact as double allows, the same for every row
- * whether it is asked for alone or with others. */
+/* Logarithm of 1 minus a softmax: as exact as double allows, and the same for a row alone or
+ * with others. */
 static void log_sums_are_exact_and_independent(void **state) {
     (void)state;
     enum { M = 21, N = 10 };
@@ -814,7 +815,7 @@ static void log_sums_are_exact_and_independent(void **state) {
     float *z = fill(&r, M * N);
     double got[M], want[M], one;
     for (size_t i = 0; i < M * N; i++)
-        z[i] *= (float)(i / N * i / N); /* from all alike to far apart */
+        z[i] *= (float)(i / N * i / N); /* from equal values to very different ones */
     z[3 * N + 1] = INFINITY;
     z[4 * N + 2] = -INFINITY;
     z[5 * N + 4] = NAN;
@@ -965,7 +966,7 @@ static void scale_weights(const sis__kernels *kn, cell_case *k, size_t gates, fl
     }
 }
 
-/* Rows whose values take each other's place in the nearest cache are copied, a part at a time. */
+/* Rows whose addresses conflict in the L1 cache are copied in parts. */
 static void cells_with_conflicting_strides_agree_with_naive_ones(void **state) {
     (void)state;
     enum { HIDDEN = 1024 };
@@ -984,7 +985,7 @@ static void cells_with_conflicting_strides_agree_with_naive_ones(void **state) {
     }
 }
 
-/* To the bit, and whether gates are asked for or not. */
+/* To the bit, with or without gates. */
 static void cells_do_not_depend_on_other_rows(void **state) {
     (void)state;
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
@@ -1007,7 +1008,7 @@ static void cells_do_not_depend_on_other_rows(void **state) {
                 }
 }
 
-/* Gates and states stay within their limits, however large a sum is, and close to the true value. */
+/* Gates and states stay within their limits for any sum, and close to the true value. */
 static void cells_are_accurate_everywhere(void **state) {
     (void)state;
     enum { N = 40000 };
@@ -1019,7 +1020,7 @@ static void cells_are_accurate_everywhere(void **state) {
         x[0] = gates[0] = -INFINITY;
         x[1] = gates[1] = INFINITY;
         (*kn)->gates(gates, N);
-        (*kn)->gru(z, x, z, h, N); /* all of h is the candidate's tanh */
+        (*kn)->gru(z, x, z, h, N); /* h is the tanh of the candidate */
         for (size_t i = 0; i < N; i++) {
             assert_true(gates[i] >= 0 && gates[i] <= 1 && fabsf(h[i]) <= 1);
             worst = fmax(worst, fabs(gates[i] - 1 / (1 + exp(-(double)x[i]))));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels that walks and dense layers are made of, against their naive versions, for every
- * instruction set this machine has: sums to a few units in the last place, and whatever only
- * chooses, compares or sums in double to the bit.
+ * The kernels of walks and dense layers against their naive versions, for every instruction set of
+ * this machine: sums to a few units in the last place; selections, comparisons and sums in double
+ * to the bit.
  */
 #include "support.h"
 
@@ -92,7 +92,7 @@ static void sums_of_rows_agree_with_naive_ones(void **state) {
             check_added_rows(*kn, &r, n, n % 7 ? K - n : 0);
 }
 
-/* To the bit what products of one column are. */
+/* To the bit equal to products of one column. */
 static void columns_agree_with_products(void **state) {
     (void)state;
     enum { COLUMNS = 150, TERMS = 5, ROWS = 7 };
@@ -126,7 +126,7 @@ static void columns_agree_with_products(void **state) {
     free(start);
 }
 
-/* Values of which many are equal, some NaN. */
+/* Many equal values, some NaN. */
 static void draw_alike(sis__rng *r, float *x, size_t n, int nan) {
     for (size_t i = 0; i < n; i++)
         x[i] = nan && sis__rng_below(r, 20) == 0 ? NAN : (float)sis__rng_below(r, 7) / 2 - 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transformer operators (net/lower/attention.c) and quantised ones (net/lower/exact_quant.h) that are lowered to standard ones: plans fuse
- * them and walks follow them. That they give what ONNX Runtime gives is tested by unit.net_onnx_cases; the networks here are cases
- * of it.
+ * Transformer operators (net/lower/attention.c) and quantised operators (net/lower/exact_quant.h)
+ * are lowered to standard ones; plans fuse them and walks follow them. unit.net_onnx_cases compares
+ * the results with ONNX Runtime; the networks here are some of its cases.
  */
 #include "support.h"
 
@@ -17,7 +17,7 @@
 #include "support_net.h"
 #include "support_nets.h"
 
-enum { LENGTH = 5, MASK = 2 }; /* of the encoders; the word in the place of masked ones */
+enum { LENGTH = 5, MASK = 2 }; /* of the encoders; the id of masked words */
 
 static const char *const encoders[] = {"encoder_lengths", "encoder_mask", "encoder_heads",
                                        "encoder_standard", "encoder_rotary"};
@@ -155,7 +155,7 @@ static void quantised_networks_are_walked(void **state) {
         if (error == SIS_OK) {
             check_windows(&c, w, &r, 20, &seen);
             w->ops->free(w);
-        } else { /* features that lie all over the image */
+        } else { /* features spread over the whole image */
             assert_int_equal(error, SIS_E_UNSUPPORTED);
         }
         walk_case_release(&c);
@@ -163,7 +163,7 @@ static void quantised_networks_are_walked(void **state) {
     assert_true(seen.probes > 100 && seen.error == 0);
 }
 
-/* An operator between bytes whose weights and zero points are computed. */
+/* An operator on bytes whose weights and zero points are computed. */
 static sis_net_builder *quantised(const char *op, const char *inputs) {
     static const int64_t w[4];
     sis_net_builder *b = sis_net_builder_new("quantised");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models that other people's tools have written, where they are at hand.
+ * Models written by other tools, if they are available.
  */
 #include "support.h"
 

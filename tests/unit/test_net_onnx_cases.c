@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The standard's own test cases: a model, inputs and expected outputs per folder. A case whose
- * operators are all in our table and whose tensors are of types we compute in must run and agree;
- * any other must be refused with a message that names an operator of it (or the tensor at fault),
- * and nothing may crash. What is supported is decided by the table, apart from `left_out` below.
+ * The standard's own test cases: a folder has a model, inputs and expected outputs. A case must run
+ * and agree if our table has all its operators and we compute in the types of its tensors. Any
+ * other case must be refused with a message that names an operator of it (or the tensor), and
+ * nothing may crash. The table decides what is supported, except for `left_out` below.
  *
- * Then cases of our own, in tests/unit/ort_cases.txt, whose outputs are ONNX Runtime's: operators that
- * the standard's cases do not have, above all those of com.microsoft (tests/ort_cases.py).
+ * Then our own cases, tests/unit/ort_cases.txt, with ONNX Runtime's outputs: operators that the
+ * standard's cases lack, mostly of com.microsoft (tests/ort_cases.py).
  */
 #include "support.h"
 
@@ -25,7 +25,7 @@
 
 enum { MAX_IO = 64 };
 
-/* Cases of operators we have that are refused all the same, and why. */
+/* Refused cases whose operators are in the table, and why. */
 static const struct {
     const char *name, *why;
 } left_out[] = {
@@ -84,7 +84,7 @@ typedef struct {
     Sis__Onnx__Tensor *in[MAX_IO], *out[MAX_IO];
     sis__decoded x[MAX_IO], y[MAX_IO];
     size_t n_in, n_out;
-    double within, min; /* how far off values may be: relative, absolute */
+    double within, min; /* tolerances: relative, absolute */
 } fixture;
 
 static void release(fixture *c) {
@@ -149,7 +149,7 @@ static int decode_data(fixture *c) {
     return 0;
 }
 
-/* What is known of the inputs when the plan is made. */
+/* Inputs that are constant when the plan is made. */
 typedef enum { NOTHING, INTEGERS, EVERYTHING } knowledge;
 
 static int compile(fixture *c, knowledge known, sis__plan **plan) {
@@ -159,7 +159,7 @@ static int compile(fixture *c, knowledge known, sis__plan **plan) {
         feeds[i].rank = c->x[i].rank;
         for (size_t d = 0; d < c->x[i].rank; d++)
             feeds[i].dims[d] = (size_t)c->x[i].dims[d];
-        /* what is small enough to be a bound or an axis may be one */
+        /* a small input may be a bound or an axis */
         int small = c->x[i].dtype != SIS__F32 || c->x[i].count == 1;
         if (c->x[i].data && (known == EVERYTHING || (known == INTEGERS && small)))
             feeds[i].constant = c->x[i].data;
@@ -177,7 +177,7 @@ static double value_at(sis__dtype t, const void *p, size_t i) {
                             : (double)((const int64_t *)p)[i];
 }
 
-/* NULL, or what differs. */
+/* NULL, or the difference. */
 static const char *compare(const fixture *c, const sis__run *r, size_t k) {
     static char text[256];
     const sis__tensor *t = &r->plan->tensors[c->net.graph.outputs[k]];
@@ -187,7 +187,7 @@ static const char *compare(const fixture *c, const sis__run *r, size_t k) {
     for (size_t d = 0; d < t->rank; d++)
         if (t->dims[d] != (size_t)y->dims[d])
             return "shape";
-    /* computed in single precision; recorded bfloat16 were cut off instead of rounded */
+    /* computed in single precision; recorded bfloat16 were truncated, not rounded */
     double within = t->elem == SIS__BFLOAT16 ? 0x1p-7 : c->within;
     for (size_t i = 0; i < t->count; i++) {
         double got = value_at(t->dtype, r->data[c->net.graph.outputs[k]], i);
@@ -230,7 +230,7 @@ static int says(const char *message, const char *what, const char *name) {
     return name && *name && strstr(message, text) != NULL;
 }
 
-/* Does the message say what is at fault: an operator of the graph, or one of its tensors? */
+/* 1 if the message names an operator of the graph or one of its tensors. */
 static int names_fault(const Sis__Onnx__Graph *p, const char *message) {
     for (size_t i = 0; i < p->n_node; i++)
         if (says(message, "operator", p->node[i]->op_type))
@@ -249,7 +249,7 @@ static int names_fault(const Sis__Onnx__Graph *p, const char *message) {
 
 typedef struct {
     size_t passed, refused, failed;
-    size_t unchecked; /* compiled, but what it expects are no tensors of our types */
+    size_t unchecked; /* compiled, but the expected outputs are not tensors of our types */
 } tally;
 
 static void fail_case(tally *t, const char *name, const char *why) {
@@ -274,7 +274,7 @@ static int load(fixture *c) {
     return error ? error : sis__graph_load(&c->net.graph, c->net.doc, NULL, sis__op_find);
 }
 
-/* A case whose document, graph and messages are there. */
+/* A case with its document, graph and messages. */
 static void try_case(fixture *c, const char *name, tally *t) {
     sis__plan *plan = NULL;
     int types = decode_data(c);
@@ -294,7 +294,7 @@ static void try_case(fixture *c, const char *name, tally *t) {
     else
         t->passed++;
     sis__plan_free(plan);
-    /* Again with nothing known beforehand, where that can be compiled. */
+    /* Again without constant inputs, if that compiles. */
     if (!error && !types && compile(c, NOTHING, &plan) == 0) {
         if ((wrong = run(c, plan)) != NULL)
             fail_case(t, name, wrong);
@@ -319,7 +319,7 @@ static void run_case(const char *folder, const char *name, tally *t) {
     release(&c);
 }
 
-/* ---- Cases of our own: NAME MODEL INPUTS OUTPUTS, messages in hexadecimal -------------------- */
+/* ---- Our own cases: NAME MODEL INPUTS OUTPUTS, messages in hexadecimal --------------------- */
 
 static unsigned char *bytes_of_hex(const char *hex, size_t *n) {
     unsigned char *bytes = (unsigned char *)malloc(strlen(hex) / 2 + 1);
@@ -332,7 +332,7 @@ static unsigned char *bytes_of_hex(const char *hex, size_t *n) {
     return bytes;
 }
 
-/* As users open it: with a cache, and with what can be folded folded. Some are no models for rows. */
+/* Open it like users do: with a cache and folded constants. Some models have no rows. */
 static void open_model(const char *hex) {
     size_t n;
     unsigned char *bytes = bytes_of_hex(hex, &n);
@@ -362,7 +362,7 @@ static void parse_list(char *list, Sis__Onnx__Tensor **to) {
 static void run_line(char *line, tally *t) {
     fixture c = {.net = {.embedding = -1, .embedded = -1}, .within = 1e-4, .min = 1e-5};
     char *rest = NULL, *name = strtok_r(line, " \n", &rest), *model = strtok_r(NULL, " \n", &rest);
-    if (strncmp(name, "half_", 5) == 0) /* ONNX Runtime rounds to 11 bits here and there */
+    if (strncmp(name, "half_", 5) == 0) /* ONNX Runtime rounds to 11 bits in some places */
         c.within = c.min = 0x1p-9;
     char *in = strtok_r(NULL, " \n", &rest), *out = strtok_r(NULL, " \n", &rest);
     assert_non_null(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks that cannot run, refused with a message that names the node and what is wrong with it.
+ * Networks that cannot run are refused with a message that names the node and the problem.
  */
 #include "support.h"
 
@@ -18,7 +18,7 @@ static void refused(sis_net_builder *b, int code, const char *words) {
     assert_null(net);
 }
 
-/* The network can be had, but it takes no rows until the caller says more. */
+/* The network can be built, but takes no rows before the caller gives more information. */
 static void rows_are_refused(sis_net_builder *b, const char *words) {
     sis_net *net;
     float x[4] = {1, 2, 3, 4}, y[4];
@@ -57,13 +57,13 @@ static sis_net_builder *chain_of(const char *op, const char *beside, int n) {
     return b;
 }
 
-/* As many steps as are compiled at most, and one more: no loop. */
+/* The maximum number of steps, and one more. */
 static void long_chains_are_refused_by_name(void **state) {
     (void)state;
     refused(chain_of("Relu", "", 100001), SIS_E_UNSUPPORTED, "more than 100000 steps");
 }
 
-/* Loading one and looking for a walk takes time in proportion to its length: seconds, not minutes. */
+/* Loading a network and looking for a walk takes linear time: seconds, not minutes. */
 static void a_long_chain_is_loaded_in_seconds(void **state) {
     (void)state;
     static const char *const chains[][2] = {

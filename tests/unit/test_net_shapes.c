@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks that leave several sizes of their rows free: what is told of the shape of a row counts. The
- * oracle is the same network with those sizes fixed. And those that fix how many rows there are.
+ * Networks with several free sizes in a row: the given shape of a row fixes them. The oracle is the
+ * same network with fixed sizes. Also networks with a fixed number of rows.
  */
 #include "support.h"
 
@@ -27,7 +27,7 @@
 
 enum { CHANNELS = 3, MAX = 3 * 9 * 9 };
 
-/* Convolution, maximum of two by two, mean over all places, two scores. 0: a free size. */
+/* Convolution, 2 x 2 maximum, mean over all positions, two scores. 0: a free size. */
 static sis_net *build(size_t channels, size_t height, size_t width) {
     sis_net *net;
     sis__rng r;
@@ -107,7 +107,7 @@ static void arrays_fit_up_to_axes_of_one(void **state) {
 
 /* ---- Networks ------------------------------------------------------------------------------ */
 
-/* Margins and slopes of a row in both. */
+/* Compares margins and gradients of a row in both networks. */
 static void assert_same_rows(const sis_net *open, const sis_net *fixed,
                              const sis_net_shape *shape) {
     float x[MAX], slopes[2][MAX];
@@ -160,7 +160,7 @@ static void shapes_that_do_not_fit_are_refused(void **state) {
 
 /* ---- Models -------------------------------------------------------------------------------- */
 
-/* The same collection, by walks and by full passes, as that of the fixed network. */
+/* The collections, by walks and by full passes, equal those of the fixed network. */
 static void assert_same_explained(const sis_model *model, size_t height, size_t width) {
     double x[MAX], z[MAX], score[2], masked[2];
     sis_model fixed;
@@ -205,7 +205,7 @@ static void a_handle_knows_one_shape_for_each_number_of_values(void **state) {
     assert_same_explained(&model, 4, 9);
     assert_same_explained(&model, 2, 7);
     assert_same_explained(&other, 9, 4);
-    assert_same_explained(&other, 5, 5); /* nothing was told: a square */
+    assert_same_explained(&other, 5, 5); /* no shape given: a square */
     sis_model_close(&other);
     sis_model_close(&model);
     assert_int_equal(
@@ -233,7 +233,7 @@ static void thousands_of_shapes_are_found(void **state) {
 
 enum { ROWS = 6, STEPS = 4, WIDE = 3, UNITS = 5 };
 
-/* The network above for so many rows, whose number is in a Reshape; 0: any. */
+/* The network above for this many rows, with the number in a Reshape; 0: any. */
 static sis_net *build_batch(size_t rows) {
     sis_net *net;
     sis__rng r;
@@ -253,7 +253,7 @@ static sis_net *build_batch(size_t rows) {
     return net;
 }
 
-/* A recurrent one, with an initial state for each of its rows; 0: without. */
+/* A recurrent network with an initial state for each of its rows; 0: without. */
 static sis_net *build_recurrent(size_t rows) {
     static const float zeros[ROWS * UNITS];
     sis_net *net;
@@ -278,7 +278,7 @@ static sis_net *build_recurrent(size_t rows) {
     return net;
 }
 
-/* Any number of rows scores, and has the slopes, that it has in the network for any number. */
+/* Any number of rows has the scores and gradients of the network for any number of rows. */
 static void assert_rows_told_apart(sis_net *net, sis_net *any, size_t width) {
     float x[11 * MAX], scores[2][11 * 3], slopes[2][11 * MAX];
     assert_int_equal(sis_net_count_rows(net), SIS_OK);
@@ -295,7 +295,7 @@ static void assert_rows_told_apart(sis_net *net, sis_net *any, size_t width) {
         assert_memory_equal(scores[0], scores[1], n * sis_net_outputs(any) * sizeof(float));
         assert_memory_equal(slopes[0], slopes[1], n * width * sizeof(float));
     }
-    assert_int_equal(sis_net_count_rows(net), SIS_E_ARGUMENT); /* they are told apart already */
+    assert_int_equal(sis_net_count_rows(net), SIS_E_ARGUMENT); /* rows are already separate */
 }
 
 static void rows_of_a_fixed_batch_are_separated(void **state) {
@@ -305,7 +305,7 @@ static void rows_of_a_fixed_batch_are_separated(void **state) {
     double x[CHANNELS * 64], z[CHANNELS * 64];
     fill(x, z, CHANNELS * 64, 2);
     sis_input in = {.values = x, .mask = z, .n_values = CHANNELS * 64};
-    sis_walk *w; /* a row by itself has walks */
+    sis_walk *w; /* a single row has walks */
     assert_int_equal(sis_net_walk(net, &in, NULL, &w), SIS_OK);
     w->ops->free(w);
     sis_net_free(net);
@@ -388,7 +388,7 @@ static const char *picture_folder(void) {
     return folder;
 }
 
-/* Is what a task says of its one example what the network of these sides says? */
+/* 1 if the task's record of its only example equals that of the network with these sizes. */
 static void assert_scores_of(sis_task *t, size_t i, const double *scores) {
     sis_example e;
     sis_model fixed;
@@ -419,7 +419,7 @@ static sis_task_opt options(const sis_model *model, const char *input) {
     return o;
 }
 
-/* Explain all of a task; how many records there are. */
+/* Explain all examples of a task; returns the number of records. */
 static size_t explain_all(sis_task *t) {
     sis_record r;
     size_t n = 0;
@@ -497,7 +497,7 @@ static void options_that_need_equal_sizes_say_so(void **state) {
     assert_int_equal(sis_task_open(&o, &t), SIS_E_ARGUMENT);
     assert_message_has("different sizes");
     o.question.mask = "zero";
-    o.question.features = "grid:4"; /* each image has its own */
+    o.question.features = "grid:4"; /* each image has its own shape */
     assert_int_equal(sis_task_open(&o, &t), SIS_OK);
     sis_task_free(t);
     o.question.features = "axis:0";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plans of a network: found again, told apart, forgotten, by several threads.
+ * The plan cache of a network: hits, different keys, eviction, several threads.
  */
 #include "support.h"
 
@@ -60,7 +60,7 @@ static void the_same_question_gets_the_same_plan(void **state) {
         sis__shared_plan_done(others[i]);
     }
     const sis__plan *plan = first->plan;
-    sis__shared_plan_done(first); /* nobody has it now, and it is kept */
+    sis__shared_plan_done(first); /* not in use, but kept */
     again = ask(net, 1, 9, 0, 0);
     assert_ptr_equal(again->plan, plan);
     sis__shared_plan_done(again);
@@ -89,7 +89,7 @@ static void full_passes_share_plans_with_walks(void **state) {
     sis_net_free(net);
 }
 
-/* Old ones make room, but never one in use. */
+/* Old plans are evicted, but never one in use. */
 static void plans_in_use_stay_valid(void **state) {
     (void)state;
     sis_net *net = build();
@@ -100,7 +100,7 @@ static void plans_in_use_stay_valid(void **state) {
     assert_ptr_equal(again->plan, held->plan);
     sis__shared_plan_done(again);
 
-    sis__cache_clear(net->cache); /* it can still be given back */
+    sis__cache_clear(net->cache); /* a plan in use stays valid */
     again = ask(net, 1, 5, 0, 0);
     assert_ptr_not_equal(again->plan, held->plan);
     sis__shared_plan_done(held);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Half-precision networks are computed in single precision: a network gives what it gives
- * after its weights and casts were converted to float, to the bit unless a normalisation is folded into float weights
- * alone. unit.net_onnx_cases compares the same networks with the
- * outputs of ONNX Runtime, within half precision.
+ * Half-precision networks are computed in single precision. A network gives the same bits after its
+ * weights and casts are converted to float, unless a normalisation is folded into float weights
+ * only. unit.net_onnx_cases compares the same networks with ONNX Runtime, within half precision.
  */
 #include "support.h"
 
@@ -17,7 +16,7 @@
 #include "net/plan/net.h"
 #include "support_net.h"
 
-/* Weights and casts of one type become those of another; returns how many there were. */
+/* Changes the type of weights and casts; returns how many there were. */
 static size_t retype(Sis__Onnx__Graph *g, int from, int to) {
     size_t found = 0;
     for (size_t i = 0; i < g->n_initializer; i++) {
@@ -43,7 +42,7 @@ static size_t retype(Sis__Onnx__Graph *g, int from, int to) {
     return found;
 }
 
-/* Scores of a row of numbers that 16 bits do not hold. */
+/* Scores of a row of numbers that 16 bits cannot represent. */
 static size_t score(Sis__Onnx__Model *m, float *y) {
     sis_net *net;
     float x[72];
@@ -57,7 +56,7 @@ static size_t score(Sis__Onnx__Model *m, float *y) {
     return outputs;
 }
 
-/* bfloat16: the same bits stand for other weights. */
+/* As bfloat16, the same bits are other weights. */
 static void compare(const char *name, int type, double tolerance) {
     float half[4], single[4];
     Sis__Onnx__Model *m = recorded_model(name), *converted = recorded_model(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plans that compute only the slices that are read give the bits of those that compute everything:
- * whatever lies between a product and what picks of it, and wherever slices are picked.
+ * Plans that compute only the slices that are read give the bits of plans that compute everything,
+ * for any operators between a product and the selection, and for any axis.
  */
 #include "support.h"
 
@@ -23,7 +23,7 @@ static void number(sis_net_builder *b, const char *name, float v) {
     sis_net_add_param(b, name, &(sis_net_shape){0, {0}}, &v);
 }
 
-/* What lies between the first product, h, and the second. */
+/* Operators between the first product, h, and the second. */
 static void nothing(sis_net_builder *b, sis__rng *r) {
     (void)r;
     sis_net_add_node(b, "Identity", "h", "m");
@@ -53,7 +53,7 @@ static void norm_of_all(sis_net_builder *b, sis__rng *r) {
     sis_net_attr_int(b, "axis", 1);
 }
 
-/* What picks of the second product, y. */
+/* Selections from the second product, y. */
 static void first_token(sis_net_builder *b) {
     numbers(b, "first", (int64_t[]){0}, 1);
     sis_net_add_node(b, "Gather", "y first", "z");
@@ -80,7 +80,7 @@ static void a_column_upside_down(sis_net_builder *b) {
     slice(b, (int64_t[]){-1, 3}, (int64_t[]){-99, 4}, (int64_t[]){-1, 1});
 }
 
-/* Of h the same number along another axis. */
+/* Also the same index of h along another axis. */
 static void both_ways(sis_net_builder *b) {
     numbers(b, "first", (int64_t[]){0}, 1);
     sis_net_add_node(b, "Gather", "y first", "t");
@@ -110,7 +110,7 @@ static sis_net *build(sis__rng *r, void (*between)(sis_net_builder *, sis__rng *
     return net;
 }
 
-/* Its output, to be freed; *n numbers; the products of its plan. */
+/* The output, to be freed; *n values; *products of the plan. */
 static float *run(const sis_net *net, const float *x, int all, size_t *n, double *products) {
     const size_t count = (size_t)ROWS * TOKENS * WIDTH;
     sis__feed feed = {.value = net->input, .rank = 3, .dims = {ROWS, TOKENS, WIDTH}};
@@ -162,7 +162,7 @@ static void computed_slices_equal_those_of_full_results(void **state) {
             free(x);
             sis_net_free(net);
         }
-    assert_true(smaller >= 3 * 4); /* by tokens, but for what mixes them */
+    assert_true(smaller >= 3 * 4); /* token selections, except for operators that mix tokens */
 }
 
 int main(void) {

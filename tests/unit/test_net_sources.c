@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operators say about where their values come from, held against what they do: an input value
- * is changed, and only results that are said to depend on it may change. Every operator that
- * describes itself must be among the cases.
+ * The sources that operators declare, compared with their behaviour: if an input value changes,
+ * only results that depend on it may change. Every operator with a source must be among the cases.
  */
 #include "support.h"
 
@@ -16,7 +15,7 @@
 
 static unsigned char covered[SIS__OP_COUNT];
 
-/* Is value `of` of the input among those that result i is said to depend on? */
+/* 1 if result i is declared to depend on value `of` of the input. */
 static int reads(const sis__source *from, size_t i, size_t of) {
     size_t start = sis__source_at(from, i), n = 1;
     for (size_t d = 0; d < from->n_over; d++)
@@ -43,7 +42,7 @@ static void check_values(const char *name, const sis__run *r, const sis__step *s
     }
 }
 
-/* Change every value of one input in turn. What shares its input's memory is compared only. */
+/* Change each value of one input in turn. If the output shares the input's memory, only compare. */
 static void check_input(const char *name, sis__run *r, const sis__step *s, size_t in) {
     const sis__tensor *x = &r->plan->tensors[s->inputs[in]];
     const sis__tensor *y = &r->plan->tensors[s->outputs[0]];
@@ -73,7 +72,7 @@ static void check_input(const char *name, sis__run *r, const sis__step *s, size_
     free(before);
 }
 
-/* Does twice the change of an input change a result that is linear in it by twice as much? */
+/* If a result is linear in an input, twice the change must change it twice as much. */
 static void check_linear(const char *name, sis__run *r, const sis__step *s, size_t in) {
     const sis__tensor *x = &r->plan->tensors[s->inputs[in]];
     const sis__tensor *y = &r->plan->tensors[s->outputs[0]];
@@ -116,7 +115,7 @@ static void check_network(const char *name, const sis_net *net, const sis_net_sh
                            .outputs = &net->output,
                            .n_outputs = 1,
                            .batch = rows,
-                           .gradients = 1}; /* so that weights are read, not packed */
+                           .gradients = 1}; /* so that weights are read unpacked */
     sis__plan *plan;
     sis__run *r;
     sis__rng rng;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models of tables (ai.onnx.ml) against numbers worked out by hand, and tensors in every form a
- * file may hold them in.
+ * Models of tables (ai.onnx.ml) against numbers worked out by hand, and tensors in every storage
+ * format.
  */
 #include "support.h"
 
@@ -181,7 +181,7 @@ static sis_net_builder *begin_trees(void) {
     return b;
 }
 
-/* A node that asks about the feature and has nodes yes and no as children, of nodes 0 to 2. */
+/* A node that tests the feature, with the children `yes` and `no` among nodes 0 to 2. */
 static sis_net_builder *stump(int64_t feature, int64_t yes, int64_t no, const char *mode) {
     const char *const modes[] = {mode, "LEAF", "LEAF"};
     sis_net_builder *b = begin_trees();
@@ -382,7 +382,7 @@ static void tensors_whose_sizes_disagree_are_refused(void **state) {
     Sis__Onnx__Tensor t = tensor(1, dims, 9);
     set_raw(&t, f, sizeof f);
     assert_int_equal(sis__tensor_decode(&t, NULL, &d), SIS_E_UNSUPPORTED);
-    dims[0] = 0; /* nothing, which is fine */
+    dims[0] = 0; /* empty, which is valid */
     t = tensor(1, dims, 2);
     assert_int_equal(sis__tensor_decode(&t, NULL, &d), SIS_OK);
     assert_true(d.count == 0 && d.data != NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training: every architecture learns 64 examples by heart, padding that is computed once gives
- * what full rows give, training stops early, and what cannot be trained is refused.
+ * Training: every architecture memorises 64 examples, padding that is computed once gives the
+ * results of full rows, training stops early, and untrainable networks are refused.
  */
 #include "support_train.h"
 
@@ -24,7 +24,7 @@ static void learns_by_heart(const char *name, size_t epochs, double rate) {
     free(bytes);
     lesson_train(&k, rounds(epochs), NULL, &bytes, &n, &loss);
     free(bytes);
-    int all = rounds(epochs) == epochs; /* sanitized, a few: the loss falls */
+    int all = rounds(epochs) == epochs; /* fewer when sanitized: the loss falls */
     if (!(loss < first && (loss < 0.01 || !all)))
         fail_msg("%s: loss %g after %zu epochs, %g after the first", name, loss, epochs, first);
     lesson_release(&k);
@@ -102,7 +102,7 @@ static void written_networks_give_the_validated_scores(void **state) {
 
 /* ---- Padding --------------------------------------------------------------------------------- */
 
-/* Weights after some plain steps, with padding computed once and like any other word. */
+/* Weights after some SGD steps, with padding computed once and as ordinary words. */
 static void padding_gives_what_full_rows_give(void **state) {
     (void)state;
     const char *const names[] = {"text-lstm", "text-cnn"};
@@ -111,7 +111,7 @@ static void padding_gives_what_full_rows_give(void **state) {
         double off = 0, size = 0;
         lesson k;
         lesson_make(&k, names[i], 2 * ROWS);
-        sis_train_opt_use(&k.opt, SIS_SGD); /* Adam would blow up rounding of tiny gradients */
+        sis_train_opt_use(&k.opt, SIS_SGD); /* Adam would amplify rounding of tiny gradients */
         k.opt.rate = 0.5;
         k.opt.batch = 2 * ROWS; /* rows of all lengths in every update */
         for (int full = 0; full < 2; full++) {
@@ -141,7 +141,7 @@ static void padding_gives_what_full_rows_give(void **state) {
     }
 }
 
-/* ---- Early stopping, what can be wrong ------------------------------------------------------- */
+/* ---- Early stopping, errors ------------------------------------------------------------------ */
 
 static void training_stops_when_validation_gets_worse(void **state) {
     (void)state;
@@ -151,7 +151,7 @@ static void training_stops_when_validation_gets_worse(void **state) {
     size_t n;
     lesson_make(&k, "mlp", ROWS);
     lesson_make(&other, "mlp", ROWS);
-    for (size_t i = 0; i < ROWS; i++) /* what is learnt is wrong there */
+    for (size_t i = 0; i < ROWS; i++) /* labels are inverted there */
         other.targets[i] = 1 - other.targets[i];
     k.opt.epochs = 50;
     k.opt.patience = 2;

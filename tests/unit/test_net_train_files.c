@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training from files: what is held out, what the network carries, and what happens without memory.
+ * Training from files: held-out examples, the metadata of the network, and failing allocations.
  */
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training runs repeat to the bit, whatever the threads and interruptions; checkpoints, whole and
- * damaged.
+ * Training repeats to the bit, for any number of threads and interruptions; valid and damaged
+ * checkpoints.
  */
 #include "support_train.h"
 
@@ -115,7 +115,7 @@ static void damaged_checkpoints_are_refused(void **state) {
     size_t n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
     assert_true(n < sizeof bytes);
-    for (size_t i = 0; i < n + 40; i += i < 600 ? 7 : 997) { /* a changed byte, then a cut */
+    for (size_t i = 0; i < n + 40; i += i < 600 ? 7 : 997) { /* a changed byte, then a truncation */
         for (int cut = 0; cut < 2; cut++) {
             if (!cut && i < n)
                 bytes[i] ^= 0x20;

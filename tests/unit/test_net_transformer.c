@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoders: steps that do several operators at once, and those that compute only what is read, give
- * the bits of the single ones.
+ * Encoders: steps that fuse several operators, and steps that compute only what is read, give the
+ * bits of the single operators.
  */
 #include "support.h"
 
@@ -14,7 +14,7 @@
 #include "support_nets.h"
 #include "support_transformer.h"
 
-/* What stands in front of the last activation, for rows of `length` tokens; its steps. */
+/* The value before the last activation, for rows of `length` tokens; its steps. */
 static float *run_plan(const sis_net *net, size_t rows, size_t length, const float *x, int keep,
                        size_t *steps) {
     size_t dim = (size_t)net->graph.values[net->embedding].dims[1];
@@ -40,7 +40,7 @@ static float *run_plan(const sis_net *net, size_t rows, size_t length, const flo
     return y;
 }
 
-/* Some of them are the padding token, whose attention is off. */
+/* Some tokens are padding, which attention ignores. */
 static float *draw_rows(const sis_net *net, sis__rng *r, size_t n) {
     const sis__value *m = &net->graph.values[net->embedding];
     size_t dim = (size_t)m->dims[1];
@@ -66,7 +66,7 @@ static void chains_give_the_bits_of_single_operators(void **state) {
         float *a = run_plan(net, rows, length, x, 1, &plain);
         float *b = run_plan(net, rows, length, x, 0, &fused);
         assert_memory_equal(a, b, rows * 2 * sizeof *a);
-        /* layers have 2 norms of 9, a GELU of 5, 6 biases and 4 turns */
+        /* layers have 2 norms of 9, a GELU of 5, 6 biases and 4 transposes */
         assert_true(fused + e.layers * (2 * 8 + 4 + 6 + 4) <= plain);
         free(a);
         free(b);
@@ -94,7 +94,7 @@ static double products_of(const sis_net *net, size_t length, int keep) {
     return products;
 }
 
-/* Of the last layer: keys and values of all tokens, all else of one. */
+/* The last layer computes keys and values of all tokens, everything else for one. */
 static void the_last_layer_computes_only_what_is_read(void **state) {
     (void)state;
     sis__rng r;
@@ -114,7 +114,7 @@ static void the_last_layer_computes_only_what_is_read(void **state) {
     }
 }
 
-/* What somebody else reads in the middle of a chain must be there. */
+/* A value in the middle of a chain that is read elsewhere is kept. */
 static void chains_with_other_readers_are_not_fused(void **state) {
     (void)state;
     sis__rng r;
