@@ -805,8 +805,7 @@ static void maxima_of_windows_are_those_of_lines(void **state) {
     free(x);
 }
 
-/* Logarithm of 1 minus a softmax: as exact as double allows, and the same for a row alone or
- * with others. */
+/* log_rest is as exact as double allows, and the same for a row alone or with others. */
 static void log_sums_are_exact_and_independent(void **state) {
     (void)state;
     enum { M = 21, N = 10 };

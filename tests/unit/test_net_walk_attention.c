@@ -17,8 +17,8 @@
 
 enum { PADDING = 0 };
 
-/* Texts of words; features are tokens, or now and then two of them, and some are never masked. A
- * masked token is the padding token, which attention does not see, or another one. */
+/* Texts of words. Features are tokens, or sometimes two tokens; some are never masked. A masked
+ * token is the padding token, which attention ignores, or another one. */
 static void start_case(walk_case *c, const encoder *e, sis__rng *r, int hides) {
     sis_net *net;
     const float *matrix;
@@ -55,7 +55,7 @@ static int open_walk(const walk_case *c, sis_walk **w) {
     return sis__walk_by(&sis__rule_attention, c->net, &c->input, &opt, w);
 }
 
-/* Does the rule say that tokens leave the sequence when they are masked? */
+/* 1 if the rule says that masked tokens leave the sequence. */
 static int tokens_leave(const walk_case *c, const sis_walk *w) {
     const sis__note *notes = sis__walk_notes(w, c->net);
     for (size_t i = 0; i < c->net->graph.n_nodes; i++)
@@ -87,7 +87,7 @@ static void margins_are_those_of_full_passes(void **state) {
     assert_true(seen.probes > 200 && seen.error == 0);
 }
 
-/* The whole way down: the sequence gets shorter until nothing is left. */
+/* Masks all features: the sequence gets shorter until nothing is left. */
 static void selections_mask_every_token(void **state) {
     (void)state;
     sis__rng r;
@@ -123,7 +123,7 @@ static void selections_mask_every_token(void **state) {
     }
 }
 
-/* Nothing may leave where attention sees all tokens, or where the head reads all of them. */
+/* No token may leave if attention sees all tokens, or if the head reads all of them. */
 static void tokens_that_matter_are_not_removed(void **state) {
     (void)state;
     sis__rng r;
@@ -140,7 +140,7 @@ static void tokens_that_matter_are_not_removed(void **state) {
     }
 }
 
-/* It computes a part of a full pass: no trial may find full passes cheaper. */
+/* A walk computes a part of a full pass, so no trial may find full passes cheaper. */
 static void walks_never_cost_more_than_full_passes(void **state) {
     (void)state;
     sis__rng r;
@@ -213,8 +213,8 @@ static void failing_allocations_are_reported(void **state) {
 
 /* ---- One attention over numbers ---------------------------------------------------------------- */
 
-/* What is odd about its tokens: the last two are not read; two look masked as they are; an empty past stands in
- * front of them; they are normalised all together; what is hidden of them is not far below the rest once
+/* Special cases of tokens: the last two are not read; two equal their mask; an empty past
+ * precedes them; they are normalised together; hidden tokens are not far below the rest once
  * most are masked. */
 typedef enum {
     UNREAD,
@@ -251,7 +251,7 @@ static const char *add_odd_tokens(sis_net_builder *b, oddity o, sis__rng *r) {
     return "tokens";
 }
 
-/* Attention does not see tokens that are 0; the first one is read of what it gives. */
+/* Attention ignores tokens that are 0; the output is that of the first token. */
 static sis_net *build_odd(oddity o, sis__rng *r) {
     static const char *const parts[] = {"q", "k", "v"};
     const float nil = 0, far = o == NEAR_IF_MASKED ? -5000 : -20000;

@@ -13,14 +13,14 @@
 #include "support_net.h"
 #include "support_nets_rnn.h"
 
-/* ---- Random perceptrons ---------------------------------------------------------------------- */
+/* ---- Random MLPs --------------------------------------------------------------------------- */
 
 typedef struct {
     size_t in, depth, sizes[4]; /* outputs of each layer */
     const char *activation;     /* between layers; NULL: none */
     const char *last;           /* NULL: none */
     int style;                  /* how a layer is written */
-    int front;                  /* what stands in front of the first */
+    int front;                  /* operators before the first layer */
 } shape;
 
 static void random_shape(sis__rng *r, shape *s) {
@@ -37,13 +37,13 @@ static void random_shape(sis__rng *r, shape *s) {
     s->front = (int)sis__rng_below(r, 4);
 }
 
-/* What rows go through first; the name of what comes out. */
+/* Adds the operators before the first layer; returns the name of their output. */
 static const char *add_front(sis_net_builder *b, const shape *s, sis__rng *r) {
     if (s->front == 0) {
         sis_net_add_input(b, "x", 0, SHAPE(0, s->in));
         return "x";
     }
-    if (s->front == 1) { /* an image, transposed as some exporters like it */
+    if (s->front == 1) { /* an image, transposed as some exporters do */
         sis_net_add_input(b, "x", 0, SHAPE(0, s->in, 1, 1));
         sis_net_add_node(b, "Transpose", "x", "turned");
         sis_net_attr_ints(b, "perm", (int64_t[]){0, 2, 3, 1}, 4);
@@ -122,7 +122,7 @@ static void random_subject(sis__rng *r, subject *s) {
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-/* Part of the tolerance that errors may take: they come to a third of it where products are rounded
+/* The share of the tolerance that errors may reach. They reach a third if products are rounded
  * before they are added. */
 static double margin_for_error(void) {
     return strcmp(sis__kernels_best()->name, "base") == 0 ? 0.5 : 0.25;
@@ -170,7 +170,7 @@ static void wide_networks_agree_with_full_passes(void **state) {
     assert_true(d.worst < margin_for_error());
 }
 
-/* Errors hide behind a Tanh that is saturated wherever they were measured. */
+/* A saturated Tanh hides errors in the states in which they are measured. */
 static void saturated_scores_stay_within_the_tolerance(void **state) {
     (void)state;
     static const char *const between[] = {"LeakyRelu", "Elu", "Tanh"};
@@ -191,8 +191,9 @@ static void saturated_scores_stay_within_the_tolerance(void **state) {
     assert_true(d.worst < 1);
 }
 
-/* A unit that is rarely on, with large weights behind it, leaves its rounding in the effects of all features
- * when it goes off again. The states in which errors are measured hardly ever see it. */
+/* A rarely active unit with large outgoing weights leaves its rounding error in the effects of
+ * all features when it switches off. The states in which errors are measured hardly ever include
+ * it. */
 static sis_net *build_rarely_on(sis__rng *r, int deep) {
     enum { IN = 120, UNITS = 8, OUT = 4 };
     float first[IN * UNITS], bias[UNITS] = {0}, second[UNITS * OUT];
@@ -225,7 +226,7 @@ static sis_net *build_rarely_on(sis__rng *r, int deep) {
     return net;
 }
 
-/* With whole numbers the unit itself is not rounded, only what it leaves behind. */
+/* With integers, the unit itself is not rounded, only the remaining error. */
 static void check_rarely_on(int deep, int whole) {
     sis__rng r;
     sis__rng_init(&r, 11);
@@ -241,7 +242,7 @@ static void check_rarely_on(int deep, int whole) {
         subject_init(&s, net, 0, 120, x, z);
         sis_walk *w;
         if (sis_net_walk(s.net, &s.input, NULL, &w) ==
-            SIS_OK) { /* else errors were seen to be large */
+            SIS_OK) { /* otherwise the measured errors are too large */
             check_sweep(&s, w, &r, 1, &d);
             check_sweep(&s, w, &r, 1, &d);
             w->ops->free(w);
@@ -260,12 +261,12 @@ static void effects_do_not_drift(void **state) {
     check_rarely_on(0, 0);
 }
 
-/* 64 quiet units, on or off at random after each mask in order, and a loud one that goes on with the first
- * mask and off for good with the second. */
+/* 64 small units, randomly on or off after each mask in order, and a large one that the first
+ * mask switches on and the second off for good. */
 static sis_net *build_often_switched(sis__rng *r, size_t in) {
     enum { UNITS = 65, OUT = 4 };
     float *first = random_floats(r, in * UNITS, 1), bias[UNITS], second[UNITS * OUT];
-    for (size_t j = 1; j < UNITS; j++) { /* a mask moves the unit from one sign to the next */
+    for (size_t j = 1; j < UNITS; j++) { /* each mask moves the unit to the next sign */
         float size = 1 + (float)sis__rng_uniform(r), from = size;
         for (size_t i = 0; i < in; i++) {
             float to = sis__rng_below(r, 2) ? size : -size;
@@ -301,7 +302,7 @@ static sis_net *build_often_switched(sis__rng *r, size_t in) {
     return net;
 }
 
-/* The rounding that a unit leaves in the effects is gone once enough others have switched. */
+/* The rounding error that a unit leaves in the effects is gone after enough other switches. */
 static void effects_are_recomputed_after_many_switches(void **state) {
     (void)state;
     enum { IN = 200, MASKED = 150 };
@@ -346,7 +347,8 @@ static void collections_are_those_of_full_passes(void **state) {
     }
 }
 
-/* A network all of whose units are off at the end: nothing changes any more, and the walk knows. */
+/* A network whose units are all off at the end: nothing changes any more, and the walk detects
+ * it. */
 static void features_of_dead_units_change_nothing(void **state) {
     (void)state;
     sis_net_builder *b = sis_net_builder_new("dead");
@@ -377,8 +379,8 @@ static void features_of_dead_units_change_nothing(void **state) {
     sis_net_free(net);
 }
 
-/* Two values of a feature that cancel each other in the sum: full passes may round them otherwise, so
- * that is no proof that nothing changes, whichever of them comes last. */
+/* Two values of a feature cancel in the sum. Full passes may round them differently, so this
+ * does not prove that nothing changes, in either order. */
 static void cancelling_values_do_not_prove_that_nothing_changes(void **state) {
     (void)state;
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -405,7 +407,7 @@ static void cancelling_values_do_not_prove_that_nothing_changes(void **state) {
     }
 }
 
-/* Weights and inputs far apart in size: a tolerance that follows, or no walk. */
+/* Weights and inputs of very different sizes: the tolerance adapts, or there is no walk. */
 static void badly_scaled_networks_are_still_explained(void **state) {
     (void)state;
     sis__rng r;

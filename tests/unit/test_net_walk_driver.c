@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver of walks, with rules made for its test: they know what the first layer reads and leave
- * the rest of the network to the head. What a rule may say (nothing changes, as before, about right,
- * not the best) must lead to the margins of full passes.
+ * The driver of walks, tested with rules made for this test: they know the input of the first layer
+ * and leave the rest of the network to the head. All answers that a rule may give (nothing changes,
+ * as before, approximate, not the best) must lead to the margins of full passes.
  */
 #include "support.h"
 
@@ -21,8 +21,8 @@
 typedef struct {
     sis__rule_instance instance;
     const sis__net_input *s;
-    unsigned char *masked, *asked; /* (n_features) asked: since something was masked */
-    sis__plan *plan;               /* of a rule without an entry: its head points into it */
+    unsigned char *masked, *asked; /* (n_features) asked: since the last mask */
+    sis__plan *plan;               /* for a rule without an entry: its head points into it */
 } toy;
 
 static int open_toy(sis__rule_instance *r) {
@@ -33,7 +33,7 @@ static int open_toy(sis__rule_instance *r) {
     t->masked = SIS_ARENA(&r->memory, unsigned char, s->in.n);
     t->asked = SIS_ARENA(&r->memory, unsigned char, s->in.n);
     t->instance.width = s->entry->n;
-    t->instance.block = 3; /* so that there are several, and a part of one */
+    t->instance.block = 3; /* so that there are several blocks and a partial one */
     t->instance.exact = 1;
     if (sis__arena_error(&r->memory))
         return SIS_E_NOMEM;
@@ -84,7 +84,7 @@ static sis__change row_toy(sis__rule_instance *r, int feature, float *row) {
     return SIS__CHANGED;
 }
 
-/* The same a little off, by a different amount for each. */
+/* Margins with a different small error each. */
 static int rough_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                          double *margins) {
     (void)features;
@@ -99,7 +99,7 @@ static double rough_size(const sis__rule_instance *r, double margin) {
     return fabs(margin);
 }
 
-/* Right, but for some of which nothing comes out. */
+/* Correct margins, but some are NaN. */
 static int lost_margins(sis__rule_instance *r, const int *features, float *rows, size_t n,
                         double *margins) {
     (void)features;
@@ -109,8 +109,8 @@ static int lost_margins(sis__rule_instance *r, const int *features, float *rows,
     return error;
 }
 
-/* What is right and more, so that the most promising is not always the best; of every fourth nothing
- * is known. */
+/* Upper bounds above the margins, so that the highest bound is not always the best; every fourth
+ * is unknown. */
 static void toy_bounds(sis__rule_instance *r, int wants, const int *features, size_t n,
                        double *max) {
     toy *t = (toy *)r;
@@ -229,7 +229,7 @@ static void errors_of_inexact_rules_are_measured(void **state) {
     assert_true(seen.exact == 0 && seen.unchanged > 0);
 }
 
-/* What values are compared with is all that is read of them, so that there is no entry. */
+/* Values are read only in comparisons, so there is no entry. */
 static void errors_are_measured_without_an_entry(void **state) {
     enum { N = 12 };
     (void)state;
@@ -261,7 +261,7 @@ static void errors_are_measured_without_an_entry(void **state) {
     walk_case_release(&c);
 }
 
-/* The best is found, and what is left out is not it. */
+/* The best candidate is found, and no skipped candidate is the best. */
 static void candidates_that_cannot_be_best_are_skipped(void **state) {
     size_t left_out = 0, all = 0;
     (void)state;
@@ -293,7 +293,7 @@ static void candidates_that_cannot_be_best_are_skipped(void **state) {
             left_out += isinf(some[j]) != 0;
         }
         all += n;
-        assert_int_equal(w->ops->mask(w, 1, &now), SIS_OK); /* whatever is known of it */
+        assert_int_equal(w->ops->mask(w, 1, &now), SIS_OK); /* whatever is known about it */
         assert_true(now == full[1]);
         w->ops->free(w);
         free(masked);
@@ -304,7 +304,7 @@ static void candidates_that_cannot_be_best_are_skipped(void **state) {
     assert_true(left_out > all / 4 && left_out < all);
 }
 
-/* Rows that take time, but count no work; and rows that count as two full passes each. */
+/* Rows that take time but count no work, and rows that count as two full passes each. */
 static sis__change slow_row(sis__rule_instance *r, int feature, float *row) {
     volatile double sum = 0;
     for (int i = 0; i < 100000; i++)
@@ -334,8 +334,8 @@ static const sis__rule hard = {.name = "hard",
                                .mask = mask_toy,
                                .row = hard_row};
 
-/* Counted work decides who answers, and no clock: not in the first probe after a reset, in which all is
- * computed, but from the second on. */
+/* The choice between walk and full passes depends on counted work, not on a clock. The first
+ * probe after a reset does not count, because it computes everything. */
 static void work_is_counted_not_timed(void **state) {
     (void)state;
     size_t walks = 0;

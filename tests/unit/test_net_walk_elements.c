@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Window walks go through every operator whose traits say that it maps each value by itself,
- * whichever it is. Each is put between a small convolution and a large one, where there is a walk
- * only if the operator is followed, and every probe is held against full passes.
+ * Window walks pass through every operator whose traits say that it maps each value separately.
+ * Each operator is put between a small convolution and a large one, where a walk exists only if the
+ * operator is followed, and every probe is compared with full passes.
  */
 #include "support.h"
 
@@ -14,13 +14,13 @@
 #include "support_net.h"
 #include "support_nets.h"
 
-/* What stands beside the map among an operator's inputs: "v" is the map. Constants are one number,
- * one a channel, one a row of the map, one for each value; "t" is another map. */
+/* The inputs of an operator: "v" is the map; constants are one number, one a channel, one a row
+ * of the map, or one for each value; "t" is another map. */
 static const char *const operands[] = {"v one",    "one v",       "v channels", "rows v",
                                        "v all",    "all v",       "v t",        "t v t",
                                        "v rows t", "where v all", "where t v"};
 
-/* x (2 channels of 12 x 12) to v and t, in (0, 1), or above 1 where the operator needs that. */
+/* x (2 channels of 12 x 12) to v and t, in (0, 1), or above 1 if the operator needs that. */
 static void add_front(sis_net_builder *b, sis__rng *r, int above_one) {
     add_random(b, "w1", SHAPE(2, 2, 1, 1), r, 1);
     sis_net_add_input(b, "x", 0, SHAPE(0, 2, 12, 12));
@@ -68,7 +68,7 @@ static sis_net *build(const char *op, const char *inputs, sis__rng *r) {
     return sis_net_build(b, &net) == SIS_OK ? net : NULL;
 }
 
-/* 1: there is such a network, and its walk agrees with full passes. */
+/* 1: the network exists, and its walk agrees with full passes. */
 static int walks(const char *domain, const char *name, const char *inputs, unsigned seed) {
     char op[64];
     sis__rng r;
@@ -81,7 +81,7 @@ static int walks(const char *domain, const char *name, const char *inputs, unsig
     if (!net)
         return 0;
     walk_case_init(&c, net, 0, &r);
-    for (size_t i = 0; i < c.n_values; i++) /* small windows, or there is nothing to gain */
+    for (size_t i = 0; i < c.n_values; i++) /* small windows, so that a walk pays off */
         c.feature_of[i] = (int)i;
     c.n_features = c.n_values;
     if (sis_net_walk(net, &c.input, &(sis_net_walk_opt){0}, &w) != SIS_OK)
@@ -101,7 +101,7 @@ static size_t arrangements(const char *domain, const char *name, const sis__op *
         size_t inputs = 1;
         for (const char *s = in; (s = strchr(s, ' ')) != NULL; s++)
             inputs++;
-        int like = strcmp(name, "CastLike") == 0 && *in != 'v'; /* of which only the type is read */
+        int like = strcmp(name, "CastLike") == 0 && *in != 'v'; /* only its type is read */
         if (inputs < op->min_inputs || inputs > op->max_inputs || like)
             continue;
         n += (size_t)walks(domain, name, in, seed);

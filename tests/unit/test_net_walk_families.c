@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Window walks on random networks of each family: two convolutions and pooling, 1-D convolutions
- * under a global pooling, a text CNN over embeddings, residual blocks, batch norm, and graphs in
- * which an operator without a rule stands in the way. Every margin of whole sweeps against full
- * passes, and whole collections against those of full passes.
+ * with global pooling, a text CNN over embeddings, residual blocks, batch norm, and graphs with an
+ * operator that has no rule. Compares every margin of whole sweeps, and whole collections, with
+ * full passes.
  */
 #include "support.h"
 
@@ -34,7 +34,7 @@ static void param(canvas *k, const char *name, sis_net_shape shape, double size,
     free(v);
 }
 
-/* A node that reads tensor `from` and what `more` names, and makes the next tensor. */
+/* A node that reads tensor `from` and those in `more`, and makes the next tensor. */
 static void node(canvas *k, const char *op, int from, const char *more) {
     char in[96], out[16];
     snprintf(in, sizeof in, "t%d %s", from, more);
@@ -48,7 +48,7 @@ static void start(canvas *k, sis__rng *r, size_t c, size_t h, size_t w) {
     sis_net_add_input(k->b, "t0", 0, h ? &two : &one);
 }
 
-/* Stride, pad and dilation are 1, 0 and 1 where `plain`. */
+/* If `plain`, stride, pad and dilation are 1, 0 and 1. */
 static void conv(canvas *k, size_t filters, size_t size, size_t groups, int plain) {
     char w[16], b[16], more[40];
     int64_t stride = plain ? 1 : 1 + (int64_t)sis__rng_below(k->r, 2);
@@ -110,7 +110,7 @@ static void batch_norm(canvas *k) {
     node(k, "BatchNormalization", k->n, list);
 }
 
-/* t + conv(relu(conv(t))), shapes kept. */
+/* t + conv(relu(conv(t))) of the same shape. */
 static void residual(canvas *k) {
     int from = k->n;
     char other[16];
@@ -220,7 +220,7 @@ static void text_over_embeddings(subject *s, sis__rng *r) {
 
 static void with_a_residual_block(subject *s, sis__rng *r) {
     canvas k;
-    start(&k, r, 1, 15, 15); /* larger than the window, or there is nothing to gain */
+    start(&k, r, 1, 15, 15); /* larger than the window, so that a walk pays off */
     conv(&k, 3, 3, 1, 1);
     node(&k, "Relu", k.n, "");
     residual(&k);
@@ -239,7 +239,7 @@ static void with_batch_norm(subject *s, sis__rng *r) {
     subject_of(s, r, finish(&k), 15 * 15, 0);
 }
 
-/* A border of one number; sometimes in front of everything, sometimes of nothing. */
+/* A constant border; sometimes before everything, sometimes empty. */
 static void border(canvas *k) {
     int64_t p[4];
     for (int i = 0; i < 4; i++)
@@ -251,7 +251,7 @@ static void border(canvas *k) {
     k->w += (size_t)(p[1] + p[3]);
 }
 
-/* Every channel by itself, then all of them at each position. */
+/* A depthwise convolution, then a 1 x 1 convolution. */
 static void with_depthwise_layers(subject *s, sis__rng *r) {
     canvas k;
     size_t c = 1 + sis__rng_below(r, 2), channels = 3 + sis__rng_below(r, 20);
@@ -269,7 +269,7 @@ static void with_depthwise_layers(subject *s, sis__rng *r) {
     subject_of(s, r, finish(&k), c * 11 * 11, 0);
 }
 
-/* Softmax over channels: from there on, a batch. */
+/* Softmax over channels: the head begins there. */
 static void with_something_in_the_way(subject *s, sis__rng *r) {
     canvas k;
     start(&k, r, 1, 12, 12);
@@ -289,7 +289,7 @@ static void times(canvas *k, int from, size_t in, size_t out) {
     node(k, "MatMul", from, w);
 }
 
-/* What each piece has in common with all others, by attention. */
+/* Attention between patches. */
 static void look_around(canvas *k, int stacked) {
     char other[16];
     int from = k->n;
@@ -304,8 +304,8 @@ static void look_around(canvas *k, int stacked) {
     node(k, "MatMul", k->n, other);
 }
 
-/* Scores of each piece of an image, one of which is asked about; pieces stand beside the rows, or
- * are stacked with them. */
+/* Scores for each patch of an image, one of which is explained. Patches are an axis next to the
+ * rows, or stacked with them. */
 static void of_each_piece(subject *s, sis__rng *r) {
     canvas k;
     size_t piece = sis__rng_below(r, 2) ? 2 : 4;
@@ -337,7 +337,7 @@ static void of_each_piece(subject *s, sis__rng *r) {
     s->input.output = sis__rng_below(r, s->n_outputs);
 }
 
-/* In half precision: channels shuffled, the input beside a layer. */
+/* Half precision: channels shuffled, the input concatenated with a layer. */
 static void of_16_bits(subject *s, sis__rng *r) {
     canvas k;
     char other[16];
@@ -381,9 +381,10 @@ static const struct {
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* Collections take long by full passes, and fuzz.walk compares thousands: a third of the networks. */
+/* Collections by full passes are slow, and fuzz.walk compares thousands: a third of the
+ * networks. */
 
-/* Where a walk gains nothing there is none, and the core predicts every copy. */
+/* If a walk gains nothing, there is none, and the core predicts every copy. */
 static int has_walk(const subject *s) {
     sis_walk *w;
     int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){.embedded = s->embedded}, &w);
@@ -441,7 +442,7 @@ static void failing_allocations_are_reported(void **state) {
     }
 }
 
-/* Of other pieces nothing is read, unless attention looks at them. */
+/* Other patches are not read, unless attention reads them. */
 static void only_the_explained_piece_is_computed(void **state) {
     (void)state;
     sis__rng r;
@@ -463,7 +464,7 @@ static void only_the_explained_piece_is_computed(void **state) {
             same += margins[j] == margin;
         char *text;
         assert_int_equal(sis_net_describe(s.net, NULL, &text), SIS_OK);
-        size_t outputs = s.n_outputs; /* 3 of each piece */
+        size_t outputs = s.n_outputs; /* 3 of each patch */
         assert_true(strstr(text, "Transpose") ? same < 40
                                               : same >= 48 - 48.0 / ((double)outputs / 3));
         free(text);
@@ -472,7 +473,7 @@ static void only_the_explained_piece_is_computed(void **state) {
     }
 }
 
-/* A number of the input as it is: every other feature changes nothing. */
+/* The output is a value of the input: no other feature changes anything. */
 static void an_output_may_be_the_input(void **state) {
     (void)state;
     sis__rng r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cases that the fuzzer of walks has found, one after the other, and some of its own drawing,
- * without the fuzzer: wherever tests run. A difference ends the program (tests/fuzz/fuzz_walk.c).
+ * All cases that the walk fuzzer has found, and some random ones, without the fuzzer, so that they
+ * run with the other tests. A difference ends the program (tests/fuzz/fuzz_walk.c).
  */
 #include "../fuzz/fuzz_walk.c"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over LSTM and GRU layers, against full passes: to the bit.
+ * Walks over LSTM and GRU layers equal full passes to the bit.
  */
 #include "support.h"
 
@@ -22,7 +22,7 @@ typedef enum { LAST_H, LAST_C, GATHER_LAST, SLICE_LAST, MEAN, FLAT, N_ENDS } end
 typedef struct {
     size_t length, dim, layers, hidden[3];
     int gru[3], linear_before_reset, no_bias;
-    int initial; /* states: 1 constant, 2 zeros for as many rows as the input has */
+    int initial; /* initial states: 1 constant, 2 zeros for as many rows as the input has */
     const char *direction;
     layout layout;
     ending end;
@@ -30,8 +30,8 @@ typedef struct {
     size_t words;    /* of a token model */
     int outputs;     /* 1: sigmoid, else softmax */
     int64_t lengths; /* sequence_lens; 0: none */
-    int last_both;   /* the last layer runs both ways */
-    int twice;       /* LAST_H, and all times as well */
+    int last_both;   /* the last layer is bidirectional */
+    int twice;       /* LAST_H, and all time steps too */
     int joined; /* LAST_H: last states of all layers, or both ways, are joined and picked from */
 } shape;
 
@@ -74,7 +74,7 @@ static void ints(const char *name, int64_t v) {
     sis_net_add_ints(builder, name, SHAPE(1), &v);
 }
 
-/* Rows, and what the first layer reads of them. */
+/* Adds the input and its embedding for the first layer. */
 static const char *add_input(const shape *s, sis__rng *r) {
     if (s->layout == TOKENS) {
         sis_net_add_input(builder, "x", 1, SHAPE(0, s->length));
@@ -151,7 +151,7 @@ static void add_layer(const shape *s, size_t k, const char *from, sis__rng *r) {
         sis_net_attr_int(builder, "layout", 1);
 }
 
-/* y of a layer as the next one reads it. */
+/* Output y of a layer as input of the next one. */
 static void add_between(const shape *s, size_t k, char *name, size_t size) {
     char from[16], squeezed[16], turned[16];
     snprintf(from, sizeof from, "y%d squeeze", (int)k);
@@ -170,7 +170,7 @@ static void add_between(const shape *s, size_t k, char *name, size_t size) {
     }
     sis_net_add_node(builder, "Squeeze", from, squeezed); /* the axis of directions */
     snprintf(name, size, "%s", squeezed);
-    if (k == 0 && s->layout == TURNED) { /* there and back, as some exporters like it */
+    if (k == 0 && s->layout == TURNED) { /* transposed and back, as some exporters do */
         sis_net_add_node(builder, "Transpose", squeezed, "there");
         sis_net_attr_ints(builder, "perm", (int64_t[]){1, 0, 2}, 3);
         sis_net_add_node(builder, "Dropout", "there", "dropped");
@@ -180,8 +180,8 @@ static void add_between(const shape *s, size_t k, char *name, size_t size) {
     }
 }
 
-/* The last states of all layers behind one another, and the last of them; those of both ways taken
- * apart and put side by side. */
+/* The last states of all layers concatenated, and the last of them; those of both directions
+ * split and put side by side. */
 static const char *add_joined(const shape *s) {
     static const char *const all[] = {"h", "last0 h", "last0 last1 h"};
     ints("zero", 0);
@@ -198,7 +198,7 @@ static const char *add_joined(const shape *s) {
     return "picked";
 }
 
-/* From the last layer's output to (rows, features), and how many features that is. */
+/* From the last layer's output to (rows, features); returns the number of features. */
 static size_t add_end(const shape *s) {
     size_t d = both(s) || s->last_both ? 2 : 1, n = d * s->hidden[s->layers - 1];
     int batch_first = s->layout == BATCH_FIRST;
@@ -297,7 +297,7 @@ static void subject_of(const shape *s, sis__rng *r, subject *to) {
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-/* A walk by this rule and no other, with so much memory. */
+/* A walk by this rule only, with this much memory. */
 static int rule_walk_new(sis_walk **w, const subject *s, size_t memory) {
     sis_net_walk_opt opt = {.embedded = s->embedded, .memory = memory};
     return sis__walk_by(&sis__rule_recurrent, s->net, &s->input, &opt, w);
@@ -352,7 +352,7 @@ static void less_memory_gives_the_same_margins(void **state) {
     sis__rng_init(&r, 3);
     deviation d = {0};
     int made = 0, refused = 0;
-    int step = rounds(40) < 40 ? 7 : 1; /* 7 shares no factor with the kinds below */
+    int step = rounds(40) < 40 ? 7 : 1; /* 7 is coprime to the kinds below */
     for (int k = 0; k < 40; k += step) {
         shape p = {.length = 120,
                    .dim = 2,
@@ -382,8 +382,8 @@ static void less_memory_gives_the_same_margins(void **state) {
     assert_true(made * step > 20 && refused * step > 3);
 }
 
-/* Two layers both ways, with memory for all that is kept, for less and for nothing, read at the last
- * time, at the first of one direction, or at all times. */
+/* Two bidirectional layers, with memory for everything, for less and for nothing, read at the
+ * last time step, at the first of one direction, or at all. */
 static void stacked_bidirectional_layers_equal_full_passes(void **state) {
     (void)state;
     sis__rng r;
@@ -435,7 +435,7 @@ static const shape simple = {.length = 6,
                              .size = 0.5,
                              .outputs = 1};
 
-/* A simple network with so many values to a feature. */
+/* A simple network with this many values for each feature. */
 static void simple_subject(const shape *p, sis__rng *r, int values, subject *s) {
     size_t n = p->length * p->dim;
     double *x = random_doubles(r, n, 1);
@@ -460,7 +460,7 @@ static int try_rule(const shape *p, sis__rng *r, int values, deviation *d) {
     return error;
 }
 
-/* Networks and maps the rule is not made for, and some that it nearly is not. */
+/* Networks and feature maps that the rule does not support, and some borderline ones. */
 static void unsupported_layers_have_no_recurrent_walk(void **state) {
     (void)state;
     sis__rng r;
@@ -479,15 +479,15 @@ static void unsupported_layers_have_no_recurrent_walk(void **state) {
     assert_int_equal(try_rule(&p, &r, 3, &d), SIS_E_UNSUPPORTED);
     p = simple;
     p.layers = 2;
-    p.last_both = 1; /* the second layer is the head's */
+    p.last_both = 1; /* the second layer is in the head */
     assert_int_equal(try_rule(&p, &r, 3, &d), SIS_OK);
-    p.layout = TIME_FIRST; /* also where rows are not counted by the first axis */
+    p.layout = TIME_FIRST; /* also if rows are not the first axis */
     assert_int_equal(try_rule(&p, &r, 3, &d), SIS_OK);
     assert_true(d.worst == 0 && d.margins > 20);
 }
 
-/* Scores of 3 rows by a plan that keeps everything, or by one that computes what is read. Returns
- * the operations of its recurrent layers. */
+/* Scores of 3 rows by a plan that keeps everything, or by one that computes only what is read.
+ * Returns the operations of its recurrent layers. */
 static double run_rows(const sis_net *net, const shape *p, int keep, const float *x,
                        float *scores) {
     sis__feed feed = {.value = net->input, .rank = 3, .dims = {3, p->length, p->dim}};
@@ -513,7 +513,8 @@ static double run_rows(const sis_net *net, const shape *p, int keep, const float
     return flops;
 }
 
-/* Read at the last time, the backward half of a layer makes one step, and gives the same. */
+/* If only the last time step is read, the backward half of a layer computes one step, with the
+ * same result. */
 static void layers_are_computed_only_as_far_as_read(void **state) {
     (void)state;
     sis__rng r;
@@ -546,7 +547,7 @@ static void layers_are_computed_only_as_far_as_read(void **state) {
     }
 }
 
-/* NaN in one word: an error once it is looked at, as with full passes. */
+/* NaN in one word is an error when it is read, as in full passes. */
 static void nan_is_an_error(void **state) {
     (void)state;
     sis__rng r;
@@ -593,7 +594,7 @@ static void failing_allocations_are_reported(void **state) {
     }
 }
 
-/* Times of no rows: nothing to compute, and nothing before or behind it to look at. */
+/* Empty batches: nothing is computed or read. */
 static void empty_batches_give_empty_results(void **state) {
     (void)state;
     sis__rng r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks over tree ensembles and linear models, against full passes: to the bit.
+ * Walks over tree ensembles and linear models equal full passes to the bit.
  */
 #include "support.h"
 
@@ -27,7 +27,7 @@ typedef struct {
 
 static ensemble g;
 
-/* Thresholds are often values of the input or the mask themselves. */
+/* Thresholds often equal values of the input or the mask. */
 static float random_threshold(const void *ctx, size_t column, sis__rng *r) {
     const shape *s = (const shape *)ctx;
     size_t pick = sis__rng_below(r, 4);
@@ -161,7 +161,7 @@ static double *copied(const double *v, size_t n) {
 static void random_subject(sis__rng *r, int linear, shape *p, subject *s) {
     random_shape(r, p);
     if (linear && p->single)
-        p->post = "LOGISTIC"; /* one row of weights for two classes means that */
+        p->post = "LOGISTIC"; /* implied by one row of weights for two classes */
     for (size_t k = 0; linear && k < p->columns; k++) {
         p->x[k] = isnan(p->x[k]) ? 1 : p->x[k];
         p->z[k] = isnan(p->z[k]) ? 0 : p->z[k];
@@ -220,7 +220,7 @@ static void collections_are_those_of_full_passes(void **state) {
     }
 }
 
-/* Sums that end exactly between two floats, where the order of adding decides. */
+/* Sums exactly between two floats, where the order of terms decides. */
 static void sums_halfway_between_floats_are_added_in_order(void **state) {
     (void)state;
     const float w[] = {1, 0x1p-24f, 0x1p-60f, -0x1p-60f, 0x1p-24f, 0x1p-50f};
@@ -242,7 +242,7 @@ static void sums_halfway_between_floats_are_added_in_order(void **state) {
     subject_release(&s);
 }
 
-/* Infinity in a column: an error where it meets its opposite, not a guess. */
+/* Infinity in a column: NaN if it meets its opposite is an error, not a guess. */
 static void infinite_terms_are_added_in_order(void **state) {
     (void)state;
     sis__rng r;
@@ -289,7 +289,7 @@ static void failing_allocations_are_reported(void **state) {
     }
 }
 
-/* Somebody else's export. */
+/* A file exported by another tool. */
 static void a_published_forest_is_walked(void **state) {
     (void)state;
     const char *path = shared_data("onnx/treeensembleclassifier.onnx");

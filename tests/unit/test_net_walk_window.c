@@ -73,9 +73,9 @@ static void collections_are_those_of_full_passes(void **state) {
 
 static void skipped_candidates_are_never_the_best(void **state) {
     (void)state;
-    static const unsigned seeds[] = {0, 1, 2, 26, 28, 33}; /* most leave some out */
+    static const unsigned seeds[] = {0, 1, 2, 26, 28, 33}; /* most skip candidates */
     size_t left_out = 0, leaving = 0;
-    for (size_t i = 0; i < 2; i++) /* images: those that end in two dense layers may */
+    for (size_t i = 0; i < 2; i++) /* images: those with two dense layers at the end may skip */
         for (size_t k = 0; k < sizeof seeds / sizeof *seeds; k++) {
             unsigned seed = seeds[k];
             walk_case c;
@@ -116,8 +116,8 @@ static int select_from(const walk_case *c, size_t probe, sis_trace *t, size_t *e
     return error;
 }
 
-/* The rule alone, full passes from some probe on, and full passes of the core: the same order, the
- * same scores, the same number of copies asked about. */
+/* The rule alone, full passes from some probe on, and full passes of the core give the same
+ * order, scores and number of copies. */
 static void rule_and_full_passes_give_the_same_margins(void **state) {
     (void)state;
     static const size_t from[] = {SIZE_MAX, 0, 3, SIZE_MAX - 1};
@@ -142,8 +142,8 @@ static void rule_and_full_passes_give_the_same_margins(void **state) {
         }
 }
 
-/* Masked one after the other without being asked about in between: margins of an earlier state are not
- * those of this one, whoever answers. */
+/* Masks several features without a probe between them: cached margins of an earlier state must
+ * not be used. */
 static void masking_without_a_probe_works(void **state) {
     (void)state;
     size_t walks = 0;
@@ -172,7 +172,7 @@ static void masking_without_a_probe_works(void **state) {
     assert_true(walks > 2);
 }
 
-/* Chosen by cost, whatever that is here: a walk of an input of many features, none of few. */
+/* Chosen by cost: an input with many features has a walk, one with few has none. */
 static void walks_are_chosen_by_cost(void **state) {
     (void)state;
     walk_case c;
@@ -275,7 +275,7 @@ static void add_positive(sis_net_builder *b, const char *name, const sis_net_sha
     sis_net_add_param(b, name, shape, w);
 }
 
-/* Whatever is masked makes every value larger, and the margin by just what the bound adds up. */
+/* Each mask increases every value, and the margin by exactly what the bound adds up to. */
 static sis_net *build_growing(sis__rng *r) {
     sis_net_builder *b = sis_net_builder_new("growing");
     sis_net *net;
@@ -313,8 +313,8 @@ static void probe_all(sis_walk *w) {
     }
 }
 
-/* Where a bound is what the margin grows by and nothing more, only what it allows for rounding keeps
- * margins, which are rounded, below it. */
+/* If a bound equals the growth of the margin, only its allowance for rounding keeps the rounded
+ * margins below it. */
 static void bounds_include_rounding(void **state) {
     (void)state;
     sis__rule rule = sis__rule_window;
@@ -342,8 +342,8 @@ static void bounds_include_rounding(void **state) {
     assert_true(spied.tight > 200);
 }
 
-/* Maps of 262,144 values whose sums, of one sign or of both, are made by a dense layer or are a mean.
- * The maps are the input itself, so that a full pass can be repeated here. */
+/* Maps of 262,144 values whose sums, of one sign or both, are computed by a dense layer or are a
+ * mean. The maps are the input itself, so that a full pass can be repeated here. */
 enum {
     WIDE = 512,
     VALUES = WIDE * WIDE,
@@ -382,7 +382,7 @@ static double full_sum(size_t i) {
     return sum;
 }
 
-/* Are sums as far from those of a full pass as slack says, at most? */
+/* The error of sums against a full pass must not exceed slack. */
 static sis__change spy_row(sis__rule_instance *r, int feature, float *row) {
     sis__change said = sis__rule_window.row(r, feature, row);
     sis__prefix *f = ((window_start *)r)->f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Window walks whose first convolution is unusual: one to three axes, padding wider than the
- * kernel, strides and dilations that leave values unseen, groups, features strewn over the whole
- * input; values that single precision only just holds; and little memory.
+ * Window walks with an unusual first convolution: one to three axes, padding wider than the kernel,
+ * strides and dilations that skip values, groups, features spread over the whole input; values near
+ * the limits of single precision; and little memory.
  */
 #include "support.h"
 
@@ -116,7 +116,7 @@ static void probes_agree_with_full_passes(void **state) {
     assert_true(3 * walks >= n && seen.exact == seen.probes);
 }
 
-/* A long kernel over a sequence under a maximum, and a head of one layer or two. */
+/* A long kernel over a sequence followed by a maximum, and a head of one or two layers. */
 static sis_net *build_long(sis__rng *r, double size) {
     static const char *const ends[] = {"Identity", "Sigmoid", "Softmax"};
     sis_net_builder *b = sis_net_builder_new("test");
@@ -152,7 +152,7 @@ static sis_net *build_long(sis__rng *r, double size) {
     return net;
 }
 
-/* Estimates of maxima tell which cannot be the best. */
+/* Estimates of maxima exclude candidates that cannot be the best. */
 static void estimates_skip_only_worse_candidates(void **state) {
     (void)state;
     size_t left_out = 0, leaving = 0, n = rounds(100);
@@ -213,7 +213,7 @@ static void failing_allocations_do_no_harm(void **state) {
     assert_true(walks > 2);
 }
 
-/* The difference of two values may be infinite where both are not. */
+/* The difference of two finite values may be infinite. */
 static void extreme_values_are_handled(void **state) {
     (void)state;
     walk_seen seen = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Other people's models of all families (../shared/data/zoo beside the checkout): each is read and evaluated once with the inputs that were recorded, and has to give the recorded
- * outputs of ONNX Runtime within 1e-4, relative above 1. Prints a table by family.
+ * Published models of all families (../shared/data/zoo beside the checkout): each is read and
+ * evaluated once with the recorded inputs. Outputs must equal the recorded ones of ONNX Runtime
+ * within 1e-4, relative above 1. Prints a table by family.
  */
 #include "support.h"
 
@@ -140,7 +141,7 @@ typedef struct {
     size_t models, loaded, equal;
 } tally;
 
-/* NULL, or why it is not equal. */
+/* NULL, or why it differs. */
 static const char *evaluate(const sis_net *net, const char *record) {
     static char text[512];
     json_error_t at;
@@ -217,7 +218,7 @@ static void models_give_recorded_outputs(void **state) {
         equal += all[i].equal;
     }
     printf("%-36s %6zu %6zu %6zu\n", "all", models, loaded, equal);
-    assert_true(loaded * 116 >= models * 95); /* the others are for ONNX Runtime */
+    assert_true(loaded * 116 >= models * 95); /* the others are left to ONNX Runtime */
     assert_int_equal(equal, loaded);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Other people's models explained: three inputs of every one that has features. Where full passes
- * alone take a moment at most, order, subsets and scores have to be theirs, and every claim has to
- * hold; of larger models the first steps of the walk are compared with full passes.
+ * Explanations of published models: three inputs of each model with features. If full passes are
+ * fast enough, order, subsets and scores must equal theirs, and every claim must hold. For larger
+ * models, the first steps of the walk are compared with full passes.
  */
 #include "support.h"
 
@@ -23,7 +23,7 @@ typedef struct {
     size_t models, whole, first_steps, subsets, left_out;
 } tally;
 
-/* ---- Small enough ------------------------------------------------------------------------------ */
+/* ---- Small models ------------------------------------------------------------------------------- */
 
 static sis_trace select_by(const zoo_model *m, int exact) {
     sis_opt opt = decision(0);
@@ -50,7 +50,7 @@ static void compare_orders(const zoo_model *m) {
 
 /* Halfway between the score of the input and that of the mask. */
 static sis_opt halfway(const zoo_model *m) {
-    sis_opt opt = decision(-1e300); /* which everything reaches: only the two scores are wanted */
+    sis_opt opt = decision(-1e300); /* reached by every input: only the two scores are needed */
     sis_collection c;
     assert_int_equal(sis_collect(&m->model, &m->input, &opt, &c), SIS_OK);
     opt.threshold = (c.score + c.masked_score) / 2;
@@ -80,7 +80,7 @@ static void compare_subsets(const zoo_model *m, tally *t) {
 
 /* ---- The first steps ---------------------------------------------------------------------------- */
 
-/* Some features in each step, spread over all that are left; the best of them is masked. */
+/* Some features in each step, spread over the remaining ones; the best of them is masked. */
 static void compare_steps(const zoo_model *m, sis_walk *walked, sis_walk *full) {
     size_t n = m->n_features < SAMPLE ? m->n_features : SAMPLE;
     for (size_t step = 0; step < STEPS; step++) {
@@ -103,7 +103,7 @@ static void compare_steps(const zoo_model *m, sis_walk *walked, sis_walk *full) 
     }
 }
 
-/* 0 if the model has no walk of its own for this input: then there is nothing to compare. */
+/* 0 if the model has no walk of its own for this input, so that there is nothing to compare. */
 static int compare_beginnings(const zoo_model *m) {
     sis_opt opt = decision(0);
     sis_walk *walked, *full;
@@ -130,7 +130,7 @@ static int explain(void *ctx, zoo_model *m) {
     for (unsigned i = 0; !m->why && i < rounds(INPUTS); i++) {
         if (i > 0)
             zoo_shuffle(m, i);
-        ((network_model *)m->model.ctx)->always_walk = i != 1; /* or what costs less */
+        ((network_model *)m->model.ctx)->always_walk = i != 1; /* or the cheaper one */
         if (small) {
             compare_orders(m);
             compare_subsets(m, t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/prove.h: subsets of opened models that hold for every value of the rest.
+ * sis/prove.h: subsets of open models that hold for every value of the rest.
  */
 #include "support.h"
 
@@ -73,7 +73,8 @@ static int stays(const subject *s, const sis_prove_opt *opt, const double *row) 
                            : sis_decided(score, opt->threshold, opt->below);
 }
 
-/* Random values for what is not kept never change the decision, and never score worse than the bound. */
+/* Random values of the other features never change the decision, and never score worse than the
+ * bound. */
 static void check_random(const subject *s, const sis_prove_opt *opt, const sis_subset *p,
                          double bound, sis__rng *r) {
     size_t top;
@@ -91,7 +92,7 @@ static void check_random(const subject *s, const sis_prove_opt *opt, const sis_s
     }
 }
 
-/* Giving up any feature is answered by an example that loses it. */
+/* For each feature there is an example that loses the decision without it. */
 static void check_needed(const subject *s, const sis_prover *prover, const sis_prove_opt *opt,
                          const sis_subset *p) {
     double row[MADE_COLUMNS];
@@ -111,7 +112,7 @@ static void check_needed(const subject *s, const sis_prover *prover, const sis_p
     }
 }
 
-/* The audit believes it, and nothing that was changed about it. */
+/* The audit accepts the claim, and rejects changed claims. */
 static void check_audits(const subject *s, const sis_prover *prover, const sis_prove_opt *opt,
                          sis_collection *c, const sis_guarantee *g) {
     sis_audit a;
@@ -121,14 +122,14 @@ static void check_audits(const subject *s, const sis_prover *prover, const sis_p
     sis_audit_release(&a);
     if (c->status != SIS_STATUS_EXPLAINED)
         return;
-    c->subsets[0].n--; /* without one that it needs */
+    c->subsets[0].n--; /* without a feature that it needs */
     assert_int_equal(sis_prove_audit(prover, &s->input, opt, c, g, &a), SIS_OK);
     assert_false(a.holds);
     sis_audit_release(&a);
     c->subsets[0].n++;
     if (!g->bounds || isnan(g->bounds[0]))
         return;
-    double was = g->bounds[0]; /* better than the score of an input that was met */
+    double was = g->bounds[0]; /* better than the score of a known input */
     g->bounds[0] = c->subsets[0].score + (opt->below ? -0.001 : 0.001);
     assert_int_equal(sis_prove_audit(prover, &s->input, opt, c, g, &a), SIS_OK);
     assert_false(a.holds);
@@ -155,7 +156,7 @@ static void check_others(const subject *s, const sis_prover *prover, const sis_p
     assert_true(g.minimal && c.n_subsets == g.n_examples && c.n_subsets >= 1);
     assert_false(stays(s, &opt, g.examples));
     check_audits(s, prover, &opt, &c, &g);
-    sis_guarantee bare = g; /* examples that a record could not hold are found anew */
+    sis_guarantee bare = g; /* examples that are not in the record are found again */
     bare.examples = NULL;
     bare.n_examples = 0;
     check_audits(s, prover, &opt, &c, &bare);
@@ -231,7 +232,7 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
     assert_int_equal(sis_prove_check(prover, &s.input, &opt, (int[]){99}, 1, &holds, NULL),
                      SIS_E_ARGUMENT);
     assert_int_equal(holds, -1);
-    double low[64], high[64]; /* everything is true of no value */
+    double low[64], high[64]; /* an empty domain: everything holds */
     assert_in_range(s.input.n_values, 1, 64);
     for (size_t j = 0; j < s.input.n_values; j++) {
         low[j] = s.input.values[j] + 1;
@@ -248,7 +249,7 @@ static void other_models_and_missing_thresholds_are_refused(void **state) {
     sis_model_close(&s.model);
 }
 
-/* A record of others may say so about nothing: it is audited like the rest. */
+/* A foreign record may claim an empty list: it is audited like any other. */
 static void an_empty_list_of_smallest_subsets_is_audited(void **state) {
     (void)state;
     size_t refuted = 0, believed = 0;
@@ -280,7 +281,8 @@ static void an_empty_list_of_smallest_subsets_is_audited(void **state) {
     assert_true(refuted > 0 && believed > 0);
 }
 
-/* One tree: a < at -> yes, else no; about 0.3 and 0.7, which are no floats (0.3f is more, 0.7f less). */
+/* One tree: a < at -> yes, else no; near 0.3 and 0.7, which are not floats (0.3f is larger, 0.7f
+ * smaller). */
 static sis_model open_stump(const char *at, double yes, double no, const char *objective) {
     char text[1024];
     sis_model model;
@@ -305,7 +307,7 @@ static sis_model open_stump(const char *at, double yes, double no, const char *o
 static void domain_bounds_are_rounded_like_tree_inputs(void **state) {
     (void)state;
     const double x = 0.5, from[] = {0.1, 0.7}, to[] = {0.3, 0.9}, within[] = {0.2, 0.8};
-    for (int i = 0; i < 4; i++) { /* 0.3 as an upper end, 0.7 as a lower one, then short of them */
+    for (int i = 0; i < 4; i++) { /* 0.3 as upper end, 0.7 as lower end, then inside of them */
         int side = i % 2, holds;
         double low = from[side], high = to[side], y, row;
         sis_model model = side ? open_stump("0.70000005", -2, 2, "reg:squarederror")
@@ -330,15 +332,16 @@ static void domain_bounds_are_rounded_like_tree_inputs(void **state) {
     }
 }
 
-/* A score that equals the threshold in single precision has the decision, one between the two has not. */
+/* A score that equals the threshold in single precision has the decision; one between the two
+ * does not. */
 static void thresholds_are_met_in_single_precision(void **state) {
     (void)state;
     static const struct {
         double yes, no, threshold;
         int below;
         const char *objective;
-    } cases[] = {{0.7, 0.2, 0.7, 0, "reg:squarederror"},        /* 0.7f is less */
-                 {0.3, 0.8, 0.3, 1, "reg:squarederror"},        /* 0.3f is more */
+    } cases[] = {{0.7, 0.2, 0.7, 0, "reg:squarederror"},        /* 0.7f is smaller */
+                 {0.3, 0.8, 0.3, 1, "reg:squarederror"},        /* 0.3f is larger */
                  {-1, 25, 0.9999999999, 1, "binary:logistic"}}; /* 1 is decided, 1 - 1e-11 not */
     const double x = 0;
     const int all[] = {0};

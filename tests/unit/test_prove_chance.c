@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Guarantees for a share of all completions: intervals that hold the truth as often as they say, and
- * promises that are kept for fresh draws.
+ * Guarantees for a share of all completions: intervals contain the true share as often as stated,
+ * and guarantees hold for fresh draws.
  */
 #include "support.h"
 
@@ -16,7 +16,7 @@
 
 /* ---- Intervals ------------------------------------------------------------------------------- */
 
-/* The chance of at most k of n. */
+/* The probability of at most k of n. */
 static double at_most(size_t k, size_t n, double share) {
     double sum = 0;
     for (size_t i = 0; i <= k; i++)
@@ -102,7 +102,7 @@ static double true_share(const example *e, const sis_subset *s) {
     return (double)kept / DRAWS;
 }
 
-/* One feature decides: every draw keeps the decision, and every one is counted once. */
+/* One feature decides: every draw keeps the decision, and each is counted once. */
 static void draws_are_counted_once(void **state) {
     (void)state;
     example e;
@@ -152,7 +152,7 @@ static void fractions_hold_for_new_draws(void **state) {
         assert_int_equal(sis_chance_audit(&e.model, &e.input, &e.opt, e.deck, &c, &g, &a), SIS_OK);
         assert_true(a.holds);
         sis_audit_release(&a);
-        if (c.n_subsets && c.subsets[0].n < WIDTH) { /* a promise that cannot be kept */
+        if (c.n_subsets && c.subsets[0].n < WIDTH) { /* a false claim */
             g.share = g.shares[0].low = g.shares[0].high = 0.99999;
             assert_int_equal(sis_chance_audit(&e.model, &e.input, &e.opt, e.deck, &c, &g, &a),
                              SIS_OK);
@@ -186,7 +186,7 @@ static void equal_seeds_give_equal_answers(void **state) {
     sis_collection_release(&b);
     sis_guarantee_release(&g);
     sis_guarantee_release(&h);
-    opt.samples = 20; /* never enough for a share of 0.8 */
+    opt.samples = 20; /* too few for a share of 0.8 */
     assert_int_equal(sis_chance_collect(&e.model, &e.input, &e.opt, e.deck, &opt, &a, &g),
                      SIS_E_ARGUMENT);
     assert_message_has("too few");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proofs about tree ensembles of ONNX files, against trying out every input that could matter.
+ * Proofs about tree ensembles in ONNX files, compared with an exhaustive search over all inputs
+ * that matter.
  */
 #include "support.h"
 
@@ -135,7 +136,7 @@ static void draw_subject(subject *s, uint64_t seed, sis__rng *r) {
         fail_msg("%s", sis_error_detail());
 }
 
-/* ---- Trying out ------------------------------------------------------------------------------ */
+/* ---- Exhaustive search ----------------------------------------------------------------------- */
 
 static int add_value(const subject *s, size_t j, double x, double *v, size_t n) {
     if (!s->opt.low || (x >= s->low[j] && x <= s->high[j]))
@@ -143,7 +144,8 @@ static int add_value(const subject *s, size_t j, double x, double *v, size_t n) 
     return (int)n;
 }
 
-/* Values at which a test of a column's scaled value turns, both sides of it, by looking at all near. */
+/* Values on both sides of each threshold of a column's scaled value, found by testing all floats
+ * nearby. */
 static size_t list_turns(const subject *s, size_t j, float at, double *v, size_t n) {
     float x = at / scale[j] + offset[j];
     int before = -2;
@@ -161,7 +163,8 @@ static size_t list_turns(const subject *s, size_t j, float at, double *v, size_t
     return n;
 }
 
-/* What a free column is tried with: thresholds, the floats beside them, ends of the domain. */
+/* The values that are tried for a free column: thresholds, the adjacent floats, ends of the
+ * domain. */
 static size_t list_values(const subject *s, size_t j, double *v) {
     size_t n = 0;
     v[n++] = s->x[j];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proofs about networks, against corners, random completions and the model itself.
+ * Proofs about networks, compared with corners, random completions and the model itself.
  */
 #include "support.h"
 
@@ -67,7 +67,7 @@ static void build(subject *s, uint64_t seed, sis__rng *r) {
     sis_net_add_node(b, "MatMul", "a1 w2", "h2");
     sis_net_add_node(b, "Add", "h2 b1", "i2");
     sis_net_add_node(b, s->linear ? "Identity" : "Relu", "i2", "a2");
-    sis_net_add_node(b, seed % 4 < 2 ? "Add" : "Sub", "a2 a1", "s2"); /* what it was before, too */
+    sis_net_add_node(b, seed % 4 < 2 ? "Add" : "Sub", "a2 a1", "s2"); /* residual */
     sis_net_add_node(b, "MatMul", "s2 w3", "z");
     sis_net_add_node(b, s->outputs > 1 ? "Softmax" : "Sigmoid", "z", "y");
     sis_net_add_output(b, "y");
@@ -123,7 +123,7 @@ static void close_subject(subject *s) {
     sis_model_close(&s->model);
 }
 
-/* Corners and values between: none of them loses what is proved. */
+/* Corners and values between them: none loses a proved decision. */
 static void try_everything(const subject *s, const sis_subset *p, sis__rng *r) {
     for (int i = 0; i < 400; i++) {
         double row[WIDTH];
@@ -168,14 +168,14 @@ static void proofs_hold_and_linear_ones_are_complete(void **state) {
         close_subject(&s);
     }
     assert_true(subsets > rounds(24) / 3 && smaller > subsets / 4 && linear > 0);
-    assert_true(2 * minimal >= bent); /* branches decide most questions about small ones */
+    assert_true(2 * minimal >= bent); /* branching decides most questions about small networks */
 }
 
-/* Of a linear model the closed form: a free value moves the margin by its weight times the way. */
+/* Closed form for linear models: a free value changes the margin by its weight times its change. */
 static void refutations_come_with_examples(void **state) {
     (void)state;
     size_t held = 0, failed = 0;
-    for (uint64_t seed = 0; seed < rounds(240); seed += 3) { /* linear ones */
+    for (uint64_t seed = 0; seed < rounds(240); seed += 3) { /* linear networks */
         subject s;
         double row[WIDTH];
         int holds;
@@ -201,7 +201,7 @@ static void refutations_come_with_examples(void **state) {
     assert_true(held > 0 && failed > 0);
 }
 
-/* A linear classifier of ai.onnx.ml, whose scores are behind a logistic function: z0 = 2 a - b. */
+/* A linear classifier of ai.onnx.ml with logistic scores: z0 = 2 a - b. */
 static void linear_classifiers_are_decided(void **state) {
     (void)state;
     const float weights[] = {2, -1}, bias[] = {0};
@@ -229,7 +229,7 @@ static void linear_classifiers_are_decided(void **state) {
     opt.low = low;
     opt.high = high;
     const sis_input in = {.values = x, .n_values = 2, .output = 1};
-    for (int i = 0; i < 2; i++) { /* the least is 2 - 0.5: a share of 0.8176 */
+    for (int i = 0; i < 2; i++) { /* the lowest margin is 2 - 0.5: a score of 0.8176 */
         opt.threshold = i ? 0.82 : 0.81;
         assert_int_equal(sis_prove_check(p, &in, &opt, &first, 1, &holds, NULL), SIS_OK);
         assert_int_equal(holds, !i);
@@ -238,7 +238,7 @@ static void linear_classifiers_are_decided(void **state) {
     sis_model_close(&model);
 }
 
-/* ---- Weights beside large numbers ------------------------------------------------------------- */
+/* ---- Small weights next to large numbers ------------------------------------------------------ */
 
 enum { COLUMNS = 4 };
 
@@ -254,7 +254,7 @@ static sis_model open_built(sis_net_builder *b, const char *name) {
     return model;
 }
 
-/* One operator about a row and a constant for each value. */
+/* One operator on a row and a constant for each value. */
 static sis_model open_columns(const char *op, const float constant[COLUMNS],
                               const float scale[COLUMNS]) {
     sis_net_builder *b = sis_net_builder_new("columns");
@@ -319,7 +319,7 @@ static void weights_hidden_by_large_biases_are_refused(void **state) {
     sis_model_close(&m);
 }
 
-/* x - 1.6e12 <= 0 is so for this x, but not for all of the domain. */
+/* x - 1.6e12 <= 0 holds for this x, but not for the whole domain. */
 static void decisions_lost_far_away_are_not_proved(void **state) {
     (void)state;
     const float large[COLUMNS] = {1.6e12f, 0, 0, 0};
@@ -347,7 +347,7 @@ static void decisions_lost_far_away_are_not_proved(void **state) {
     sis_model_close(&m);
 }
 
-/* The ends of the domain are no floats: 0.7f is less than 0.7, 1.1f more than 1.1. */
+/* The ends of the domain are not floats: 0.7f is less than 0.7, 1.1f more than 1.1. */
 static void contrasts_at_domain_bounds_are_accepted(void **state) {
     (void)state;
     const float two[COLUMNS] = {2, 0, 0, 0};
@@ -384,7 +384,7 @@ static void contrasts_at_domain_bounds_are_accepted(void **state) {
     sis_model_close(&m);
 }
 
-/* y = 0.25 - (a tent over 0.5 to 1.5). */
+/* y = 0.25 - (a triangle from 0.5 to 1.5). */
 static sis_model open_tent(void) {
     const float ones[] = {1, 1, 1}, starts[] = {-0.5f, -1, -1.5f}, tent[] = {-1, 2, -1}, up = 0.25f;
     sis_net_builder *b = sis_net_builder_new("tent");
@@ -399,8 +399,8 @@ static sis_model open_tent(void) {
     return open_built(b, "tent.onnx");
 }
 
-/* The example is at 0 and the domain from 2 to 3: between them the decision is lost, but no value of
- * either loses it. */
+/* The example is at 0 and the domain from 2 to 3. Values between them lose the decision, but
+ * neither the example nor any value of the domain does. */
 static void examples_lie_within_the_domain(void **state) {
     (void)state;
     const double x = 0, low = 2, high = 3, within = 0.5;
@@ -425,7 +425,7 @@ static void examples_lie_within_the_domain(void **state) {
     sis_model_close(&m);
 }
 
-/* A network has no score for what is missing; a range that is no range has no values. */
+/* A network has no score for missing values; an invalid range has no values. */
 static void domains_without_scores_are_refused(void **state) {
     (void)state;
     const double x = 0, none = NAN, low = -0.1, high = 0.1;
@@ -452,7 +452,8 @@ static void domains_without_scores_are_refused(void **state) {
     sis_model_close(&m);
 }
 
-/* y = 1e38 x - 0.9e38 x is not a number but near 0; where it is, from x = 0, it is positive. */
+/* y = 1e38 x - 0.9e38 x is NaN except near 0; where it is a number, it is positive for x above
+ * 0. */
 static void nan_is_not_a_counterexample(void **state) {
     (void)state;
     const float up[] = {1e38f, 0.9e38f}, down[] = {1, -1};
@@ -524,11 +525,11 @@ static void other_networks_are_refused(void **state) {
     sis_model_close(&model);
 }
 
-/* ---- Readers of layers ------------------------------------------------------------------------ */
+/* ---- Layers ----------------------------------------------------------------------------------- */
 
 enum { SIDE = 7, PLANES = 4, FILTERS = 4, READ = 2 * SIDE * SIDE };
 
-/* Windows with steps, gaps, edges and groups, along one axis or two. */
+/* Windows with strides, dilations, padding and groups, on one axis or two. */
 static void add_windows(sis_net_builder *b, int planes, sis__rng *r) {
     int64_t step[2], gap[2], pads[4];
     size_t axes = 2;
@@ -582,7 +583,7 @@ static sis_model build_windows(uint64_t seed, sis__rng *r) {
     return model;
 }
 
-/* All numbers of all nodes at a point, by the definition of each, into b->point. */
+/* All values of all nodes at a point, by the definition of each, into b->point. */
 static void evaluate(sis__bounds *b) {
     for (size_t k = 1; k < b->c->n; k++) {
         const sis__circuit_node *n = &b->c->nodes[k];
@@ -605,7 +606,7 @@ static void assert_inside(const sis__bounds *b) {
             assert_true(b->point[k][i] >= b->low[k][i] && b->point[k][i] <= b->high[k][i]);
 }
 
-/* The least of a random function of the outputs, by the bounds as they are. */
+/* The minimum of a random function of the outputs, by the bounds. */
 static double draw_goal(sis__bounds *b, sis__rng *r) {
     double bound;
     for (size_t i = 0; i < b->c->outputs; i++)
@@ -614,7 +615,7 @@ static double draw_goal(sis__bounds *b, sis__rng *r) {
     return bound;
 }
 
-/* Boxes that grow from one time to the next in some places, so that bounds of others are remembered. */
+/* Boxes that grow from round to round in some places, so that the bounds of others are reused. */
 static void check_boxes(sis__bounds *b, const sis_model *model, sis__rng *r) {
     double x[READ], margins[FILTERS];
     for (size_t j = 0; j < READ; j++)
@@ -664,7 +665,7 @@ static void windows_are_read_as_they_are_and_bounds_hold(void **state) {
 
 /* ---- Linear boosters -------------------------------------------------------------------------- */
 
-/* z = 2 a - b + 0.5, of which a share of 1 / (1 + exp(-z)) is the score; what is missing counts as 0. */
+/* z = 2 a - b + 0.5, with score 1 / (1 + exp(-z)); missing values count as 0. */
 static void linear_boosters_are_decided(void **state) {
     (void)state;
     const char *text =
@@ -688,12 +689,12 @@ static void linear_boosters_are_decided(void **state) {
     opt.high = high;
     opt.missing = missing;
     const sis_input in = {.values = x, .n_values = 2};
-    for (int i = 0; i < 2; i++) { /* the least is 2.5 - 0.5: a share of 0.8808 */
+    for (int i = 0; i < 2; i++) { /* the lowest margin is 2.5 - 0.5: a score of 0.8808 */
         opt.threshold = i ? 0.882 : 0.88;
         assert_int_equal(sis_prove_check(p, &in, &opt, &first, 1, &holds, row), SIS_OK);
         assert_int_equal(holds, !i);
     }
-    opt.threshold = 0.6; /* without a there is 0.5 - 0.1 */
+    opt.threshold = 0.6; /* without a, 0.5 - 0.1 is left */
     assert_int_equal(sis_prove_check(p, &in, &opt, &second, 1, &holds, row), SIS_OK);
     assert_int_equal(holds, 0);
     assert_true((float)row[1] == 0.1f && row[0] >= 0 && row[0] < 0.1);

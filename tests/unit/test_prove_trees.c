@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Proofs about boosted trees, against trying out every input that could matter.
+ * Proofs about boosted trees, compared with an exhaustive search over all inputs that matter.
  */
 #include "support.h"
 
@@ -19,13 +19,13 @@ static made_forest forest;
 typedef struct {
     sis__booster b;
     double row[MADE_COLUMNS], low[MADE_COLUMNS], high[MADE_COLUMNS];
-    double values[MADE_COLUMNS][MAX_VALUES]; /* that a free column is tried with */
+    double values[MADE_COLUMNS][MAX_VALUES]; /* number of values tried for a free column */
     size_t n_values[MADE_COLUMNS];
     unsigned char missing[MADE_COLUMNS];
     sis__prove_question q;
 } question;
 
-/* ---- Trying out ------------------------------------------------------------------------------ */
+/* ---- Exhaustive search ----------------------------------------------------------------------- */
 
 static double as_seen(const question *t, double x) {
     return t->b.forest.single ? (double)(float)x : x;
@@ -101,7 +101,7 @@ static void list_values(question *t, size_t j) {
     try_value(t, j, -0.5);
     try_value(t, j, 0);
     for (int side = -1; !t->b.forest.single && side <= 1; side += 2)
-        try_around(t, j, side * (double)1e-35f); /* LightGBM takes what lies between for 0 */
+        try_around(t, j, side * (double)1e-35f); /* LightGBM treats values between as 0 */
     try_value(t, j, t->row[j]);
     if (isfinite(t->low[j])) {
         try_value(t, j, t->low[j]);
@@ -111,7 +111,7 @@ static void list_values(question *t, size_t j) {
         t->values[j][t->n_values[j]++] = NAN;
 }
 
-/* The example may be missing where the others may not. */
+/* The example may be missing even if the other values may not. */
 static void draw_row(question *t, sis__rng *r) {
     int ball = sis__rng_below(r, 3) == 0;
     for (size_t j = 0; j < forest.columns; j++) {
@@ -129,7 +129,7 @@ static void draw_row(question *t, sis__rng *r) {
                                  .missing = sis__rng_below(r, 2) == 0 ? t->missing : NULL};
 }
 
-/* A decision that the row has. */
+/* A decision of the row. */
 static void draw_decision(question *t, sis__rng *r) {
     double margins[8], rest[8], sums[8];
     unsigned char seen[8];
@@ -166,7 +166,7 @@ static int make_small(question *t, uint64_t seed, sis__rng *r) {
     return 1;
 }
 
-/* A question that can be tried out; 0 if the forest is too large for that. */
+/* A question that can be searched exhaustively; 0 if the forest is too large. */
 static int make_question(question *t, uint64_t seed) {
     sis__rng r;
     size_t rows = 1;
@@ -185,7 +185,7 @@ static int make_question(question *t, uint64_t seed) {
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* One question to an oracle of its own. */
+/* One question to a separate oracle. */
 static int prove(const sis__prover *p, const question *t, const unsigned char *kept,
                  sis__proof *proof, double *example) {
     double row[MADE_COLUMNS];
@@ -273,7 +273,7 @@ static void subsets_hold_and_are_minimal(void **state) {
     assert_true(asked > 150);
 }
 
-/* ---- Near rows ------------------------------------------------------------------------------- */
+/* ---- Nearest rows ---------------------------------------------------------------------------- */
 
 static int is_category(size_t j) {
     for (size_t i = 0; i < forest.n; i++)
@@ -285,7 +285,7 @@ static int is_category(size_t j) {
     return 0;
 }
 
-/* How far a value of a column is from the example's, infinite if it is not proposed. */
+/* Distance of a value of a column from the example's, infinite if it is not proposed. */
 static double cost_of(const question *t, size_t j, double x, double scale, double step) {
     double was = t->row[j];
     if (x == was || (isnan(x) && isnan(was)))
@@ -297,7 +297,7 @@ static double cost_of(const question *t, size_t j, double x, double scale, doubl
     return isnan(was) || is_category(j) ? 1 : fabs(x - was) / scale;
 }
 
-/* The least distance of a row without the decision, by trying every combination. */
+/* The smallest distance of a row without the decision, by exhaustive search. */
 static double min_distance(const question *t, const unsigned char *kept, const double *scale,
                              const double *step) {
     double row[MADE_COLUMNS], best = INFINITY;
@@ -319,7 +319,7 @@ static double min_distance(const question *t, const unsigned char *kept, const d
     return best;
 }
 
-/* Values that steps lead to, on both sides of each number that is tried. */
+/* Values at whole steps, on both sides of each tried number. */
 static void list_steps(question *t, size_t j, double step) {
     size_t n = t->n_values[j];
     for (size_t i = 0; i < n && step > 0 && !isnan(t->row[j]); i++) {
@@ -378,7 +378,7 @@ static void nearest_rows_agree_with_exhaustive_search(void **state) {
     assert_true(asked > 1000 && found > asked / 8 && stepped > 100);
 }
 
-/* ---- One of several columns is 1 --------------------------------------------------------------- */
+/* ---- One-hot columns ------------------------------------------------------------------------- */
 
 typedef struct {
     question t;
@@ -386,7 +386,7 @@ typedef struct {
     size_t group;
 } one_hot;
 
-/* 0 if the forest is too large to be tried out. */
+/* 0 if the forest is too large for an exhaustive search. */
 static int make_one_hot(one_hot *h, uint64_t seed) {
     sis__rng r;
     question *t = &h->t;
@@ -416,7 +416,7 @@ static int make_one_hot(one_hot *h, uint64_t seed) {
     return 1;
 }
 
-/* The least distance with both features free, or one of them, by trying every combination. */
+/* The smallest distance with both features free, or one of them, by exhaustive search. */
 static double min_of_one_hot(const one_hot *h, const unsigned char *kept, double scale) {
     const question *t = &h->t;
     double row[MADE_COLUMNS], best = INFINITY;
@@ -572,7 +572,7 @@ static void the_branch_limit_leaves_questions_open(void **state) {
     assert_true(open > 0);
 }
 
-/* ---- Smallest sets and contrasts, against asking about all sets ------------------------------ */
+/* ---- Smallest sets and contrasts, compared with all sets ------------------------------------- */
 
 enum { SETS = 1 << 8 };
 
@@ -582,7 +582,7 @@ typedef struct {
     sis__oracle *o;
     sis__sets sets;
     int order[MADE_COLUMNS];
-    unsigned char enough[SETS]; /* is the set with these bits? */
+    unsigned char enough[SETS]; /* 1 if the set with these bits is sufficient */
 } duel;
 
 /* 0 if every input has the decision, or there are too many sets. */
@@ -620,7 +620,8 @@ static unsigned bits_of(const unsigned char *flags) {
     return bits;
 }
 
-/* Minimal sets that are enough (contrast: whose complement is not), by trying all of them. */
+/* Minimal sufficient sets (contrast: sets whose complement is not sufficient), by exhaustive
+ * search. */
 static size_t list_minimal(const duel *d, int contrast, unsigned char *is) {
     unsigned all = (1u << forest.columns) - 1;
     size_t n = 0;
@@ -636,7 +637,7 @@ static size_t list_minimal(const duel *d, int contrast, unsigned char *is) {
     return n;
 }
 
-/* All of them are found, each once, the smaller ones first. */
+/* All sets are found, each once, smaller ones first. */
 static void check_enumeration(duel *d, int contrast) {
     sis__family own = {.n_features = forest.columns}, other = {.n_features = forest.columns};
     unsigned char is[SETS], kept[MADE_COLUMNS];

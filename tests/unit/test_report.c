@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pages: what walks answer, what each kind of record looks like, and that data stay data.
+ * Report pages: first subsets at other thresholds, each kind of record, and escaping of data.
  */
 #include "support_report.h"
 
@@ -12,9 +12,9 @@
 #include "base/rng.h"
 #include "report/report.h"
 
-/* ---- Walks ----------------------------------------------------------------------------------- */
+/* ---- Traces ---------------------------------------------------------------------------------- */
 
-/* What is kept of a trace answers every threshold as the whole trace does. */
+/* The stored part of a trace gives the same subset as the whole trace at every threshold. */
 static void kept_walks_answer_like_traces(void **state) {
     (void)state;
     sis__rng rng;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Text in HTML: what becomes of markup, of bytes that are no text, of numbers.
+ * Text in HTML: markup, invalid UTF-8 and numbers.
  */
 #include "support.h"
 

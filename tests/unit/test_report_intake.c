@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What comes into a report beside records: clusters, comparisons and evaluations; whole, damaged,
- * and without memory.
+ * Inputs of a report other than records: clusters, comparisons and evaluations; valid, damaged, and
+ * with failing allocations.
  */
 #include "support_report.h"
 
@@ -45,7 +45,7 @@ static void clusters_find_their_members(void **state) {
         assert_non_null(strstr(html, "25 % of <bdi>a</bdi>, 75 % of <bdi>&lt;i&gt;</bdi>"));
         if (report->examples[0].look == SIS__TABLE) /* ranges instead */
             assert_non_null(strstr(html, "aria-label=\"Features of members\""));
-        else if (k != 3) /* patterns of pixels say nothing to a person */
+        else if (k != 3) /* pixel patterns are not readable */
             assert_non_null(
                 strstr(html, "<bdi>&lt;/td&gt;</bdi> <span class=\"soft\">\xC3\x97 2</span>"));
         free(html);
@@ -155,7 +155,7 @@ static void damaged_evaluations_are_refused(void **state) {
 
 /* ---- Damage ---------------------------------------------------------------------------------- */
 
-/* Change a few digits of the line, and now and then something else, so that it often still is a
+/* Change a few digits of the line, and sometimes something else, so that it often remains a
  * record. */
 static void damage(char *line, size_t n, sis__rng *rng) {
     static const char other[] = "0123456789-.,e[]\"";
@@ -175,7 +175,7 @@ static int count_figure(void *ctx, const sis_figure *figure) {
 
 typedef int (*adder)(sis_report *report, const char *name, const char *json, size_t n);
 
-/* Files of other commands with some bytes changed: drawn, or refused in one line. */
+/* Files of other commands with some bytes changed are drawn, or refused with one line. */
 static void damage_file(adder add_file, const char *json, sis__rng *rng) {
     sis_report *report;
     sample s;
@@ -209,7 +209,7 @@ static void damaged_files_are_drawn_or_refused(void **state) {
     }
 }
 
-/* Whatever still parses is drawn. */
+/* Everything that still parses is drawn. */
 static void damaged_records_are_drawn_or_refused(void **state) {
     static const char *const files[] = {"image", "text", "dna", "table"};
     (void)state;

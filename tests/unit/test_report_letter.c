@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Letters: what a template may hold, and that whatever a record holds stays text.
+ * Letters: templates, and escaping of everything in a record.
  */
 #include "support.h"
 
@@ -89,7 +89,7 @@ static void one_letter_has_reasons_and_changes(void **state) {
     assert_null(strstr(html, "<i>"));
     assert_null(strstr(strstr(html, "<article>") + 1, "<article>"));
     free(html);
-    assert_int_equal(write_letters(both, 1, NULL, &html), 0); /* nothing is said of changes */
+    assert_int_equal(write_letters(both, 1, NULL, &html), 0); /* no changes are mentioned */
     assert_null(strstr(html, "What would change it"));
     free(html);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plots of numbers that no sane file holds, order statistics, and motifs. What plots look like is
- * in tests/report/golden.
+ * Plots of extreme numbers, order statistics, and motifs. tests/report/golden has the expected
+ * drawings.
  */
 #include <float.h>
 #include <math.h>
@@ -130,7 +130,7 @@ static void no_numbers_break_a_plot(void **state) {
             }
 }
 
-/* Ten thousand points are a density, not ten thousand dots; all of them in one place too. */
+/* Ten thousand points are drawn as a density, even if all are at one position. */
 static void crowds_are_drawn_as_density(void **state) {
     (void)state;
     sis__rng rng;
@@ -192,7 +192,7 @@ static void texts_are_cut_to_a_width(void **state) {
     assert_string_equal(text, "short");
     sis__text_fit(wide, sizeof wide, 10, 40);
     assert_string_equal(wide, "caf\xC3\xA9\xC3\xA9\xE2\x80\xA6");
-    sis__text_fit(full, sizeof full, 10, 54); /* the ellipsis needs the bytes of others */
+    sis__text_fit(full, sizeof full, 10, 54); /* the ellipsis replaces other bytes */
     assert_string_equal(full, "wwww\xE2\x80\xA6");
     sis__text_fit(text, sizeof text, 10, 1);
     assert_string_equal(text, "\xE2\x80\xA6");

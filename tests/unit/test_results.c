@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records of results files: what is written, and that it reads back to the byte.
+ * Records of results files: their format, and reading back to the byte.
  */
 #include "support_results.h"
 
@@ -73,7 +73,7 @@ static void records_hold_what_was_read(void **state) {
     free(line);
 }
 
-/* The line of the design's example, with nothing optional but what stands there. */
+/* The line of the example in the design, without other optional fields. */
 static void short_records_are_enough(void **state) {
     (void)state;
     static const char line[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a record says in words, for every guarantee and direction; and what it advises where nothing
- * was found: thresholds that have an explanation, and only those.
+ * The text of a record for every guarantee and direction, and its advice if nothing was found:
+ * thresholds that have an explanation, and only those.
  */
 #include "support_results.h"
 
@@ -93,7 +93,7 @@ static void an_explained_record_gets_no_advice(void **state) {
     advises(SIS_STATUS_ERROR, 0, 0.9, 0.5, "");
 }
 
-/* Nothing is masked where every other value is meant: the example has to be decided by itself. */
+/* For all values, nothing is masked, so the example itself must be decided. */
 static void advice_for_proofs_is_a_threshold_that_is_met(void **state) {
     (void)state;
     sis_guarantee all = {.kind = SIS_GUARANTEE_ALL}, chance = {.kind = SIS_GUARANTEE_CHANCE};
@@ -121,7 +121,7 @@ static void advice_for_proofs_is_a_threshold_that_is_met(void **state) {
     }
 }
 
-/* ---- Words --------------------------------------------------------------------------------- */
+/* ---- Texts --------------------------------------------------------------------------------- */
 
 enum { MASKED, CHANCE, ALL, CONTRAST, RATIONALE };
 
@@ -222,7 +222,7 @@ static void reasons_say_what_was_done_to_the_input(void **state) {
     }
     sis_guarantee g;
     sis_record r = record_of(ALL, SIS_STATUS_NOT_DECIDED, 0, &g);
-    assert_null(sis_record_masked_name(&r)); /* its masked_score is the score once more */
+    assert_null(sis_record_masked_name(&r)); /* its masked_score equals the score */
 }
 
 int main(void) {

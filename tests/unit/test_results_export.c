@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exports and conditions: what the golden tests of the program do not reach.
+ * Exports and conditions: cases that the golden tests of the program do not cover.
  */
 #include "support_data.h"
 
@@ -210,7 +210,7 @@ static void lines_are_as_documented(void **state) {
     assert_string_equal(text, "chr2\t10\t12\tchr2:10-14/1\t800\t.\t10\t12\t0\t1\t2\t0\n"
                               "chr2\t12\t13\tchr2:10-14/2\t600\t.\t12\t13\t0\t1\t1\t0\n");
     const char *id = r.id;
-    r.id = "a\tb\nchr2:10-14"; /* a line stays a line */
+    r.id = "a\tb\nchr2:10-14"; /* one record, one line */
     text[0] = '\0';
     r.collection.n_subsets = 1;
     assert_int_equal(sis_export_open(&o, &e), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Features of records: what they are called, and which category they are.
+ * Features of records: their names and categories.
  */
 #include "support_results.h"
 
@@ -60,7 +60,7 @@ static void categories_are_called_by_their_name(void **state) {
     assert_string_equal(sis_record_value_name(r, 0), "age");
 }
 
-/* Records that others wrote may have names of values only, or of features only. */
+/* Records from other programs may have names of values only, or of features only. */
 static void names_of_values_alone_are_enough(void **state) {
     (void)state;
     table t;
@@ -79,7 +79,7 @@ static void names_of_values_alone_are_enough(void **state) {
     assert_string_equal(sis_record_value_name(&t.record, 4), "job_a");
 }
 
-/* Values that belong together for another reason are no categories, even if they are 0 and 1. */
+/* Values that form one feature for another reason are not categories, even if they are 0 and 1. */
 static void other_groups_are_no_categories(void **state) {
     (void)state;
     table t;
@@ -139,7 +139,7 @@ static void names_share_what_is_before_a_separator(void **state) {
     assert_int_equal(sis_name_stem("a=", "a=b"), 1);
 }
 
-/* What parsing adds to find values of features changes nothing but the time it takes. */
+/* The index that parsing adds only makes finding values faster. */
 static void values_are_found_wherever_they_lie(void **state) {
     (void)state;
     static const char line[] =

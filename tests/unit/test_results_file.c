@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files: read record by record, and gone on with after an interrupted run.
+ * Results files: read record by record, and continued after an interruption.
  */
 #include "support_data.h"
 #include "support_results.h"
@@ -87,7 +87,7 @@ static void records_can_be_left_out(void **state) {
     assert_int_equal(sis_results_next(results, &r), 1);
     assert_string_equal(r.id, "1");
     sis_record_release(&r);
-    for (int k = 0; k < 2; k++) /* what is left out is not looked at */
+    for (int k = 0; k < 2; k++) /* skipped lines are not read */
         assert_int_equal(sis_results_skip(results), 1);
     assert_int_equal(sis_results_skip(results), 0);
     sis_results_close(results);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The lines that predict and verify write, to the letter.
+ * The exact lines that predict and verify write.
  */
 #include "support.h"
 

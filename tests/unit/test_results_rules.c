@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules of records: each field with what it may not be, and lines that are no record at all.
+ * The rules of records: invalid values of each field, and lines that are not records.
  */
 #include "support_data.h"
 #include "support_results.h"
@@ -40,7 +40,7 @@ static char *with_field(const char *name, const char *value) {
     return line;
 }
 
-/* A field, what it is set to (NULL: removed), and what is said of that. */
+/* A field, its value (NULL: removed), and the message. */
 static const struct {
     const char *field, *value, *part;
 } RULES[] = {
@@ -159,7 +159,7 @@ static void every_field_is_held_to_its_type_and_rule(void **state) {
     free(fine);
 }
 
-/* The sample, spoiled by the caller, is not written; then make it good again. */
+/* The caller damages the sample, which must then be refused; afterwards restore it. */
 static void not_written(sample *s, const char *part) {
     char *line;
     size_t n;
@@ -314,7 +314,7 @@ static void spoiled_lines_do_no_harm(void **state) {
     sample_make(&s);
     char *line = record_line(&s.record, 1), *copy;
     size_t n = strlen(line);
-    for (size_t cut = 0; cut < n - 1; cut++) /* without its newline a line is still whole */
+    for (size_t cut = 0; cut < n - 1; cut++) /* a line without its newline is still complete */
         refuse_line(line, cut, "not a record");
     for (int round = 0; round < 20000; round++) {
         sis_record record;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests without sockets: what is in a body, also if it is none, and what happens when there is no
- * memory.
+ * Requests without sockets: valid and invalid bodies, and failing allocations.
  */
 #include "support.h"
 
@@ -99,7 +98,7 @@ static void ids_and_labels_stay(void **state) {
     close_house(&h);
 }
 
-/* Ask with mask value:k; the task that is then kept for it. */
+/* Ask with mask value:k; returns the task that is cached for it. */
 static const sis_task *ask_with_mask(house *h, int k, int subsets) {
     char body[200];
     snprintf(body, sizeof body,
@@ -117,10 +116,10 @@ static void the_least_recently_used_mask_makes_room(void **state) {
     const sis_task *often = ask_with_mask(&h, 0, 1);
     for (int k = 1; k < 3 * SIS__SERVED_TASKS; k++) {
         ask_with_mask(&h, k, 1);
-        assert_ptr_equal(ask_with_mask(&h, 0, k + 1), often); /* used again: it stays */
+        assert_ptr_equal(ask_with_mask(&h, 0, k + 1), often); /* used again, so it stays */
     }
     assert_int_equal(h.models[0]->n_others, SIS__SERVED_TASKS);
-    sis__served_task *held; /* one that is asked goes on when it has lost its place */
+    sis__served_task *held; /* a task in use stays valid after eviction */
     const sis__ask ask = {.mask = "value:0", .below = -1};
     assert_int_equal(sis__served_task_for(h.models[0], &ask, &held), SIS_OK);
     assert_ptr_equal(held->task, often);
@@ -153,7 +152,7 @@ static void the_number_of_subsets_is_that_of_the_request(void **state) {
     close_house(&h);
 }
 
-/* Bodies that were right once. */
+/* Valid bodies, to be damaged. */
 static void damaged_bodies_get_an_answer(void **state) {
     static const char *const good[] = {
         "{\"instances\":[[40,52000,4000,12000,0,3,8,0.15]],\"parameters\":{\"threshold\":0.9,"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A server under many clients at once, while its models are loaded again: everybody gets the answer
- * that one client alone gets. Built with ThreadSanitizer too, so it uses nothing but what is public.
+ * A server with many concurrent clients while its models are reloaded: every client gets the answer
+ * that a single client gets. Also built with ThreadSanitizer, so it uses only the public API.
  */
 #include "support.h"
 
@@ -39,14 +39,14 @@ static int connect_to(unsigned port) {
     return fd;
 }
 
-/* Is the answer in the first n bytes there as a whole? */
+/* 1 if the first n bytes hold a whole answer. */
 static int is_whole(const char *text, size_t n) {
     const char *head = strstr(text, "\r\n\r\n"), *length = strstr(text, "Content-Length: ");
     return head && length &&
            n >= (size_t)(head + 4 - text) + (size_t)strtoul(length + 16, NULL, 10);
 }
 
-/* Ask on an open connection; 1 and the body, without what a clock says, if there is an answer. */
+/* Ask on an open connection; 1 and the body, without times, if there is an answer. */
 static int ask(int fd, const char *body, char *text) {
     char request[1024];
     size_t n = 0;
@@ -157,8 +157,8 @@ static void it_stops_under_its_clients(void **state) {
     }
 }
 
-/* Send a byte of `text` every tenth of a second, again and again from its end on: the seconds after
- * which the other side has closed the connection. */
+/* Send a byte of `text` every tenth of a second, repeatedly; returns the seconds until the
+ * server closes the connection. */
 static double drip(unsigned port, const char *text) {
     int fd = connect_to(port), tenths = 0;
     char byte;
@@ -181,7 +181,7 @@ static void a_request_has_to_arrive_in_time(void **state) {
     unsigned port = sis_server_port(server);
     assert_true(drip(port, "GET /v1/modelsssssssssss") < 6);
     assert_true(drip(port, "POST / HTTP/1.0\r\nContent-Length:99\r\n\r\n{") < 6);
-    int fd = connect_to(port); /* who is fast may stay for longer than that */
+    int fd = connect_to(port); /* a fast client may stay longer */
     char *text = malloc(ROOM);
     assert_non_null(text);
     for (int k = 0; k < 4; k++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tasks: the same records whether examples come from a file or from memory, on one thread or
- * several, in shards or all, one by one or to a function, and whether a task is opened for them or
- * made like another.
+ * Tasks give the same records from a file or from memory, on one thread or several, in shards or as
+ * a whole, one by one or by a callback, opened directly or derived from another task.
  */
 #include "support_data.h"
 
@@ -31,7 +30,7 @@ static const double rows[ROWS][WIDTH] = {
 static const char table[] = "a,b,c,d\n3,1,0,0.5\n0,0,0,0\n1,1,1,1\n9,-9,4,4\n2,2,0,0\n0,5,0,5\n"
                             "4,0,0,0\n1,2,3,4\n-1,0,8,0\n";
 
-/* The sum of a row, and twice that less one: the second is higher above one. */
+/* Two outputs: the sum s of a row, and 2 s - 1, which is higher if s is above 1. */
 static int add_up(void *ctx, const double *x, size_t n, size_t width, double *scores) {
     (void)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -66,7 +65,7 @@ static sis_data *in_memory(void) {
     return data;
 }
 
-/* A function that reads texts: how many letters o each has. */
+/* A function of texts: the number of letters o. */
 typedef struct {
     const sis_piece *pieces;
     size_t n;
@@ -96,13 +95,13 @@ static sis_model reading(reader *r) {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* What a task has said, line by line. */
+/* The lines of a task. */
 typedef struct {
     char *text;
     size_t n, lines;
 } lines;
 
-/* The line of a record, but for the seconds it took. */
+/* The line of a record without the seconds. */
 static int add_line(lines *all, const sis_record *record) {
     sis_record r = *record;
     char *line;
@@ -145,7 +144,7 @@ static char *lines_of(const sis_task_opt *o) {
     return all.text;
 }
 
-/* Each example asked for by itself, on one thread. */
+/* Each example explained separately, on one thread. */
 static char *lines_of_each(const sis_task_opt *o) {
     sis_task *t;
     sis_record r;
@@ -164,7 +163,7 @@ static void assert_same_lines(char *a, char *b) {
     free(b);
 }
 
-/* Cut out what masks are called: the name of a file is none of memory's. */
+/* Remove the names of masks: memory has no file names. */
 static char *without_masking(char *text) {
     for (char *at = text; (at = strstr(at, "\"masking\":"));) {
         char *end = strchr(at, ',');
@@ -196,7 +195,7 @@ static void a_table_in_memory_is_one_in_a_file(void **state) {
     sis_data_free(data);
 }
 
-/* Lines as they are but for the texts at their ends, in place. */
+/* Cut the texts at the ends of lines, in place. */
 static void leave_texts_out(char *said) {
     char *to = said;
     for (char *at = said; *at;) {
@@ -296,7 +295,7 @@ static void sequences_in_memory_are_those_in_a_file(void **state) {
     sis_data_free(data);
 }
 
-/* Sequences of different lengths, as networks of any length take them. */
+/* Sequences of different lengths, for networks of any length. */
 static void constant_masks_are_for_any_length(void **state) {
     static const char *const sequences[] = {"ACGT", "GATTACA", "C"};
     static const char *const masks[] = {"zero", "value:0.5", "uniform", NULL};
@@ -354,9 +353,9 @@ static void data_in_memory_are_checked(void **state) {
     assert_null(data);
 }
 
-/* ---- What is found --------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
-/* Holds each record against what the core finds when it is asked directly. */
+/* Compares each record with the result of the core. */
 static void hold_against_core(size_t i, const sis_record *r) {
     static const double zero[WIDTH];
     sis_opt opt = decision(4);
@@ -455,7 +454,7 @@ static void threads_change_nothing(void **state) {
     sis_data_free(data);
 }
 
-/* The same as the program writes, where it has been built. */
+/* The same output as the program's, if it has been built. */
 static void the_program_writes_the_same(void **state) {
     (void)state;
     char command[4200], line[1 << 14];
@@ -521,7 +520,7 @@ static void shards_are_all_examples(void **state) {
         o.examples.data = data;
         o.examples.shard = shard;
         o.examples.shards = 4;
-        o.question.threshold = "p50"; /* of all, whatever the shard */
+        o.question.threshold = "p50"; /* over all examples, whatever the shard */
         assert_int_equal(sis_task_open(&o, &t), 0);
         for (size_t i = 0; i < sis_task_count(t); i++) {
             char number[SIS_ID_SIZE];
@@ -598,9 +597,9 @@ static void scores_come_in_order(void **state) {
     sis_data_free(data);
 }
 
-/* ---- The same about others ------------------------------------------------------------------- */
+/* ---- Derived tasks --------------------------------------------------------------------------- */
 
-/* Each row as a request of its own. */
+/* Each row as a separate request. */
 static char *one_by_one(const sis_task *like) {
     lines all = {0};
     for (size_t i = 0; i < ROWS; i++) {
@@ -657,7 +656,7 @@ static void a_task_needs_no_examples_of_its_own(void **state) {
     sis_data_free(data);
 }
 
-/* Of proofs, the domain is part of the question: it must be the same whether or not there were
+/* For proofs, the domain is part of the question: it must not depend on whether there were
  * examples when the task was opened. */
 static void proofs_of_a_task_like_another_are_the_same(void **state) {
     (void)state;
@@ -762,7 +761,7 @@ static void a_task_takes_another_decision(void **state) {
 
 /* ---- Verification ---------------------------------------------------------------------------- */
 
-/* Results read again: what a results file gives. */
+/* Read the results again, as from a results file. */
 static size_t parse_lines(char *text, sis_record *out, size_t max) {
     size_t n = 0;
     for (char *line = text; *line && n < max; n++) {
@@ -807,7 +806,7 @@ static void records_are_verified_by_the_task(void **state) {
         sis_example_release(&x);
     }
     sis_task_free(t);
-    o.question.threshold = NULL; /* records say it */
+    o.question.threshold = NULL; /* taken from the records */
     o.question.target = NULL;
     assert_int_equal(sis_task_open(&o, &t), 0);
     records[5].question.threshold = 3; /* of its own, and as true */
@@ -835,7 +834,7 @@ static void records_are_verified_by_the_task(void **state) {
 
 /* ---- Stopping -------------------------------------------------------------------------------- */
 
-/* Slow enough to be cancelled: a hundred and fifty features of which none is enough. */
+/* Slow enough to be cancelled: 150 features, none of which is enough. */
 static sis_data *long_rows(size_t n) {
     enum { LONG = 150 };
     double *values = (double *)calloc(n * LONG, sizeof *values);
@@ -878,7 +877,7 @@ static void a_task_can_be_cancelled(void **state) {
             assert_int_equal(sis_task_open(&o, &t), 0);
             assert_int_equal(take_all(t, &all), SIS_E_CANCELLED);
             assert_true(all.lines < 40);
-            assert_int_equal(take_all(t, &all), 0); /* said once */
+            assert_int_equal(take_all(t, &all), 0); /* reported once */
             sis_task_free(t);
             free(all.text);
         }
@@ -900,7 +899,7 @@ static void a_task_may_be_freed_while_it_runs(void **state) {
     sis_data_free(data);
 }
 
-/* ---- Refused --------------------------------------------------------------------------------- */
+/* ---- Refused options ------------------------------------------------------------------------- */
 
 static void refused(const sis_task_opt *o, int code, const char *part) {
     sis_task *t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Images in a task: the mask that is the image itself, blurred, and sizes that the network takes.
+ * Images in a task: the blurred image as mask, and resizing to the network's size.
  */
 #include "support_data.h"
 
@@ -27,7 +27,7 @@ static sis_task_opt options(const char *input, const char *mask) {
     return o;
 }
 
-/* An image whose values follow no rule, (channels, height, width) as .npy. */
+/* An image of random values, (channels, height, width) as .npy. */
 static const char *image_file(double *pixels, size_t channels) {
     const char *path = folder_path("i.npy");
     for (size_t k = 0; k < channels * HEIGHT * WIDTH; k++)
@@ -36,7 +36,7 @@ static const char *image_file(double *pixels, size_t channels) {
     return path;
 }
 
-/* The definition: both sides at once, over all pixels that are there. */
+/* The definition: both axes at once, over all pixels inside. */
 static double slow_blur(const double *pixels, size_t y, size_t x, double s) {
     double sum = 0, all = 0, max = ceil(4 * s);
     for (size_t v = 0; v < HEIGHT; v++)

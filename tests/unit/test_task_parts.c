@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of pictures as features, and from parts to pixels.
+ * Parts of images as features, and refinement from parts to pixels.
  */
 #include "support.h"
 
@@ -14,16 +14,16 @@
 #include "base/rng.h"
 
 #ifdef __SANITIZE_ADDRESS__
-enum { SIDE = 112 }; /* the same picture, smaller */
+enum { SIDE = 112 }; /* the same image, smaller */
 #else
 enum { SIDE = 224 };
 #endif
 enum { COLOURS = 3, VALUES = SIDE * SIDE * COLOURS };
 
-/* A picture of noise with an object; a network that sees how much of it is there. */
+/* A noise image with an object; the model scores how much of the object is visible. */
 typedef struct {
     double *picture; /* (SIDE, SIDE, COLOURS) */
-    char *object;    /* (SIDE, SIDE) is it of the object? */
+    char *object;    /* (SIDE, SIDE) 1: part of the object */
     size_t rows;     /* asked about */
 } scene;
 
@@ -33,7 +33,7 @@ static int in_object(size_t pixel) {
     return y * y / 400 + x * x / 900 < unit * unit;
 }
 
-/* The share of the object's pixels that are bright, less what is bright elsewhere. */
+/* The share of the object's pixels that are bright, minus brightness elsewhere. */
 static int scene_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     scene *s = (scene *)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -92,7 +92,7 @@ static void close_task(scene *s, sis_data *data, sis_task *t) {
     free(s->object);
 }
 
-/* Every part is used, its values hang together in whole pixels, and none is empty. */
+/* Every part is used, connected, made of whole pixels, and not empty. */
 static void parts_are_of_whole_pixels(void **state) {
     (void)state;
     static const char *const kinds[] = {"grid:196", "superpixel:196", "grid:1", "superpixel:7",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One opened model, many tasks at the same time: each has a mask of its own, and finds what it finds
- * alone. So do many questions like one task. Built with ThreadSanitizer too, so it uses nothing but
- * what is public.
+ * One open model and many concurrent tasks: each has its own mask and gives the same results as
+ * alone. So do many tasks derived from one. Also built with ThreadSanitizer, so it uses only the
+ * public API.
  */
 #include "support.h"
 
@@ -18,7 +18,7 @@ enum { TASKS = 8, TEXTS = 2, LINE = 1 << 16 };
 static const char *const texts[TEXTS] = {"A superb, moving film.", "dull but wonderful"};
 static const char *const masks[] = {"zero", "value:0.05", "embedding-mean", "pad"};
 
-/* A task of its own, or one like another, and what it said. */
+/* A task of its own or a derived one, and its records. */
 typedef struct {
     sis_task_opt opt;
     const sis_task *like;
@@ -51,8 +51,8 @@ static void *work(void *ctx) {
     return NULL;
 }
 
-/* All at once, and then each of the first `kinds` alone: the same, and the others as the one whose
- * kind they are, since threads make no difference. */
+/* Runs all at once, then each of the first `kinds` alone: results must be equal, and tasks of
+ * the same kind must agree. */
 static void assert_same_alone(job *together, size_t kinds) {
     pthread_t threads[TASKS];
     job *alone = (job *)calloc(1, sizeof *alone);
@@ -126,7 +126,7 @@ static void questions_like_one_task_run_side_by_side(void **state) {
     sis_data_free(data);
 }
 
-/* Threads that ask one task, backwards, and for more than it has jobs. */
+/* More threads than jobs ask one task, backwards. */
 typedef struct {
     sis_task *task;
     char said[TEXTS][LINE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of XGBoost and LightGBM: what is read predicts what the documented rules say, walks are
- * full passes to the bit, and no file does harm.
+ * Files of XGBoost and LightGBM: predictions follow the documented rules, walks equal full passes
+ * to the bit, and no file does harm.
  */
 #include "support.h"
 
@@ -100,7 +100,7 @@ static void json_and_ubjson_give_the_same_model(void **state) {
 
 /* ---- Objectives ------------------------------------------------------------------------------ */
 
-/* One tree: left 1, right -2 (times 0.5), of one column. base: a text, or behind # as it stands. */
+/* One tree on one column: left 1, right -2 (times 0.5). base: a text, or raw JSON after #. */
 static sis_model stump(const char *objective, const char *base) {
     char text[1024];
     sis_model m;
@@ -237,7 +237,7 @@ static void draw_input(walk_input *w, sis__rng *r) {
     w->input.output = sis__rng_below(r, forest.outputs);
 }
 
-/* A walk that is asked for the best alone has it right, and leaves out only what is worse. */
+/* A walk that is asked only for the best finds it, and skips only worse candidates. */
 static size_t check_best(sis_walk *walk, const int *probed, size_t n, const double *margins) {
     size_t left_out = 0;
     for (int wants = -1; wants <= 1; wants += 2) {
@@ -256,7 +256,7 @@ static size_t check_best(sis_walk *walk, const int *probed, size_t n, const doub
     return left_out;
 }
 
-/* Margins of a walk at every state on a random way, against full passes. */
+/* Margins of a walk at every state of a random sequence, against full passes. */
 static size_t check_walk(const sis_model *m, const walk_input *in, sis__rng *r) {
     sis_walk *walk = NULL;
     size_t left_out = 0;
@@ -516,7 +516,7 @@ static void descriptions_contain_names_and_sizes(void **state) {
     assert_null(sis_model_names(&m));
 }
 
-/* ---- Harm ------------------------------------------------------------------------------------ */
+/* ---- Hostile files --------------------------------------------------------------------------- */
 
 static void use_spoiled(const char *path) {
     sis_model m;
@@ -579,7 +579,7 @@ static void failing_allocations_are_reported(void **state) {
     assert_true(with_failing_allocations(explain_once, &in) > 50);
 }
 
-/* ---- Other people's -------------------------------------------------------------------------- */
+/* ---- Models of other people ------------------------------------------------------------------ */
 
 static void published_models_load_and_predict(void **state) {
     (void)state;
